@@ -1,1 +1,3 @@
-//! stats
+//! Numbers in, numbers out: summaries, intervals, comparisons, wait-table selection and identities.
+
+pub mod random;
