@@ -1,1 +1,8 @@
-//! lab
+//! Experiments: from a spec to stored runs that can be trusted.
+//!
+//! `spec` reads what is asked, `plan` orders it, `target` provides the engine under test, `client`
+//! drives it, `gates` decide whether a run counts, and `laboratory` ties them together, storing each
+//! run as it ends.
+
+pub mod target;
+pub mod work;

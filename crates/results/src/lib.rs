@@ -1,1 +1,11 @@
-//! results
+//! What a run wrote down: the contract between the laboratory that measures and the reports that read.
+//!
+//! One SQLite file per results directory holds everything: studies, cells, runs with their clients,
+//! gates, metrics, warnings and environment. This is the only crate that serialises. Each run is
+//! committed when it ends, nothing is ever overwritten, and every part a worker produced merges by
+//! addition.
+
+#![forbid(unsafe_code)]
+
+pub mod histogram;
+pub mod model;

@@ -1,0 +1,160 @@
+//! Engines under test: what the laboratory asks of one, and the engines that answer.
+//!
+//! A target is driven from one control thread (`Target`, blocking) and from many clients
+//! (`Session`, asynchronous, one per connection, pinned to one single-threaded runtime per worker
+//! thread). A managed target is made and removed by fathom; an external one is a URL.
+
+use std::path::PathBuf;
+
+use results::model::{Metric, Setting, Warning};
+
+use crate::work::Work;
+
+pub mod noop;
+pub mod postgres;
+mod session;
+pub mod sqlite;
+
+pub use session::{Connector, ServerLoop, ServerShare, Session, SessionError};
+
+/// What an engine cannot do, or does in its own way, said before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limitation {
+    /// Parameter or capability, e.g. `data_files`, `pg_stat_wal`.
+    pub subject: String,
+    /// Sentence for people.
+    pub text: String,
+    /// Does it make the cell impossible (true) or only change what is measured (false)?
+    pub refuses: bool,
+}
+
+/// Directories by role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Data directories in order; empty means the target's own place.
+    pub data: Vec<PathBuf>,
+    /// Directory of the log; `None` means beside the data.
+    pub log: Option<PathBuf>,
+}
+
+/// Totals of an engine at one moment; the run's figures are differences of two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Cumulative counters by metric name (docs/metrics.md), with unit and source.
+    pub cumulative: Vec<Metric>,
+}
+
+/// State of the run's objects after its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Aftermath {
+    /// Rows in the table, counted by the engine.
+    pub rows: Option<u64>,
+    /// Pages of the table itself (leaf pages where the table is a tree), without indexes.
+    pub table_pages: Option<u64>,
+    /// Rows per page that the workload's design promises (1 for `populate`), where the engine is able to keep it.
+    pub rows_per_page: Option<u64>,
+    /// Bytes of table and indexes together.
+    pub total_bytes: Option<u64>,
+    /// Bytes of the whole run's rows as the client knows them: a lower bound for log and data.
+    pub payload_bytes: Option<u64>,
+    /// Further scalar measurements, e.g. `index_bytes`.
+    pub metrics: Vec<Metric>,
+}
+
+/// Facts about the engine for the record: version, build id, compile options.
+pub type EngineFacts = serde_json::Value;
+
+/// Why a target could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// Nothing to do about it in this run; the text names object, value and reason.
+    #[error("{text}{}", hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    Refused {
+        /// Object, value, reason.
+        text: String,
+        /// One thing to do.
+        hint: Option<String>,
+    },
+    /// The engine went away or answered with an error.
+    #[error("{context}: {reason}")]
+    Engine {
+        /// What was being done to which object.
+        context: String,
+        /// What the engine said.
+        reason: String,
+    },
+    /// A file or process could not be handled.
+    #[error("could not {action} \"{}\": {source}", path.display())]
+    Io {
+        /// Verb phrase, e.g. `create directory`.
+        action: &'static str,
+        /// The object.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+}
+
+impl TargetError {
+    /// An error with a hint.
+    pub fn refused(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused { text: text.into(), hint: Some(hint.into()) }
+    }
+
+    /// An error of the engine.
+    pub fn engine(context: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+        Self::Engine { context: context.into(), reason: reason.to_string() }
+    }
+}
+
+/// The control side of an engine under test. One thread calls it, in this order for each run:
+/// `prepare`, (clients connect), `clients_seen`, `counters`, (barrier, clients run), `counters`,
+/// `aftermath`, (clients close), `clean`. All calls block.
+pub trait Target {
+    /// Kind of engine: `noop`, `sqlite`, `postgres`.
+    fn kind(&self) -> &'static str;
+
+    /// What the engine cannot do or does differently for this work. Costs nothing.
+    fn limitations(&self, work: &Work) -> Vec<Limitation>;
+
+    /// Makes empty objects for one run and brings the engine into the same state before each run
+    /// (restarted where it is managed, with the work's settings and durability).
+    fn prepare(&mut self, work: &Work) -> Result<(), TargetError>;
+
+    /// How the clients of this run connect. Valid from `prepare` to `clean`.
+    fn connector(&self) -> Connector;
+
+    /// Worker threads that suit `connections` clients on this engine.
+    fn jobs(&self, work: &Work) -> u32;
+
+    /// Clients of this run that the engine itself sees connected; `None` where it cannot tell.
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError>;
+
+    /// Cumulative counters now.
+    fn counters(&mut self) -> Result<Counters, TargetError>;
+
+    /// Rows, pages and sizes after the clients finished. May read the table once.
+    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError>;
+
+    /// Settings that differ from the engine's defaults, as in force now.
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError>;
+
+    /// Version, build id, compile options.
+    fn facts(&mut self) -> Result<EngineFacts, TargetError>;
+
+    /// Directories by role, for the record and for the device counters: (`data 1`, path), (`log`, path).
+    /// Empty for an engine on another machine.
+    fn directories(&self) -> Vec<(String, PathBuf)>;
+
+    /// Cautions about this target's numbers that hold for every run.
+    fn warnings(&self) -> Vec<Warning>;
+
+    /// Process id whose CPU and I/O are the engine's (the postmaster); `None` when embedded or remote.
+    fn server_process_id(&self) -> Option<u32>;
+
+    /// Removes the run's objects. Called after failures too.
+    fn clean(&mut self) -> Result<(), TargetError>;
+
+    /// Stops a managed engine and removes it unless `keep`; drops the marked database of an external one.
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError>;
+}

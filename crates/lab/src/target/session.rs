@@ -1,0 +1,98 @@
+//! One client's connection, whatever the engine: an enum, so that the hot loop has no dynamic dispatch.
+
+use std::time::Duration;
+
+use super::{noop, postgres, sqlite};
+
+/// How the clients of one run connect; cheap to clone into every worker thread.
+#[derive(Clone, Debug)]
+pub enum Connector {
+    /// No engine at all.
+    Noop(noop::NoopConnector),
+    /// Embedded SQLite.
+    Sqlite(sqlite::SqliteConnector),
+    /// PostgreSQL and what speaks its protocol.
+    Postgres(postgres::PostgresConnector),
+}
+
+impl Connector {
+    /// Opens the connection of client `client_index` and prepares its statements.
+    pub async fn connect(&self, client_index: u32) -> Result<Session, SessionError> {
+        match self {
+            Self::Noop(connector) => Ok(Session::Noop(connector.connect())),
+            Self::Sqlite(connector) => Ok(Session::Sqlite(connector.connect(client_index)?)),
+            Self::Postgres(connector) => Ok(Session::Postgres(connector.connect(client_index).await?)),
+        }
+    }
+}
+
+/// A client's connection with its prepared statements.
+#[derive(Debug)]
+pub enum Session {
+    /// No engine at all.
+    Noop(noop::NoopSession),
+    /// Embedded SQLite.
+    Sqlite(sqlite::SqliteSession),
+    /// PostgreSQL and what speaks its protocol.
+    Postgres(postgres::PostgresSession),
+}
+
+impl Session {
+    /// Does one transaction of `rows` rows (for `SelectOne`: `rows` statements) and returns when the
+    /// engine acknowledged the commit. After an error the connection is outside any transaction, or broken.
+    #[inline]
+    pub async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+        match self {
+            Self::Noop(session) => session.transaction(rows),
+            Self::Sqlite(session) => session.transaction(rows),
+            Self::Postgres(session) => session.transaction(rows).await,
+        }
+    }
+
+    /// Has the engine do this client's whole share in one call.
+    pub async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+        match self {
+            Self::Noop(session) => session.server_loop(share),
+            Self::Sqlite(session) => session.server_loop(share),
+            Self::Postgres(session) => session.server_loop(share).await,
+        }
+    }
+
+    /// Says good-bye to the engine; errors no longer matter.
+    pub async fn close(self) {
+        if let Self::Postgres(session) = self {
+            session.close().await;
+        }
+    }
+}
+
+/// One client's share of a loop on the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerShare {
+    /// Rows to insert; `None` when bounded by time.
+    pub rows: Option<u64>,
+    /// Time after which no further transaction begins; `None` when bounded by rows.
+    pub time: Option<Duration>,
+    /// Rows per transaction; the last one is cut to size.
+    pub batch_size: u64,
+}
+
+/// What the engine did in a loop on its side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerLoop {
+    /// Rows inserted and committed.
+    pub rows: u64,
+    /// Transactions committed.
+    pub transactions: u64,
+}
+
+/// Why a client's statement did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The engine rolled back and asks to try the whole transaction again.
+    #[error("{0}")]
+    Retry(String),
+    /// This client cannot go on.
+    #[error("{0}")]
+    Fatal(String),
+}

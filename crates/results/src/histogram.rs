@@ -1,0 +1,116 @@
+//! Latency histograms: recorded in nanoseconds, merged by addition, stored in the HdrHistogram V2 form.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+
+/// Smallest latency told apart from zero, in nanoseconds.
+pub const LATENCY_NS_MIN: u64 = 1_000;
+/// Significant decimal digits that a recorded latency keeps.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Counts of latencies in nanoseconds, three significant digits, without an upper limit.
+///
+/// Memory grows with the largest value seen: about 4 KiB per doubling above one microsecond
+/// (32-bit counters). Merging two histograms adds their counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram {
+    counts: Histogram<u32>,
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyHistogram {
+    /// Makes an empty histogram that resizes itself.
+    pub fn new() -> Self {
+        let mut counts = Histogram::new_with_bounds(LATENCY_NS_MIN, 2 * LATENCY_NS_MIN, SIGNIFICANT_DIGITS)
+            .expect("the bounds are constants that HdrHistogram accepts");
+        counts.auto(true);
+        Self { counts }
+    }
+
+    /// Counts one latency of `latency_ns` nanoseconds.
+    ///
+    /// The histogram resizes itself, so a value is never lost; when memory for the resize cannot be
+    /// indexed (beyond 2^63 ns) the value is counted at the largest bucket.
+    pub fn record(&mut self, latency_ns: u64) {
+        if self.counts.record(latency_ns).is_err() {
+            self.counts.saturating_record(latency_ns);
+        }
+    }
+
+    /// Adds all counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.add(&other.counts).expect("both histograms resize themselves");
+    }
+
+    /// Number of recorded latencies.
+    pub fn count(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// Largest recorded latency in nanoseconds, exact to three digits; 0 when empty.
+    pub fn max_ns(&self) -> u64 {
+        self.counts.max()
+    }
+
+    /// Smallest recorded latency in nanoseconds; 0 when empty.
+    pub fn min_ns(&self) -> u64 {
+        if self.counts.is_empty() { 0 } else { self.counts.min() }
+    }
+
+    /// Mean latency in nanoseconds; 0 when empty.
+    pub fn mean_ns(&self) -> f64 {
+        if self.counts.is_empty() { 0.0 } else { self.counts.mean() }
+    }
+
+    /// Latency in nanoseconds at `quantile` (0.0 to 1.0); 0 when empty.
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        self.counts.value_at_quantile(quantile)
+    }
+
+    /// Writes the histogram in the uncompressed V2 interchange form of HdrHistogram.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.counts, &mut bytes)
+            .expect("writing to memory succeeds and counts fit the format");
+        bytes
+    }
+
+    /// Reads what `to_bytes` (or any other HdrHistogram) wrote; `None` when the bytes are not such a histogram.
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let mut counts: Histogram<u32> = Deserializer::new().deserialize(&mut bytes).ok()?;
+        counts.auto(true);
+        Some(Self { counts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_latency_of_an_hour_is_kept_with_three_digits() {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record(3_600_000_000_000);
+        let error = (histogram.max_ns() as f64 / 3.6e12 - 1.0).abs();
+        assert!(error < 1e-3, "{error}");
+    }
+
+    #[test]
+    fn merging_adds_counts_and_survives_the_stored_form() {
+        let (mut left, mut right) = (LatencyHistogram::new(), LatencyHistogram::new());
+        left.record(5_000);
+        right.record(7_000_000_000);
+        left.merge(&right);
+        let read = LatencyHistogram::from_bytes(&left.to_bytes()).unwrap();
+        assert_eq!(read.count(), 2);
+        assert_eq!(read.max_ns(), left.max_ns());
+        assert_eq!(LatencyHistogram::from_bytes(b"not a histogram"), None);
+    }
+}

@@ -1,0 +1,375 @@
+//! The records: plain data, one type per notion of the vocabulary.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::LatencyHistogram;
+
+/// One value that a factor takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Level {
+    /// true or false.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A decimal number.
+    Float(f64),
+    /// A word.
+    Text(String),
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+impl Level {
+    /// The level as a number, when it is one.
+    pub fn as_number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+/// A parameter that varies over a study, with its levels in the order of the spec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Name of the parameter, e.g. `batch_size`.
+    pub name: String,
+    /// Its levels; never empty.
+    pub levels: Vec<Level>,
+}
+
+/// Full scale as published, or the miniature that runs in minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// As published.
+    Full,
+    /// Small enough for two cores and minutes.
+    Miniature,
+}
+
+/// A result that the spec expects, and where it may be claimed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The claim in words, as in the spec.
+    pub claim: String,
+    /// A comparison that can be computed, e.g. `elapsed_s[batch_size=10] < elapsed_s[batch_size=1]`; `None` when only words exist.
+    pub check: Option<String>,
+    /// Scale at which the claim may be asserted; `None` means both.
+    pub scope: Option<Scale>,
+    /// Versions or conditions outside which the claim need not hold.
+    pub valid_for: Option<String>,
+    /// Condition that the machine must meet, e.g. `durable_commit`.
+    pub requires: Option<String>,
+}
+
+/// Identity of a study: what makes two invocations "the same command".
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StudyKey(pub String);
+
+/// One invocation of an experiment on one target: a matrix of cells, run in blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// SHA-256 (hex) over the resolved spec, the target and the seed: the same command finds it again.
+    pub key: StudyKey,
+    /// Name of the experiment, e.g. `populate-batch`.
+    pub experiment: String,
+    /// One line.
+    pub title: String,
+    /// The question that the experiment answers.
+    pub question: String,
+    /// Full or miniature.
+    pub scale: Scale,
+    /// Kind of target: `noop`, `sqlite`, `postgres`.
+    pub engine: String,
+    /// The resolved spec as TOML, as run (overrides applied, no password).
+    pub spec_toml: String,
+    /// Seed of the plan and of the keys.
+    pub seed: u64,
+    /// Factors in the order of the spec.
+    pub factors: Vec<Factor>,
+    /// All parameters that do not vary, by name.
+    pub fixed: Vec<(String, Level)>,
+    /// Planned repetitions (blocks).
+    pub repetitions: u32,
+    /// Claims of the spec.
+    pub expectations: Vec<Expectation>,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// Version of fathom that made it.
+    pub fathom_version: String,
+}
+
+/// One combination of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Index within the study, counted from 0 in the order of the spec (last factor fastest).
+    pub index: u32,
+    /// Factor name and level, in the order of the factors.
+    pub levels: Vec<(String, Level)>,
+}
+
+impl Cell {
+    /// `batch_size=10 connections=4`; `all` when the study has no factor.
+    pub fn label(&self) -> String {
+        if self.levels.is_empty() {
+            return "all".to_owned();
+        }
+        self.levels.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Which execution of which cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RunKey {
+    /// Block (repetition), counted from 0.
+    pub block_index: u32,
+    /// Cell within the study.
+    pub cell_index: u32,
+    /// 0 for the first try, one more for each repetition of an invalid, interrupted or suspect run.
+    pub attempt: u32,
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Started and not yet ended: seen only while it runs, or after a crash before the next start.
+    Running,
+    /// All gates passed; it counts.
+    Valid,
+    /// A gate failed; kept, never averaged.
+    Invalid,
+    /// fathom or the machine ended before the run did.
+    Interrupted,
+}
+
+/// One execution of one cell, complete.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Which execution of which cell.
+    pub key: RunKey,
+    /// Position in the order in which the study really ran, counted from 0.
+    pub position: u32,
+    /// RFC 3339, UTC: release of the start barrier.
+    pub started_at: String,
+    /// Valid or invalid (a complete run is never `Running`).
+    pub state: RunState,
+    /// From the release of the barrier to the end of the last client, in nanoseconds; 0 when no client started.
+    pub elapsed_ns: u64,
+    /// Every client, in the order of its index; also those that failed.
+    pub clients: Vec<ClientRecord>,
+    /// Scalar measurements.
+    pub metrics: Vec<Metric>,
+    /// Every gate, passed or not.
+    pub gates: Vec<GateResult>,
+    /// Cautions about this run's numbers.
+    pub warnings: Vec<Warning>,
+    /// Marks on the run's clock.
+    pub events: Vec<Event>,
+    /// Settings of the engine that differ from its defaults.
+    pub settings: Vec<Setting>,
+    /// What the run ran on: stored once per distinct content.
+    pub environment: Environment,
+}
+
+impl Run {
+    /// Rows that the server acknowledged, over all clients.
+    pub fn rows(&self) -> u64 {
+        self.clients.iter().map(|client| client.rows).sum()
+    }
+
+    /// Transactions that the server acknowledged, over all clients.
+    pub fn transactions(&self) -> u64 {
+        self.clients.iter().map(|client| client.transactions).sum()
+    }
+
+    /// Errors over all clients.
+    pub fn errors(&self) -> u64 {
+        self.clients.iter().map(|client| client.errors).sum()
+    }
+
+    /// End of the first client to finish, in nanoseconds since the barrier; `None` when none finished.
+    pub fn first_client_end_ns(&self) -> Option<u64> {
+        self.clients.iter().filter_map(|client| client.end_ns).min()
+    }
+
+    /// End of the last client to finish, in nanoseconds since the barrier; `None` when none finished.
+    pub fn last_client_end_ns(&self) -> Option<u64> {
+        self.clients.iter().filter_map(|client| client.end_ns).max()
+    }
+
+    /// Service times of all clients, added.
+    pub fn service_time(&self) -> LatencyHistogram {
+        let mut sum = LatencyHistogram::new();
+        for client in &self.clients {
+            sum.merge(&client.service_time);
+        }
+        sum
+    }
+
+    /// Response times of all clients, added; equal to the service times in a closed loop.
+    pub fn response_time(&self) -> LatencyHistogram {
+        let mut sum = LatencyHistogram::new();
+        for client in &self.clients {
+            sum.merge(client.response_time.as_ref().unwrap_or(&client.service_time));
+        }
+        sum
+    }
+
+    /// Value of the metric called `name`, when it was measured.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value)
+    }
+}
+
+/// What one client did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientRecord {
+    /// Counted from 0.
+    pub client_index: u32,
+    /// Nanoseconds from the release of the barrier to the client's first statement; `None` when it never started.
+    pub start_ns: Option<u64>,
+    /// Nanoseconds from the release of the barrier to its last answer; `None` when it did not finish.
+    pub end_ns: Option<u64>,
+    /// Rows acknowledged, without warm-up.
+    pub rows: u64,
+    /// Transactions acknowledged, without warm-up.
+    pub transactions: u64,
+    /// Rows acknowledged during warm-up.
+    pub warm_up_rows: u64,
+    /// Errors; the first one is in `error`.
+    pub errors: u64,
+    /// Transactions repeated after an answer that asks for it (serialisation failure, deadlock, busy).
+    pub retries: u64,
+    /// Text of the first error.
+    pub error: Option<String>,
+    /// Service time per transaction: from sending to the answer. Empty when the loop ran on the server.
+    #[serde(skip)]
+    pub service_time: LatencyHistogram,
+    /// Response time per transaction: from the intended start. `None` in a closed loop, where it equals the service time.
+    #[serde(skip)]
+    pub response_time: Option<LatencyHistogram>,
+}
+
+/// One number with its unit and its source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Name from docs/metrics.md, with the unit last, e.g. `log_bytes`.
+    pub name: String,
+    /// Value in the unit.
+    pub value: f64,
+    /// Unit, e.g. `bytes`, `1`, `s`.
+    pub unit: String,
+    /// Where it was had, e.g. `pg_stat_wal.wal_sync`.
+    pub source: String,
+}
+
+/// What became of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateOutcome {
+    /// The rule held.
+    Passed,
+    /// The rule did not hold: the run does not count.
+    Failed,
+    /// The rule cannot be tested here; `found` says why.
+    NotApplicable,
+}
+
+/// One rule that a run must pass to count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateResult {
+    /// Name from docs/metrics.md, e.g. `all_clients_finished`.
+    pub gate: String,
+    /// Passed, failed or not applicable.
+    pub outcome: GateOutcome,
+    /// What was required.
+    pub expected: String,
+    /// What was found, or why the rule does not apply; names the client where one is at fault.
+    pub found: String,
+}
+
+/// A caution about a measurement, shown beside the number it touches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable code, e.g. `roles_share_device`.
+    pub code: String,
+    /// Sentence for people.
+    pub text: String,
+}
+
+/// A mark on the run's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Nanoseconds since the release of the barrier; negative before it.
+    pub at_ns: i64,
+    /// Kind, e.g. `warm_up_end`.
+    pub kind: String,
+    /// Detail for people; may be empty.
+    pub text: String,
+}
+
+/// A setting of the engine that differs from its default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Name as the engine calls it.
+    pub name: String,
+    /// Value as the engine prints it, unit included.
+    pub value: String,
+    /// Where it was set, as the engine says it (`command line`, `pragma`); may be empty.
+    pub source: String,
+}
+
+/// What a run ran on. Values are JSON objects so that a newer collector needs no new schema.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct Environment {
+    /// Processor, NUMA, memory, kernel, governor.
+    pub machine: serde_json::Value,
+    /// Per role (`data 1`, `log`): directory, device, mount options, scheduler.
+    pub layout: serde_json::Value,
+    /// Engine, version, build id, compile options.
+    pub engine: serde_json::Value,
+}
+
+/// A stored run together with its place in the history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredRun {
+    /// Row number in the store: what `fathom mark` takes.
+    pub run_id: i64,
+    /// The run.
+    pub run: Run,
+    /// Run that took its place, when it was repeated.
+    pub superseded_by: Option<i64>,
+    /// Why somebody distrusts it, with the date; it no longer counts.
+    pub suspect: Option<Mark>,
+}
+
+impl StoredRun {
+    /// Does the run enter means and comparisons: valid, not suspect, not superseded?
+    pub fn counts(&self) -> bool {
+        self.run.state == RunState::Valid && self.suspect.is_none() && self.superseded_by.is_none()
+    }
+}
+
+/// A mark that somebody put on a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// RFC 3339, UTC.
+    pub marked_at: String,
+    /// Why.
+    pub reason: String,
+}
