@@ -1,0 +1,61 @@
+//! What is asked of numbers that come in, and how a refusal is told.
+
+use std::fmt;
+
+/// Names the first number that a statistic cannot be made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InputError {
+    /// There is no number at all.
+    Empty,
+    /// The number at this index (from 0) is infinite or not a number.
+    NotFinite {
+        /// Position in the slice handed in.
+        index: usize,
+        /// The number itself.
+        value: f64,
+    },
+    /// The number at this index (from 0) is zero or below, and a logarithm or a ratio is needed.
+    NotPositive {
+        /// Position in the slice handed in.
+        index: usize,
+        /// The number itself.
+        value: f64,
+    },
+    /// A probability (a level, a confidence) lies outside of 0 to 1, or on its edge.
+    NotAProbability(f64),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => formatter.write_str("no value to summarise: at least one is needed"),
+            Self::NotFinite { index, value } => {
+                write!(formatter, "value {value} at index {index} is not finite")
+            }
+            Self::NotPositive { index, value } => write!(
+                formatter,
+                "value {value} at index {index} is not above zero: a ratio needs positive values on both sides"
+            ),
+            Self::NotAProbability(value) => write!(formatter, "level {value} is not between 0 and 1"),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Finds the first value that is infinite or not a number.
+pub(crate) fn require_finite(values: &[f64]) -> Result<(), InputError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        Some(index) => Err(InputError::NotFinite { index, value: values[index] }),
+        None => Ok(()),
+    }
+}
+
+/// Finds the first value that has no logarithm.
+pub(crate) fn require_positive(values: &[f64]) -> Result<(), InputError> {
+    require_finite(values)?;
+    match values.iter().position(|&value| value <= 0.0) {
+        Some(index) => Err(InputError::NotPositive { index, value: values[index] }),
+        None => Ok(()),
+    }
+}
