@@ -4,5 +4,6 @@
 //! drives it, `gates` decide whether a run counts, and `laboratory` ties them together, storing each
 //! run as it ends.
 
+pub mod client;
 pub mod target;
 pub mod work;

@@ -9,3 +9,4 @@
 
 pub mod histogram;
 pub mod model;
+pub mod store;

@@ -255,6 +255,10 @@ pub struct ClientRecord {
     pub errors: u64,
     /// Transactions repeated after an answer that asks for it (serialisation failure, deadlock, busy).
     pub retries: u64,
+    /// Transactions of an open loop whose intended start lay within the run but which the engine was too
+    /// slow to begin before its end; 0 in a closed loop.
+    #[serde(default)]
+    pub arrivals_unserved: u64,
     /// Text of the first error.
     pub error: Option<String>,
     /// Service time per transaction: from sending to the answer. Empty when the loop ran on the server.
@@ -263,6 +267,69 @@ pub struct ClientRecord {
     /// Response time per transaction: from the intended start. `None` in a closed loop, where it equals the service time.
     #[serde(skip)]
     pub response_time: Option<LatencyHistogram>,
+}
+
+impl ClientRecord {
+    /// A client that has not done anything yet.
+    pub fn new(client_index: u32) -> Self {
+        Self {
+            client_index,
+            start_ns: None,
+            end_ns: None,
+            rows: 0,
+            transactions: 0,
+            warm_up_rows: 0,
+            errors: 0,
+            retries: 0,
+            arrivals_unserved: 0,
+            error: None,
+            service_time: LatencyHistogram::new(),
+            response_time: None,
+        }
+    }
+
+    /// Adds another part of the same client's work.
+    ///
+    /// Counts and histograms add; the start is the earliest, the end the latest. A client has finished when all of
+    /// its parts have, so one part without an end leaves the sum without one. The first error is that of `self`,
+    /// else that of `from`.
+    pub fn merge(&mut self, from: &Self) {
+        self.start_ns = [self.start_ns, from.start_ns].into_iter().flatten().min();
+        self.end_ns = self.end_ns.zip(from.end_ns).map(|(left, right)| left.max(right));
+        self.rows += from.rows;
+        self.transactions += from.transactions;
+        self.warm_up_rows += from.warm_up_rows;
+        self.errors += from.errors;
+        self.retries += from.retries;
+        self.arrivals_unserved += from.arrivals_unserved;
+        if self.error.is_none() {
+            self.error.clone_from(&from.error);
+        }
+        self.merge_latencies(from);
+    }
+
+    /// Adds the latencies of another record; a closed loop's response times are its service times.
+    pub fn merge_latencies(&mut self, from: &Self) {
+        if self.response_time.is_some() || from.response_time.is_some() {
+            let mut sum = self.response_time.take().unwrap_or_else(|| self.service_time.clone());
+            sum.merge(from.response_time.as_ref().unwrap_or(&from.service_time));
+            self.response_time = Some(sum);
+        }
+        self.service_time.merge(&from.service_time);
+    }
+}
+
+/// Adds the client records of one part of a run (one process, one machine) to those of another.
+///
+/// Both are sorted by client index, and so is the result. A client in both is merged, one in a single part is taken
+/// over: the order in which parts arrive changes nothing but which error counts as the first.
+pub fn merge_clients(into: &mut Vec<ClientRecord>, from: Vec<ClientRecord>) {
+    for part in from {
+        match into.binary_search_by_key(&part.client_index, |client| client.client_index) {
+            Ok(index) => into[index].merge(&part),
+            Err(index) => into.insert(index, part),
+        }
+    }
 }
 
 /// One number with its unit and its source.

@@ -12,6 +12,7 @@ use crate::work::Work;
 
 pub mod noop;
 pub mod postgres;
+pub mod premises;
 mod session;
 pub mod sqlite;
 
@@ -108,8 +109,8 @@ impl TargetError {
 }
 
 /// The control side of an engine under test. One thread calls it, in this order for each run:
-/// `prepare`, (clients connect), `clients_seen`, `counters`, (barrier, clients run), `counters`,
-/// `aftermath`, (clients close), `clean`. All calls block.
+/// `prepare`, (clients connect, warm up), `clients_seen`, `counters`, (barrier, clients run and close),
+/// `counters`, `aftermath`, `settings`, `clean`. All calls block.
 pub trait Target {
     /// Kind of engine: `noop`, `sqlite`, `postgres`.
     fn kind(&self) -> &'static str;

@@ -1,0 +1,459 @@
+//! All clients of one run: hired, connected, released together, watched, and dismissed.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use results::model::ClientRecord;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use stats::random::derive_seed;
+use tokio::sync::watch;
+
+use super::measure::{Client, Progress, Share, Until};
+use crate::target::{Connector, Session};
+use crate::work::{Amount, LoopSide, WarmUp, Work};
+
+/// A connection that is not there after this long never comes.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often the control thread looks up while it waits for clients.
+const TICK: Duration = Duration::from_millis(100);
+/// Stack of a worker thread: its tasks live on the heap.
+const WORKER_STACK_BYTES: usize = 512 * 1024;
+/// Descriptors beside the clients' own: results, logs, runtimes, device counters.
+const DESCRIPTORS_RESERVED: u64 = 128;
+/// Descriptors that one client may need: connection, timer, database, -wal and -shm.
+const DESCRIPTORS_PER_CLIENT: u64 = 5;
+
+/// Why a crew could not be assembled.
+#[derive(Debug, thiserror::Error)]
+pub enum CrewError {
+    /// A thread could not be started.
+    #[error("could not start worker thread {worker_index}: {source}")]
+    Thread {
+        /// Counted from 0.
+        worker_index: u32,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The process may not open enough files for all clients.
+    #[error(
+        "cannot open {needed} files for {clients} clients: the limit of open files is {limit}\nhint: raise it with `ulimit -n {needed}`"
+    )]
+    Descriptors {
+        /// Clients asked for.
+        clients: u32,
+        /// Descriptors needed.
+        needed: u64,
+        /// Hard limit.
+        limit: u64,
+    },
+}
+
+/// What the control thread wants the clients to do now.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Wait,
+    WarmUp(Instant),
+    Measure(Instant),
+    Leave,
+}
+
+/// What a client tells the control thread.
+#[derive(Debug)]
+enum Report {
+    Connected,
+    WarmedUp { failed: bool },
+    Finished { failed: bool },
+}
+
+/// CPU of one worker thread between barrier and its last client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerUsage {
+    /// CPU time in nanoseconds spent by the thread in the measured part.
+    pub cpu_ns: u64,
+}
+
+/// What came back when the crew was dismissed.
+#[derive(Debug)]
+pub struct Dispatch {
+    /// One record per client, by index.
+    pub clients: Vec<ClientRecord>,
+    /// One per worker thread.
+    pub workers: Vec<WorkerUsage>,
+}
+
+/// The clients of one run.
+#[derive(Debug)]
+pub struct Crew {
+    orders: watch::Sender<Order>,
+    reports: Receiver<Report>,
+    workers: Vec<JoinHandle<io::Result<Dispatch>>>,
+    progress: Arc<Progress>,
+    clients: u32,
+    failed: bool,
+}
+
+impl Crew {
+    /// Starts `jobs` worker threads, opens all connections and waits until each is open or has failed.
+    pub fn assemble(connector: &Connector, work: &Work, jobs: u32) -> Result<Self, CrewError> {
+        let clients = work.connections;
+        allow_descriptors(clients)?;
+        let progress = Arc::new(Progress::new(clients));
+        let (orders, order_receiver) = watch::channel(Order::Wait);
+        let (report_sender, reports) = mpsc::channel();
+        let jobs = jobs.clamp(1, clients);
+        let mut workers = Vec::new();
+        for worker_index in 0..jobs {
+            let brief = Brief {
+                connector: connector.clone(),
+                work: Arc::new(work.clone()),
+                progress: Arc::clone(&progress),
+                orders: order_receiver.clone(),
+                reports: report_sender.clone(),
+            };
+            let mine: Vec<u32> = (worker_index..clients).step_by(jobs as usize).collect();
+            let worker = std::thread::Builder::new()
+                .name(format!("client-{worker_index}"))
+                .stack_size(WORKER_STACK_BYTES)
+                .spawn(move || run_worker(&brief, &mine))
+                .map_err(|source| CrewError::Thread { worker_index, source })?;
+            workers.push(worker);
+        }
+        let mut crew = Self { orders, reports, workers, progress, clients, failed: false };
+        crew.await_reports(&mut |_| {});
+        Ok(crew)
+    }
+
+    /// Runs the warm-up of all clients and returns when the last transaction of it is answered.
+    pub fn warm_up(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
+        self.orders.send_replace(Order::WarmUp(Instant::now()));
+        self.await_reports(on_tick);
+    }
+
+    /// Releases the barrier; returns the moment that counts as time zero.
+    pub fn release(&mut self) -> Instant {
+        let barrier = Instant::now();
+        self.orders.send_replace(Order::Measure(barrier));
+        barrier
+    }
+
+    /// Waits until every client finished or failed. One client's failure stops the others after the
+    /// transaction that they are in: the run cannot count any more.
+    pub fn wait(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
+        self.await_reports(on_tick);
+    }
+
+    /// Closes all connections and collects the records.
+    pub fn dismiss(self) -> Dispatch {
+        self.orders.send_replace(Order::Leave);
+        let mut all = Dispatch { clients: Vec::new(), workers: Vec::new() };
+        for worker in self.workers {
+            match worker.join() {
+                Ok(Ok(part)) => {
+                    all.clients.extend(part.clients);
+                    all.workers.extend(part.workers);
+                }
+                Ok(Err(error)) => tracing::error!("could not run a client thread: {error}"),
+                Err(_) => {
+                    tracing::error!("a client thread panicked; its clients are missing from the record")
+                }
+            }
+        }
+        all.clients.sort_by_key(|client| client.client_index);
+        all
+    }
+
+    /// Progress of the run, for watching it.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn await_reports(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
+        let mut outstanding = self.clients;
+        while outstanding > 0 {
+            match self.reports.recv_timeout(TICK) {
+                Ok(report) => {
+                    outstanding -= 1;
+                    let (Report::Finished { failed } | Report::WarmedUp { failed }) = report else {
+                        continue;
+                    };
+                    if failed && !self.failed {
+                        self.failed = true;
+                        self.progress.stop();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => on_tick(&self.progress),
+                // Every worker is gone: the records (or their absence) tell why.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+/// What a worker thread is given.
+struct Brief {
+    connector: Connector,
+    work: Arc<Work>,
+    progress: Arc<Progress>,
+    orders: watch::Receiver<Order>,
+    reports: Sender<Report>,
+}
+
+/// CPU clock of a worker at its first client's start and its last client's end.
+#[derive(Debug)]
+struct UsageClock {
+    began_ns: AtomicU64,
+    ended_ns: AtomicU64,
+}
+
+impl UsageClock {
+    fn begin(&self) {
+        self.began_ns.fetch_min(thread_cpu_ns(), Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.ended_ns.fetch_max(thread_cpu_ns(), Ordering::Relaxed);
+    }
+}
+
+fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let usage = Arc::new(UsageClock { began_ns: AtomicU64::new(u64::MAX), ended_ns: AtomicU64::new(0) });
+    let clients = runtime.block_on(async {
+        let lives: Vec<_> = mine
+            .iter()
+            .map(|&client_index| {
+                let life = Life {
+                    client_index,
+                    connector: brief.connector.clone(),
+                    work: Arc::clone(&brief.work),
+                    progress: Arc::clone(&brief.progress),
+                    orders: brief.orders.clone(),
+                    reports: brief.reports.clone(),
+                    usage: Arc::clone(&usage),
+                };
+                tokio::spawn(life.live())
+            })
+            .collect();
+        let mut records = Vec::new();
+        for life in lives {
+            match life.await {
+                Ok(record) => records.push(record),
+                Err(error) => tracing::error!("a client ended abnormally: {error}"),
+            }
+        }
+        records
+    });
+    let (began, ended) = (usage.began_ns.load(Ordering::Relaxed), usage.ended_ns.load(Ordering::Relaxed));
+    Ok(Dispatch { clients, workers: vec![WorkerUsage { cpu_ns: ended.saturating_sub(began) }] })
+}
+
+/// One client from its connection to its good-bye.
+struct Life {
+    client_index: u32,
+    connector: Connector,
+    work: Arc<Work>,
+    progress: Arc<Progress>,
+    orders: watch::Receiver<Order>,
+    reports: Sender<Report>,
+    usage: Arc<UsageClock>,
+}
+
+impl Life {
+    async fn live(mut self) -> ClientRecord {
+        let mut record = ClientRecord::new(self.client_index);
+        let mut session = self.connect(&mut record).await;
+        self.report(Report::Connected);
+        if self.work.warm_up != WarmUp::None {
+            let began = self.order(|order| if let Order::WarmUp(at) = order { Some(at) } else { None }).await;
+            let failed = match (&mut session, began) {
+                (Some(session), Some(barrier)) => self.warm_up(session, &mut record, barrier).await,
+                _ => true,
+            };
+            self.report(Report::WarmedUp { failed });
+            if failed {
+                session = None;
+            }
+        }
+        let began = self.order(|order| if let Order::Measure(at) = order { Some(at) } else { None }).await;
+        if let (Some(session), Some(barrier)) = (&mut session, began) {
+            self.usage.begin();
+            let share = measured_share(&self.work, self.client_index);
+            Client { session, record: &mut record, progress: &self.progress, barrier }.work(share).await;
+            self.usage.end();
+        }
+        self.report(Report::Finished { failed: record.end_ns.is_none() });
+        self.order(|order| if let Order::Leave = order { Some(()) } else { None }).await;
+        if let Some(session) = session {
+            session.close().await;
+        }
+        record
+    }
+
+    async fn connect(&self, record: &mut ClientRecord) -> Option<Session> {
+        let error =
+            match tokio::time::timeout(CONNECT_TIME_MAX, self.connector.connect(self.client_index)).await {
+                Ok(Ok(session)) => return Some(session),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!("could not connect: no answer within {} s", CONNECT_TIME_MAX.as_secs()),
+            };
+        record.errors += 1;
+        record.error = Some(error);
+        None
+    }
+
+    /// Works through the warm-up; true when it failed. Only its rows and its error stay in the record.
+    async fn warm_up(&self, session: &mut Session, record: &mut ClientRecord, barrier: Instant) -> bool {
+        let mut scratch = ClientRecord::new(self.client_index);
+        let share = warm_up_share(&self.work, self.client_index);
+        Client { session, record: &mut scratch, progress: &self.progress, barrier }.work(share).await;
+        record.warm_up_rows = scratch.rows;
+        record.errors += scratch.errors;
+        record.error = scratch.error;
+        scratch.end_ns.is_none()
+    }
+
+    /// Waits for the order that `wanted` picks; `None` when everybody is told to leave or nobody gives orders.
+    async fn order<T>(&mut self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
+        loop {
+            let order = *self.orders.borrow_and_update();
+            if let Some(found) = wanted(order) {
+                return Some(found);
+            }
+            if matches!(order, Order::Leave) || self.orders.changed().await.is_err() {
+                return None;
+            }
+        }
+    }
+
+    fn report(&self, report: Report) {
+        // The control thread may have given up; then nobody needs the report.
+        let _ = self.reports.send(report);
+    }
+}
+
+fn measured_share(work: &Work, client_index: u32) -> Share {
+    let until = match work.amount {
+        Amount::Rows(rows) => Until::Rows(work.share_of(rows, client_index)),
+        Amount::Time(time) => Until::Time(time.as_nanos() as u64),
+    };
+    share(work, client_index, until)
+}
+
+fn warm_up_share(work: &Work, client_index: u32) -> Share {
+    let until = match work.warm_up {
+        WarmUp::None => Until::Rows(0),
+        WarmUp::Rows(rows) => Until::Rows(work.share_of(rows, client_index)),
+        WarmUp::Time(time) => Until::Time(time.as_nanos() as u64),
+    };
+    let warm = share(work, client_index, until);
+    Share { arrival_seed: derive_seed(warm.arrival_seed, &[1]), ..warm }
+}
+
+fn share(work: &Work, client_index: u32, until: Until) -> Share {
+    Share {
+        until,
+        batch_size: work.batch_size,
+        rate_per_s: work.rate_per_s.map(|rate| rate / f64::from(work.connections)),
+        arrival_seed: derive_seed(work.seed, &[u64::from(client_index)]),
+        on_server: work.loop_side == LoopSide::Server,
+    }
+}
+
+/// Raises the soft limit of open files as far as this run needs.
+fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
+    let needed = u64::from(clients) * DESCRIPTORS_PER_CLIENT + DESCRIPTORS_RESERVED;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if let Some(maximum) = limit.maximum.filter(|&maximum| maximum < needed) {
+        return Err(CrewError::Descriptors { clients, needed, limit: maximum });
+    }
+    limit.current = Some(needed);
+    setrlimit(Resource::Nofile, limit).map_err(|_| CrewError::Descriptors {
+        clients,
+        needed,
+        limit: limit.maximum.unwrap_or(u64::MAX),
+    })
+}
+
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::target::noop::NoopConnector;
+
+    fn run(work: &Work, jobs: u32) -> Dispatch {
+        let mut crew = Crew::assemble(&Connector::Noop(NoopConnector), work, jobs).unwrap();
+        if work.warm_up != WarmUp::None {
+            crew.warm_up(&mut |_| {});
+        }
+        crew.release();
+        crew.wait(&mut |_| {});
+        crew.dismiss()
+    }
+
+    #[test]
+    fn every_client_does_its_share_and_the_last_batch_is_cut() {
+        let work = Work { connections: 7, amount: Amount::Rows(1_003), batch_size: 10, ..Work::example() };
+        let done = run(&work, 3);
+        assert_eq!(done.clients.len(), 7);
+        assert_eq!(done.workers.len(), 3);
+        assert_eq!(done.clients.iter().map(|client| client.rows).sum::<u64>(), 1_003);
+        for (index, client) in done.clients.iter().enumerate() {
+            assert_eq!(client.client_index as usize, index);
+            assert_eq!(client.transactions, client.rows.div_ceil(10));
+            assert_eq!(client.service_time.count(), client.transactions);
+            assert!(client.start_ns.unwrap() <= client.end_ns.unwrap());
+        }
+    }
+
+    #[test]
+    fn warm_up_rows_are_kept_apart_from_measured_rows() {
+        let work = Work { warm_up: WarmUp::Rows(40), amount: Amount::Rows(100), ..Work::example() };
+        let done = run(&work, 1);
+        assert_eq!(done.clients.iter().map(|client| client.warm_up_rows).sum::<u64>(), 40);
+        assert_eq!(done.clients.iter().map(|client| client.rows).sum::<u64>(), 100);
+        assert_eq!(done.clients.iter().map(|client| client.service_time.count()).sum::<u64>(), 10);
+    }
+
+    #[test]
+    fn an_open_loop_measures_from_the_intended_start() {
+        let work =
+            Work { rate_per_s: Some(2_000.0), amount: Amount::Rows(200), batch_size: 1, ..Work::example() };
+        let done = run(&work, 2);
+        for client in &done.clients {
+            let response = client.response_time.as_ref().unwrap();
+            assert_eq!(response.count(), client.transactions);
+            assert!(response.max_ns() >= client.service_time.max_ns());
+        }
+    }
+
+    #[test]
+    fn a_run_bounded_by_time_ends_by_itself() {
+        let work = Work { amount: Amount::Time(Duration::from_millis(30)), ..Work::example() };
+        let done = run(&work, 2);
+        assert!(done.clients.iter().all(|client| client.rows > 0 && client.end_ns.unwrap() >= 30_000_000));
+    }
+
+    #[test]
+    fn a_client_that_cannot_connect_is_named_and_the_others_stop() {
+        let connector = Connector::Sqlite(crate::target::sqlite::SqliteConnector::unprepared());
+        let mut crew = Crew::assemble(&connector, &Work::example(), 2).unwrap();
+        crew.release();
+        crew.wait(&mut |_| {});
+        let done = crew.dismiss();
+        assert!(done.clients.iter().all(|client| client.errors == 1 && client.end_ns.is_none()));
+        assert!(done.clients[0].error.as_ref().unwrap().contains("could not open"));
+    }
+}

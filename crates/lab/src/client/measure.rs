@@ -1,0 +1,210 @@
+//! One client's loop over transactions and what it writes down.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use results::histogram::LatencyHistogram;
+use results::model::ClientRecord;
+
+use super::pace::{Arrivals, Timer};
+use crate::target::{ServerShare, Session, SessionError};
+
+/// A client that has not waited for anything for this long lets its neighbours on the thread run.
+const LONGEST_TURN: Duration = Duration::from_millis(1);
+/// A transaction is repeated at most this often before its client gives up.
+const RETRIES_MAX: u64 = 1_000;
+
+/// Rows done so far, one counter per client, readable while the run goes on.
+#[derive(Debug)]
+pub struct Progress {
+    rows: Vec<Counter>,
+    stop: AtomicBool,
+}
+
+/// Alone on its cache lines, so that clients on different cores do not slow each other down.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counter(AtomicU64);
+
+impl Progress {
+    pub(super) fn new(clients: u32) -> Self {
+        Self { rows: (0..clients).map(|_| Counter::default()).collect(), stop: AtomicBool::new(false) }
+    }
+
+    /// Rows acknowledged so far over all clients, warm-up included. With the loop on the server a
+    /// client's rows appear when it ends.
+    pub fn rows(&self) -> u64 {
+        self.rows.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Asks every client to end after the transaction that it is in.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What ends a client's loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Until {
+    /// This many rows.
+    Rows(u64),
+    /// This many nanoseconds since the barrier.
+    Time(u64),
+}
+
+/// How one client goes through its share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    pub(super) until: Until,
+    pub(super) batch_size: u64,
+    pub(super) rate_per_s: Option<f64>,
+    pub(super) arrival_seed: u64,
+    pub(super) on_server: bool,
+}
+
+/// One client between barrier and report.
+#[derive(Debug)]
+pub(super) struct Client<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) record: &'a mut ClientRecord,
+    pub(super) progress: &'a Progress,
+    pub(super) barrier: Instant,
+}
+
+impl Client<'_> {
+    /// Works through `share`; fills the record, also when it fails on the way.
+    pub(super) async fn work(&mut self, share: Share) {
+        self.record.start_ns = Some(self.now_ns());
+        let done = if share.on_server {
+            self.loop_on_server(share).await
+        } else if let Some(rate_per_s) = share.rate_per_s {
+            self.open_loop(share, rate_per_s).await
+        } else {
+            self.closed_loop(share).await
+        };
+        match done {
+            Ok(true) => self.record.end_ns = Some(self.now_ns()),
+            Ok(false) => {}
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Back to back; true when the share was finished, false when somebody asked to stop.
+    async fn closed_loop(&mut self, share: Share) -> Result<bool, SessionError> {
+        let mut begin_ns = self.now_ns();
+        let mut turn_ns = begin_ns;
+        loop {
+            let rows = match share.until {
+                Until::Rows(total) => share.batch_size.min(total - self.record.rows),
+                Until::Time(end_ns) if begin_ns < end_ns => share.batch_size,
+                Until::Time(_) => 0,
+            };
+            if rows == 0 {
+                return Ok(true);
+            }
+            if self.progress.is_stopped() {
+                return Ok(false);
+            }
+            self.transaction(rows).await?;
+            let end_ns = self.now_ns();
+            self.record.service_time.record(end_ns - begin_ns);
+            begin_ns = end_ns;
+            if end_ns - turn_ns > LONGEST_TURN.as_nanos() as u64 {
+                tokio::task::yield_now().await;
+                begin_ns = self.now_ns();
+                turn_ns = begin_ns;
+            }
+        }
+    }
+
+    /// At arrival times that do not wait for the engine; the response time counts from the intended start.
+    async fn open_loop(&mut self, share: Share, rate_per_s: f64) -> Result<bool, SessionError> {
+        let timer =
+            Timer::new().map_err(|error| SessionError::Fatal(format!("could not make a timer: {error}")))?;
+        let mut arrivals = Arrivals::new(rate_per_s, share.arrival_seed);
+        self.record.response_time = Some(LatencyHistogram::new());
+        loop {
+            let rows = match share.until {
+                Until::Rows(total) => share.batch_size.min(total - self.record.rows),
+                Until::Time(end_ns) if arrivals.next_ns() < end_ns && self.now_ns() < end_ns => {
+                    share.batch_size
+                }
+                Until::Time(end_ns) => {
+                    self.record.arrivals_unserved = arrivals.drain_until(end_ns);
+                    0
+                }
+            };
+            if rows == 0 {
+                return Ok(true);
+            }
+            if self.progress.is_stopped() {
+                return Ok(false);
+            }
+            let intended_ns = arrivals.next_ns();
+            arrivals.advance();
+            timer
+                .sleep_until(self.barrier + Duration::from_nanos(intended_ns))
+                .await
+                .map_err(|error| SessionError::Fatal(format!("could not wait on a timer: {error}")))?;
+            let begin_ns = self.now_ns();
+            self.transaction(rows).await?;
+            let end_ns = self.now_ns();
+            self.record.service_time.record(end_ns - begin_ns);
+            if let Some(response_time) = &mut self.record.response_time {
+                response_time.record(end_ns.saturating_sub(intended_ns));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// One call for the whole share.
+    async fn loop_on_server(&mut self, share: Share) -> Result<bool, SessionError> {
+        let (rows, time) = match share.until {
+            Until::Rows(rows) => (Some(rows), None),
+            Until::Time(end_ns) => (None, Some(Duration::from_nanos(end_ns))),
+        };
+        let done = self.session.server_loop(ServerShare { rows, time, batch_size: share.batch_size }).await?;
+        self.record.rows += done.rows;
+        self.record.transactions += done.transactions;
+        self.count_progress(done.rows);
+        Ok(true)
+    }
+
+    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+        let mut tries = 0;
+        loop {
+            match self.session.transaction(rows).await {
+                Ok(()) => break,
+                Err(SessionError::Retry(_)) if tries < RETRIES_MAX && !self.progress.is_stopped() => {
+                    tries += 1;
+                    self.record.retries += 1;
+                    tokio::task::yield_now().await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.record.rows += rows;
+        self.record.transactions += 1;
+        self.count_progress(rows);
+        Ok(())
+    }
+
+    fn fail(&mut self, error: SessionError) {
+        self.record.errors += 1;
+        self.record.error.get_or_insert_with(|| error.to_string());
+    }
+
+    fn count_progress(&self, rows: u64) {
+        let counter = &self.progress.rows[self.record.client_index as usize].0;
+        // One writer per counter: a load and a store are enough and cheaper than a locked add.
+        counter.store(counter.load(Ordering::Relaxed) + rows, Ordering::Relaxed);
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.barrier.elapsed().as_nanos() as u64
+    }
+}

@@ -1,0 +1,120 @@
+//! Tables, statements and pragmas of the workloads on SQLite.
+
+use crate::work::{Durability, KeyOrder, Work, Workload};
+
+/// Page size unless `sqlite.page_size` says otherwise: the published 8 KiB.
+pub(super) const PAGE_SIZE_BYTES: u64 = 8192;
+/// Characters of the populate row's wide column: more than half a page, so that one row fills one page.
+pub(super) const WIDE_CHARACTERS: usize = 4100;
+/// Characters of the published narrow row's third column.
+pub(super) const NARROW_CHARACTERS: usize = 111;
+
+/// Pragmas that a spec may set under `sqlite.*`, in the order in which they must be set, with SQLite's default.
+pub(super) const PRAGMAS: [(&str, &str); 8] = [
+    ("page_size", "4096"),
+    ("auto_vacuum", "0"),
+    ("journal_mode", "delete"),
+    ("synchronous", "2"),
+    ("cache_size", "-2000"),
+    ("wal_autocheckpoint", "1000"),
+    ("mmap_size", "0"),
+    ("locking_mode", "normal"),
+];
+
+/// Value of each pragma for `work`, in the order in which they must be set.
+pub(super) fn pragma_values(work: &Work) -> Vec<(&'static str, String)> {
+    let page_size = setting(work, "page_size").and_then(|text| text.parse().ok()).unwrap_or(PAGE_SIZE_BYTES);
+    PRAGMAS
+        .iter()
+        .map(|&(name, default)| {
+            let derived = match name {
+                "page_size" => PAGE_SIZE_BYTES.to_string(),
+                "journal_mode" => "wal".to_owned(),
+                "synchronous" => synchronous(work.durability).to_owned(),
+                "cache_size" => work
+                    .buffer_pool_mib
+                    .map_or(default.to_owned(), |mebibytes| format!("-{}", mebibytes * 1024)),
+                "wal_autocheckpoint" => work.log_size_mib.map_or(default.to_owned(), |mebibytes| {
+                    (mebibytes * 1024 * 1024 / page_size).to_string()
+                }),
+                _ => default.to_owned(),
+            };
+            (name, setting(work, name).map_or(derived, str::to_lowercase))
+        })
+        .collect()
+}
+
+fn setting<'a>(work: &'a Work, name: &str) -> Option<&'a str> {
+    work.settings.get(name).map(String::as_str)
+}
+
+/// In WAL mode `normal` syncs at checkpoints only: a crash may lose the last transactions, not consistency.
+fn synchronous(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Full => "2",
+        Durability::Relaxed => "1",
+        Durability::None => "0",
+    }
+}
+
+/// Name of the workload's table.
+pub(super) const TABLE: &str = "fathom_rows";
+
+/// Statements that make the empty table and its indexes.
+pub(super) fn create_statements(work: &Work) -> Vec<String> {
+    let extra: String =
+        (1..=work.secondary_indexes).map(|n| format!(", k{n} INTEGER NOT NULL DEFAULT (random())")).collect();
+    let table = match (work.workload, work.key) {
+        (Workload::SelectOne, _) => return Vec::new(),
+        (Workload::Populate, KeyOrder::Sequential) => format!(
+            "CREATE TABLE {TABLE} (c1 INTEGER PRIMARY KEY, c2 TEXT NOT NULL DEFAULT '{}'{extra})",
+            padded(WIDE_CHARACTERS)
+        ),
+        // A tree without rowid would move the wide column to overflow pages: table plus unique index keeps
+        // one row per page.
+        (Workload::Populate, KeyOrder::Random) => format!(
+            "CREATE TABLE {TABLE} (c1 BLOB NOT NULL UNIQUE, c2 TEXT NOT NULL DEFAULT '{}'{extra})",
+            padded(WIDE_CHARACTERS)
+        ),
+        (Workload::RandomInsert, _) => format!(
+            "CREATE TABLE {TABLE} (c1 BLOB PRIMARY KEY, c2 TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+             c3 TEXT NOT NULL DEFAULT '{}', c4 INTEGER NOT NULL DEFAULT 1, c5 INTEGER NOT NULL DEFAULT 2, \
+             c6 INTEGER NOT NULL DEFAULT 42{extra}) WITHOUT ROWID",
+            padded(NARROW_CHARACTERS)
+        ),
+    };
+    let indexes =
+        (1..=work.secondary_indexes).map(|n| format!("CREATE INDEX {TABLE}_k{n} ON {TABLE} (k{n})"));
+    std::iter::once(table).chain(indexes).collect()
+}
+
+/// The statement that a client repeats; takes the key as its only parameter where it has one.
+pub(super) fn row_statement(work: &Work) -> String {
+    match work.workload {
+        Workload::SelectOne => "SELECT 1".to_owned(),
+        _ if takes_key(work) => format!("INSERT INTO {TABLE} (c1) VALUES (?1)"),
+        _ => format!("INSERT INTO {TABLE} DEFAULT VALUES"),
+    }
+}
+
+/// Does the client make the key (true) or the engine (false)?
+pub(super) fn takes_key(work: &Work) -> bool {
+    match work.workload {
+        Workload::SelectOne => false,
+        Workload::Populate => work.key == KeyOrder::Random,
+        Workload::RandomInsert => true,
+    }
+}
+
+/// Bytes of user data in one row: a lower bound for what the engine must write per row.
+pub(super) fn payload_bytes_per_row(work: &Work) -> u64 {
+    match work.workload {
+        Workload::SelectOne => 0,
+        Workload::Populate => WIDE_CHARACTERS as u64,
+        Workload::RandomInsert => NARROW_CHARACTERS as u64 + 16,
+    }
+}
+
+fn padded(characters: usize) -> String {
+    format!("{:<characters$}", "a")
+}

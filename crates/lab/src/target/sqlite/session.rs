@@ -1,0 +1,173 @@
+//! One client's connection to the embedded engine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use stats::random::{Random, derive_seed};
+
+use super::schema;
+use crate::target::{ServerLoop, ServerShare, SessionError};
+use crate::work::{KeyOrder, Work, Workload};
+
+/// How long a connection waits for the one writer before the transaction counts as a retry.
+const BUSY_TIME_MAX: Duration = Duration::from_secs(30);
+/// Stream of the random numbers that make keys, apart from arrival times.
+const KEY_STREAM: u64 = 0x6b65_7973;
+
+/// How clients open the database of one run.
+#[derive(Clone, Debug)]
+pub struct SqliteConnector {
+    path: PathBuf,
+    work: Arc<Work>,
+    /// Next sequential key, shared by all clients: keys grow over the whole run.
+    next_key: Arc<AtomicU64>,
+}
+
+impl SqliteConnector {
+    pub(super) fn new(path: PathBuf, work: &Work) -> Self {
+        Self { path, work: Arc::new(work.clone()), next_key: Arc::new(AtomicU64::new(1)) }
+    }
+
+    /// Opens a connection and applies the pragmas that belong to a connection.
+    pub fn connect(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| {
+            SessionError::Fatal(format!("could not open database \"{}\": {error}", self.path.display()))
+        })?;
+        connection.busy_timeout(BUSY_TIME_MAX).map_err(session_error)?;
+        for (name, value) in schema::pragma_values(&self.work) {
+            if ["synchronous", "cache_size", "wal_autocheckpoint", "mmap_size", "locking_mode"]
+                .contains(&name)
+            {
+                connection
+                    .query_row(&format!("PRAGMA {name}={value}"), [], |_| Ok(()))
+                    .or_else(|error| match error {
+                        rusqlite::Error::QueryReturnedNoRows => Ok(()),
+                        other => Err(other),
+                    })
+                    .map_err(session_error)?;
+            }
+        }
+        Ok(SqliteSession {
+            connection,
+            statement: schema::row_statement(&self.work),
+            keys: self.keys(client_index),
+            is_query: self.work.workload == Workload::SelectOne,
+        })
+    }
+
+    fn keys(&self, client_index: u32) -> Keys {
+        if !schema::takes_key(&self.work) {
+            return Keys::ByEngine;
+        }
+        match self.work.key {
+            KeyOrder::Sequential => Keys::Sequential(Arc::clone(&self.next_key)),
+            KeyOrder::Random => {
+                Keys::Random(Random::new(derive_seed(self.work.seed, &[KEY_STREAM, u64::from(client_index)])))
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn unprepared() -> Self {
+        Self::new(PathBuf::from("/nonexistent/fathom.db"), &Work::example())
+    }
+}
+
+/// Where a row's key comes from.
+#[derive(Debug)]
+enum Keys {
+    ByEngine,
+    Sequential(Arc<AtomicU64>),
+    Random(Random),
+}
+
+impl Keys {
+    /// The next 16-byte key, most significant byte first; `None` when the engine makes it.
+    fn next(&mut self) -> Option<[u8; 16]> {
+        match self {
+            Self::ByEngine => None,
+            Self::Sequential(next) => Some(u128::from(next.fetch_add(1, Ordering::Relaxed)).to_be_bytes()),
+            Self::Random(random) => {
+                let (high, low) = (random.next_u64(), random.next_u64());
+                Some((u128::from(high) << 64 | u128::from(low)).to_be_bytes())
+            }
+        }
+    }
+}
+
+/// One connection and its statements.
+#[derive(Debug)]
+pub struct SqliteSession {
+    connection: Connection,
+    statement: String,
+    keys: Keys,
+    is_query: bool,
+}
+
+impl SqliteSession {
+    /// Inserts `rows` rows in one transaction (or runs the query so often); one row commits by itself.
+    pub fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+        let done = if rows == 1 || self.is_query { self.rows(rows) } else { self.batch(rows) };
+        done.map_err(|error| {
+            if !self.connection.is_autocommit() {
+                // The first error is the one to report; a rollback that fails changes nothing about it.
+                let _ = self.connection.execute_batch("ROLLBACK");
+            }
+            session_error(error)
+        })
+    }
+
+    /// Inserts a whole share: the engine is in the process, so this is the client's loop without its clock.
+    pub fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+        let began = Instant::now();
+        let mut done = ServerLoop { rows: 0, transactions: 0 };
+        loop {
+            let rows = match (share.rows, share.time) {
+                (Some(total), _) => share.batch_size.min(total - done.rows),
+                (None, Some(time)) if began.elapsed() < time => share.batch_size,
+                (None, _) => 0,
+            };
+            if rows == 0 {
+                return Ok(done);
+            }
+            self.transaction(rows)?;
+            done.rows += rows;
+            done.transactions += 1;
+        }
+    }
+
+    fn batch(&mut self, rows: u64) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        self.rows(rows)?;
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: u64) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare_cached(&self.statement)?;
+        for _ in 0..rows {
+            if self.is_query {
+                statement.query_row([], |row| row.get::<_, i64>(0))?;
+            } else if let Some(key) = self.keys.next() {
+                statement.execute([&key[..]])?;
+            } else {
+                statement.execute([])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn session_error(error: rusqlite::Error) -> SessionError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SessionError::Retry(error.to_string()),
+        Some(ErrorCode::DiskFull) => SessionError::Fatal(format!(
+            "{error}\nhint: free space on the data directory's file system or choose fewer rows"
+        )),
+        _ => SessionError::Fatal(error.to_string()),
+    }
+}

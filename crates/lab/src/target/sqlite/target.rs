@@ -1,0 +1,282 @@
+//! The control side: one database file per run in a directory of fathom's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use results::model::{Metric, Setting, Warning};
+use rusqlite::Connection;
+
+use super::schema::{self, TABLE};
+use super::session::SqliteConnector;
+use crate::target::premises::{Premises, leftovers};
+use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
+use crate::work::{LoopSide, Placement, Work, Workload};
+
+/// Embedded SQLite in a marked directory.
+#[derive(Debug)]
+pub struct SqliteTarget {
+    premises: Option<Premises>,
+    run: Option<(Work, SqliteConnector)>,
+}
+
+impl SqliteTarget {
+    /// Makes the directory in the layout's first data directory (or `default_base`) after removing what
+    /// crashed runs left there.
+    pub fn new(layout: &Layout, default_base: &Path) -> Result<Self, TargetError> {
+        let base = layout.data.first().map_or(default_base, PathBuf::as_path);
+        for left in leftovers(base, "sqlite") {
+            tracing::info!("removing what an earlier crash left: \"{}\"", left.directory().display());
+            left.remove()?;
+        }
+        Ok(Self { premises: Some(Premises::create(base, "sqlite")?), run: None })
+    }
+
+    fn directory(&self) -> &Path {
+        self.premises.as_ref().expect("a stopped target is not used again").directory()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory().join("run.db")
+    }
+
+    fn open(&self, context: &str) -> Result<Connection, TargetError> {
+        Connection::open(self.path())
+            .map_err(|error| TargetError::engine(format!("{context} \"{}\"", self.path().display()), error))
+    }
+
+    fn work(&self) -> &Work {
+        &self.run.as_ref().expect("prepare comes before anything else in a run").0
+    }
+}
+
+impl Target for SqliteTarget {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn limitations(&self, work: &Work) -> Vec<Limitation> {
+        let mut found = Vec::new();
+        let mut add = |subject: &str, refuses: bool, text: &str| {
+            found.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses });
+        };
+        if work.data_files > 1 {
+            add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
+        }
+        if work.placement != Placement::Together {
+            add("placement", true, "SQLite keeps its log beside the database: placement must be together");
+        }
+        if work.connections > 1 && work.workload != Workload::SelectOne {
+            add("connections", false, "SQLite has one writer at a time: further connections wait for it");
+        }
+        if work.loop_side == LoopSide::Server {
+            add("loop", false, "SQLite has no server: the loop runs in fathom's process either way");
+        }
+        found
+    }
+
+    fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
+        self.clean()?;
+        for name in work.settings.keys() {
+            if !schema::PRAGMAS.iter().any(|(known, _)| known == name) {
+                let known: Vec<_> = schema::PRAGMAS.iter().map(|(known, _)| *known).collect();
+                return Err(TargetError::refused(
+                    format!("cannot set sqlite.{name}: it is not a pragma that an experiment may vary"),
+                    format!("use one of {}", known.join(", ")),
+                ));
+            }
+        }
+        let connection = self.open("could not create database")?;
+        for (name, value) in schema::pragma_values(work) {
+            set_pragma(&connection, name, &value)?;
+        }
+        for statement in schema::create_statements(work) {
+            connection
+                .execute_batch(&statement)
+                .map_err(|error| TargetError::engine("could not create table fathom_rows", error))?;
+        }
+        // The run starts with everything in the database file and an empty log.
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.run = Some((work.clone(), SqliteConnector::new(self.path(), work)));
+        Ok(())
+    }
+
+    fn connector(&self) -> Connector {
+        Connector::Sqlite(self.run.as_ref().expect("prepare comes before connector").1.clone())
+    }
+
+    /// A call into SQLite blocks its thread, so every connection has one of its own.
+    fn jobs(&self, work: &Work) -> u32 {
+        work.connections
+    }
+
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        Ok(None)
+    }
+
+    /// What the process wrote: the engine runs inside it and nothing else of fathom writes during a run.
+    fn counters(&mut self) -> Result<Counters, TargetError> {
+        let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
+            return Ok(Counters::default());
+        };
+        let metric = |name: &str, value: u64, unit: &str, field: &str| Metric {
+            name: name.to_owned(),
+            value: value as f64,
+            unit: unit.to_owned(),
+            source: format!("/proc/self/io {field}"),
+        };
+        Ok(Counters {
+            cumulative: vec![
+                metric("engine_written_bytes", io.wchar, "bytes", "wchar"),
+                metric("engine_write_calls", io.syscw, "1", "syscw"),
+                metric("engine_device_write_bytes", io.write_bytes, "bytes", "write_bytes"),
+            ],
+        })
+    }
+
+    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+        if work.workload == Workload::SelectOne {
+            return Ok(Aftermath::default());
+        }
+        let connection = self.open("could not open database")?;
+        let number = |sql: String| -> Result<u64, TargetError> {
+            let value: i64 = connection
+                .query_row(&sql, [], |row| row.get(0))
+                .map_err(|error| TargetError::engine(format!("could not run \"{sql}\""), error))?;
+            Ok(value.unsigned_abs())
+        };
+        let rows = number(format!("SELECT count(*) FROM {TABLE}"))?;
+        let table_pages =
+            number(format!("SELECT count(*) FROM dbstat WHERE name='{TABLE}' AND pagetype='leaf'"))?;
+        let page_size = number("SELECT page_size FROM pragma_page_size".to_owned())?;
+        let page_count = number("SELECT page_count FROM pragma_page_count".to_owned())?;
+        let one_per_page = work.workload == Workload::Populate && page_size == schema::PAGE_SIZE_BYTES;
+        Ok(Aftermath {
+            rows: Some(rows),
+            table_pages: Some(table_pages),
+            rows_per_page: one_per_page.then_some(1),
+            total_bytes: Some(page_count * page_size),
+            payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
+            metrics: Vec::new(),
+        })
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        let values = schema::pragma_values(self.work());
+        Ok(schema::PRAGMAS
+            .iter()
+            .zip(values)
+            .filter(|((_, default), (_, value))| default != value)
+            .map(|((name, _), (_, value))| Setting {
+                name: (*name).to_owned(),
+                value,
+                source: "pragma".to_owned(),
+            })
+            .collect())
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        let connection = Connection::open_in_memory()
+            .map_err(|error| TargetError::engine("could not open a database in memory", error))?;
+        let text = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0)).ok();
+        let options: Vec<String> = connection
+            .prepare("PRAGMA compile_options")
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+            .unwrap_or_default();
+        Ok(serde_json::json!({
+            "name": "SQLite (embedded)",
+            "version": rusqlite::version(),
+            "build_id": text("SELECT sqlite_source_id()"),
+            "compile_options": options,
+        }))
+    }
+
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        let directory = self.directory().to_owned();
+        vec![("data".to_owned(), directory.clone()), ("log".to_owned(), directory)]
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    fn server_process_id(&self) -> Option<u32> {
+        None
+    }
+
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.run = None;
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let path = self.directory().join(format!("run.db{suffix}"));
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(TargetError::Io { action: "remove file", path, source }),
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        let Some(premises) = self.premises.take() else { return Ok(()) };
+        if keep {
+            let directory = premises.keep()?;
+            tracing::info!("kept \"{}\"", directory.display());
+            return Ok(());
+        }
+        premises.remove()
+    }
+}
+
+impl Drop for SqliteTarget {
+    fn drop(&mut self) {
+        if let Err(error) = self.stop(false) {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+/// Sets a pragma and reads it back: SQLite ignores a value that it does not like without saying so.
+fn set_pragma(connection: &Connection, name: &str, value: &str) -> Result<(), TargetError> {
+    let refused = |found: &str| {
+        TargetError::refused(
+            format!("cannot set sqlite.{name} to {value}: SQLite keeps {found}"),
+            "choose a value that PRAGMA accepts",
+        )
+    };
+    if !value.chars().all(|character| character.is_ascii_alphanumeric() || "-_".contains(character)) {
+        return Err(refused("its default"));
+    }
+    let context = || format!("could not set pragma {name}");
+    let read = |sql: String| -> Result<Option<String>, TargetError> {
+        match connection.query_row(&sql, [], |row| row.get::<_, rusqlite::types::Value>(0)) {
+            Ok(value) => Ok(Some(pragma_text(&value))),
+            Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+            Err(error) => Err(TargetError::engine(context(), error)),
+        }
+    };
+    read(format!("PRAGMA {name}={value}"))?;
+    let found = read(format!("PRAGMA {name}"))?.unwrap_or_default();
+    if found == value || pragma_number(name, value).is_some_and(|number| found == number) {
+        return Ok(());
+    }
+    Err(refused(&found))
+}
+
+fn pragma_text(value: &rusqlite::types::Value) -> String {
+    match value {
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Text(text) => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// SQLite accepts words for these and answers with numbers.
+fn pragma_number(name: &str, word: &str) -> Option<&'static str> {
+    match (name, word) {
+        ("synchronous", "off") | ("auto_vacuum", "none") => Some("0"),
+        ("synchronous", "normal") | ("auto_vacuum", "full") => Some("1"),
+        ("synchronous", "full") | ("auto_vacuum", "incremental") => Some("2"),
+        ("synchronous", "extra") => Some("3"),
+        _ => None,
+    }
+}

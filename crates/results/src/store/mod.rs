@@ -1,0 +1,126 @@
+//! The results directory: one SQLite file, one writer, each run committed when it ends, nothing overwritten.
+//!
+//! A run is begun (a row that says `running`), then finished in one transaction with everything it brought. Whatever
+//! ends the process between the two leaves that row; the next start turns it into `interrupted`. What happens to a
+//! run later (a mark, a run that takes its place) is added in tables of its own: triggers in the file refuse to
+//! change or delete a finished run.
+
+mod error;
+mod lock;
+mod open;
+mod read;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::LatencyHistogram;
+use crate::model::{RunKey, RunState, Study};
+use crate::store::lock::WriteLock;
+
+pub use error::StoreError;
+pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
+
+/// Row number of a study in its results file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StudyId(pub i64);
+
+/// A study with its place in the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredStudy {
+    /// Its row number.
+    pub id: StudyId,
+    /// The study.
+    pub study: Study,
+}
+
+/// What one run of a correction measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CorrectedRun {
+    /// Row number of the run.
+    pub run_id: i64,
+    /// Which execution of which cell.
+    pub key: RunKey,
+    /// What became of it.
+    pub state: RunState,
+    /// Elapsed time in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Rows acknowledged, over all clients.
+    pub rows: u64,
+}
+
+/// A result that was doubted or replaced, with what took its place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Correction {
+    /// The run that no longer counts.
+    pub old: CorrectedRun,
+    /// The run that counts instead; `None` while nobody has run it again.
+    pub new: Option<CorrectedRun>,
+    /// Why: the reason of the mark, or else the gates that failed, or `run again`.
+    pub reason: String,
+    /// RFC 3339, UTC: when it was marked, or else when its replacement started.
+    pub at: String,
+}
+
+/// Latencies of all counting runs of one cell, added.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellLatency {
+    /// The cell.
+    pub cell_index: u32,
+    /// Service times in nanoseconds; empty when the loop ran on the server.
+    pub service_time: LatencyHistogram,
+    /// Response times in nanoseconds, from the intended start; `None` when every client ran a closed loop.
+    pub response_time: Option<LatencyHistogram>,
+}
+
+/// An open results file.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+    /// Held from before the file is opened until after it is closed; `None` when only reading.
+    _lock: Option<WriteLock>,
+}
+
+impl Store {
+    /// Opens `results.db` in `directory` for reading and writing; makes both when they are absent.
+    ///
+    /// Takes the directory's lock (`<directory>/lock`) for as long as the store lives; it vanishes with the process.
+    /// An older file is brought up to date.
+    ///
+    /// # Errors
+    /// In use by another process, not writable, no space, a newer version, or not a fathom results file. In none
+    /// of these cases is an existing file changed.
+    pub fn open_or_create(directory: &Path) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(directory).map_err(|error| StoreError::NotWritable {
+            directory: directory.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let lock = WriteLock::take(directory)?;
+        let connection = open::writable(directory)?;
+        Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: Some(lock) })
+    }
+
+    /// Opens `results.db` in `directory` for reading, also while another process writes to it.
+    ///
+    /// # Errors
+    /// No results file, another version, or not a fathom results file.
+    pub fn open_read_only(directory: &Path) -> Result<Self, StoreError> {
+        let connection = open::read_only(directory)?;
+        Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: None })
+    }
+
+    /// Path of the results file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn sqlite(&self) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
+        |error| open::sqlite_error(&self.path, error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,453 @@
+//! Reading: rows back into records.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+
+use crate::histogram::LatencyHistogram;
+use crate::model::{
+    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState, Scale,
+    Setting, StoredRun, Study, StudyKey, Warning,
+};
+use crate::store::{CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId};
+
+const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine, spec_toml, seed, factors, fixed, \
+                             repetitions, expectations, created_at, fathom_version";
+
+/// Runs with their place in the history; the newest mark, since marks add up.
+const RUN_SELECT: &str = "SELECT run.id, block_index, cell_index, attempt, position, \
+     coalesce(started_at, begun_at), state, elapsed_ns, new_run_id, marked_at, reason, \
+     settings.json, machine.json, layout.json, engine.json \
+     FROM run \
+     LEFT JOIN supersession ON old_run_id = run.id \
+     LEFT JOIN mark ON mark.id = (SELECT max(id) FROM mark AS newest WHERE newest.run_id = run.id) \
+     LEFT JOIN document AS settings ON settings.id = settings_id \
+     LEFT JOIN document AS machine ON machine.id = machine_id \
+     LEFT JOIN document AS layout ON layout.id = layout_id \
+     LEFT JOIN document AS engine ON engine.id = engine_id";
+
+impl Store {
+    /// Finds the study that the same command made.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn find_study(&self, key: &StudyKey) -> Result<Option<StudyId>, StoreError> {
+        self.connection
+            .query_row("SELECT id FROM study WHERE key = ?1", [&key.0], |row| row.get(0).map(StudyId))
+            .optional()
+            .map_err(self.sqlite())
+    }
+
+    /// Reads all studies, oldest first.
+    ///
+    /// # Errors
+    /// A stored value cannot be read, or SQLite refuses.
+    pub fn studies(&self) -> Result<Vec<StoredStudy>, StoreError> {
+        let sql = format!("SELECT {STUDY_COLUMNS} FROM study ORDER BY id");
+        self.rows(&sql, [], |row| self.study_of_row(row))
+    }
+
+    /// Reads one study.
+    ///
+    /// # Errors
+    /// No such study, a stored value cannot be read, or SQLite refuses.
+    pub fn study(&self, id: StudyId) -> Result<Study, StoreError> {
+        let sql = format!("SELECT {STUDY_COLUMNS} FROM study WHERE id = ?1");
+        let mut found = self.rows(&sql, [id.0], |row| self.study_of_row(row))?;
+        found.pop().map(|stored| stored.study).ok_or_else(|| StoreError::NoSuchStudy { path: self.path.clone(), id })
+    }
+
+    /// Reads the study whose run was begun last; without any run, the study made last; `None` in an empty file.
+    ///
+    /// # Errors
+    /// A stored value cannot be read, or SQLite refuses.
+    pub fn latest_study(&self) -> Result<Option<StoredStudy>, StoreError> {
+        let sql = format!(
+            "SELECT {STUDY_COLUMNS} FROM study \
+             ORDER BY (SELECT max(run.id) FROM run WHERE study_id = study.id) DESC NULLS LAST, id DESC LIMIT 1"
+        );
+        Ok(self.rows(&sql, [], |row| self.study_of_row(row))?.pop())
+    }
+
+    /// Reads the cells of a study in the order of their index.
+    ///
+    /// # Errors
+    /// A stored value cannot be read, or SQLite refuses.
+    pub fn cells(&self, study: StudyId) -> Result<Vec<Cell>, StoreError> {
+        let sql = "SELECT cell_index, levels FROM cell WHERE study_id = ?1 ORDER BY cell_index";
+        self.rows(sql, [study.0], |row| {
+            let index = self.get(row, 0)?;
+            Ok(Cell { index, levels: self.json(row, 1, || format!("levels of cell {index}"))? })
+        })
+    }
+
+    /// Tells which study a run belongs to.
+    ///
+    /// # Errors
+    /// No such run, or SQLite refuses.
+    pub fn study_of_run(&self, run_id: i64) -> Result<StudyId, StoreError> {
+        self.connection
+            .query_row("SELECT study_id FROM run WHERE id = ?1", [run_id], |row| row.get(0).map(StudyId))
+            .optional()
+            .map_err(self.sqlite())?
+            .ok_or_else(|| self.no_such_run(run_id))
+    }
+
+    /// Number that the next attempt at a block and cell gets: 0 when there was none.
+    ///
+    /// # Errors
+    /// SQLite refuses.
+    pub fn next_attempt(&self, study: StudyId, block_index: u32, cell_index: u32) -> Result<u32, StoreError> {
+        let sql = "SELECT coalesce(max(attempt) + 1, 0) FROM run \
+                   WHERE study_id = ?1 AND block_index = ?2 AND cell_index = ?3";
+        self.connection
+            .query_row(sql, params![study.0, block_index, cell_index], |row| row.get(0))
+            .map_err(self.sqlite())
+    }
+
+    /// Reads all runs of a study without their histograms, in the order in which they ran.
+    ///
+    /// Costs memory for the records of all clients, a few hundred bytes each.
+    ///
+    /// # Errors
+    /// A stored value cannot be read, or SQLite refuses.
+    pub fn runs(&self, study: StudyId) -> Result<Vec<StoredRun>, StoreError> {
+        let sql = format!("{RUN_SELECT} WHERE run.study_id = ?1 ORDER BY run.position, run.id");
+        let mut runs = self.rows(&sql, [study.0], |row| self.run_of_row(row))?;
+        for stored in &mut runs {
+            self.add_parts(stored, false)?;
+        }
+        Ok(runs)
+    }
+
+    /// Reads one run complete, histograms included.
+    ///
+    /// # Errors
+    /// No such run, a stored value cannot be read, or SQLite refuses.
+    pub fn run(&self, run_id: i64) -> Result<StoredRun, StoreError> {
+        let sql = format!("{RUN_SELECT} WHERE run.id = ?1");
+        let mut found = self.rows(&sql, [run_id], |row| self.run_of_row(row))?;
+        let mut stored = found.pop().ok_or_else(|| self.no_such_run(run_id))?;
+        self.add_parts(&mut stored, true)?;
+        Ok(stored)
+    }
+
+    /// Adds the latencies of all counting runs of each cell, in the order of the cells.
+    ///
+    /// Holds one histogram per cell in memory, however many runs and clients there are. Cells without a counting
+    /// run are absent.
+    ///
+    /// # Errors
+    /// A stored histogram cannot be read, or SQLite refuses.
+    pub fn cell_latencies(&self, study: StudyId) -> Result<Vec<CellLatency>, StoreError> {
+        let sql = "SELECT cell_index, run.id, client_index, service_time, response_time \
+                   FROM run JOIN client ON client.run_id = run.id \
+                   WHERE study_id = ?1 AND state = 'valid' \
+                     AND run.id NOT IN (SELECT run_id FROM mark) \
+                     AND run.id NOT IN (SELECT old_run_id FROM supersession) \
+                   ORDER BY cell_index, run.id, client_index";
+        let mut cells: BTreeMap<u32, ClientRecord> = BTreeMap::new();
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.sqlite())?;
+        let mut rows = statement.query([study.0]).map_err(self.sqlite())?;
+        while let Some(row) = rows.next().map_err(self.sqlite())? {
+            let (run_id, client_index): (i64, u32) = (self.get(row, 1)?, self.get(row, 2)?);
+            let what = || format!("histogram of run {run_id}, client {client_index}");
+            let mut part = ClientRecord::new(0);
+            part.service_time = self.histogram(row, 3, what)?.unwrap_or_default();
+            part.response_time = self.histogram(row, 4, what)?;
+            cells.entry(self.get(row, 0)?).or_insert_with(|| ClientRecord::new(0)).merge_latencies(&part);
+        }
+        let latency = |(cell_index, sum): (u32, ClientRecord)| CellLatency {
+            cell_index,
+            service_time: sum.service_time,
+            response_time: sum.response_time,
+        };
+        Ok(cells.into_iter().map(latency).collect())
+    }
+
+    /// Lists results that were doubted or replaced, in the order in which they ran.
+    ///
+    /// These are the runs with a mark, and the ended runs whose place another one took. Interrupted runs measured
+    /// nothing and are left out.
+    ///
+    /// # Errors
+    /// A stored value cannot be read, or SQLite refuses.
+    pub fn corrections(&self, study: StudyId) -> Result<Vec<Correction>, StoreError> {
+        let runs = self.runs(study)?;
+        let by_id: BTreeMap<i64, &StoredRun> = runs.iter().map(|stored| (stored.run_id, stored)).collect();
+        let doubted = runs.iter().filter(|stored| {
+            let ended = matches!(stored.run.state, RunState::Valid | RunState::Invalid);
+            ended && (stored.suspect.is_some() || stored.superseded_by.is_some())
+        });
+        let correction = |old: &StoredRun| {
+            let new = old.superseded_by.and_then(|run_id| by_id.get(&run_id).copied());
+            let replaced_at = || new.unwrap_or(old).run.started_at.clone();
+            Correction {
+                old: corrected(old),
+                new: new.map(corrected),
+                reason: reason(old),
+                at: old.suspect.as_ref().map_or_else(replaced_at, |mark| mark.marked_at.clone()),
+            }
+        };
+        Ok(doubted.map(correction).collect())
+    }
+
+    pub(super) fn key_and_state(&self, run_id: i64) -> Result<(RunKey, RunState), StoreError> {
+        let sql = "SELECT block_index, cell_index, attempt, state FROM run WHERE id = ?1";
+        let mut found = self.rows(sql, [run_id], |row| {
+            let key = RunKey {
+                block_index: self.get(row, 0)?,
+                cell_index: self.get(row, 1)?,
+                attempt: self.get(row, 2)?,
+            };
+            Ok((key, self.run_state(row, 3)?))
+        })?;
+        found.pop().ok_or_else(|| self.no_such_run(run_id))
+    }
+
+    fn add_parts(&self, stored: &mut StoredRun, with_histograms: bool) -> Result<(), StoreError> {
+        let run_id = stored.run_id;
+        stored.run.clients = self.clients(run_id, with_histograms)?;
+        let sql = "SELECT name, value, unit, source FROM metric WHERE run_id = ?1 ORDER BY position";
+        stored.run.metrics = self.rows(sql, [run_id], |row| {
+            let value: Option<f64> = self.get(row, 1)?;
+            Ok(Metric {
+                name: self.get(row, 0)?,
+                value: value.unwrap_or(f64::NAN),
+                unit: self.get(row, 2)?,
+                source: self.get(row, 3)?,
+            })
+        })?;
+        let sql = "SELECT gate, outcome, expected, found FROM gate WHERE run_id = ?1 ORDER BY position";
+        stored.run.gates = self.rows(sql, [run_id], |row| {
+            Ok(GateResult {
+                gate: self.get(row, 0)?,
+                outcome: self.word(row, 1, &GATE_OUTCOMES, || format!("gate outcome of run {run_id}"))?,
+                expected: self.get(row, 2)?,
+                found: self.get(row, 3)?,
+            })
+        })?;
+        let sql = "SELECT code, text FROM warning WHERE run_id = ?1 ORDER BY position";
+        stored.run.warnings =
+            self.rows(sql, [run_id], |row| Ok(Warning { code: self.get(row, 0)?, text: self.get(row, 1)? }))?;
+        let sql = "SELECT at_ns, kind, text FROM event WHERE run_id = ?1 ORDER BY position";
+        stored.run.events = self.rows(sql, [run_id], |row| {
+            Ok(Event { at_ns: self.get(row, 0)?, kind: self.get(row, 1)?, text: self.get(row, 2)? })
+        })?;
+        Ok(())
+    }
+
+    fn clients(&self, run_id: i64, with_histograms: bool) -> Result<Vec<ClientRecord>, StoreError> {
+        let histograms = if with_histograms { "service_time, response_time" } else { "NULL, NULL" };
+        let sql = format!(
+            "SELECT client_index, start_ns, end_ns, row_count, transactions, warm_up_rows, errors, retries, \
+             arrivals_unserved, error, {histograms} FROM client WHERE run_id = ?1 ORDER BY client_index"
+        );
+        self.rows(&sql, [run_id], |row| {
+            let client_index = self.get(row, 0)?;
+            let what = || format!("histogram of run {run_id}, client {client_index}");
+            Ok(ClientRecord {
+                client_index,
+                start_ns: self.get(row, 1)?,
+                end_ns: self.get(row, 2)?,
+                rows: self.get(row, 3)?,
+                transactions: self.get(row, 4)?,
+                warm_up_rows: self.get(row, 5)?,
+                errors: self.get(row, 6)?,
+                retries: self.get(row, 7)?,
+                arrivals_unserved: self.get(row, 8)?,
+                error: self.get(row, 9)?,
+                service_time: self.histogram(row, 10, what)?.unwrap_or_default(),
+                response_time: self.histogram(row, 11, what)?,
+            })
+        })
+    }
+
+    fn study_of_row(&self, row: &Row<'_>) -> Result<StoredStudy, StoreError> {
+        let id: i64 = self.get(row, 0)?;
+        let what = |part: &str| format!("{part} of study {id}");
+        let seed: String = self.get(row, 8)?;
+        let study = Study {
+            key: StudyKey(self.get(row, 1)?),
+            experiment: self.get(row, 2)?,
+            title: self.get(row, 3)?,
+            question: self.get(row, 4)?,
+            scale: self.word(row, 5, &SCALES, || what("scale"))?,
+            engine: self.get(row, 6)?,
+            spec_toml: self.get(row, 7)?,
+            seed: seed.parse().map_err(|error| self.damaged(what("seed"), error))?,
+            factors: self.json(row, 9, || what("factors"))?,
+            fixed: self.json(row, 10, || what("fixed parameters"))?,
+            repetitions: self.get(row, 11)?,
+            expectations: self.json(row, 12, || what("expectations"))?,
+            created_at: self.get(row, 13)?,
+            fathom_version: self.get(row, 14)?,
+        };
+        Ok(StoredStudy { id: StudyId(id), study })
+    }
+
+    fn run_of_row(&self, row: &Row<'_>) -> Result<StoredRun, StoreError> {
+        let run_id: i64 = self.get(row, 0)?;
+        let what = |part: &str| format!("{part} of run {run_id}");
+        let settings: Option<Vec<Setting>> = self.json_or_null(row, 11, || what("settings"))?;
+        let environment = Environment {
+            machine: self.json_or_null(row, 12, || what("machine"))?.unwrap_or_default(),
+            layout: self.json_or_null(row, 13, || what("layout"))?.unwrap_or_default(),
+            engine: self.json_or_null(row, 14, || what("engine"))?.unwrap_or_default(),
+        };
+        let reason: Option<String> = self.get(row, 10)?;
+        let marked_at: Option<String> = self.get(row, 9)?;
+        Ok(StoredRun {
+            run_id,
+            run: Run {
+                key: RunKey {
+                    block_index: self.get(row, 1)?,
+                    cell_index: self.get(row, 2)?,
+                    attempt: self.get(row, 3)?,
+                },
+                position: self.get(row, 4)?,
+                started_at: self.get(row, 5)?,
+                state: self.run_state(row, 6)?,
+                elapsed_ns: self.get(row, 7)?,
+                clients: Vec::new(),
+                metrics: Vec::new(),
+                gates: Vec::new(),
+                warnings: Vec::new(),
+                events: Vec::new(),
+                settings: settings.unwrap_or_default(),
+                environment,
+            },
+            superseded_by: self.get(row, 8)?,
+            suspect: marked_at.zip(reason).map(|(marked_at, reason)| Mark { marked_at, reason }),
+        })
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.sqlite())?;
+        let mut rows = statement.query(values).map_err(self.sqlite())?;
+        let mut records = Vec::new();
+        while let Some(row) = rows.next().map_err(self.sqlite())? {
+            records.push(read(row)?);
+        }
+        Ok(records)
+    }
+
+    fn get<T: rusqlite::types::FromSql>(&self, row: &Row<'_>, column: usize) -> Result<T, StoreError> {
+        row.get(column).map_err(self.sqlite())
+    }
+
+    fn run_state(&self, row: &Row<'_>, column: usize) -> Result<RunState, StoreError> {
+        self.word(row, column, &RUN_STATES, || "run state".to_owned())
+    }
+
+    fn word<T: Copy>(
+        &self,
+        row: &Row<'_>,
+        column: usize,
+        words: &[(T, &str)],
+        what: impl Fn() -> String,
+    ) -> Result<T, StoreError> {
+        let text: String = self.get(row, column)?;
+        let found = words.iter().find(|(_, word)| *word == text);
+        found.map(|(value, _)| *value).ok_or_else(|| self.damaged(what(), format!("\"{text}\" has no meaning here")))
+    }
+
+    fn json<T: DeserializeOwned>(
+        &self,
+        row: &Row<'_>,
+        column: usize,
+        what: impl Fn() -> String,
+    ) -> Result<T, StoreError> {
+        let text: String = self.get(row, column)?;
+        serde_json::from_str(&text).map_err(|error| self.damaged(what(), error))
+    }
+
+    fn json_or_null<T: DeserializeOwned>(
+        &self,
+        row: &Row<'_>,
+        column: usize,
+        what: impl Fn() -> String,
+    ) -> Result<Option<T>, StoreError> {
+        let text: Option<String> = self.get(row, column)?;
+        text.map(|text| serde_json::from_str(&text).map_err(|error| self.damaged(what(), error))).transpose()
+    }
+
+    fn histogram(
+        &self,
+        row: &Row<'_>,
+        column: usize,
+        what: impl Fn() -> String,
+    ) -> Result<Option<LatencyHistogram>, StoreError> {
+        let bytes: Option<Vec<u8>> = self.get(row, column)?;
+        let read = |bytes: Vec<u8>| {
+            let histogram = LatencyHistogram::from_bytes(&bytes);
+            histogram.ok_or_else(|| self.damaged(what(), format!("{} bytes are no HdrHistogram V2", bytes.len())))
+        };
+        bytes.map(read).transpose()
+    }
+
+    fn damaged(&self, what: String, reason: impl Display) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), what, reason: reason.to_string() }
+    }
+
+    fn no_such_run(&self, run_id: i64) -> StoreError {
+        StoreError::NoSuchRun { path: self.path.clone(), run_id }
+    }
+}
+
+fn corrected(stored: &StoredRun) -> CorrectedRun {
+    CorrectedRun {
+        run_id: stored.run_id,
+        key: stored.run.key,
+        state: stored.run.state,
+        elapsed_ns: stored.run.elapsed_ns,
+        rows: stored.run.rows(),
+    }
+}
+
+fn reason(old: &StoredRun) -> String {
+    if let Some(mark) = &old.suspect {
+        return mark.reason.clone();
+    }
+    let failed = old.run.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
+    let failed: Vec<String> = failed.map(|gate| format!("{}: {}", gate.gate, gate.found)).collect();
+    if failed.is_empty() { "run again".to_owned() } else { failed.join("; ") }
+}
+
+const RUN_STATES: [(RunState, &str); 4] = [
+    (RunState::Running, "running"),
+    (RunState::Valid, "valid"),
+    (RunState::Invalid, "invalid"),
+    (RunState::Interrupted, "interrupted"),
+];
+
+const GATE_OUTCOMES: [(GateOutcome, &str); 3] = [
+    (GateOutcome::Passed, "passed"),
+    (GateOutcome::Failed, "failed"),
+    (GateOutcome::NotApplicable, "not_applicable"),
+];
+
+const SCALES: [(Scale, &str); 2] = [(Scale::Full, "full"), (Scale::Miniature, "miniature")];
+
+pub(super) fn run_state_text(state: RunState) -> &'static str {
+    text_of(&RUN_STATES, state)
+}
+
+pub(super) fn gate_outcome_text(outcome: GateOutcome) -> &'static str {
+    text_of(&GATE_OUTCOMES, outcome)
+}
+
+pub(super) fn scale_text(scale: Scale) -> &'static str {
+    text_of(&SCALES, scale)
+}
+
+fn text_of<T: PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
+    words.iter().find(|(word, _)| *word == value).map(|(_, text)| *text).expect("each variant has its word")
+}

@@ -1,0 +1,129 @@
+-- Version 1 of the results file. One row is written once: what a finished run says cannot change.
+
+CREATE TABLE study (
+    id             INTEGER PRIMARY KEY,
+    key            TEXT NOT NULL UNIQUE,
+    experiment     TEXT NOT NULL,
+    title          TEXT NOT NULL,
+    question       TEXT NOT NULL,
+    scale          TEXT NOT NULL,
+    engine         TEXT NOT NULL,
+    spec_toml      TEXT NOT NULL,
+    seed           TEXT NOT NULL, -- decimal: the range of 64 bits without sign does not fit an INTEGER
+    factors        TEXT NOT NULL, -- JSON
+    fixed          TEXT NOT NULL, -- JSON
+    repetitions    INTEGER NOT NULL,
+    expectations   TEXT NOT NULL, -- JSON
+    created_at     TEXT NOT NULL, -- RFC 3339, UTC
+    fathom_version TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE cell (
+    study_id   INTEGER NOT NULL REFERENCES study (id),
+    cell_index INTEGER NOT NULL,
+    levels     TEXT NOT NULL, -- JSON
+    PRIMARY KEY (study_id, cell_index)
+) STRICT, WITHOUT ROWID;
+
+-- Settings and environment, once per distinct content.
+CREATE TABLE document (
+    id     INTEGER PRIMARY KEY,
+    sha256 TEXT NOT NULL UNIQUE, -- of `json`
+    json   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE run (
+    id          INTEGER PRIMARY KEY,
+    study_id    INTEGER NOT NULL,
+    block_index INTEGER NOT NULL,
+    cell_index  INTEGER NOT NULL,
+    attempt     INTEGER NOT NULL,
+    position    INTEGER NOT NULL,
+    begun_at    TEXT NOT NULL, -- RFC 3339, UTC: preparation began
+    started_at  TEXT,          -- RFC 3339, UTC: release of the start barrier
+    state       TEXT NOT NULL CHECK (state IN ('running', 'valid', 'invalid', 'interrupted')),
+    elapsed_ns  INTEGER NOT NULL DEFAULT 0,
+    settings_id INTEGER REFERENCES document (id),
+    machine_id  INTEGER REFERENCES document (id),
+    layout_id   INTEGER REFERENCES document (id),
+    engine_id   INTEGER REFERENCES document (id),
+    UNIQUE (study_id, block_index, cell_index, attempt),
+    FOREIGN KEY (study_id, cell_index) REFERENCES cell (study_id, cell_index)
+) STRICT;
+
+CREATE TABLE client (
+    run_id        INTEGER NOT NULL REFERENCES run (id),
+    client_index  INTEGER NOT NULL,
+    start_ns      INTEGER, -- since the release of the barrier
+    end_ns        INTEGER,
+    row_count     INTEGER NOT NULL,
+    transactions  INTEGER NOT NULL,
+    warm_up_rows  INTEGER NOT NULL,
+    errors        INTEGER NOT NULL,
+    retries       INTEGER NOT NULL,
+    arrivals_unserved INTEGER NOT NULL, -- open loop: intended, never begun
+    error         TEXT,
+    service_time  BLOB, -- HdrHistogram V2, nanoseconds; absent when empty
+    response_time BLOB, -- the same; absent in a closed loop
+    PRIMARY KEY (run_id, client_index)
+) STRICT;
+
+CREATE TABLE metric (
+    run_id   INTEGER NOT NULL REFERENCES run (id),
+    position INTEGER NOT NULL,
+    name     TEXT NOT NULL,
+    value    REAL, -- absent: not a number
+    unit     TEXT NOT NULL,
+    source   TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE gate (
+    run_id   INTEGER NOT NULL REFERENCES run (id),
+    position INTEGER NOT NULL,
+    gate     TEXT NOT NULL,
+    outcome  TEXT NOT NULL CHECK (outcome IN ('passed', 'failed', 'not_applicable')),
+    expected TEXT NOT NULL,
+    found    TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE warning (
+    run_id   INTEGER NOT NULL REFERENCES run (id),
+    position INTEGER NOT NULL,
+    code     TEXT NOT NULL,
+    text     TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event (
+    run_id   INTEGER NOT NULL REFERENCES run (id),
+    position INTEGER NOT NULL,
+    at_ns    INTEGER NOT NULL, -- since the release of the barrier; negative before it
+    kind     TEXT NOT NULL,
+    text     TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- What happened to a run afterwards is added here, so that the run itself stays as it was.
+CREATE TABLE mark (
+    id        INTEGER PRIMARY KEY,
+    run_id    INTEGER NOT NULL REFERENCES run (id),
+    marked_at TEXT NOT NULL, -- RFC 3339, UTC
+    reason    TEXT NOT NULL
+) STRICT;
+CREATE INDEX mark_of_run ON mark (run_id);
+
+CREATE TABLE supersession (
+    old_run_id INTEGER PRIMARY KEY REFERENCES run (id),
+    new_run_id INTEGER NOT NULL REFERENCES run (id)
+) STRICT;
+
+CREATE TRIGGER run_is_written_once BEFORE UPDATE ON run WHEN OLD.state <> 'running'
+BEGIN SELECT RAISE(ABORT, 'a finished run cannot change'); END;
+CREATE TRIGGER run_is_kept BEFORE DELETE ON run
+BEGIN SELECT RAISE(ABORT, 'a run cannot be deleted'); END;
+CREATE TRIGGER study_is_kept BEFORE DELETE ON study
+BEGIN SELECT RAISE(ABORT, 'a study cannot be deleted'); END;
+CREATE TRIGGER mark_is_kept BEFORE DELETE ON mark
+BEGIN SELECT RAISE(ABORT, 'a mark cannot be deleted'); END;
