@@ -53,6 +53,21 @@ impl SystemTree {
         bytes_at(&self.place(path))
     }
 
+    /// The content of a file below the root as trimmed text; `None` when it cannot be read or is empty.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        text_at(&self.place(path))
+    }
+
+    /// The whole number in a file below the root.
+    pub(crate) fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The names in a directory below the root, sorted; empty when it cannot be read.
+    pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        names_in(&self.place(path))
+    }
+
     /// The device numbers of a path of the machine (not placed below the root: it comes from a mount table).
     pub(crate) fn stat(&self, path: &Path) -> Option<PathNumbers> {
         (self.stat)(path)
@@ -126,7 +141,9 @@ mod tests {
     fn odd_bytes_in_a_file_are_replaced() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("odd"), b"a\xff\xfeb\n").unwrap();
-        assert_eq!(text_at(&root.path().join("odd")).as_deref(), Some("a\u{fffd}\u{fffd}b"));
-        assert_eq!(text_at(&root.path().join("absent")), None);
+        let tree = SystemTree::made_up(root.path(), |_| None);
+        assert_eq!(tree.text("odd").as_deref(), Some("a\u{fffd}\u{fffd}b"));
+        assert_eq!(tree.number("odd"), None);
+        assert_eq!(tree.text("absent"), None);
     }
 }

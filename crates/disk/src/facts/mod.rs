@@ -18,6 +18,8 @@ pub use block::BlockDevice;
 pub use mounts::MountFacts;
 pub use sharing::{SharedDevice, roles_sharing_a_device};
 
+pub(crate) use mounts::{Mount, mounts_of};
+
 use crate::tree::SystemTree;
 
 /// The name under which everything that keeps its bytes in memory stands in
@@ -159,7 +161,7 @@ pub(crate) fn room_of(directory: &Path) -> io::Result<Room> {
 }
 
 fn facts_of(tree: &SystemTree, directory: &Path, number: DeviceNumber, room: Room) -> StorageFacts {
-    let mounts = mounts::mounts_of(tree);
+    let mounts = mounts_of(tree);
     let place = block::Place { number, path: directory.to_path_buf() };
     let behind = block::walk_down(tree, &mounts, place);
     StorageFacts {
