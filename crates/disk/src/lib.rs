@@ -7,10 +7,18 @@
 //! |---|---|
 //! | [`facts`] | which mount, file system and disks lie behind a directory, and which roles share a disk |
 //! | [`machine`] | which processors, memory, kernel and limits the run had |
+//! | [`binary`] | which build of a server binary ran |
+//! | [`probe`] | how long a flush takes in a directory, and whether it waits at all |
+//! | [`space`] | whether there is room |
+//! | [`counters`] | what devices, processes and the machine have done since a moment |
 //!
 //! Everything under `/proc` and `/sys` is read as untrusted text: a line that is cut short, has odd bytes or is
 //! not there at all makes a fact absent or an error with a name, never a panic and never a made-up number.
 
+pub mod binary;
+pub mod counters;
 pub mod facts;
 pub mod machine;
+pub mod probe;
+pub mod space;
 mod tree;
