@@ -21,6 +21,13 @@ pub enum InputError {
         /// The number itself.
         value: f64,
     },
+    /// The seconds at this index (from 0) are negative, infinite or not a number.
+    NotADuration {
+        /// Position in the slice handed in.
+        index: usize,
+        /// The number itself.
+        value: f64,
+    },
     /// A probability (a level, a confidence) lies outside of 0 to 1, or on its edge.
     NotAProbability(f64),
 }
@@ -36,6 +43,9 @@ impl fmt::Display for InputError {
                 formatter,
                 "value {value} at index {index} is not above zero: a ratio needs positive values on both sides"
             ),
+            Self::NotADuration { index, value } => {
+                write!(formatter, "{value} seconds at index {index} are no duration: zero or more is needed")
+            }
             Self::NotAProbability(value) => write!(formatter, "level {value} is not between 0 and 1"),
         }
     }

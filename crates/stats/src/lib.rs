@@ -8,8 +8,11 @@ mod permutation;
 
 pub mod change;
 pub mod compare;
+pub mod duration;
+pub mod pages;
 pub mod random;
 pub mod summary;
 pub mod verdict;
+pub mod waits;
 
 pub use input::InputError;
