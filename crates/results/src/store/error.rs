@@ -54,7 +54,9 @@ pub enum StoreError {
         reason: String,
     },
     /// There is no results file to read.
-    #[error("results directory \"{directory}\" holds no results.db; hint: run an experiment with this directory first")]
+    #[error(
+        "results directory \"{directory}\" holds no results.db; hint: run an experiment with this directory first"
+    )]
     NoResults {
         /// The results directory.
         directory: PathBuf,

@@ -43,7 +43,10 @@ impl WriteLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::InUse { directory: directory.to_owned(), holder_pid: holder(&mut file) });
+                return Err(StoreError::InUse {
+                    directory: directory.to_owned(),
+                    holder_pid: holder(&mut file),
+                });
             }
             Err(TryLockError::Error(source)) => return Err(StoreError::Io { path, source }),
         }

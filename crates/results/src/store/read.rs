@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 
 use crate::histogram::LatencyHistogram;
 use crate::model::{
-    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState, Scale,
-    Setting, StoredRun, Study, StudyKey, Warning,
+    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState,
+    Scale, Setting, StoredRun, Study, StudyKey, Warning,
 };
 use crate::store::{CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId};
 
@@ -56,7 +56,10 @@ impl Store {
     pub fn study(&self, id: StudyId) -> Result<Study, StoreError> {
         let sql = format!("SELECT {STUDY_COLUMNS} FROM study WHERE id = ?1");
         let mut found = self.rows(&sql, [id.0], |row| self.study_of_row(row))?;
-        found.pop().map(|stored| stored.study).ok_or_else(|| StoreError::NoSuchStudy { path: self.path.clone(), id })
+        found
+            .pop()
+            .map(|stored| stored.study)
+            .ok_or_else(|| StoreError::NoSuchStudy { path: self.path.clone(), id })
     }
 
     /// Reads the study whose run was begun last; without any run, the study made last; `None` in an empty file.
@@ -356,7 +359,9 @@ impl Store {
     ) -> Result<T, StoreError> {
         let text: String = self.get(row, column)?;
         let found = words.iter().find(|(_, word)| *word == text);
-        found.map(|(value, _)| *value).ok_or_else(|| self.damaged(what(), format!("\"{text}\" has no meaning here")))
+        found
+            .map(|(value, _)| *value)
+            .ok_or_else(|| self.damaged(what(), format!("\"{text}\" has no meaning here")))
     }
 
     fn json<T: DeserializeOwned>(
@@ -388,7 +393,8 @@ impl Store {
         let bytes: Option<Vec<u8>> = self.get(row, column)?;
         let read = |bytes: Vec<u8>| {
             let histogram = LatencyHistogram::from_bytes(&bytes);
-            histogram.ok_or_else(|| self.damaged(what(), format!("{} bytes are no HdrHistogram V2", bytes.len())))
+            histogram
+                .ok_or_else(|| self.damaged(what(), format!("{} bytes are no HdrHistogram V2", bytes.len())))
         };
         bytes.map(read).transpose()
     }

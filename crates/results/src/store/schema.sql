@@ -123,7 +123,43 @@ CREATE TRIGGER run_is_written_once BEFORE UPDATE ON run WHEN OLD.state <> 'runni
 BEGIN SELECT RAISE(ABORT, 'a finished run cannot change'); END;
 CREATE TRIGGER run_is_kept BEFORE DELETE ON run
 BEGIN SELECT RAISE(ABORT, 'a run cannot be deleted'); END;
+CREATE TRIGGER study_is_written_once BEFORE UPDATE ON study
+BEGIN SELECT RAISE(ABORT, 'a study cannot change'); END;
 CREATE TRIGGER study_is_kept BEFORE DELETE ON study
 BEGIN SELECT RAISE(ABORT, 'a study cannot be deleted'); END;
+CREATE TRIGGER cell_is_written_once BEFORE UPDATE ON cell
+BEGIN SELECT RAISE(ABORT, 'a cell cannot change'); END;
+CREATE TRIGGER cell_is_kept BEFORE DELETE ON cell
+BEGIN SELECT RAISE(ABORT, 'a cell cannot be deleted'); END;
+CREATE TRIGGER client_is_written_once BEFORE UPDATE ON client
+BEGIN SELECT RAISE(ABORT, 'a client cannot change'); END;
+CREATE TRIGGER client_is_kept BEFORE DELETE ON client
+BEGIN SELECT RAISE(ABORT, 'a client cannot be deleted'); END;
+CREATE TRIGGER metric_is_written_once BEFORE UPDATE ON metric
+BEGIN SELECT RAISE(ABORT, 'a metric cannot change'); END;
+CREATE TRIGGER metric_is_kept BEFORE DELETE ON metric
+BEGIN SELECT RAISE(ABORT, 'a metric cannot be deleted'); END;
+CREATE TRIGGER gate_is_written_once BEFORE UPDATE ON gate
+BEGIN SELECT RAISE(ABORT, 'a gate cannot change'); END;
+CREATE TRIGGER gate_is_kept BEFORE DELETE ON gate
+BEGIN SELECT RAISE(ABORT, 'a gate cannot be deleted'); END;
+CREATE TRIGGER warning_is_written_once BEFORE UPDATE ON warning
+BEGIN SELECT RAISE(ABORT, 'a warning cannot change'); END;
+CREATE TRIGGER warning_is_kept BEFORE DELETE ON warning
+BEGIN SELECT RAISE(ABORT, 'a warning cannot be deleted'); END;
+CREATE TRIGGER event_is_written_once BEFORE UPDATE ON event
+BEGIN SELECT RAISE(ABORT, 'an event cannot change'); END;
+CREATE TRIGGER event_is_kept BEFORE DELETE ON event
+BEGIN SELECT RAISE(ABORT, 'an event cannot be deleted'); END;
+CREATE TRIGGER mark_is_written_once BEFORE UPDATE ON mark
+BEGIN SELECT RAISE(ABORT, 'a mark cannot change'); END;
 CREATE TRIGGER mark_is_kept BEFORE DELETE ON mark
 BEGIN SELECT RAISE(ABORT, 'a mark cannot be deleted'); END;
+CREATE TRIGGER supersession_is_written_once BEFORE UPDATE ON supersession
+BEGIN SELECT RAISE(ABORT, 'a supersession cannot change'); END;
+CREATE TRIGGER supersession_is_kept BEFORE DELETE ON supersession
+BEGIN SELECT RAISE(ABORT, 'a supersession cannot be deleted'); END;
+CREATE TRIGGER document_is_written_once BEFORE UPDATE ON document
+BEGIN SELECT RAISE(ABORT, 'a document cannot change'); END;
+CREATE TRIGGER document_is_kept BEFORE DELETE ON document
+BEGIN SELECT RAISE(ABORT, 'a document cannot be deleted'); END;

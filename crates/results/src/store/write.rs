@@ -48,8 +48,9 @@ impl Store {
             }
         }
         self.in_transaction(|connection| {
-            let mut insert = connection
-                .prepare_cached("INSERT OR IGNORE INTO cell (study_id, cell_index, levels) VALUES (?1, ?2, ?3)")?;
+            let mut insert = connection.prepare_cached(
+                "INSERT OR IGNORE INTO cell (study_id, cell_index, levels) VALUES (?1, ?2, ?3)",
+            )?;
             for cell in cells {
                 insert.execute(params![study.0, cell.index, json(&cell.levels)])?;
             }
@@ -127,7 +128,10 @@ impl Store {
     /// No space, or SQLite refuses.
     pub fn close_interrupted(&mut self, study: StudyId) -> Result<usize, StoreError> {
         self.connection
-            .execute("UPDATE run SET state = 'interrupted' WHERE state = 'running' AND study_id = ?1", [study.0])
+            .execute(
+                "UPDATE run SET state = 'interrupted' WHERE state = 'running' AND study_id = ?1",
+                [study.0],
+            )
             .map_err(self.sqlite())
     }
 
@@ -151,14 +155,13 @@ impl Store {
         &mut self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
-        let written = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
+        let written = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(
+            |transaction| {
                 // An error on the way drops the transaction, which takes everything back.
                 write(&transaction)?;
                 transaction.commit()
-            });
+            },
+        );
         written.map_err(|error| open::sqlite_error(&self.path, error))
     }
 
@@ -255,8 +258,9 @@ fn insert_warnings_and_events(connection: &Connection, run_id: i64, run: &Run) -
     for (position, warning) in run.warnings.iter().enumerate() {
         insert.execute(params![run_id, position, warning.code, warning.text])?;
     }
-    let mut insert = connection
-        .prepare_cached("INSERT INTO event (run_id, position, at_ns, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO event (run_id, position, at_ns, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
     for (position, event) in run.events.iter().enumerate() {
         insert.execute(params![run_id, position, event.at_ns, event.kind, event.text])?;
     }
