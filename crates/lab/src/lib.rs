@@ -5,5 +5,8 @@
 //! run as it ends.
 
 pub mod client;
+pub mod environment;
+pub mod gates;
+pub mod run;
 pub mod target;
 pub mod work;

@@ -7,9 +7,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
 use stats::random::derive_seed;
 use tokio::sync::watch;
 
@@ -380,11 +380,6 @@ fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
         needed,
         limit: limit.maximum.unwrap_or(u64::MAX),
     })
-}
-
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 #[cfg(test)]

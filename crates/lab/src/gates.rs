@@ -1,0 +1,390 @@
+//! Validity gates: the rules that a run must pass before any of its numbers counts.
+//!
+//! Pure: evidence in, one result per gate out, always all of them and always in the same order. A gate
+//! that cannot be tested on this engine says so; it never passes in silence.
+
+use std::time::Duration;
+
+use results::model::{ClientRecord, GateOutcome, GateResult};
+
+use crate::client::WorkerUsage;
+use crate::target::Aftermath;
+use crate::work::{Amount, LoopSide, Work};
+
+/// Limits that a spec may move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Largest share of the elapsed time between the first and the last client's start.
+    pub start_skew_fraction: f64,
+    /// Skew that is always allowed, whatever the elapsed time.
+    pub start_skew_floor: Duration,
+    /// Largest share of a core that a client thread may use before it counts as the bottleneck.
+    pub client_cpu_fraction: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start_skew_fraction: 0.02,
+            start_skew_floor: Duration::from_millis(50),
+            client_cpu_fraction: 0.9,
+        }
+    }
+}
+
+/// What is known about a run when it has ended.
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    /// What was asked.
+    pub work: &'a Work,
+    /// One record per client.
+    pub clients: &'a [ClientRecord],
+    /// One per worker thread.
+    pub workers: &'a [WorkerUsage],
+    /// Clients that the engine saw at the barrier; `None` where it cannot tell.
+    pub clients_seen: Option<u32>,
+    /// From the barrier to the last client's end, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// What the engine holds afterwards, or why it did not answer.
+    pub aftermath: &'a Result<Aftermath, String>,
+    /// Bytes of log (or, where the engine does not tell, of all writes) in the measured part, with their source.
+    pub written: Option<(u64, &'a str)>,
+    /// Does the engine run on the clients' own threads?
+    pub is_embedded: bool,
+}
+
+/// Tests every gate.
+pub fn judge(evidence: &Evidence<'_>, limits: &Limits) -> Vec<GateResult> {
+    vec![
+        all_clients_started(evidence),
+        all_clients_seen(evidence),
+        all_clients_did_work(evidence),
+        all_clients_finished(evidence),
+        no_errors(evidence),
+        engine_answers(evidence),
+        rows_match(evidence),
+        pages_as_designed(evidence),
+        physical_work(evidence),
+        start_skew(evidence, limits),
+        client_cpu(evidence, limits),
+        histogram_complete(evidence),
+    ]
+}
+
+/// Did every gate pass, or not apply?
+pub fn all_passed(gates: &[GateResult]) -> bool {
+    gates.iter().all(|gate| gate.outcome != GateOutcome::Failed)
+}
+
+fn all_clients_started(evidence: &Evidence<'_>) -> GateResult {
+    let missing = clients_where(evidence, |client| client.start_ns.is_none());
+    let expected = format!("{} clients pass the barrier", evidence.work.connections);
+    let records = evidence.clients.len();
+    if records < evidence.work.connections as usize {
+        return gate("all_clients_started", false, expected, format!("only {records} left a record"));
+    }
+    nobody("all_clients_started", expected, &missing)
+}
+
+fn all_clients_seen(evidence: &Evidence<'_>) -> GateResult {
+    let expected = format!("the engine sees {} clients", evidence.work.connections);
+    match evidence.clients_seen {
+        None => not_applicable("all_clients_seen", expected, "the engine does not list its clients"),
+        Some(seen) => {
+            gate("all_clients_seen", seen == evidence.work.connections, expected, format!("it sees {seen}"))
+        }
+    }
+}
+
+fn all_clients_did_work(evidence: &Evidence<'_>) -> GateResult {
+    let idle = clients_where(evidence, |client| client.transactions == 0);
+    nobody("all_clients_did_work", "every client commits at least once".to_owned(), &idle)
+}
+
+fn all_clients_finished(evidence: &Evidence<'_>) -> GateResult {
+    let failed = clients_where(evidence, |client| client.end_ns.is_none() && client.errors > 0);
+    let stopped = clients_where(evidence, |client| client.end_ns.is_none() && client.errors == 0);
+    let mut offenders = failed;
+    if !stopped.is_empty() {
+        offenders.push(format!("stopped because the run no longer counts: {}", stopped.join(", ")));
+    }
+    nobody(
+        "all_clients_finished",
+        format!("{} clients finish their share", evidence.work.connections),
+        &offenders,
+    )
+}
+
+fn no_errors(evidence: &Evidence<'_>) -> GateResult {
+    let errors: Vec<String> = evidence
+        .clients
+        .iter()
+        .filter(|client| client.errors > 0)
+        .map(|client| {
+            format!(
+                "client {}: {}",
+                client.client_index,
+                client.error.as_deref().unwrap_or("error without text")
+            )
+        })
+        .collect();
+    nobody("no_errors", "no client meets an error".to_owned(), &errors)
+}
+
+fn engine_answers(evidence: &Evidence<'_>) -> GateResult {
+    let silence: Vec<String> = evidence.aftermath.as_ref().err().cloned().into_iter().collect();
+    nobody("engine_answers", "the engine answers after the run".to_owned(), &silence)
+}
+
+fn rows_match(evidence: &Evidence<'_>) -> GateResult {
+    let acknowledged: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
+    let measured: u64 = evidence.clients.iter().map(|client| client.rows).sum();
+    let expected = match evidence.work.amount {
+        Amount::Rows(rows) => format!("{rows} rows acknowledged, and as many in the table (with warm-up)"),
+        Amount::Time(_) => format!("{acknowledged} rows in the table"),
+    };
+    let asked = match evidence.work.amount {
+        Amount::Rows(rows) => rows,
+        Amount::Time(_) => measured,
+    };
+    match evidence.aftermath {
+        Err(_) => gate("rows_match", false, expected, "the engine does not answer".to_owned()),
+        Ok(Aftermath { rows: None, .. }) => {
+            if measured == asked {
+                not_applicable("rows_match", expected, "the workload leaves no rows to count")
+            } else {
+                gate("rows_match", false, expected, format!("{measured} acknowledged"))
+            }
+        }
+        Ok(Aftermath { rows: Some(rows), .. }) => gate(
+            "rows_match",
+            *rows == acknowledged && measured == asked,
+            expected,
+            format!("{measured} acknowledged in the run, {acknowledged} with warm-up, {rows} in the table"),
+        ),
+    }
+}
+
+fn pages_as_designed(evidence: &Evidence<'_>) -> GateResult {
+    let name = "pages_as_designed";
+    match evidence.aftermath {
+        Ok(Aftermath {
+            rows: Some(rows), table_pages: Some(pages), rows_per_page: Some(per_page), ..
+        }) => {
+            let expected = rows.div_ceil(*per_page);
+            gate(
+                name,
+                *pages == expected,
+                format!("{expected} pages for {rows} rows ({per_page} per page)"),
+                format!("{pages} pages"),
+            )
+        }
+        _ => not_applicable(
+            name,
+            "rows per page as the workload is designed".to_owned(),
+            "this workload or engine promises no number of pages",
+        ),
+    }
+}
+
+fn physical_work(evidence: &Evidence<'_>) -> GateResult {
+    let name = "physical_work";
+    let rows_all: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
+    let rows: u64 = evidence.clients.iter().map(|client| client.rows).sum();
+    let payload = match evidence.aftermath {
+        Ok(Aftermath { payload_bytes: Some(bytes), .. }) if rows_all > 0 => {
+            (u128::from(*bytes) * u128::from(rows) / u128::from(rows_all)) as u64
+        }
+        _ => 0,
+    };
+    let expected = format!("at least {payload} bytes written: what the rows hold");
+    if payload == 0 {
+        return not_applicable(name, expected, "the workload writes no rows");
+    }
+    match evidence.written {
+        None => not_applicable(name, expected, "the engine does not tell what it wrote"),
+        Some((bytes, source)) => gate(name, bytes >= payload, expected, format!("{bytes} bytes ({source})")),
+    }
+}
+
+fn start_skew(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
+    let starts = || evidence.clients.iter().filter_map(|client| client.start_ns);
+    let skew_ns = starts().max().unwrap_or(0) - starts().min().unwrap_or(0);
+    let allowed_ns = (limits.start_skew_fraction * evidence.elapsed_ns as f64)
+        .max(limits.start_skew_floor.as_nanos() as f64);
+    gate(
+        "start_skew",
+        skew_ns as f64 <= allowed_ns,
+        format!("all clients start within {:.1} ms", allowed_ns / 1e6),
+        format!("{:.1} ms between the first and the last", skew_ns as f64 / 1e6),
+    )
+}
+
+fn client_cpu(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
+    let name = "client_cpu";
+    let expected =
+        format!("no client thread uses more than {:.0} % of a core", 100.0 * limits.client_cpu_fraction);
+    if evidence.is_embedded {
+        return not_applicable(name, expected, "the engine runs on the clients' threads");
+    }
+    let share = evidence
+        .workers
+        .iter()
+        .map(|worker| worker.cpu_ns as f64 / evidence.elapsed_ns.max(1) as f64)
+        .fold(0.0, f64::max);
+    gate(
+        name,
+        share <= limits.client_cpu_fraction,
+        expected,
+        format!("{:.0} % in the busiest", 100.0 * share),
+    )
+}
+
+fn histogram_complete(evidence: &Evidence<'_>) -> GateResult {
+    let name = "histogram_complete";
+    let expected = "every transaction has its latency in the histogram".to_owned();
+    if evidence.work.loop_side == LoopSide::Server {
+        return not_applicable(name, expected, "the loop runs on the server: no latency per transaction");
+    }
+    let lost = clients_where(evidence, |client| client.service_time.count() != client.transactions);
+    nobody(name, expected, &lost)
+}
+
+fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bool) -> Vec<String> {
+    evidence
+        .clients
+        .iter()
+        .filter(|client| is_meant(client))
+        .map(|client| format!("client {}", client.client_index))
+        .collect()
+}
+
+fn gate(name: &str, passed: bool, expected: String, found: String) -> GateResult {
+    let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
+    GateResult { gate: name.to_owned(), outcome, expected, found }
+}
+
+/// A gate that fails when there is anybody (or anything) at fault.
+fn nobody(name: &str, expected: String, offenders: &[String]) -> GateResult {
+    let found = if offenders.is_empty() { "so it was".to_owned() } else { offenders.join("; ") };
+    gate(name, offenders.is_empty(), expected, found)
+}
+
+fn not_applicable(name: &str, expected: String, why: &str) -> GateResult {
+    GateResult { gate: name.to_owned(), outcome: GateOutcome::NotApplicable, expected, found: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn clean_clients() -> Vec<ClientRecord> {
+        (0..2)
+            .map(|index| {
+                let mut client = ClientRecord::new(index);
+                client.start_ns = Some(1_000);
+                client.end_ns = Some(2_000_000_000);
+                client.rows = 50;
+                client.transactions = 5;
+                (0..5).for_each(|_| client.service_time.record(1_000_000));
+                client
+            })
+            .collect()
+    }
+
+    fn clean_aftermath() -> Result<Aftermath, String> {
+        Ok(Aftermath {
+            rows: Some(100),
+            table_pages: Some(100),
+            rows_per_page: Some(1),
+            payload_bytes: Some(410_000),
+            ..Aftermath::default()
+        })
+    }
+
+    fn failed(
+        change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
+    ) -> Vec<String> {
+        let (mut clients, mut aftermath) = (clean_clients(), clean_aftermath());
+        let mut loose = Loose { seen: Some(2), written: 420_000, cpu_ns: 1_000_000 };
+        change(&mut clients, &mut aftermath, &mut loose);
+        let work = Work::example();
+        let gates = judge(
+            &Evidence {
+                work: &work,
+                clients: &clients,
+                workers: &[WorkerUsage { cpu_ns: loose.cpu_ns }],
+                clients_seen: loose.seen,
+                elapsed_ns: 2_000_000_000,
+                aftermath: &aftermath,
+                written: Some((loose.written, "log_bytes")),
+                is_embedded: false,
+            },
+            &Limits::default(),
+        );
+        gates.into_iter().filter(|gate| gate.outcome == GateOutcome::Failed).map(|gate| gate.gate).collect()
+    }
+
+    struct Loose {
+        seen: Option<u32>,
+        written: u64,
+        cpu_ns: u64,
+    }
+
+    #[test]
+    fn a_clean_run_passes_every_gate() {
+        assert!(failed(|_, _, _| {}).is_empty());
+    }
+
+    #[test]
+    fn a_killed_client_is_named_and_its_neighbour_is_told_apart() {
+        let work = Work::example();
+        let mut clients = clean_clients();
+        clients[1].errors = 1;
+        clients[1].error = Some("server closed the connection".to_owned());
+        clients[1].end_ns = None;
+        clients[0].end_ns = None;
+        let aftermath = clean_aftermath();
+        let evidence = Evidence {
+            work: &work,
+            clients: &clients,
+            workers: &[],
+            clients_seen: Some(2),
+            elapsed_ns: 1,
+            aftermath: &aftermath,
+            written: None,
+            is_embedded: false,
+        };
+        let finished = all_clients_finished(&evidence);
+        assert_eq!(finished.outcome, GateOutcome::Failed);
+        assert_eq!(finished.found, "client 1; stopped because the run no longer counts: client 0");
+        assert_eq!(no_errors(&evidence).found, "client 1: server closed the connection");
+    }
+
+    #[test]
+    fn each_broken_promise_fails_its_own_gate() {
+        assert_eq!(failed(|clients, _, _| clients[0].start_ns = Some(900_000_000)), ["start_skew"]);
+        assert_eq!(failed(|_, _, loose| loose.seen = Some(1)), ["all_clients_seen"]);
+        assert_eq!(failed(|_, _, loose| loose.written = 1), ["physical_work"]);
+        assert_eq!(failed(|_, _, loose| loose.cpu_ns = 1_900_000_000), ["client_cpu"]);
+        assert_eq!(failed(|clients, _, _| clients[0].service_time.record(1)), ["histogram_complete"]);
+        assert_eq!(
+            failed(|_, aftermath, _| aftermath.as_mut().unwrap().table_pages = Some(7)),
+            ["pages_as_designed"]
+        );
+        assert_eq!(
+            failed(|_, aftermath, _| aftermath.as_mut().unwrap().rows = Some(99)),
+            ["rows_match", "pages_as_designed"]
+        );
+        assert_eq!(
+            failed(|_, aftermath, _| *aftermath = Err("gone".to_owned())),
+            ["engine_answers", "rows_match"]
+        );
+    }
+
+    #[test]
+    fn fewer_records_than_clients_fail_the_run() {
+        assert!(failed(|clients, _, _| drop(clients.pop())).contains(&"all_clients_started".to_owned()));
+    }
+}

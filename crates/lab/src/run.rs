@@ -1,0 +1,309 @@
+//! One run: prepare, connect, release the barrier, measure around it, look at what is left, judge.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
+use results::model::{Event, Metric, Run, RunKey, RunState, Setting, Warning};
+
+use crate::client::{Crew, CrewError, Dispatch, Progress};
+use crate::environment;
+use crate::gates::{self, Evidence, Limits};
+use crate::target::{Aftermath, Counters, Target, TargetError};
+use crate::work::{WarmUp, Work};
+
+/// Names under which engines tell how much they wrote, best first.
+const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
+
+/// Why a run could not even begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The target cannot provide what the run needs.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The clients could not be started.
+    #[error(transparent)]
+    Crew(#[from] CrewError),
+}
+
+/// What a run is told beside its work.
+#[derive(Clone, Copy, Debug)]
+pub struct RunRequest<'a> {
+    /// What to do.
+    pub work: &'a Work,
+    /// Which execution of which cell.
+    pub key: RunKey,
+    /// Position in the order of the study.
+    pub position: u32,
+    /// Limits of the gates.
+    pub limits: Limits,
+}
+
+/// Executes one run on `target` and returns its complete record, valid or not.
+///
+/// `on_tick` is called about ten times a second while clients work; it may call `Progress::stop`, after
+/// which the run ends with its transactions under way and is invalid.
+///
+/// # Errors
+/// Only when the run could not begin. An engine that dies in the middle makes an invalid run.
+pub fn execute(
+    target: &mut dyn Target,
+    request: RunRequest<'_>,
+    on_tick: &mut dyn FnMut(&Progress),
+) -> Result<Run, RunError> {
+    let measured = prepare_and_measure(target, request, on_tick);
+    let cleaned = target.clean();
+    let run = measured?;
+    if let Err(error) = cleaned {
+        // The next prepare starts from scratch; a dead engine cannot clean up after itself.
+        tracing::debug!("could not clean up after the run: {error}");
+    }
+    Ok(run)
+}
+
+fn prepare_and_measure(
+    target: &mut dyn Target,
+    request: RunRequest<'_>,
+    on_tick: &mut dyn FnMut(&Progress),
+) -> Result<Run, RunError> {
+    let work = request.work;
+    target.prepare(work)?;
+    let (environment, mut warnings) = environment::collect(target)?;
+    let settings = target.settings()?;
+    let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
+    let mut crew = Crew::assemble(&target.connector(), work, jobs)?;
+    let clients_seen = target.clients_seen()?;
+    if work.warm_up != WarmUp::None {
+        crew.warm_up(on_tick);
+    }
+    let before = Totals::read(target)?;
+    let started_at = jiff::Timestamp::now().to_string();
+    crew.release();
+    crew.wait(on_tick);
+    let cpu_after = CpuTotals::read(target);
+    let dispatch = crew.dismiss();
+    let after = Totals::read(target);
+    let aftermath = target.aftermath(work).map_err(|error| error.to_string());
+    let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
+    let mut metrics = Vec::new();
+    if let Ok(after) = &after {
+        metrics.extend(after.since(&before));
+    }
+    metrics.extend(cpu_after.since(&before.cpu));
+    metrics.extend(aftermath_metrics(&aftermath));
+    metrics.extend(outcome_metrics(&dispatch, elapsed_ns));
+    warnings.extend(open_loop_warning(work, &dispatch));
+    let written = WRITTEN_METRICS
+        .iter()
+        .find_map(|name| metrics.iter().find(|metric| metric.name == *name))
+        .map(|metric| (metric.value as u64, metric.name.clone()));
+    let evidence = Evidence {
+        work,
+        clients: &dispatch.clients,
+        workers: &dispatch.workers,
+        clients_seen,
+        elapsed_ns,
+        aftermath: &aftermath,
+        written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
+        is_embedded: target.kind() == "sqlite" || target.kind() == "noop",
+    };
+    let gates = gates::judge(&evidence, &request.limits);
+    let state = if gates::all_passed(&gates) { RunState::Valid } else { RunState::Invalid };
+    Ok(Run {
+        key: request.key,
+        position: request.position,
+        started_at,
+        state,
+        elapsed_ns,
+        metrics,
+        gates,
+        warnings,
+        events: events(work),
+        settings: sorted(settings),
+        environment,
+        clients: dispatch.clients,
+    })
+}
+
+/// Everything cumulative, read just before the barrier and just after the last client.
+struct Totals {
+    engine: Counters,
+    devices: BTreeMap<String, DiskCounters>,
+    cpu: CpuTotals,
+}
+
+impl Totals {
+    fn read(target: &mut dyn Target) -> Result<Self, TargetError> {
+        let engine = target.counters()?;
+        Ok(Self { engine, devices: device_counters(&target.directories()), cpu: CpuTotals::read(target) })
+    }
+
+    fn since(&self, before: &Self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for metric in &self.engine.cumulative {
+            let Some(earlier) = before.engine.cumulative.iter().find(|other| other.name == metric.name)
+            else {
+                continue;
+            };
+            metrics.push(Metric { value: metric.value - earlier.value, ..metric.clone() });
+        }
+        for (device, counters) in &self.devices {
+            let Some(activity) =
+                before.devices.get(device).and_then(|earlier| counters.since(earlier, 1).ok())
+            else {
+                continue;
+            };
+            let source = format!("/proc/diskstats {device}");
+            let counters = activity.difference;
+            metrics.push(metric(
+                &format!("device_write_bytes.{device}"),
+                counters.write_bytes as f64,
+                "bytes",
+                &source,
+            ));
+            metrics.push(metric(
+                &format!("device_read_bytes.{device}"),
+                counters.read_bytes as f64,
+                "bytes",
+                &source,
+            ));
+        }
+        metrics
+    }
+}
+
+/// CPU clocks of machine, fathom and server.
+struct CpuTotals {
+    machine: Option<MachineCpu>,
+    own_ns: u64,
+    server_ns: Option<u64>,
+}
+
+impl CpuTotals {
+    fn read(target: &dyn Target) -> Self {
+        Self {
+            machine: machine_cpu().ok(),
+            own_ns: process_cpu_ns(),
+            server_ns: target.server_process_id().and_then(server_cpu_ns),
+        }
+    }
+
+    fn since(&self, before: &Self) -> Vec<Metric> {
+        let own_ns = self.own_ns - before.own_ns;
+        let mut metrics = vec![metric("fathom_cpu_s", own_ns as f64 / 1e9, "s", "CLOCK_PROCESS_CPUTIME_ID")];
+        let mut known_ns = own_ns;
+        if let (Some(after), Some(earlier)) = (self.server_ns, before.server_ns) {
+            let server_ns = after.saturating_sub(earlier);
+            known_ns += server_ns;
+            metrics.push(metric(
+                "server_cpu_s",
+                server_ns as f64 / 1e9,
+                "s",
+                "/proc/PID/stat of the server and its children",
+            ));
+        }
+        if let (Some(after), Some(earlier)) = (&self.machine, &before.machine) {
+            let other_ns = after.since(earlier).other_busy_ns(known_ns);
+            metrics.push(metric(
+                "other_cpu_s",
+                other_ns as f64 / 1e9,
+                "s",
+                "/proc/stat less fathom and server",
+            ));
+        }
+        metrics
+    }
+}
+
+/// CPU of the server's main process and all its children, ended or not.
+fn server_cpu_ns(process_id: u32) -> Option<u64> {
+    let own = process_cpu(process_id).ok()?.total_with_children_ns();
+    let children = std::fs::read_to_string(format!("/proc/{process_id}/task/{process_id}/children")).ok()?;
+    let living: u64 = children
+        .split_whitespace()
+        .filter_map(|child| child.parse().ok())
+        .filter_map(|child| process_cpu(child).ok())
+        .map(|cpu| cpu.total_with_children_ns())
+        .sum();
+    Some(own + living)
+}
+
+fn device_counters(directories: &[(String, PathBuf)]) -> BTreeMap<String, DiskCounters> {
+    environment::storage_by_role(directories)
+        .into_iter()
+        .filter_map(|(_, facts)| facts.block_devices.first().map(|device| device.name.clone()))
+        .filter_map(|name| disk_counters(&name).ok().map(|counters| (name, counters)))
+        .collect()
+}
+
+fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
+    let Ok(aftermath) = aftermath else { return Vec::new() };
+    let mut metrics = Vec::new();
+    let mut add = |name: &str, value: Option<u64>, unit: &str| {
+        if let Some(value) = value {
+            metrics.push(metric(name, value as f64, unit, "counted by the engine after the run"));
+        }
+    };
+    add("table_rows", aftermath.rows, "1");
+    add("table_pages", aftermath.table_pages, "1");
+    add("database_bytes", aftermath.total_bytes, "bytes");
+    metrics.extend(aftermath.metrics.iter().cloned());
+    metrics
+}
+
+fn outcome_metrics(dispatch: &Dispatch, elapsed_ns: u64) -> Vec<Metric> {
+    let sum =
+        |field: fn(&results::model::ClientRecord) -> u64| -> u64 { dispatch.clients.iter().map(field).sum() };
+    let seconds = elapsed_ns as f64 / 1e9;
+    let mut metrics = Vec::new();
+    if seconds > 0.0 {
+        let source = "acknowledged by the engine over elapsed";
+        metrics.push(metric("rows_per_s", sum(|client| client.rows) as f64 / seconds, "1/s", source));
+        metrics.push(metric(
+            "transactions_per_s",
+            sum(|client| client.transactions) as f64 / seconds,
+            "1/s",
+            source,
+        ));
+    }
+    metrics.push(metric("retries", sum(|client| client.retries) as f64, "1", "counted by the clients"));
+    let workers_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
+    metrics.push(metric(
+        "client_cpu_s",
+        workers_ns as f64 / 1e9,
+        "s",
+        "CLOCK_THREAD_CPUTIME_ID of the worker threads",
+    ));
+    metrics
+}
+
+fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warning> {
+    let unserved: u64 = dispatch.clients.iter().map(|client| client.arrivals_unserved).sum();
+    let rate = work.rate_per_s?;
+    (unserved > 0).then(|| Warning {
+        code: "rate_not_kept".to_owned(),
+        text: format!(
+            "{unserved} transactions of the asked {rate}/s had not begun when the time was over: response times are lower bounds"
+        ),
+    })
+}
+
+fn events(work: &Work) -> Vec<Event> {
+    if work.warm_up == WarmUp::None {
+        return Vec::new();
+    }
+    vec![Event {
+        at_ns: 0,
+        kind: "warm_up_end".to_owned(),
+        text: "all warm-up transactions were answered".to_owned(),
+    }]
+}
+
+fn sorted(mut settings: Vec<Setting>) -> Vec<Setting> {
+    settings.sort_by(|left, right| left.name.cmp(&right.name));
+    settings
+}
+
+fn metric(name: &str, value: f64, unit: &str, source: &str) -> Metric {
+    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
+}
