@@ -440,3 +440,51 @@ pub struct Mark {
     /// Why.
     pub reason: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn clients() -> impl Strategy<Value = Vec<ClientRecord>> {
+        let client = (
+            0..6_u32,
+            option::of(0..9_u64),
+            option::of(9..99_u64),
+            0..99_u64,
+            vec(1_000..9_000_000_u64, 0..4),
+        );
+        let record = |(index, start_ns, end_ns, rows, latencies): (_, _, _, _, Vec<u64>)| {
+            let mut client = ClientRecord { start_ns, end_ns, rows, ..ClientRecord::new(index) };
+            latencies.iter().for_each(|&latency_ns| client.service_time.record(latency_ns));
+            client.response_time = (rows % 2 == 0).then(|| client.service_time.clone());
+            client
+        };
+        vec(client.prop_map(record), 0..6).prop_map(|mut clients| {
+            clients.sort_by_key(|client| client.client_index);
+            clients.dedup_by_key(|client| client.client_index);
+            clients
+        })
+    }
+
+    fn sum(parts: &[&[ClientRecord]]) -> Vec<ClientRecord> {
+        let mut sum = Vec::new();
+        parts.iter().for_each(|part| merge_clients(&mut sum, part.to_vec()));
+        sum
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_and_grouping_of_parts_changes_no_sum(a in clients(), b in clients(), c in clients()) {
+            let whole = sum(&[&a, &b, &c]);
+            prop_assert_eq!(&whole, &sum(&[&c, &a, &b]));
+            prop_assert_eq!(&whole, &sum(&[&a, &sum(&[&b, &c])]));
+            prop_assert!(whole.is_sorted_by_key(|client| client.client_index));
+            let rows = |clients: &[ClientRecord]| clients.iter().map(|client| client.rows).sum::<u64>();
+            prop_assert_eq!(rows(&whole), rows(&a) + rows(&b) + rows(&c));
+        }
+    }
+}
