@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
 use results::model::{Event, Metric, Run, RunKey, RunState, Setting, Warning};
@@ -10,7 +11,7 @@ use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::target::{Aftermath, Counters, Target, TargetError};
-use crate::work::{WarmUp, Work};
+use crate::work::{LoopSide, WarmUp, Work};
 
 /// Names under which engines tell how much they wrote, best first.
 const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
@@ -39,17 +40,35 @@ pub struct RunRequest<'a> {
     pub limits: Limits,
 }
 
+/// What the control thread sees while clients work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// Rows acknowledged so far, warm-up included; with the loop on the server only those of finished clients.
+    pub rows: u64,
+    /// Changes whenever anything moves: rows or, with the loop on the server, the engine's counters.
+    pub pulse: u64,
+}
+
+/// What `execute` does after a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// Goes on.
+    Continue,
+    /// Ends the run early.
+    Stop,
+}
+
 /// Executes one run on `target` and returns its complete record, valid or not.
 ///
-/// `on_tick` is called about ten times a second while clients work; it may call `Progress::stop`, after
-/// which the run ends with its transactions under way and is invalid.
+/// `on_tick` is called about ten times a second while clients work; when it returns `Course::Stop` the
+/// run ends with its transactions under way and is invalid.
 ///
 /// # Errors
 /// Only when the run could not begin. An engine that dies in the middle makes an invalid run.
 pub fn execute(
     target: &mut dyn Target,
     request: RunRequest<'_>,
-    on_tick: &mut dyn FnMut(&Progress),
+    on_tick: &mut dyn FnMut(Tick) -> Course,
 ) -> Result<Run, RunError> {
     let measured = prepare_and_measure(target, request, on_tick);
     let cleaned = target.clean();
@@ -64,7 +83,7 @@ pub fn execute(
 fn prepare_and_measure(
     target: &mut dyn Target,
     request: RunRequest<'_>,
-    on_tick: &mut dyn FnMut(&Progress),
+    on_tick: &mut dyn FnMut(Tick) -> Course,
 ) -> Result<Run, RunError> {
     let work = request.work;
     target.prepare(work)?;
@@ -74,12 +93,12 @@ fn prepare_and_measure(
     let mut crew = Crew::assemble(&target.connector(), work, jobs)?;
     let clients_seen = target.clients_seen()?;
     if work.warm_up != WarmUp::None {
-        crew.warm_up(on_tick);
+        crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
     let before = Totals::read(target)?;
     let started_at = jiff::Timestamp::now().to_string();
     crew.release();
-    crew.wait(on_tick);
+    crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     let cpu_after = CpuTotals::read(target);
     let dispatch = crew.dismiss();
     let after = Totals::read(target);
@@ -123,6 +142,64 @@ fn prepare_and_measure(
         environment,
         clients: dispatch.clients,
     })
+}
+
+/// Counters of an engine are asked for signs of life this often while its own loop runs.
+const PULSE_PERIOD: Duration = Duration::from_secs(2);
+
+/// Looks at the run ten times a second on behalf of the caller.
+struct Watch<'a> {
+    target: &'a mut dyn Target,
+    work: &'a Work,
+    on_tick: &'a mut dyn FnMut(Tick) -> Course,
+    pulse: Pulse,
+}
+
+/// Last sign of life of an engine that loops by itself.
+struct Pulse {
+    asked_at: Instant,
+    beats: u64,
+    last: Counters,
+    interrupted: bool,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self { asked_at: Instant::now(), beats: 0, last: Counters::default(), interrupted: false }
+    }
+}
+
+impl<'a> Watch<'a> {
+    fn look(mut self) -> impl FnMut(&Progress) + 'a {
+        move |progress| {
+            if self.work.loop_side == LoopSide::Server {
+                self.feel_pulse();
+            }
+            let rows = progress.rows();
+            if (self.on_tick)(Tick { rows, pulse: rows + self.pulse.beats }) == Course::Stop {
+                progress.stop();
+            }
+            if progress.is_stopped() && self.work.loop_side == LoopSide::Server && !self.pulse.interrupted {
+                self.pulse.interrupted = true;
+                if let Err(error) = self.target.interrupt() {
+                    tracing::warn!("could not interrupt the loops in the engine: {error}");
+                }
+            }
+        }
+    }
+
+    fn feel_pulse(&mut self) {
+        if self.pulse.asked_at.elapsed() < PULSE_PERIOD {
+            return;
+        }
+        self.pulse.asked_at = Instant::now();
+        if let Ok(counters) = self.target.counters()
+            && counters != self.pulse.last
+        {
+            self.pulse.beats += 1;
+            self.pulse.last = counters;
+        }
+    }
 }
 
 /// Everything cumulative, read just before the barrier and just after the last client.

@@ -167,11 +167,6 @@ impl Crew {
         all
     }
 
-    /// Progress of the run, for watching it.
-    pub fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
     fn await_reports(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
         let mut outstanding = self.clients;
         while outstanding > 0 {

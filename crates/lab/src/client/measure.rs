@@ -42,7 +42,8 @@ impl Progress {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
+    /// Has somebody asked to end, or did a client fail?
+    pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }

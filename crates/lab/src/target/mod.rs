@@ -131,6 +131,12 @@ pub trait Target {
     /// Clients of this run that the engine itself sees connected; `None` where it cannot tell.
     fn clients_seen(&mut self) -> Result<Option<u32>, TargetError>;
 
+    /// Ends loops that run inside the engine, because the run no longer counts or the user asked to stop.
+    /// Clients in such a loop then end with an error. Does nothing where no loop runs in the engine.
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// Cumulative counters now.
     fn counters(&mut self) -> Result<Counters, TargetError>;
 

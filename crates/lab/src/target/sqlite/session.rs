@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -24,11 +24,22 @@ pub struct SqliteConnector {
     work: Arc<Work>,
     /// Next sequential key, shared by all clients: keys grow over the whole run.
     next_key: Arc<AtomicU64>,
+    is_interrupted: Arc<AtomicBool>,
 }
 
 impl SqliteConnector {
     pub(super) fn new(path: PathBuf, work: &Work) -> Self {
-        Self { path, work: Arc::new(work.clone()), next_key: Arc::new(AtomicU64::new(1)) }
+        Self {
+            path,
+            work: Arc::new(work.clone()),
+            next_key: Arc::new(AtomicU64::new(1)),
+            is_interrupted: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Ends the loops of all sessions after their transaction.
+    pub(super) fn interrupt(&self) {
+        self.is_interrupted.store(true, Ordering::Relaxed);
     }
 
     /// Opens a connection and applies the pragmas that belong to a connection.
@@ -56,6 +67,7 @@ impl SqliteConnector {
             statement: schema::row_statement(&self.work),
             keys: self.keys(client_index),
             is_query: self.work.workload == Workload::SelectOne,
+            is_interrupted: Arc::clone(&self.is_interrupted),
         })
     }
 
@@ -106,6 +118,7 @@ pub struct SqliteSession {
     statement: String,
     keys: Keys,
     is_query: bool,
+    is_interrupted: Arc<AtomicBool>,
 }
 
 impl SqliteSession {
@@ -133,6 +146,9 @@ impl SqliteSession {
             };
             if rows == 0 {
                 return Ok(done);
+            }
+            if self.is_interrupted.load(Ordering::Relaxed) {
+                return Err(SessionError::Fatal("the loop was interrupted".to_owned()));
             }
             self.transaction(rows)?;
             done.rows += rows;

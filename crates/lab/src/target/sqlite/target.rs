@@ -113,6 +113,13 @@ impl Target for SqliteTarget {
         Ok(None)
     }
 
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        if let Some((_, connector)) = &self.run {
+            connector.interrupt();
+        }
+        Ok(())
+    }
+
     /// What the process wrote: the engine runs inside it and nothing else of fathom writes during a run.
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
