@@ -9,6 +9,7 @@ mod permutation;
 pub mod change;
 pub mod compare;
 pub mod duration;
+pub mod identities;
 pub mod pages;
 pub mod random;
 pub mod summary;
