@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::LatencyHistogram;
-use crate::model::{RunKey, RunState, Study};
+use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
 use crate::store::lock::WriteLock;
 
 pub use error::StoreError;
@@ -73,6 +73,21 @@ pub struct CellLatency {
     pub service_time: LatencyHistogram,
     /// Response times in nanoseconds, from the intended start; `None` when every client ran a closed loop.
     pub response_time: Option<LatencyHistogram>,
+}
+
+/// Everything that a report of one study is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyResults {
+    /// The study.
+    pub study: Study,
+    /// Its cells in the order of their index.
+    pub cells: Vec<Cell>,
+    /// All its runs in the order in which they ran, without histograms.
+    pub runs: Vec<StoredRun>,
+    /// Latencies of the counting runs, per cell that has any.
+    pub latencies: Vec<CellLatency>,
+    /// What was doubted or replaced.
+    pub corrections: Vec<Correction>,
 }
 
 /// An open results file.

@@ -11,7 +11,9 @@ use crate::model::{
     Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState,
     Scale, Setting, StoredRun, Study, StudyKey, Warning,
 };
-use crate::store::{CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId};
+use crate::store::{
+    CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults,
+};
 
 const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine, spec_toml, seed, factors, fixed, \
                              repetitions, expectations, created_at, fathom_version";
@@ -168,6 +170,22 @@ impl Store {
             response_time: sum.response_time,
         };
         Ok(cells.into_iter().map(latency).collect())
+    }
+
+    /// Reads everything that a report of one study is made from.
+    ///
+    /// Costs what [`Store::runs`] and [`Store::cell_latencies`] cost.
+    ///
+    /// # Errors
+    /// No such study, a stored value cannot be read, or SQLite refuses.
+    pub fn study_results(&self, study: StudyId) -> Result<StudyResults, StoreError> {
+        Ok(StudyResults {
+            study: self.study(study)?,
+            cells: self.cells(study)?,
+            runs: self.runs(study)?,
+            latencies: self.cell_latencies(study)?,
+            corrections: self.corrections(study)?,
+        })
     }
 
     /// Lists results that were doubted or replaced, in the order in which they ran.

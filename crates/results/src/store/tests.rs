@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::model::{
-    Cell, ClientRecord, Environment, Event, Expectation, Factor, GateOutcome, GateResult, Level, Metric, Run,
+    ClientRecord, Environment, Event, Expectation, Factor, GateOutcome, GateResult, Level, Metric, Run,
     Scale, Setting, StudyKey, Warning,
 };
 
@@ -313,6 +313,9 @@ fn latencies_of_counting_runs_add_up_per_cell() {
     assert_eq!(latencies.len(), 1);
     assert_eq!((latencies[0].cell_index, latencies[0].service_time.count()), (1, 200));
     assert_eq!(latencies[0].response_time.as_ref().unwrap().count(), 200);
+    let results = store.study_results(id).unwrap();
+    assert_eq!((results.study, results.cells, results.runs.len()), (study("k"), cells(), 4));
+    assert_eq!((results.latencies, results.corrections.len()), (latencies, 1));
 }
 
 #[test]
