@@ -52,6 +52,13 @@ fn student_quantile(degrees_of_freedom: f64) -> f64 {
         .inverse_cdf(upper)
 }
 
+/// The chance that Student's t is at least as far from zero as `t`, on either side.
+pub(crate) fn student_two_sided_p(t: f64, degrees_of_freedom: f64) -> f64 {
+    let student = StudentsT::new(0.0, 1.0, degrees_of_freedom.max(1.0))
+        .expect("location 0, scale 1 and degrees of freedom from 1 on are valid");
+    (2.0 * student.cdf(-t.abs())).min(1.0)
+}
+
 /// What a group of runs says about one quantity; every field in the unit of the values, except `n` and `cv`.
 ///
 /// Nothing is rounded. The unit of replication is the run: one value per run, never one per request.
@@ -176,6 +183,17 @@ mod tests {
             let found = student_quantile(degrees_of_freedom);
             assert!((found - quantile).abs() < 1e-8, "{degrees_of_freedom}: {found}");
         }
+    }
+
+    #[test]
+    fn the_t_probabilities_belong_to_the_t_values() {
+        for degrees_of_freedom in [1.0, 2.5, 4.0, 29.0, 1001.0, 1e6] {
+            for t in [student_quantile(degrees_of_freedom), -student_quantile(degrees_of_freedom)] {
+                let p = student_two_sided_p(t, degrees_of_freedom);
+                assert!((p - 0.05).abs() < 1e-9, "{degrees_of_freedom}: {p}");
+            }
+        }
+        assert_eq!(student_two_sided_p(0.0, 3.0), 1.0);
     }
 
     #[test]
