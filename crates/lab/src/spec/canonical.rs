@@ -1,0 +1,103 @@
+//! Writes a resolved experiment as a spec that gives the same again.
+
+use std::fmt::Write as _;
+
+use results::model::{Level, Scale};
+
+use super::resolve::Resolved;
+use super::validity::percent_text;
+
+/// The canonical text: same study, same bytes.
+pub(super) fn to_toml(resolved: &Resolved) -> String {
+    let mut out = String::new();
+    line(&mut out, "name", &text(&resolved.name));
+    line(&mut out, "title", &text(&resolved.title));
+    line(&mut out, "question", &text(&resolved.question));
+    line(&mut out, "kind", &text(resolved.kind.word()));
+    if let Some(source) = &resolved.published_in {
+        line(&mut out, "source", &text(source));
+    }
+    line(&mut out, "scale", &text(scale_word(resolved.scale)));
+    line(&mut out, "repetitions", &resolved.repetitions.to_string());
+    if !resolved.factors.is_empty() {
+        out.push_str("\n[factors]\n");
+        for factor in &resolved.factors {
+            let levels: Vec<String> = factor.levels.iter().map(value).collect();
+            line(&mut out, &key(&factor.name), &format!("[{}]", levels.join(", ")));
+        }
+    }
+    out.push_str("\n[parameters]\n");
+    for (name, level) in &resolved.fixed {
+        line(&mut out, &key(name), &value(level));
+    }
+    layout(&mut out, resolved);
+    let _ = write!(out, "\n[validity]\n{}", resolved.validity.to_toml());
+    if let Some(until) = resolved.repeat_until {
+        out.push_str("\n[repeat_until]\n");
+        line(&mut out, "half_width", &text(&percent_text(until.half_width_percent / 100.0)));
+        line(&mut out, "blocks_max", &until.blocks_max.to_string());
+    }
+    expectations(&mut out, resolved);
+    out
+}
+
+fn layout(out: &mut String, resolved: &Resolved) {
+    let layout = &resolved.layout;
+    if layout.data.is_empty() && layout.log.is_none() {
+        return;
+    }
+    out.push_str("\n[layout]\n");
+    let data: Vec<String> = layout.data.iter().map(|path| text(&path.to_string_lossy())).collect();
+    line(out, "data", &format!("[{}]", data.join(", ")));
+    if let Some(log) = &layout.log {
+        line(out, "log", &text(&log.to_string_lossy()));
+    }
+}
+
+fn expectations(out: &mut String, resolved: &Resolved) {
+    for expectation in &resolved.expectations {
+        out.push_str("\n[[expect]]\n");
+        line(out, "claim", &text(&expectation.claim));
+        line(out, "scope", &text(expectation.scope.map_or("both", scale_word)));
+        let further = [
+            ("check", &expectation.check),
+            ("valid_for", &expectation.valid_for),
+            ("requires", &expectation.requires),
+        ];
+        for (name, written) in further {
+            if let Some(written) = written {
+                line(out, name, &text(written));
+            }
+        }
+    }
+}
+
+fn line(out: &mut String, name: &str, written: &str) {
+    let _ = writeln!(out, "{name} = {written}");
+}
+
+/// Names with a point are quoted: `"postgres.shared_buffers"`.
+fn key(name: &str) -> String {
+    if name.contains('.') { text(name) } else { name.to_owned() }
+}
+
+fn text(written: &str) -> String {
+    toml::Value::String(written.to_owned()).to_string()
+}
+
+fn value(level: &Level) -> String {
+    match level {
+        Level::Boolean(value) => value.to_string(),
+        Level::Integer(value) => value.to_string(),
+        // The debug form keeps the point, so that it reads back as a float.
+        Level::Float(value) => format!("{value:?}"),
+        Level::Text(written) => text(written),
+    }
+}
+
+fn scale_word(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Full => "full",
+        Scale::Miniature => "miniature",
+    }
+}

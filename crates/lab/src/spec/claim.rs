@@ -1,0 +1,367 @@
+//! Claims that can be computed: `elapsed_s[batch_size=10] < elapsed_s[batch_size=1]` and its few relatives.
+//!
+//! ```text
+//! METRIC[factor=level, ...] OP [NUMBER *] METRIC[factor=level, ...]     OP: < <= > >= ==
+//! METRIC[factor=level, ...] OP NUMBER
+//! METRIC equal                          the same in all cells
+//! strictly_increasing(METRIC, factor)   larger at each level than at the one before, in the order of the spec
+//! strictly_decreasing(METRIC, factor)
+//! no_difference(METRIC, factor)         the comparison of each two levels ends in "no difference shown"
+//! ```
+//!
+//! A factor that a claim does not name may have any level: the claim must hold at each of them. Both sides of a
+//! comparison name the same factors, so that each cell has one partner.
+
+use std::fmt;
+use std::ops::Range;
+
+use results::model::{Cell, Factor, Level};
+
+mod parse;
+
+/// A claim in its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    pub(crate) rule: Rule,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Rule {
+    Compare { left: Operand, operator: Operator, right: Right },
+    Equal { metric: String },
+    Monotonic { metric: String, factor: Name, increasing: bool },
+    NoDifference { metric: String, factor: Name },
+}
+
+/// A word and where it stands in the text of the claim.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Range<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Operand {
+    pub(crate) metric: String,
+    pub(crate) selectors: Vec<Selector>,
+}
+
+/// `factor=level`; the level as written, compared with the printed form of the factor's levels.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Selector {
+    pub(crate) factor: Name,
+    pub(crate) level: Name,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Right {
+    Number(f64),
+    Metric { scale: f64, operand: Operand },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+}
+
+/// What is wrong with the text of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimError {
+    /// Bytes of the claim's text.
+    pub span: Range<usize>,
+    /// What was found and expected.
+    pub title: String,
+    /// One thing to do.
+    pub help: Option<String>,
+}
+
+/// Outcome of comparing two cells by their runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// One is shown to be larger.
+    Shown,
+    /// There are enough runs, and no difference is shown.
+    NotShown,
+    /// There are too few runs for a verdict.
+    TooFewRuns,
+}
+
+/// What a claim is evaluated on.
+pub trait Figures {
+    /// Mean of a metric over the runs of the cell that count; `None` when it was not measured.
+    fn mean(&self, metric: &str, cell: &Cell) -> Option<f64>;
+
+    /// Verdict on two cells by a metric; `None` when it was not measured.
+    fn difference(&self, metric: &str, cell: &Cell, other: &Cell) -> Option<Difference>;
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// It holds at every combination of levels that it covers.
+    Holds,
+    /// It does not hold.
+    Broken {
+        /// The first place where it does not, with the figures.
+        found: String,
+    },
+    /// It can be neither shown nor refuted.
+    NotShown {
+        /// What is missing.
+        reason: String,
+    },
+}
+
+impl Claim {
+    /// Parses the text of a claim; at most 1000 bytes.
+    pub fn parse(text: &str) -> Result<Self, ClaimError> {
+        parse::claim(text).map(|rule| Self { rule })
+    }
+
+    /// Says what in the claim does not exist among these factors: a factor or a level that it names.
+    pub fn misfit(&self, factors: &[Factor]) -> Option<ClaimError> {
+        let selectors = |operand: &'_ Operand| operand.selectors.clone();
+        let (names, selectors) = match &self.rule {
+            Rule::Compare { left, right, .. } => {
+                let mut all = selectors(left);
+                if let Right::Metric { operand, .. } = right {
+                    all.extend(selectors(operand));
+                }
+                (Vec::new(), all)
+            }
+            Rule::Equal { .. } => (Vec::new(), Vec::new()),
+            Rule::Monotonic { factor, .. } | Rule::NoDifference { factor, .. } => {
+                (vec![factor.clone()], Vec::new())
+            }
+        };
+        let factor_misfit = names.iter().find_map(|name| find_factor(name, factors).err());
+        factor_misfit.or_else(|| selectors.iter().find_map(|selector| selector_misfit(selector, factors)))
+    }
+
+    /// Evaluates the claim on the cells of a study. Asks for each cell's mean at most a few times.
+    pub fn evaluate(&self, factors: &[Factor], cells: &[Cell], figures: &dyn Figures) -> ClaimOutcome {
+        if let Some(misfit) = self.misfit(factors) {
+            return ClaimOutcome::NotShown { reason: misfit.title };
+        }
+        let outcome = match &self.rule {
+            Rule::Compare { left, operator, right } => compare(left, *operator, right, cells, figures),
+            Rule::Equal { metric } => all_equal(metric, cells, figures),
+            Rule::Monotonic { metric, factor, increasing } => {
+                each_pair(&factor.text, factors, cells, true, |lower, upper| {
+                    let (before, after) = (mean(metric, lower, figures)?, mean(metric, upper, figures)?);
+                    let holds = if *increasing { before < after } else { before > after };
+                    if holds { Ok(()) } else { Err(broken(metric, (lower, before), (upper, after))) }
+                })
+            }
+            Rule::NoDifference { metric, factor } => {
+                each_pair(&factor.text, factors, cells, false, |one, other| {
+                    no_difference(metric, one, other, figures)
+                })
+            }
+        };
+        outcome.err().unwrap_or(ClaimOutcome::Holds)
+    }
+}
+
+type Check = Result<(), ClaimOutcome>;
+
+fn compare(
+    left: &Operand,
+    operator: Operator,
+    right: &Right,
+    cells: &[Cell],
+    figures: &dyn Figures,
+) -> Check {
+    let covered: Vec<&Cell> = cells.iter().filter(|cell| left.selects(cell)).collect();
+    if covered.is_empty() {
+        return Err(ClaimOutcome::NotShown { reason: "no cell has these levels".to_owned() });
+    }
+    for cell in covered {
+        let value = mean(&left.metric, cell, figures)?;
+        match right {
+            Right::Number(number) if !operator.holds(value, *number) => {
+                let found = format!("{} is {} at {}", left.metric, Shown(value), cell.label());
+                return Err(ClaimOutcome::Broken { found });
+            }
+            Right::Number(_) => {}
+            Right::Metric { scale, operand } => {
+                let partner = cells.iter().find(|other| operand.selects(other) && agree(left, cell, other));
+                let Some(partner) = partner else {
+                    let reason = format!("no cell to compare {} with", cell.label());
+                    return Err(ClaimOutcome::NotShown { reason });
+                };
+                let other = mean(&operand.metric, partner, figures)?;
+                if !operator.holds(value, scale * other) {
+                    return Err(broken(&left.metric, (cell, value), (partner, other)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Check {
+    let Some(first) = cells.first() else { return Ok(()) };
+    let expected = mean(metric, first, figures)?;
+    for cell in cells {
+        let value = mean(metric, cell, figures)?;
+        if value != expected {
+            return Err(broken(metric, (first, expected), (cell, value)));
+        }
+    }
+    Ok(())
+}
+
+fn no_difference(metric: &str, one: &Cell, other: &Cell, figures: &dyn Figures) -> Check {
+    match figures.difference(metric, one, other) {
+        Some(Difference::NotShown) => Ok(()),
+        Some(Difference::Shown) => {
+            Err(broken(metric, (one, mean(metric, one, figures)?), (other, mean(metric, other, figures)?)))
+        }
+        Some(Difference::TooFewRuns) => {
+            let reason = format!("too few runs to compare {} with {}", one.label(), other.label());
+            Err(ClaimOutcome::NotShown { reason })
+        }
+        None => Err(not_measured(metric, one)),
+    }
+}
+
+/// Calls `check` on pairs of cells that differ in `factor` only: neighbours in the order of the levels, or all pairs.
+fn each_pair(
+    factor: &str,
+    factors: &[Factor],
+    cells: &[Cell],
+    neighbours: bool,
+    mut check: impl FnMut(&Cell, &Cell) -> Check,
+) -> Check {
+    let levels =
+        factors.iter().find(|candidate| candidate.name == factor).map_or(&[][..], |found| &found.levels);
+    let place = |cell: &Cell| {
+        let level = level_of(cell, factor)?;
+        levels.iter().position(|candidate| candidate == level)
+    };
+    for lower in cells {
+        for upper in cells {
+            let (Some(from), Some(to)) = (place(lower), place(upper)) else { continue };
+            let wanted = if neighbours { to == from + 1 } else { to > from };
+            let same_elsewhere = lower
+                .levels
+                .iter()
+                .all(|(name, level)| name == factor || level_of(upper, name) == Some(level));
+            if wanted && same_elsewhere {
+                check(lower, upper)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Operand {
+    fn selects(&self, cell: &Cell) -> bool {
+        self.selectors.iter().all(|selector| {
+            level_of(cell, &selector.factor.text).is_some_and(|level| selector.level.is(level))
+        })
+    }
+}
+
+impl Name {
+    /// Does this text mean that level? By value for numbers, so that `1_000` is 1000.
+    fn is(&self, level: &Level) -> bool {
+        let number = self.text.replace('_', "").parse::<f64>().ok();
+        number.is_some() && number == level.as_number() || level.to_string() == self.text
+    }
+}
+
+/// Do the cells have the same levels in all factors that the claim leaves open?
+fn agree(operand: &Operand, cell: &Cell, other: &Cell) -> bool {
+    let named = |name: &str| operand.selectors.iter().any(|selector| selector.factor.text == name);
+    cell.levels.iter().all(|(name, level)| named(name) || level_of(other, name) == Some(level))
+}
+
+fn level_of<'a>(cell: &'a Cell, factor: &str) -> Option<&'a Level> {
+    cell.levels.iter().find(|(name, _)| name == factor).map(|(_, level)| level)
+}
+
+fn mean(metric: &str, cell: &Cell, figures: &dyn Figures) -> Result<f64, ClaimOutcome> {
+    figures.mean(metric, cell).ok_or_else(|| not_measured(metric, cell))
+}
+
+fn not_measured(metric: &str, cell: &Cell) -> ClaimOutcome {
+    ClaimOutcome::NotShown { reason: format!("{metric} was not measured at {}", cell.label()) }
+}
+
+fn broken(metric: &str, (cell, value): (&Cell, f64), (other, other_value): (&Cell, f64)) -> ClaimOutcome {
+    let found = format!(
+        "{metric} is {} at {} and {} at {}",
+        Shown(value),
+        cell.label(),
+        Shown(other_value),
+        other.label()
+    );
+    ClaimOutcome::Broken { found }
+}
+
+/// A figure with four significant digits at least, whole numbers in full.
+struct Shown(f64);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
+            write!(f, "{:.0}", self.0)
+        } else if self.0.abs() >= 1.0 {
+            write!(f, "{:.3}", self.0)
+        } else {
+            write!(f, "{:.3e}", self.0)
+        }
+    }
+}
+
+impl Operator {
+    fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Less => left < right,
+            Self::LessOrEqual => left <= right,
+            Self::Greater => left > right,
+            Self::GreaterOrEqual => left >= right,
+            Self::Equal => left == right,
+        }
+    }
+}
+
+fn find_factor<'a>(name: &Name, factors: &'a [Factor]) -> Result<&'a Factor, ClaimError> {
+    factors.iter().find(|factor| factor.name == name.text).ok_or_else(|| {
+        let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+        ClaimError {
+            span: name.span.clone(),
+            title: format!("{} is not a factor here", super::error::quoted(&name.text)),
+            help: Some(if known.is_empty() {
+                "there is no factor at this scale".to_owned()
+            } else {
+                super::error::suggestion(&name.text, &known)
+            }),
+        }
+    })
+}
+
+fn selector_misfit(selector: &Selector, factors: &[Factor]) -> Option<ClaimError> {
+    let factor = match find_factor(&selector.factor, factors) {
+        Ok(factor) => factor,
+        Err(misfit) => return Some(misfit),
+    };
+    if factor.levels.iter().any(|level| selector.level.is(level)) {
+        return None;
+    }
+    let levels: Vec<String> = factor.levels.iter().map(Level::to_string).collect();
+    Some(ClaimError {
+        span: selector.level.span.clone(),
+        title: format!("{} is not a level of `{}`", super::error::quoted(&selector.level.text), factor.name),
+        help: Some(format!("its levels are {}", levels.join(", "))),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! Parameters and factors on their way from the spec to the plan: what each layer sets, and where.
+
+use results::model::{Factor, Level};
+
+use super::document::{Element, Entry};
+use super::error::{Place, Source, SpecError, quoted, suggestion};
+use super::parameters::{ENGINES, Parameter, ParameterType, parameter, parameters, rival};
+use super::value::{Scalar, level};
+
+/// More levels than this are a slip of the pen, not an experiment.
+const LEVELS_MAX: usize = 1000;
+
+/// Names of settings may nest (`auto_explain.log_timing`); no engine goes deeper.
+const SETTING_DEPTH_MAX: usize = 3;
+
+/// A parameter with its level, or a factor with its levels, and where they are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Assignment {
+    /// Canonical name.
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) levels: Vec<Level>,
+}
+
+/// Factors in order, and the parameters that do not vary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) factors: Vec<Assignment>,
+    pub(crate) parameters: Vec<Assignment>,
+}
+
+impl Draft {
+    /// Reads the entries of `[factors]`, each a list.
+    pub(crate) fn read_factors(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
+        for (name, entry) in flatten(entries)? {
+            let kind = kind_of(&name, &entry.key_place)?;
+            let Some(elements) = entry.elements() else {
+                let title = format!("factor `{name}` takes a list of levels, found one value");
+                return Err(SpecError::at(&entry.value_place, title, "expected a list")
+                    .help("write it in brackets, or move it to [parameters]"));
+            };
+            let assignment = factor(&name, &kind, &elements, &entry)?;
+            self.add(assignment, true)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the entries of `[parameters]`, each a single value.
+    pub(crate) fn read_parameters(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
+        for (name, entry) in flatten(entries)? {
+            let kind = kind_of(&name, &entry.key_place)?;
+            if entry.elements().is_some() {
+                let title = format!("parameter `{name}` takes one value, found a list");
+                return Err(SpecError::at(&entry.value_place, title, "expected one value")
+                    .help(format!("move `{name}` to [factors] to vary it")));
+            }
+            self.add(single(&name, &kind, &entry)?, false)?;
+        }
+        Ok(())
+    }
+
+    /// Reads `[engine]`: a table of settings for each engine.
+    pub(crate) fn read_engines(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
+        for engine in entries {
+            if !ENGINES.contains(&engine.key) {
+                return Err(engine.not_known("[engine]", &ENGINES));
+            }
+            if !engine.is_table() {
+                return Err(engine.wrong_type("a table of settings"));
+            }
+        }
+        self.read_parameters(entries)
+    }
+
+    /// Adds to this layer, where each name stands once.
+    fn add(&mut self, assignment: Assignment, varies: bool) -> Result<(), SpecError> {
+        let clash = |name: &str| self.factors.iter().chain(&self.parameters).find(|other| other.name == name);
+        if let Some(earlier) = clash(&assignment.name) {
+            let title = format!("`{}` is set twice: a parameter is fixed or varies, once", assignment.name);
+            return Err(SpecError::at(&assignment.place, title, "second")
+                .and(&earlier.place, "first")
+                .help("keep one of them"));
+        }
+        if let Some(earlier) = rival(&assignment.name).and_then(clash) {
+            let title =
+                format!("`{}` and `{}` are both given: a run has one of them", earlier.name, assignment.name);
+            return Err(SpecError::at(&assignment.place, title, "second")
+                .and(&earlier.place, "first")
+                .help("keep one of them"));
+        }
+        if varies {
+            self.factors.push(assignment)
+        } else {
+            self.parameters.push(assignment)
+        }
+        Ok(())
+    }
+
+    /// Lets a later layer set a parameter: it replaces a factor or a parameter of that name, and its rival.
+    pub(crate) fn fix(&mut self, assignment: Assignment) {
+        self.drop_rival(&assignment.name);
+        self.factors.retain(|factor| factor.name != assignment.name);
+        replace_or_push(&mut self.parameters, assignment);
+    }
+
+    /// Lets a later layer vary a parameter: an earlier factor of that name keeps its place in the order.
+    pub(crate) fn vary(&mut self, assignment: Assignment) {
+        self.drop_rival(&assignment.name);
+        self.parameters.retain(|parameter| parameter.name != assignment.name);
+        replace_or_push(&mut self.factors, assignment);
+    }
+
+    /// Applies one `--set key=value`.
+    pub(crate) fn set(&mut self, key: &str, value: &str, engine: &str) -> Result<(), SpecError> {
+        let assignment = parse_override(key, value)?;
+        if let Some((prefix, _)) = assignment.name.split_once('.').filter(|(prefix, _)| *prefix != engine) {
+            let title = format!("`{}` is a setting of {prefix}, and this runs on {engine}", assignment.name);
+            return Err(SpecError::at(&assignment.place, title, "has no effect here"));
+        }
+        if assignment.levels.len() > 1 {
+            self.vary(assignment)
+        } else {
+            self.fix(assignment)
+        }
+        Ok(())
+    }
+
+    /// Drops parameters of other engines, and refuses factors of other engines.
+    pub(crate) fn keep_engine(&mut self, engine: &str) -> Result<(), SpecError> {
+        let foreign = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| prefix != engine);
+        if let Some(factor) = self.factors.iter().find(|factor| foreign(&factor.name)) {
+            let title =
+                format!("factor `{}` is a setting of another engine, and this runs on {engine}", factor.name);
+            return Err(SpecError::at(&factor.place, title, "all its levels would be the same here")
+                .help("run the experiment on the engine of that setting"));
+        }
+        self.parameters.retain(|parameter| !foreign(&parameter.name));
+        Ok(())
+    }
+
+    /// The place where a parameter is set, when it is.
+    pub(crate) fn place_of(&self, name: &str) -> Option<&Place> {
+        self.factors.iter().chain(&self.parameters).find(|set| set.name == name).map(|set| &set.place)
+    }
+
+    /// The factors as results store them.
+    pub(crate) fn model_factors(&self) -> Vec<Factor> {
+        self.factors
+            .iter()
+            .map(|factor| Factor { name: factor.name.clone(), levels: factor.levels.clone() })
+            .collect()
+    }
+
+    /// All parameters that do not vary, defaults included: those of the table in its order, then settings by name.
+    pub(crate) fn fixed(&self) -> Vec<(String, Level)> {
+        let value = |name: &str| self.parameters.iter().find(|set| set.name == name)?.levels.first().cloned();
+        let varies = |name: &str| self.factors.iter().any(|factor| factor.name == name);
+        let mut fixed: Vec<(String, Level)> = parameters()
+            .iter()
+            .filter(|parameter| !varies(parameter.name))
+            .filter_map(|parameter| {
+                let level = value(parameter.name).or_else(|| default_level(parameter))?;
+                Some((parameter.name.to_owned(), level))
+            })
+            .collect();
+        let mut settings: Vec<(String, Level)> = self
+            .parameters
+            .iter()
+            .filter(|set| set.name.contains('.'))
+            .filter_map(|set| Some((set.name.clone(), set.levels.first().cloned()?)))
+            .collect();
+        settings.sort_by(|one, other| one.0.cmp(&other.0));
+        fixed.extend(settings);
+        fixed
+    }
+
+    fn drop_rival(&mut self, name: &str) {
+        if let Some(rival) = rival(name) {
+            self.factors.retain(|factor| factor.name != rival);
+            self.parameters.retain(|parameter| parameter.name != rival);
+        }
+    }
+}
+
+fn replace_or_push(assignments: &mut Vec<Assignment>, assignment: Assignment) {
+    match assignments.iter_mut().find(|other| other.name == assignment.name) {
+        Some(earlier) => *earlier = assignment,
+        None => assignments.push(assignment),
+    }
+}
+
+fn default_level(parameter: &Parameter) -> Option<Level> {
+    let text = parameter.default?;
+    let source = Source::new("default", text);
+    level(parameter.name, &parameter.kind, &Scalar::Word(text.to_owned()), &source.place(0..text.len())).ok()
+}
+
+/// Entries by parameter name, with `postgres.x = 1` and `[engine.postgres] x = 1` both as `postgres.x`.
+fn flatten<'a>(entries: &[Entry<'a>]) -> Result<Vec<(String, Entry<'a>)>, SpecError> {
+    let mut flat = Vec::new();
+    let mut waiting: Vec<(String, Entry<'a>, usize)> =
+        entries.iter().rev().map(|entry| (canonical(entry.key), entry.clone(), 1)).collect();
+    while let Some((name, entry, depth)) = waiting.pop() {
+        let engine = name.split('.').next().unwrap_or_default();
+        if !entry.is_table() || !ENGINES.contains(&engine) || depth > SETTING_DEPTH_MAX {
+            flat.push((name, entry));
+            continue;
+        }
+        for inner in entry.table()?.into_iter().rev() {
+            waiting.push((format!("{name}.{}", inner.key), inner, depth + 1));
+        }
+    }
+    Ok(flat)
+}
+
+fn canonical(key: &str) -> String {
+    parameter(key).map_or(key, |parameter| parameter.name).to_owned()
+}
+
+/// The type of a parameter or of an engine's setting.
+fn kind_of(name: &str, place: &Place) -> Result<ParameterType, SpecError> {
+    if let Some((engine, setting)) = name.split_once('.') {
+        if !ENGINES.contains(&engine) {
+            let title = format!("{} is not an engine", quoted(engine));
+            return Err(
+                SpecError::at(place, title, "expected ENGINE.SETTING").help(suggestion(engine, &ENGINES))
+            );
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        if setting.is_empty() || setting.len() > 128 || !setting.chars().all(plain) {
+            let title = format!("{} is not the name of a setting", quoted(setting));
+            return Err(SpecError::at(place, title, "letters, digits and _ are expected"));
+        }
+        return Ok(ParameterType::Setting);
+    }
+    if let Some(found) = parameter(name) {
+        return Ok(found.kind);
+    }
+    let title = format!("{} is not a parameter", quoted(name));
+    let error = SpecError::at(place, title, "not a parameter");
+    if name == "repetitions" {
+        return Err(error
+            .help("repetitions belong to the spec itself, above the first table, or to the command line"));
+    }
+    let known: Vec<&str> = parameters()
+        .iter()
+        .filter(|parameter| parameter.kind != ParameterType::Setting)
+        .flat_map(|parameter| [parameter.name].into_iter().chain(parameter.aliases.iter().copied()))
+        .collect();
+    let names: Vec<&str> = parameters().iter().map(|parameter| parameter.name).collect();
+    Err(match super::error::nearest(name, known.iter().copied()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("parameters are {}", names.join(", "))),
+    })
+}
+
+fn single(name: &str, kind: &ParameterType, entry: &Entry<'_>) -> Result<Assignment, SpecError> {
+    let element = entry.element();
+    let value = level(name, kind, &element.scalar(name)?, &element.place)?;
+    Ok(Assignment { name: name.to_owned(), place: entry.key_place.clone(), levels: vec![value] })
+}
+
+fn factor(
+    name: &str,
+    kind: &ParameterType,
+    elements: &[Element<'_>],
+    entry: &Entry<'_>,
+) -> Result<Assignment, SpecError> {
+    let levels = elements
+        .iter()
+        .map(|element| {
+            Ok((level(name, kind, &element.scalar(name)?, &element.place)?, element.place.clone()))
+        })
+        .collect::<Result<Vec<_>, SpecError>>()?;
+    distinct(name, levels, &entry.key_place, &entry.value_place)
+}
+
+/// Levels without repeats, at least one and not too many.
+fn distinct(
+    name: &str,
+    levels: Vec<(Level, Place)>,
+    key_place: &Place,
+    value_place: &Place,
+) -> Result<Assignment, SpecError> {
+    if levels.is_empty() {
+        return Err(SpecError::at(value_place, format!("factor `{name}` has no levels"), "an empty list")
+            .help("give at least one level, or remove the factor"));
+    }
+    if levels.len() > LEVELS_MAX {
+        let title = format!("factor `{name}` has {} levels, at most {LEVELS_MAX} are taken", levels.len());
+        return Err(SpecError::at(key_place, title, ""));
+    }
+    for (index, (level, place)) in levels.iter().enumerate() {
+        if let Some((_, earlier)) = levels[..index].iter().find(|(earlier, _)| earlier == level) {
+            let title = format!("level {} of factor `{name}` is given twice", quoted(&level.to_string()));
+            return Err(SpecError::at(place, title, "again here")
+                .and(earlier, "first here")
+                .help("remove one: the same cell would be measured under two names"));
+        }
+    }
+    let levels = levels.into_iter().map(|(level, _)| level).collect();
+    Ok(Assignment { name: name.to_owned(), place: key_place.clone(), levels })
+}
+
+/// Reads `key=value[,value...]` of the command line; a value in double quotes may hold commas.
+fn parse_override(key: &str, value: &str) -> Result<Assignment, SpecError> {
+    let source = Source::new("--set", &format!("{key}={value}"));
+    let key_place = source.place(0..key.len());
+    let name = canonical(key);
+    let kind = kind_of(&name, &key_place)?;
+    let start = key.len() + 1;
+    let mut levels = Vec::new();
+    for (offset, word) in split_values(value) {
+        let place = source.place(start + offset..start + offset + word.len());
+        let bare = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+        if word.is_empty() {
+            return Err(SpecError::at(&place, format!("`{name}` is given no value"), "expected a value")
+                .help("write key=value, or key=value,value to vary it"));
+        }
+        let scalar = match bare {
+            Some(text) => Scalar::Text(text.to_owned()),
+            None => Scalar::Word(word.to_owned()),
+        };
+        levels.push((level(&name, &kind, &scalar, &place)?, place));
+    }
+    distinct(&name, levels, &key_place, &source.place(start..start + value.len()))
+}
+
+/// Words between commas outside double quotes, trimmed, with their offsets; at least one, perhaps empty.
+fn split_values(value: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    let (mut start, mut is_quoted) = (0, false);
+    for (offset, c) in value.char_indices().chain([(value.len(), ',')]) {
+        is_quoted ^= c == '"';
+        if c == ',' && (!is_quoted || offset == value.len()) {
+            let part = &value[start..offset];
+            let trimmed = part.trim();
+            words.push((start + (part.len() - part.trim_start().len()), trimmed));
+            start = offset + 1;
+        }
+    }
+    words
+}

@@ -1,0 +1,379 @@
+//! A spec as read: an experiment that has not yet met an engine or a command line.
+
+use std::path::PathBuf;
+
+use results::model::{Expectation, Factor, Scale};
+
+use super::claim::Claim;
+use super::document::{self, Entry};
+use super::draft::Draft;
+use super::error::{Place, Source, SpecError, quoted};
+use super::validity::{Validity, fraction};
+use crate::plan::RepeatUntil;
+use crate::target::Layout;
+
+/// Most repetitions that a spec or the command line may ask for.
+pub(crate) const REPETITIONS_MAX: u32 = 10_000;
+
+const KEYS: [&str; 15] = [
+    "name",
+    "title",
+    "question",
+    "kind",
+    "source",
+    "scale",
+    "repetitions",
+    "factors",
+    "parameters",
+    "engine",
+    "layout",
+    "validity",
+    "repeat_until",
+    "expect",
+    "miniature",
+];
+const MINIATURE_KEYS: [&str; 5] = ["repetitions", "factors", "parameters", "engine", "validity"];
+const EXPECT_KEYS: [&str; 5] = ["claim", "check", "scope", "valid_for", "requires"];
+
+/// Conditions of the machine that a claim may require.
+const REQUIREMENTS: [(&str, &str); 2] =
+    [("durable_commit", "durable_commit"), ("separate_devices", "separate_devices")];
+
+/// Where an experiment comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reported with results elsewhere.
+    Published,
+    /// Announced elsewhere, never reported.
+    Planned,
+    /// Made by whoever wrote the spec.
+    Own,
+}
+
+impl Kind {
+    const WORDS: [(&'static str, Self); 3] =
+        [("published", Self::Published), ("planned", Self::Planned), ("own", Self::Own)];
+
+    /// The word in specs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Planned => "planned",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// An experiment as its spec describes it, at full scale and perhaps in miniature.
+///
+/// `resolve` makes of it what runs on one engine.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Lower-case letters, digits and dashes.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What the experiment answers.
+    pub question: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// Where it was published, when it was.
+    pub published_in: Option<String>,
+    /// The comment at the top of the spec, without its comment signs; may be empty.
+    pub comment: String,
+    pub(crate) scale: Scale,
+    pub(crate) repetitions: u32,
+    pub(crate) base: Draft,
+    pub(crate) layout: Layout,
+    pub(crate) validity: Validity,
+    pub(crate) repeat_until: Option<RepeatUntil>,
+    pub(crate) miniature: Option<Miniature>,
+    pub(crate) claims: Vec<ClaimSpec>,
+    /// Where errors about the experiment as a whole point.
+    pub(crate) head: Place,
+}
+
+/// What is different in the miniature.
+#[derive(Clone, Debug)]
+pub(crate) struct Miniature {
+    pub(crate) repetitions: Option<u32>,
+    /// `None` keeps the factors of the full scale.
+    pub(crate) factors: Option<Draft>,
+    pub(crate) parameters: Draft,
+    pub(crate) validity: Validity,
+}
+
+/// A claim of `[[expect]]` with the place of its check.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimSpec {
+    pub(crate) expectation: Expectation,
+    check_place: Option<Place>,
+}
+
+impl Experiment {
+    /// Reads a spec. `source_name` is what errors call it, usually the path of the file.
+    ///
+    /// Checks everything that does not depend on engine and command line: keys, types, ranges, repeated levels,
+    /// claims. Rules between parameters are checked by `resolve`.
+    pub fn parse(source_name: &str, text: &str) -> Result<Self, SpecError> {
+        let source = Source::new(source_name, text);
+        let mut experiment = document::read(&source, |entries| read_experiment(&source, entries))?;
+        experiment.comment = leading_comment(text);
+        experiment.check_claims()?;
+        Ok(experiment)
+    }
+
+    /// The scales at which the experiment can run.
+    pub fn scales(&self) -> Vec<Scale> {
+        let own = [self.scale];
+        let miniature = self.miniature.as_ref().map(|_| Scale::Miniature);
+        own.into_iter().chain(miniature.filter(|scale| *scale != self.scale)).collect()
+    }
+
+    /// The factors of a scale as the spec has them, before any override; none when there is no such scale.
+    pub fn factors(&self, scale: Scale) -> Vec<Factor> {
+        self.draft(scale).map(|draft| draft.model_factors()).unwrap_or_default()
+    }
+
+    /// Factors and parameters of a scale.
+    pub(crate) fn draft(&self, scale: Scale) -> Result<Draft, SpecError> {
+        let mut draft = self.base.clone();
+        if scale == self.scale {
+            return Ok(draft);
+        }
+        let (Scale::Miniature, Some(miniature)) = (scale, &self.miniature) else {
+            let (wanted, help) = match scale {
+                Scale::Miniature => ("miniature", "add [miniature.parameters], or run it at full scale"),
+                Scale::Full => ("full scale", "run it as a miniature"),
+            };
+            let title = format!("experiment `{}` has no {wanted}", self.name);
+            return Err(SpecError::at(&self.head, title, "").help(help));
+        };
+        if let Some(factors) = &miniature.factors {
+            draft.factors.clear();
+            factors.factors.iter().for_each(|factor| draft.vary(factor.clone()));
+        }
+        miniature.parameters.parameters.iter().for_each(|parameter| draft.fix(parameter.clone()));
+        Ok(draft)
+    }
+
+    /// Refuses checks that name a factor or a level that does not exist at the scale that they are for.
+    fn check_claims(&self) -> Result<(), SpecError> {
+        for claim in &self.claims {
+            let (Some(check), Some(place)) = (&claim.expectation.check, &claim.check_place) else { continue };
+            let parsed = Claim::parse(check).map_err(|error| claim_error(place, check, error))?;
+            for scale in self.scales() {
+                let applies = claim.expectation.scope.is_none_or(|scope| scope == scale);
+                if let Some(misfit) = applies.then(|| parsed.misfit(&self.factors(scale))).flatten() {
+                    return Err(claim_error(place, check, misfit));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_experiment(source: &Source, entries: &[Entry<'_>]) -> Result<Experiment, SpecError> {
+    let top = source.place(0..0);
+    let mut experiment = Experiment {
+        name: String::new(),
+        title: String::new(),
+        question: String::new(),
+        kind: Kind::Own,
+        published_in: None,
+        comment: String::new(),
+        scale: Scale::Full,
+        repetitions: 3,
+        base: Draft::default(),
+        layout: Layout::default(),
+        validity: Validity::default(),
+        repeat_until: None,
+        miniature: None,
+        claims: Vec::new(),
+        head: top.clone(),
+    };
+    let mut miniature = None;
+    for entry in entries {
+        match entry.key {
+            "name" => {
+                experiment.name = name(entry)?;
+                experiment.head = entry.value_place.clone();
+            }
+            "title" => experiment.title = entry.text()?,
+            "question" => experiment.question = entry.text()?,
+            "kind" => experiment.kind = entry.word(&Kind::WORDS)?,
+            "source" => experiment.published_in = Some(entry.text()?),
+            "scale" => {
+                experiment.scale = entry.word(&[("full", Scale::Full), ("miniature", Scale::Miniature)])?
+            }
+            "repetitions" => experiment.repetitions = entry.count(1..=REPETITIONS_MAX)?,
+            "factors" => experiment.base.read_factors(&entry.table()?)?,
+            "parameters" => experiment.base.read_parameters(&entry.table()?)?,
+            "engine" => experiment.base.read_engines(&entry.table()?)?,
+            "layout" => experiment.layout = layout(&entry.table()?)?,
+            "validity" => experiment.validity.read(&entry.table()?)?,
+            "repeat_until" => experiment.repeat_until = Some(repeat_until(entry)?),
+            "expect" => {
+                experiment.claims = entry
+                    .tables()?
+                    .iter()
+                    .map(|(place, entries)| claim(place, entries))
+                    .collect::<Result<_, _>>()?;
+            }
+            "miniature" => miniature = Some(entry),
+            _ => return Err(entry.not_known("a spec", &KEYS)),
+        }
+    }
+    // Last, because the miniature's rules stand on those of the full scale, wherever the spec has them.
+    if let Some(entry) = miniature {
+        experiment.miniature = Some(read_miniature(&entry.table()?, &experiment.validity)?);
+    }
+    for (key, value) in
+        [("name", &experiment.name), ("title", &experiment.title), ("question", &experiment.question)]
+    {
+        if value.is_empty() {
+            let title = format!("the spec has no `{key}`");
+            return Err(
+                SpecError::at(&top, title, "").help(format!("add {key} = \"…\" above the first table"))
+            );
+        }
+    }
+    Ok(experiment)
+}
+
+fn read_miniature(entries: &[Entry<'_>], validity: &Validity) -> Result<Miniature, SpecError> {
+    let mut miniature = Miniature {
+        repetitions: None,
+        factors: None,
+        parameters: Draft::default(),
+        validity: validity.clone(),
+    };
+    let mut both = Draft::default();
+    let mut has_factors = false;
+    for entry in entries {
+        match entry.key {
+            "repetitions" => miniature.repetitions = Some(entry.count(1..=REPETITIONS_MAX)?),
+            "factors" => {
+                both.read_factors(&entry.table()?)?;
+                has_factors = true;
+            }
+            "parameters" => both.read_parameters(&entry.table()?)?,
+            "engine" => both.read_engines(&entry.table()?)?,
+            "validity" => miniature.validity.read(&entry.table()?)?,
+            _ => return Err(entry.not_known("[miniature]", &MINIATURE_KEYS)),
+        }
+    }
+    miniature.factors =
+        has_factors.then(|| Draft { factors: std::mem::take(&mut both.factors), parameters: Vec::new() });
+    miniature.parameters = both;
+    Ok(miniature)
+}
+
+fn name(entry: &Entry<'_>) -> Result<String, SpecError> {
+    let name = entry.text()?;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let title = format!("{} is not a name of an experiment", quoted(&name));
+        return Err(SpecError::at(
+            &entry.value_place,
+            title,
+            "lower-case letters, digits and dashes, at most 64",
+        ));
+    }
+    Ok(name)
+}
+
+fn layout(entries: &[Entry<'_>]) -> Result<Layout, SpecError> {
+    let mut layout = Layout::default();
+    for entry in entries {
+        match entry.key {
+            "data" => {
+                let Some(elements) = entry.elements() else {
+                    return Err(entry.wrong_type("a list of directories"));
+                };
+                layout.data = elements
+                    .iter()
+                    .map(|element| directory(element.text("data")?, &element.place))
+                    .collect::<Result<_, _>>()?;
+            }
+            "log" => layout.log = Some(directory(entry.text()?, &entry.value_place)?),
+            _ => return Err(entry.not_known("[layout]", &["data", "log"])),
+        }
+    }
+    Ok(layout)
+}
+
+fn directory(text: String, place: &Place) -> Result<PathBuf, SpecError> {
+    if text.is_empty() || text.contains('\n') {
+        return Err(SpecError::at(place, "a directory of the layout has no name", "expected a path"));
+    }
+    Ok(PathBuf::from(text))
+}
+
+fn repeat_until(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
+    let (mut half_width, mut blocks_max) = (None, None);
+    for inner in entry.table()? {
+        match inner.key {
+            "half_width" => half_width = Some(fraction(&inner)?),
+            "blocks_max" => blocks_max = Some(inner.count(2..=REPETITIONS_MAX)?),
+            _ => return Err(inner.not_known("[repeat_until]", &["half_width", "blocks_max"])),
+        }
+    }
+    match (half_width, blocks_max) {
+        (Some(half_width), Some(blocks_max)) if half_width > 0.0 => {
+            Ok(RepeatUntil { half_width_percent: half_width * 100.0, blocks_max })
+        }
+        _ => Err(SpecError::at(&entry.key_place, "[repeat_until] needs a width above zero and a cap", "")
+            .help("write half_width = \"2%\" and blocks_max = 20")),
+    }
+}
+
+fn claim(place: &Place, entries: &[Entry<'_>]) -> Result<ClaimSpec, SpecError> {
+    let mut expectation =
+        Expectation { claim: String::new(), check: None, scope: None, valid_for: None, requires: None };
+    let mut check_place = None;
+    for entry in entries {
+        match entry.key {
+            "claim" => expectation.claim = entry.text()?,
+            "check" => {
+                expectation.check = Some(entry.text()?);
+                check_place = Some(entry.value_place.clone());
+            }
+            "scope" => {
+                let words =
+                    [("both", None), ("full", Some(Scale::Full)), ("miniature", Some(Scale::Miniature))];
+                expectation.scope = entry.word(&words)?;
+            }
+            "valid_for" => expectation.valid_for = Some(entry.text()?),
+            "requires" => expectation.requires = Some(entry.word(&REQUIREMENTS)?.to_owned()),
+            _ => return Err(entry.not_known("[[expect]]", &EXPECT_KEYS)),
+        }
+    }
+    if expectation.claim.is_empty() {
+        return Err(SpecError::at(place, "an expectation has no `claim`", "")
+            .help("say in words what is expected: claim = \"…\""));
+    }
+    Ok(ClaimSpec { expectation, check_place })
+}
+
+/// Points into the string of the check where it is written without escapes, else at the whole string.
+fn claim_error(place: &Place, check: &str, error: super::claim::ClaimError) -> SpecError {
+    let written = place.written();
+    let inner = written.len() == check.len() + 2 && written.get(1..=check.len()) == Some(check);
+    let place = if inner { place.part(1 + error.span.start..1 + error.span.end) } else { place.clone() };
+    let spec_error = SpecError::at(&place, error.title, "");
+    match error.help {
+        Some(help) => spec_error.help(help),
+        None => spec_error,
+    }
+}
+
+/// The lines that begin with `#` at the top of the text.
+fn leading_comment(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end())
+        .collect();
+    lines.join("\n").trim().to_owned()
+}

@@ -1,0 +1,28 @@
+//! Specs: what is asked of the laboratory, read from TOML and made ready to run.
+//!
+//! ```text
+//! text -> Experiment (keys, types, ranges, claims) -> Resolved (scale, command line, engine, defaults; every cell checked)
+//! ```
+//!
+//! Errors carry the place: file, line, the text with carets, what was found, and the nearest known key. Inner code
+//! takes a [`Resolved`] and does not check again.
+
+mod assemble;
+mod canonical;
+pub mod claim;
+mod document;
+mod draft;
+mod error;
+mod experiment;
+mod parameters;
+mod resolve;
+mod shipped;
+mod validity;
+mod value;
+
+pub use error::SpecError;
+pub use experiment::{Experiment, Kind};
+pub use parameters::{ENGINES, Parameter, ParameterType, parameter, parameters};
+pub use resolve::{Request, Resolved};
+pub use shipped::{ShippedExperiment, find, shipped};
+pub use validity::Validity;

@@ -1,0 +1,299 @@
+//! An experiment on one engine with the command line applied: all that a study needs, checked.
+
+use std::collections::BTreeMap;
+
+use results::model::{Cell, Expectation, Factor, Level, Scale, StudyKey};
+use sha2::{Digest, Sha256};
+
+use super::assemble::{Conflict, Values};
+use super::canonical;
+use super::claim::Claim;
+use super::draft::Draft;
+use super::error::{SpecError, quoted, suggestion};
+use super::experiment::{Experiment, Kind, REPETITIONS_MAX};
+use super::parameters::ENGINES;
+use super::validity::Validity;
+use crate::plan::RepeatUntil;
+use crate::target::Layout;
+use crate::work::Work;
+
+/// Studies beyond this many cells would never end; a slip in a list of levels reaches it quickly.
+const CELLS_MAX: usize = 10_000;
+
+/// What the command line adds to a spec.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Full or miniature.
+    pub scale: Scale,
+    /// `--set` in order: a key, and one value that fixes it or several with commas between that vary it.
+    pub overrides: Vec<(String, String)>,
+    /// Kind of target, one of [`ENGINES`].
+    pub engine: String,
+    /// In place of the spec's repetitions.
+    pub repetitions: Option<u32>,
+    /// In place of the spec's `[repeat_until]`.
+    pub repeat_until: Option<RepeatUntil>,
+    /// Data directories, when not empty, and log directory, when given, in place of the spec's.
+    pub layout: Layout,
+}
+
+impl Request {
+    /// A request that changes nothing in the spec.
+    pub fn plain(scale: Scale, engine: &str) -> Self {
+        Self {
+            scale,
+            overrides: Vec::new(),
+            engine: engine.to_owned(),
+            repetitions: None,
+            repeat_until: None,
+            layout: Layout::default(),
+        }
+    }
+}
+
+/// An experiment ready to run: every cell has been checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// Name of the experiment.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// The question.
+    pub question: String,
+    /// Where the experiment comes from.
+    pub kind: Kind,
+    /// Where it was published, when it was.
+    pub published_in: Option<String>,
+    /// Full or miniature.
+    pub scale: Scale,
+    /// Kind of target.
+    pub engine: String,
+    /// Factors in the order of the spec, those added by `--set` last.
+    pub factors: Vec<Factor>,
+    /// Parameters that do not vary, defaults included; parameters without value and default are left out, and
+    /// settings of other engines too. In the order of the table of parameters, settings last.
+    pub fixed: Vec<(String, Level)>,
+    /// Blocks; with `repeat_until` the smallest number of blocks.
+    pub repetitions: u32,
+    /// When to stop repeating, where the number of blocks is not fixed.
+    pub repeat_until: Option<RepeatUntil>,
+    /// Limits of the gates.
+    pub validity: Validity,
+    /// Directories by role.
+    pub layout: Layout,
+    /// Claims for this scale. A check that names a factor or level which the command line took away is left out,
+    /// and its claim stays as words.
+    pub expectations: Vec<Expectation>,
+    /// What runs, as a spec: reading and resolving it on the same engine gives this again.
+    pub spec_toml: String,
+    /// The work of each cell, by its index, with seed 0.
+    works: Vec<Work>,
+}
+
+impl Experiment {
+    /// Applies scale, command line, defaults and engine, and checks every cell.
+    pub fn resolve(&self, request: &Request) -> Result<Resolved, SpecError> {
+        let engine = request.engine.as_str();
+        if !ENGINES.contains(&engine) {
+            let title = format!("{} is not an engine", quoted(engine));
+            return Err(SpecError::without_place(title).help(suggestion(engine, &ENGINES)));
+        }
+        let draft = self.overridden(request)?;
+        let factors = draft.model_factors();
+        let cell_count = factors.iter().map(|factor| factor.levels.len()).try_fold(1, usize::checked_mul);
+        if cell_count.is_none_or(|count| count > CELLS_MAX) {
+            let shape: Vec<String> =
+                factors.iter().map(|factor| format!("{} {}", factor.levels.len(), factor.name)).collect();
+            let title = format!("the study would have more than {CELLS_MAX} cells: {}", shape.join(" × "));
+            return Err(SpecError::at(&self.head, title, "").help("take away factors or levels"));
+        }
+        let mut resolved = Resolved {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            question: self.question.clone(),
+            kind: self.kind,
+            published_in: self.published_in.clone(),
+            scale: request.scale,
+            engine: engine.to_owned(),
+            fixed: draft.fixed(),
+            factors,
+            repetitions: self.repetitions(request)?,
+            repeat_until: request.repeat_until.or(self.repeat_until),
+            validity: self.validity(request.scale),
+            layout: merged(&self.layout, &request.layout),
+            expectations: Vec::new(),
+            spec_toml: String::new(),
+            works: Vec::new(),
+        };
+        resolved.check_repeat_until(self)?;
+        resolved.works = resolved
+            .cells()
+            .iter()
+            .map(|cell| resolved.assemble(cell).map_err(|conflict| self.locate(&draft, cell, conflict)))
+            .collect::<Result<_, _>>()?;
+        resolved.settle_key_order();
+        resolved.expectations = self.expectations(request.scale, &resolved.factors);
+        resolved.spec_toml = canonical::to_toml(&resolved);
+        Ok(resolved)
+    }
+
+    fn overridden(&self, request: &Request) -> Result<Draft, SpecError> {
+        let mut draft = self.draft(request.scale)?;
+        let mut seen: Vec<String> = Vec::new();
+        for (key, value) in &request.overrides {
+            let name = super::parameters::parameter(key).map_or(key.as_str(), |parameter| parameter.name);
+            if seen.iter().any(|earlier| earlier == name) {
+                let title = format!("`{name}` is set twice on the command line");
+                return Err(
+                    SpecError::without_place(title).help("give all its values at once: key=value,value")
+                );
+            }
+            seen.push(name.to_owned());
+            draft.set(key, value, &request.engine)?;
+        }
+        draft.keep_engine(&request.engine)?;
+        Ok(draft)
+    }
+
+    fn repetitions(&self, request: &Request) -> Result<u32, SpecError> {
+        match request.repetitions {
+            Some(repetitions) if (1..=REPETITIONS_MAX).contains(&repetitions) => Ok(repetitions),
+            Some(repetitions) => {
+                let title = format!("{repetitions} repetitions: 1 to {REPETITIONS_MAX} are possible");
+                Err(SpecError::without_place(title))
+            }
+            None => {
+                let miniature = self.miniature.as_ref().filter(|_| request.scale != self.scale);
+                Ok(miniature.and_then(|miniature| miniature.repetitions).unwrap_or(self.repetitions))
+            }
+        }
+    }
+
+    fn validity(&self, scale: Scale) -> Validity {
+        let miniature = self.miniature.as_ref().filter(|_| scale != self.scale);
+        miniature.map_or(&self.validity, |miniature| &miniature.validity).clone()
+    }
+
+    fn expectations(&self, scale: Scale, factors: &[Factor]) -> Vec<Expectation> {
+        let fits = |check: &String| Claim::parse(check).is_ok_and(|claim| claim.misfit(factors).is_none());
+        self.claims
+            .iter()
+            .map(|claim| &claim.expectation)
+            .filter(|expectation| expectation.scope.is_none_or(|scope| scope == scale))
+            .map(|expectation| Expectation {
+                check: expectation.check.clone().filter(fits),
+                ..expectation.clone()
+            })
+            .collect()
+    }
+
+    /// Puts a conflict at the parameter at fault, with the cell in which it appears when a factor takes part.
+    fn locate(&self, draft: &Draft, cell: &Cell, conflict: Conflict) -> SpecError {
+        let varies =
+            conflict.parameters.iter().any(|name| draft.factors.iter().any(|factor| factor.name == *name));
+        let title =
+            if varies { format!("{} (in cell {})", conflict.title, cell.label()) } else { conflict.title };
+        let mut places =
+            conflict.parameters.iter().filter_map(|name| Some((name, draft.place_of(name)?))).peekable();
+        let primary = places.next().map_or(&self.head, |(_, place)| place);
+        let mut error = SpecError::at(primary, title, "");
+        for (name, place) in places {
+            error = error.and(place, format!("with this `{name}`"));
+        }
+        match conflict.help {
+            Some(help) => error.help(help),
+            None => error,
+        }
+    }
+}
+
+impl Resolved {
+    /// All cells, the last factor fastest; one without levels when there is no factor.
+    pub fn cells(&self) -> Vec<Cell> {
+        let count: usize = self.factors.iter().map(|factor| factor.levels.len()).product();
+        (0..count).map(|index| self.cell(index)).collect()
+    }
+
+    /// What a run of `cell` does; `seed` is that of the run's keys and arrival times.
+    ///
+    /// The cell must be one of `cells()`.
+    pub fn work(&self, cell: &Cell, seed: u64) -> Work {
+        let mut work = self.works[cell.index as usize].clone();
+        work.seed = seed;
+        work
+    }
+
+    /// Identity of the study: SHA-256 over the canonical spec, the engine and the seed.
+    pub fn key(&self, seed: u64) -> StudyKey {
+        let mut hash = Sha256::new();
+        // Lengths first, so that no two different inputs are the same bytes.
+        for part in [self.spec_toml.as_str(), self.engine.as_str(), &seed.to_string()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        StudyKey(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn cell(&self, index: usize) -> Cell {
+        let mut rest = index;
+        let mut levels: Vec<(String, Level)> = Vec::with_capacity(self.factors.len());
+        for factor in self.factors.iter().rev() {
+            levels.push((factor.name.clone(), factor.levels[rest % factor.levels.len()].clone()));
+            rest /= factor.levels.len();
+        }
+        levels.reverse();
+        Cell { index: index as u32, levels }
+    }
+
+    fn assemble(&self, cell: &Cell) -> Result<Work, Conflict> {
+        let both = self.fixed.iter().chain(&cell.levels);
+        let values: BTreeMap<&str, &Level> = both.map(|(name, level)| (name.as_str(), level)).collect();
+        Values(values).work(&self.engine, &self.layout)
+    }
+
+    /// Writes the order of keys down where it follows from the workload and is the same in all cells.
+    fn settle_key_order(&mut self) {
+        let is_known = |name: &str| {
+            self.fixed.iter().any(|(fixed, _)| fixed == name)
+                || self.factors.iter().any(|factor| factor.name == name)
+        };
+        let (Some(first), false) = (self.works.first(), is_known("key")) else { return };
+        if self.works.iter().any(|work| work.key != first.key) {
+            return;
+        }
+        let word = match first.key {
+            crate::work::KeyOrder::Sequential => "sequential",
+            crate::work::KeyOrder::Random => "random",
+        };
+        let place =
+            |name: &str| super::parameters::parameters().iter().position(|parameter| parameter.name == name);
+        let at =
+            self.fixed.iter().position(|(name, _)| place(name) > place("key")).unwrap_or(self.fixed.len());
+        self.fixed.insert(at, ("key".to_owned(), Level::Text(word.to_owned())));
+    }
+
+    fn check_repeat_until(&self, experiment: &Experiment) -> Result<(), SpecError> {
+        let Some(until) = self.repeat_until else { return Ok(()) };
+        let width = until.half_width_percent;
+        if !(width > 0.0 && width.is_finite()) {
+            let title = format!("an interval cannot become as narrow as {width} %");
+            return Err(SpecError::without_place(title).help("give a half width above 0 %, such as 2 %"));
+        }
+        if until.blocks_max < self.repetitions || until.blocks_max > REPETITIONS_MAX {
+            let title = format!(
+                "repeating ends after {} blocks, and {} repetitions are asked for",
+                until.blocks_max, self.repetitions
+            );
+            return Err(SpecError::at(&experiment.head, title, "")
+                .help(format!("set the cap between the repetitions and {REPETITIONS_MAX}")));
+        }
+        Ok(())
+    }
+}
+
+fn merged(spec: &Layout, request: &Layout) -> Layout {
+    Layout {
+        data: if request.data.is_empty() { spec.data.clone() } else { request.data.clone() },
+        log: request.log.clone().or_else(|| spec.log.clone()),
+    }
+}

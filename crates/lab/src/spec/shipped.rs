@@ -1,0 +1,65 @@
+//! The experiments that come with fathom.
+
+use super::error::{SpecError, nearest, quoted};
+
+/// A spec inside the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShippedExperiment {
+    /// Name in `fathom run NAME`.
+    pub name: &'static str,
+    /// Name under which it was published, where that differs; understood too.
+    pub published_as: Option<&'static str>,
+    /// The spec.
+    pub text: &'static str,
+}
+
+macro_rules! shipped_experiment {
+    ($name:literal) => {
+        shipped_experiment!($name, None)
+    };
+    ($name:literal, $published_as:expr) => {
+        ShippedExperiment {
+            name: $name,
+            published_as: $published_as,
+            text: include_str!(concat!("../../../../experiments/", $name, ".toml")),
+        }
+    };
+}
+
+/// The only list of shipped experiments, in the order in which `fathom list` shows them.
+static SHIPPED: [ShippedExperiment; 11] = [
+    shipped_experiment!("populate-batch"),
+    shipped_experiment!("populate-connections"),
+    shipped_experiment!("populate-batch-x-connections"),
+    shipped_experiment!("connections-after-unmasking"),
+    shipped_experiment!("random-insert", Some("ssd-random-insert")),
+    shipped_experiment!("random-key"),
+    shipped_experiment!("multi-file"),
+    shipped_experiment!("separate-data-log"),
+    shipped_experiment!("nonclustered-indexes"),
+    shipped_experiment!("repeat-ten"),
+    shipped_experiment!("a-a"),
+];
+
+/// All shipped experiments.
+pub fn shipped() -> &'static [ShippedExperiment] {
+    &SHIPPED
+}
+
+/// The shipped experiment called `name`, or an error with the nearest name.
+pub fn find(name: &str) -> Result<&'static ShippedExperiment, SpecError> {
+    if let Some(found) =
+        SHIPPED.iter().find(|shipped| shipped.name == name || shipped.published_as == Some(name))
+    {
+        return Ok(found);
+    }
+    let names = SHIPPED.iter().map(|shipped| shipped.name);
+    let help = match nearest(name, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "shipped are {}; a spec of your own is given by its path",
+            names.collect::<Vec<_>>().join(", ")
+        ),
+    };
+    Err(SpecError::without_place(format!("no experiment is called {}", quoted(name))).help(help))
+}

@@ -1,0 +1,206 @@
+//! Values: from what is written to the type that the parameter wants.
+
+use std::time::Duration;
+
+use results::model::Level;
+
+use super::error::{Place, SpecError, quoted, suggestion};
+use super::parameters::ParameterType;
+
+/// A scalar as written, before its parameter has had a say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    /// A word of the command line, whose type only the parameter tells.
+    Word(String),
+}
+
+impl Scalar {
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Boolean(_) => "a boolean",
+            Self::Integer(_) => "a whole number",
+            Self::Float(_) => "a decimal number",
+            Self::Text(_) => "text",
+            Self::Word(_) => "a word",
+        }
+    }
+
+    fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(value) => Some(*value),
+            Self::Word(word) => word.replace('_', "").parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn float(&self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
+            Self::Word(word) => word.replace('_', "").parse().ok(),
+            _ => None,
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Word(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The value of parameter `name`, in its canonical form: `1m` for `60s`, 100.0 for a rate of 100.
+pub(crate) fn level(
+    name: &str,
+    kind: &ParameterType,
+    scalar: &Scalar,
+    place: &Place,
+) -> Result<Level, SpecError> {
+    match kind {
+        ParameterType::Integer { min, max } => match scalar.integer() {
+            Some(value) if (*min..=*max).contains(&value) => Ok(Level::Integer(value)),
+            Some(_) => Err(out_of_range(name, kind, place)),
+            None => Err(wrong_type(name, kind, scalar, place)),
+        },
+        ParameterType::Float { min, max } => match scalar.float() {
+            Some(value) if (*min..=*max).contains(&value) => Ok(Level::Float(value)),
+            Some(_) => Err(out_of_range(name, kind, place)),
+            None => Err(wrong_type(name, kind, scalar, place)),
+        },
+        ParameterType::Word(words) => {
+            let text = scalar.text().ok_or_else(|| wrong_type(name, kind, scalar, place))?;
+            if words.iter().any(|(word, _)| *word == text) {
+                return Ok(Level::Text(text.to_owned()));
+            }
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let title = format!("`{name}` does not take the value {}", quoted(text));
+            Err(SpecError::at(place, title, kind.describe()).help(suggestion(text, &known)))
+        }
+        ParameterType::Duration { min, max } => {
+            let text = scalar.text().ok_or_else(|| wrong_type(name, kind, scalar, place))?;
+            match duration(text) {
+                Some(value) if (*min..=*max).contains(&value) => Ok(Level::Text(duration_text(value))),
+                Some(_) => Err(out_of_range(name, kind, place)),
+                None => Err(wrong_type(name, kind, scalar, place)),
+            }
+        }
+        ParameterType::Text { chars_max } => {
+            let text = scalar.text().ok_or_else(|| wrong_type(name, kind, scalar, place))?;
+            if text.chars().count() > *chars_max || text.chars().any(char::is_control) {
+                return Err(out_of_range(name, kind, place));
+            }
+            Ok(Level::Text(text.to_owned()))
+        }
+        ParameterType::Setting => setting(name, scalar, place),
+    }
+}
+
+/// A length of time as written: a decimal number and `ms`, `s`, `m` or `h`; `None` for anything else.
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let unit_start = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(unit_start);
+    let unit_ms = match unit {
+        "ms" => 1.0,
+        "s" => 1e3,
+        "m" | "min" => 60e3,
+        "h" => 3600e3,
+        _ => return None,
+    };
+    let number = number.trim_end();
+    if number.is_empty() || !number.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    let milliseconds = number.parse::<f64>().ok()? * unit_ms;
+    // Beyond 2^53 ms (285 millennia) a float no longer counts milliseconds.
+    (milliseconds <= 9e15).then(|| Duration::from_millis(milliseconds.round() as u64))
+}
+
+/// The canonical form of a time: the largest of `h`, `m`, `s`, `ms` that gives a whole number.
+pub(crate) fn duration_text(value: Duration) -> String {
+    let milliseconds = value.as_millis();
+    for (unit_ms, unit) in [(3_600_000, "h"), (60_000, "m"), (1000, "s")] {
+        if milliseconds > 0 && milliseconds.is_multiple_of(unit_ms) {
+            return format!("{}{unit}", milliseconds / unit_ms);
+        }
+    }
+    format!("{milliseconds}ms")
+}
+
+fn setting(name: &str, scalar: &Scalar, place: &Place) -> Result<Level, SpecError> {
+    let level = match scalar {
+        Scalar::Boolean(value) => Level::Boolean(*value),
+        Scalar::Integer(value) => Level::Integer(*value),
+        Scalar::Float(value) => Level::Float(*value),
+        Scalar::Text(text) => Level::Text(text.clone()),
+        Scalar::Word(word) => match (word.as_str(), word.parse::<i64>(), word.parse::<f64>()) {
+            ("true", ..) => Level::Boolean(true),
+            ("false", ..) => Level::Boolean(false),
+            (_, Ok(value), _) => Level::Integer(value),
+            // `inf` and `nan` parse as numbers, and are words to an engine.
+            (_, _, Ok(value)) if value.is_finite() => Level::Float(value),
+            _ => Level::Text(word.clone()),
+        },
+    };
+    match &level {
+        Level::Float(value) if !value.is_finite() => Err(out_of_range(name, &ParameterType::Setting, place)),
+        Level::Text(text) if text.chars().any(char::is_control) => {
+            let title = format!("setting `{name}` holds a control character");
+            Err(SpecError::at(place, title, "").help("write the value on one line"))
+        }
+        _ => Ok(level),
+    }
+}
+
+fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Place) -> SpecError {
+    let title = match scalar {
+        Scalar::Word(word) => format!("`{name}` takes {}, found {}", kind.describe(), quoted(word)),
+        Scalar::Text(text) => format!("`{name}` takes {}, found the text {}", kind.describe(), quoted(text)),
+        _ => format!("`{name}` takes {}, found {}", kind.describe(), scalar.type_name()),
+    };
+    let error = SpecError::at(place, title, format!("expected {}", kind.describe()));
+    match (kind, scalar) {
+        (ParameterType::Integer { .. } | ParameterType::Float { .. }, Scalar::Text(text))
+            if text.parse::<f64>().is_ok() =>
+        {
+            error.help(format!("write {text} without quotes"))
+        }
+        (ParameterType::Duration { .. }, Scalar::Integer(value)) => {
+            error.help(format!("write \"{value}s\" if seconds are meant"))
+        }
+        _ => error,
+    }
+}
+
+fn out_of_range(name: &str, kind: &ParameterType, place: &Place) -> SpecError {
+    let title = format!("`{name}` takes {}, found {}", kind.describe(), quoted(place.written()));
+    SpecError::at(place, title, "outside the range")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn times_have_one_canonical_form() {
+        for (written, canonical) in
+            [("60s", "1m"), ("1.5s", "1500ms"), ("90s", "90s"), ("120min", "2h"), ("250 ms", "250ms")]
+        {
+            assert_eq!(duration_text(duration(written).unwrap()), canonical);
+            assert_eq!(duration(canonical), duration(written));
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in ["", "10", "s", "-1s", "10 parsecs", "1e3s", "..s", "99999999999999999999h", "1s2", "ms5"]
+        {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}
