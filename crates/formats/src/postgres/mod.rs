@@ -1,0 +1,1 @@
+//! PostgreSQL: pages, tuples, B-trees and the files around them.

@@ -1,0 +1,1 @@
+//! SQLite: database files and write-ahead logs, format 3.
