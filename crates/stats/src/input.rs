@@ -14,6 +14,13 @@ pub enum InputError {
         /// The number itself.
         value: f64,
     },
+    /// The number at this index (from 0) is so large that its square would be infinite.
+    TooLarge {
+        /// Position in the slice handed in.
+        index: usize,
+        /// The number itself.
+        value: f64,
+    },
     /// The number at this index (from 0) is zero or below, and a logarithm or a ratio is needed.
     NotPositive {
         /// Position in the slice handed in.
@@ -39,6 +46,9 @@ impl fmt::Display for InputError {
             Self::NotFinite { index, value } => {
                 write!(formatter, "value {value} at index {index} is not finite")
             }
+            Self::TooLarge { index, value } => {
+                write!(formatter, "value {value} at index {index} is larger than {MAGNITUDE_MAX:e}")
+            }
             Self::NotPositive { index, value } => write!(
                 formatter,
                 "value {value} at index {index} is not above zero: a ratio needs positive values on both sides"
@@ -52,6 +62,17 @@ impl fmt::Display for InputError {
 }
 
 impl std::error::Error for InputError {}
+
+/// The largest magnitude that is summarised: a million squares of it are still finite.
+const MAGNITUDE_MAX: f64 = 1e150;
+
+/// Finds the first value whose square would be infinite; all are finite.
+pub(crate) fn require_squarable(values: &[f64]) -> Result<(), InputError> {
+    match values.iter().position(|value| value.abs() > MAGNITUDE_MAX) {
+        Some(index) => Err(InputError::TooLarge { index, value: values[index] }),
+        None => Ok(()),
+    }
+}
 
 /// Finds the first value that is infinite or not a number.
 pub(crate) fn require_finite(values: &[f64]) -> Result<(), InputError> {

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use crate::input::{InputError, require_finite};
+use crate::input::{InputError, require_finite, require_squarable};
 
 /// The confidence of every interval that fathom prints, as a share of 1.
 pub const CONFIDENCE: f64 = 0.95;
@@ -88,9 +88,10 @@ impl Summary {
     /// Summarises the values, in any order; costs one sorted copy.
     ///
     /// # Errors
-    /// There is no value, or one of them is infinite or not a number.
+    /// There is no value, or one of them is infinite, not a number, or beyond 1e150.
     pub fn of(values: &[f64]) -> Result<Self, InputError> {
         require_finite(values)?;
+        require_squarable(values)?;
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
@@ -232,5 +233,6 @@ mod tests {
         assert_eq!(refusal, InputError::NotFinite { index: 1, value: f64::INFINITY });
         assert_eq!(refusal.to_string(), "value inf at index 1 is not finite");
         assert!(Summary::of(&[f64::NAN]).is_err());
+        assert_eq!(Summary::of(&[1.0, -1e151]), Err(InputError::TooLarge { index: 1, value: -1e151 }));
     }
 }

@@ -138,7 +138,10 @@ fn chance_alone_passes_for_a_difference_at_most_as_often_as_the_level_says() {
         let alarms = share(3000, (500 + 10 * n_reference + n_candidate) as u64, |random| {
             let reference = draw(n_reference, random, |random| lognormal(random, 1.0, 0.5));
             let candidate = draw(n_candidate, random, |random| lognormal(random, 1.0, 0.5));
-            compare(&reference, &candidate, SMALLER, 1).unwrap().p_value <= ALPHA
+            let comparison = compare(&reference, &candidate, SMALLER, 1).unwrap();
+            let is_alarm = comparison.p_value <= ALPHA;
+            assert!(!is_alarm || !comparison.ratio_interval.unwrap().contains(1.0), "{comparison:?}");
+            is_alarm
         });
         println!("false alarms, {n_reference} against {n_candidate}: {:.1} %", 100.0 * alarms);
         assert_at_most(alarms, ALPHA, 3000, &format!("{n_reference} against {n_candidate}"));
