@@ -4,9 +4,13 @@
 //! drives it, `gates` decide whether a run counts, and `laboratory` ties them together, storing each
 //! run as it ends.
 
+pub mod assignment;
 pub mod client;
 pub mod environment;
 pub mod gates;
+pub mod laboratory;
+pub mod plan;
 pub mod run;
+pub mod spec;
 pub mod target;
 pub mod work;

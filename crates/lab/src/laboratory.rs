@@ -1,0 +1,423 @@
+//! The laboratory: takes a plan through blocks of runs, repeats what does not count, stores each run as it ends.
+//!
+//! Invariant: whatever has been announced as ended is in the results file. A crash at any moment loses
+//! at most the run in flight; the same assignment picks up where the file ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use results::model::{Cell, Run, RunKey, RunState, StoredRun, Study};
+use results::store::{Store, StoreError, StudyId};
+use stats::random::derive_seed;
+
+use crate::assignment::Assignment;
+use crate::gates::Limits;
+use crate::plan::{Plan, Precision};
+use crate::run::{self, Course, RunError, RunRequest, Tick};
+use crate::target::{Limitation, Target, TargetError};
+use crate::work::{Amount, WarmUp, Work};
+
+/// Stream of the random numbers that give every run its own keys.
+const RUN_STREAM: u64 = 0x7275_6e73;
+
+/// What happens, for whoever shows it or sends it on.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// The study begins or goes on.
+    StudyBegins {
+        /// The study.
+        study: &'a Study,
+        /// Runs of the planned blocks.
+        planned: usize,
+        /// Of these, runs that the results file already has.
+        reused: usize,
+    },
+    /// The target does something in its own way.
+    Limited(&'a Limitation),
+    /// A run begins.
+    RunBegins {
+        /// Which execution of which cell.
+        key: RunKey,
+        /// The cell.
+        cell: &'a Cell,
+        /// Counted from 1 among all runs planned so far.
+        number: usize,
+        /// Runs planned so far.
+        planned: usize,
+    },
+    /// About ten times a second.
+    RunProgress {
+        /// Rows acknowledged so far.
+        rows: u64,
+        /// Rows that the run will have, when it is bounded by rows.
+        rows_total: Option<u64>,
+    },
+    /// Nothing moved for the given time. Told once per standstill.
+    NoProgress {
+        /// The cell.
+        cell: &'a Cell,
+        /// How long.
+        still_for: Duration,
+    },
+    /// A run ended and is stored.
+    RunEnds {
+        /// Row number in the results file.
+        run_id: i64,
+        /// The cell.
+        cell: &'a Cell,
+        /// Its record.
+        run: &'a Run,
+    },
+    /// A block beyond the planned ones begins because an interval is still too wide.
+    BlockAdded {
+        /// Counted from 0.
+        block_index: u32,
+        /// Widest half width among the cells, in percent of the mean; `None` with fewer than two runs.
+        half_width_percent: Option<f64>,
+    },
+}
+
+/// How a study ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs made now.
+    pub ran: usize,
+    /// Of these, invalid ones.
+    pub invalid: usize,
+    /// Planned runs that no valid attempt fills.
+    pub unfilled: usize,
+    /// Did the user ask to stop?
+    pub stopped: bool,
+}
+
+/// Why a study could not go on. All runs that ended before are stored.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The target cannot do what a cell asks.
+    #[error(
+        "cannot run cell {cell} on {engine}: {reason}\nhint: leave out that level with --set, or choose another target"
+    )]
+    Refused {
+        /// Label of the cell.
+        cell: String,
+        /// Kind of target.
+        engine: String,
+        /// Why.
+        reason: String,
+    },
+    /// A run could not begin.
+    #[error("could not begin the run of cell {cell}: {source}")]
+    Run {
+        /// Label of the cell.
+        cell: String,
+        /// The reason.
+        source: RunError,
+    },
+    /// The results could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The target could not be stopped or removed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// Results file, targets and the wish to stop.
+pub struct Laboratory<'a> {
+    /// Where runs are stored.
+    pub store: &'a mut Store,
+    /// In the order of the assignment's servers; at least one.
+    pub targets: &'a mut [Box<dyn Target>],
+    /// Set by a signal: the run in flight is ended and not counted.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Laboratory<'_> {
+    /// Runs what is missing of the assignment.
+    ///
+    /// # Errors
+    /// A cell that the target refuses (before anything runs), a target that cannot be prepared, a results
+    /// file that cannot be written.
+    pub fn conduct(
+        &mut self,
+        assignment: &Assignment,
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> Result<(StudyId, Outcome), LabError> {
+        let cells = assignment.cells();
+        let new_study = assignment.study();
+        self.refuse_or_limit(assignment, &cells, on_notice)?;
+        let study = self.store.begin_study(&new_study)?;
+        self.store.put_cells(study, &cells)?;
+        self.store.close_interrupted(study)?;
+        let mut progress = StudyProgress::read(self.store, study)?;
+        let plan = Plan::new(cells.len() as u32, assignment.seed());
+        let planned_blocks = assignment.resolved().repetitions;
+        on_notice(&Notice::StudyBegins {
+            study: &new_study,
+            planned: planned_blocks as usize * cells.len(),
+            reused: progress.filled_among(planned_blocks, cells.len()),
+        });
+        let mut outcome = Outcome::default();
+        let mut block_index = 0;
+        while block_index < planned_blocks || self.wants_block(assignment, &progress, block_index, on_notice)
+        {
+            let planned = planned_blocks.max(block_index + 1) as usize * cells.len();
+            for cell_index in plan.block(block_index) {
+                if progress.is_filled(block_index, cell_index) {
+                    continue;
+                }
+                let place = Place { study, block_index, cell: &cells[cell_index as usize], planned };
+                self.fill(assignment, place, &mut progress, &mut outcome, on_notice)?;
+                if outcome.stopped {
+                    return Ok((study, outcome));
+                }
+            }
+            block_index += 1;
+        }
+        Ok((study, outcome))
+    }
+
+    /// Asks every cell's target before anything is made.
+    fn refuse_or_limit(
+        &mut self,
+        assignment: &Assignment,
+        cells: &[Cell],
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> Result<(), LabError> {
+        let mut told: Vec<Limitation> = Vec::new();
+        for cell in cells {
+            let work = assignment.work(cell, 0);
+            let target = &self.targets[assignment.target_index(cell)];
+            for limitation in target.limitations(&work) {
+                if limitation.refuses {
+                    let engine = target.kind().to_owned();
+                    return Err(LabError::Refused { cell: cell.label(), engine, reason: limitation.text });
+                }
+                if !told.contains(&limitation) {
+                    on_notice(&Notice::Limited(&limitation));
+                    told.push(limitation);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one place of the plan until an attempt counts, at most as often as the spec allows.
+    fn fill(
+        &mut self,
+        assignment: &Assignment,
+        place: Place<'_>,
+        progress: &mut StudyProgress,
+        outcome: &mut Outcome,
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> Result<(), LabError> {
+        for _ in 0..assignment.resolved().validity.attempts {
+            if self.stop.load(Ordering::Relaxed) {
+                outcome.stopped = true;
+                return Ok(());
+            }
+            let state = self.attempt(assignment, place, progress, on_notice)?;
+            outcome.ran += 1;
+            match state {
+                RunState::Valid => return Ok(()),
+                RunState::Interrupted => {
+                    outcome.ran -= 1;
+                    outcome.stopped = true;
+                    return Ok(());
+                }
+                RunState::Invalid | RunState::Running => outcome.invalid += 1,
+            }
+        }
+        outcome.unfilled += 1;
+        Ok(())
+    }
+
+    fn attempt(
+        &mut self,
+        assignment: &Assignment,
+        place: Place<'_>,
+        progress: &mut StudyProgress,
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> Result<RunState, LabError> {
+        let Place { study, block_index, cell, planned } = place;
+        let attempt = self.store.next_attempt(study, block_index, cell.index)?;
+        let key = RunKey { block_index, cell_index: cell.index, attempt };
+        let position = progress.next_position();
+        on_notice(&Notice::RunBegins { key, cell, number: progress.filled() + 1, planned });
+        let run_seed = derive_seed(assignment.seed(), &[RUN_STREAM, block_index.into(), cell.index.into()]);
+        let work = assignment.work(cell, run_seed);
+        let run_id = self.store.begin_run(study, key, position, &jiff::Timestamp::now().to_string())?;
+        let limits = limits(assignment);
+        let stop = Arc::clone(&self.stop);
+        let mut stillness = Stillness::new(assignment.no_progress);
+        let rows_total = rows_total(&work);
+        let mut on_tick = |tick: Tick| {
+            on_notice(&Notice::RunProgress { rows: tick.rows, rows_total });
+            if let Some(still_for) = stillness.look(tick.pulse) {
+                on_notice(&Notice::NoProgress { cell, still_for });
+            }
+            if stop.load(Ordering::Relaxed) { Course::Stop } else { Course::Continue }
+        };
+        let target = self.targets[assignment.target_index(cell)].as_mut();
+        let request = RunRequest { work: &work, key, position, limits };
+        let executed = run::execute(target, request, &mut on_tick);
+        if self.stop.load(Ordering::Relaxed) && !matches!(&executed, Ok(run) if run.state == RunState::Valid)
+        {
+            self.store.close_interrupted(study)?;
+            return Ok(RunState::Interrupted);
+        }
+        let run = match executed {
+            Ok(run) => run,
+            Err(source) => {
+                self.store.close_interrupted(study)?;
+                return Err(LabError::Run { cell: cell.label(), source });
+            }
+        };
+        self.store.finish_run(run_id, &run)?;
+        progress.add(&run);
+        on_notice(&Notice::RunEnds { run_id, cell, run: &run });
+        Ok(run.state)
+    }
+
+    /// Is another block wanted beyond the planned ones?
+    fn wants_block(
+        &self,
+        assignment: &Assignment,
+        progress: &StudyProgress,
+        block_index: u32,
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> bool {
+        let Some(until) = assignment.resolved().repeat_until else { return false };
+        let precisions = progress.precisions(assignment.cells().len());
+        let wanted = until.needs_another_block(block_index, assignment.resolved().repetitions, &precisions);
+        if wanted {
+            on_notice(&Notice::BlockAdded { block_index, half_width_percent: widest_percent(&precisions) });
+        }
+        wanted
+    }
+}
+
+/// One place of the plan.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    study: StudyId,
+    block_index: u32,
+    cell: &'a Cell,
+    planned: usize,
+}
+
+/// What the results file already has.
+struct StudyProgress {
+    /// Elapsed seconds of the counting run, by block and cell.
+    filled: BTreeMap<(u32, u32), f64>,
+    positions: u32,
+}
+
+impl StudyProgress {
+    fn read(store: &Store, study: StudyId) -> Result<Self, StoreError> {
+        let runs = store.runs(study)?;
+        let positions = runs.iter().map(|stored| stored.run.position + 1).max().unwrap_or(0);
+        let filled = runs.iter().filter(|stored| stored.counts()).map(place_and_seconds).collect();
+        Ok(Self { filled, positions })
+    }
+
+    fn add(&mut self, run: &Run) {
+        if run.state == RunState::Valid {
+            self.filled.insert((run.key.block_index, run.key.cell_index), run.elapsed_ns as f64 / 1e9);
+        }
+    }
+
+    fn next_position(&mut self) -> u32 {
+        self.positions += 1;
+        self.positions - 1
+    }
+
+    fn is_filled(&self, block_index: u32, cell_index: u32) -> bool {
+        self.filled.contains_key(&(block_index, cell_index))
+    }
+
+    fn filled(&self) -> usize {
+        self.filled.len()
+    }
+
+    fn filled_among(&self, blocks: u32, cells: usize) -> usize {
+        let inside = |place: &&(u32, u32)| place.0 < blocks && (place.1 as usize) < cells;
+        self.filled.keys().filter(inside).count()
+    }
+
+    /// How well the mean elapsed time of each cell is known.
+    fn precisions(&self, cells: usize) -> Vec<Precision> {
+        (0..cells as u32)
+            .map(|cell_index| {
+                let seconds: Vec<f64> = self
+                    .filled
+                    .iter()
+                    .filter(|((_, cell), _)| *cell == cell_index)
+                    .map(|(_, seconds)| *seconds)
+                    .collect();
+                let summary = stats::summary::Summary::of(&seconds).ok();
+                let mean = summary.map_or(f64::NAN, |summary| summary.mean);
+                let half_width = summary.and_then(|summary| summary.half_width_relative());
+                Precision { mean, half_width: half_width.map(|fraction| fraction * mean) }
+            })
+            .collect()
+    }
+}
+
+/// Widest half width among the cells in percent of the mean; `None` while a cell has no interval.
+fn widest_percent(precisions: &[Precision]) -> Option<f64> {
+    let percents: Option<Vec<f64>> = precisions
+        .iter()
+        .map(|precision| precision.half_width.map(|half_width| 100.0 * half_width / precision.mean))
+        .collect();
+    percents?.into_iter().reduce(f64::max)
+}
+
+fn place_and_seconds(stored: &StoredRun) -> ((u32, u32), f64) {
+    let key = stored.run.key;
+    ((key.block_index, key.cell_index), stored.run.elapsed_ns as f64 / 1e9)
+}
+
+/// Tells once when nothing has moved for too long.
+struct Stillness {
+    limit: Option<Duration>,
+    pulse: Option<u64>,
+    since: Instant,
+    told: bool,
+}
+
+impl Stillness {
+    fn new(limit: Option<Duration>) -> Self {
+        Self { limit, pulse: None, since: Instant::now(), told: false }
+    }
+
+    fn look(&mut self, pulse: u64) -> Option<Duration> {
+        if self.pulse != Some(pulse) {
+            (self.pulse, self.since, self.told) = (Some(pulse), Instant::now(), false);
+        }
+        let still_for = self.since.elapsed();
+        if self.told || self.limit.is_none_or(|limit| still_for < limit) {
+            return None;
+        }
+        self.told = true;
+        Some(still_for)
+    }
+}
+
+fn limits(assignment: &Assignment) -> Limits {
+    let validity = &assignment.resolved().validity;
+    Limits {
+        start_skew_fraction: validity.start_skew_fraction,
+        start_skew_floor: Duration::from_millis(validity.start_skew_floor_ms),
+        client_cpu_fraction: validity.client_cpu_fraction,
+    }
+}
+
+fn rows_total(work: &Work) -> Option<u64> {
+    match (work.amount, work.warm_up) {
+        (Amount::Rows(rows), WarmUp::None) => Some(rows),
+        (Amount::Rows(rows), WarmUp::Rows(warm_up)) => Some(rows + warm_up),
+        _ => None,
+    }
+}
