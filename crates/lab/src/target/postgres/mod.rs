@@ -1,33 +1,30 @@
 //! PostgreSQL, managed or external, and the servers that speak its protocol.
+//!
+//! `discovery` finds server binaries, `cluster` makes and removes one of our own, `managed` drives it as a target.
+//! `wire` is the protocol for the measured loop in `session`; `control` uses it too, blocking. What a server is
+//! able to tell is found out by `capabilities`, asked for by `counters`.
 
-use super::{ServerLoop, ServerShare, SessionError};
+// The external target, which uses the rest of these, follows.
+#![allow(dead_code, unused_imports)]
 
-/// How clients connect.
-#[derive(Clone, Debug)]
-pub struct PostgresConnector;
+mod capabilities;
+pub mod cluster;
+mod control;
+mod counters;
+pub mod discovery;
+mod leftovers;
+mod log_place;
+mod log_space;
+mod managed;
+mod marker;
+mod process;
+mod schema;
+mod server_user;
+mod session;
+mod settings;
+mod wire;
 
-impl PostgresConnector {
-    /// Opens a connection.
-    pub async fn connect(&self, _client_index: u32) -> Result<PostgresSession, SessionError> {
-        Err(SessionError::Fatal("could not connect: the target is not prepared".to_owned()))
-    }
-}
-
-/// One connection.
-#[derive(Debug)]
-pub struct PostgresSession;
-
-impl PostgresSession {
-    /// One transaction.
-    pub async fn transaction(&mut self, _rows: u64) -> Result<(), SessionError> {
-        Ok(())
-    }
-
-    /// A whole share.
-    pub async fn server_loop(&mut self, _share: ServerShare) -> Result<ServerLoop, SessionError> {
-        Ok(ServerLoop { rows: 0, transactions: 0 })
-    }
-
-    /// Says good-bye.
-    pub async fn close(self) {}
-}
+pub use discovery::{ServerBinaries, find_servers, require_servers};
+pub use managed::{ManagedOptions, ManagedPostgres};
+pub use session::{PostgresConnector, PostgresSession};
+pub use settings::managed_limitations;

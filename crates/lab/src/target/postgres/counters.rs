@@ -1,0 +1,288 @@
+//! The server's cumulative counters and the state of the table after a run.
+//!
+//! A backend hands in its statistics at most once a second while it is busy, and at last when it ends. So the
+//! counters after a run are complete only when they are read after the clients closed their sessions, whose `close`
+//! waits for the end of the backend.
+
+use results::model::{Metric, Setting};
+
+use super::super::{Aftermath, Counters, TargetError};
+use super::capabilities::Capabilities;
+use super::control::Control;
+use super::schema::{self, TABLE};
+use crate::work::{Work, Workload};
+
+/// Looks at the collector of PostgreSQL 14 until its figures are newer than the question: it writes them down at
+/// most every half second.
+const COLLECTOR_LOOKS_MAX: u32 = 50;
+
+/// One counter and how it is asked for.
+struct Asked {
+    name: &'static str,
+    unit: &'static str,
+    source: &'static str,
+    sql: &'static str,
+}
+
+const fn asked(name: &'static str, unit: &'static str, source: &'static str, sql: &'static str) -> Asked {
+    Asked { name, unit, source, sql }
+}
+
+const LOG_BYTES: Asked = asked(
+    "log_bytes",
+    "bytes",
+    "pg_current_wal_insert_lsn()",
+    "SELECT (pg_current_wal_insert_lsn() - '0/0')::text",
+);
+const STAT_WAL: [Asked; 3] = [
+    asked("log_records", "1", "pg_stat_wal.wal_records", "SELECT wal_records FROM pg_stat_wal"),
+    asked("log_full_pages", "1", "pg_stat_wal.wal_fpi", "SELECT wal_fpi FROM pg_stat_wal"),
+    asked(
+        "log_buffers_full",
+        "1",
+        "pg_stat_wal.wal_buffers_full",
+        "SELECT wal_buffers_full FROM pg_stat_wal",
+    ),
+];
+const STAT_WAL_SYNC: [Asked; 4] = [
+    asked("log_flushes", "1", "pg_stat_wal.wal_sync", "SELECT wal_sync FROM pg_stat_wal"),
+    asked("log_flush_s", "s", "pg_stat_wal.wal_sync_time", "SELECT wal_sync_time / 1000 FROM pg_stat_wal"),
+    asked("log_writes", "1", "pg_stat_wal.wal_write", "SELECT wal_write FROM pg_stat_wal"),
+    asked("log_write_s", "s", "pg_stat_wal.wal_write_time", "SELECT wal_write_time / 1000 FROM pg_stat_wal"),
+];
+/// `context = 'init'` is the zero-filling of new segments, which the older view does not count either.
+const STAT_IO_LOG: [Asked; 4] = [
+    asked(
+        "log_flushes",
+        "1",
+        "pg_stat_io.fsyncs where object = 'wal'",
+        "SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    ),
+    asked(
+        "log_flush_s",
+        "s",
+        "pg_stat_io.fsync_time where object = 'wal'",
+        "SELECT sum(fsync_time) / 1000 FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    ),
+    asked(
+        "log_writes",
+        "1",
+        "pg_stat_io.writes where object = 'wal'",
+        "SELECT sum(writes) FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    ),
+    asked(
+        "log_write_s",
+        "s",
+        "pg_stat_io.write_time where object = 'wal'",
+        "SELECT sum(write_time) / 1000 FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    ),
+];
+const BUFFERS: Asked = asked(
+    "pages_allocated",
+    "1",
+    "pg_stat_bgwriter.buffers_alloc",
+    "SELECT buffers_alloc FROM pg_stat_bgwriter",
+);
+const CHECKPOINTER: [Asked; 2] = [
+    asked(
+        "checkpoints",
+        "1",
+        "pg_stat_checkpointer.num_timed + num_requested",
+        "SELECT num_timed + num_requested FROM pg_stat_checkpointer",
+    ),
+    asked(
+        "checkpoint_pages",
+        "1",
+        "pg_stat_checkpointer.buffers_written",
+        "SELECT buffers_written FROM pg_stat_checkpointer",
+    ),
+];
+const BGWRITER_CHECKPOINTS: [Asked; 2] = [
+    asked(
+        "checkpoints",
+        "1",
+        "pg_stat_bgwriter.checkpoints_timed + checkpoints_req",
+        "SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter",
+    ),
+    asked(
+        "checkpoint_pages",
+        "1",
+        "pg_stat_bgwriter.buffers_checkpoint",
+        "SELECT buffers_checkpoint FROM pg_stat_bgwriter",
+    ),
+];
+const TRANSACTIONS: [Asked; 2] = [
+    asked(
+        "transactions",
+        "1",
+        "pg_stat_database.xact_commit",
+        "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()",
+    ),
+    asked(
+        "transaction_ids",
+        "1",
+        "pg_snapshot_xmax(pg_current_snapshot())",
+        "SELECT pg_snapshot_xmax(pg_current_snapshot())::text",
+    ),
+];
+
+/// Reads what this server has. What it turns out not to have after all is left out.
+///
+/// # Errors
+/// The connection is gone.
+pub(super) fn read(control: &mut Control, capabilities: &Capabilities) -> Result<Counters, TargetError> {
+    if capabilities.stat_bgwriter {
+        await_fresh(control, capabilities)?;
+    }
+    let mut list: Vec<&Asked> = Vec::new();
+    if capabilities.log_position {
+        list.push(&LOG_BYTES);
+    }
+    if capabilities.stat_wal {
+        list.extend(&STAT_WAL);
+    }
+    if capabilities.stat_wal_sync {
+        list.extend(&STAT_WAL_SYNC);
+    } else if capabilities.stat_io_log {
+        list.extend(&STAT_IO_LOG);
+    }
+    if capabilities.stat_bgwriter {
+        list.push(&BUFFERS);
+    }
+    if capabilities.stat_checkpointer {
+        list.extend(&CHECKPOINTER);
+    } else if capabilities.stat_bgwriter {
+        list.extend(&BGWRITER_CHECKPOINTS);
+    }
+    list.extend(&TRANSACTIONS);
+    let cumulative = list
+        .into_iter()
+        .filter_map(|asked| {
+            Some(Metric {
+                name: asked.name.to_owned(),
+                value: control.probe(asked.sql)?.parse().ok()?,
+                unit: asked.unit.to_owned(),
+                source: asked.source.to_owned(),
+            })
+        })
+        .collect();
+    Ok(Counters { cumulative })
+}
+
+/// Sees to it that the next look at the statistics shows what was handed in until now.
+fn await_fresh(control: &mut Control, capabilities: &Capabilities) -> Result<(), TargetError> {
+    let context = "could not read the counters of the server";
+    if capabilities.shared_statistics {
+        // Our own share, too; that of a client is handed in when its session ends.
+        control.rows(context, "SELECT pg_stat_force_next_flush()")?;
+        return Ok(());
+    }
+    let asked_at = control.value(context, "SELECT clock_timestamp()::text")?.unwrap_or_default();
+    let is_newer = format!(
+        "SELECT pg_stat_clear_snapshot(); \
+         SELECT (pg_stat_get_snapshot_timestamp() > {}::timestamptz)::int FROM pg_stat_bgwriter",
+        super::control::literal(&asked_at)
+    );
+    for _ in 0..COLLECTOR_LOOKS_MAX {
+        let rows = control.rows(context, &is_newer)?;
+        if rows.last().and_then(|row| row.first()?.as_deref()) == Some("1") {
+            return Ok(());
+        }
+        control.rows(context, "SELECT pg_sleep(0.05)")?;
+    }
+    Err(TargetError::engine(context, "the statistics collector did not answer in time"))
+}
+
+/// Rows, pages and bytes of the run's table. Reads the table once, to count.
+pub(super) fn aftermath(
+    control: &mut Control,
+    capabilities: &Capabilities,
+    work: &Work,
+) -> Result<Aftermath, TargetError> {
+    if work.workload == Workload::SelectOne {
+        return Ok(Aftermath::default());
+    }
+    let context = "could not count the rows of the table";
+    let rows: u64 = control.number(context, &format!("SELECT count(*) FROM {TABLE}"))?;
+    let mut aftermath = Aftermath {
+        rows: Some(rows),
+        payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
+        ..Aftermath::default()
+    };
+    if work.workload == Workload::Populate && capabilities.storage_plain {
+        aftermath.rows_per_page = Some(1);
+    }
+    if let (true, Some(page_size_bytes)) = (capabilities.relation_size, capabilities.page_size_bytes) {
+        let sum_over_parts = |function: &str| {
+            format!(
+                "SELECT sum({function}(part))::bigint FROM (SELECT '{TABLE}'::regclass AS part UNION ALL \
+                 SELECT inhrelid FROM pg_inherits WHERE inhparent = '{TABLE}'::regclass) AS parts"
+            )
+        };
+        let context = "could not ask for the size of the table";
+        let table_bytes: u64 = control.number(context, &sum_over_parts("pg_relation_size"))?;
+        aftermath.table_pages = Some(table_bytes / page_size_bytes);
+        aftermath.total_bytes = Some(control.number(context, &sum_over_parts("pg_total_relation_size"))?);
+        let index_bytes: u64 = control.number(context, &sum_over_parts("pg_indexes_size"))?;
+        aftermath.metrics.push(Metric {
+            name: "index_bytes".to_owned(),
+            value: index_bytes as f64,
+            unit: "bytes".to_owned(),
+            source: "pg_indexes_size()".to_owned(),
+        });
+    }
+    Ok(aftermath)
+}
+
+/// Sessions that the server lists under the name of this run's clients.
+pub(super) fn clients_seen(control: &mut Control, application_name: &str) -> Result<u32, TargetError> {
+    let sql = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = {}",
+        super::control::literal(application_name)
+    );
+    control.number("could not count the clients that the server sees", &sql)
+}
+
+/// Settings that differ from the server's defaults, with their units.
+pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetError> {
+    let rows = control.rows(
+        "could not read the settings of the server",
+        "SELECT name, setting || coalesce(' x ' || unit, ''), source FROM pg_settings \
+         WHERE source NOT IN ('default', 'override', 'client', 'session') ORDER BY name",
+    )?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| {
+            let mut values = row.into_iter();
+            Some(Setting {
+                name: values.next()??,
+                value: values.next()?.unwrap_or_default(),
+                source: values.next()?.unwrap_or_default(),
+            })
+        })
+        .collect())
+}
+
+/// Version, build and layout facts that the server tells.
+pub(super) fn facts(control: &mut Control, capabilities: &Capabilities) -> serde_json::Value {
+    let mut facts = serde_json::json!({
+        "version": capabilities.version,
+        "version_num": capabilities.version_num,
+        "family": format!("{:?}", capabilities.family),
+    });
+    for name in ["block_size", "data_checksums", "wal_segment_size", "server_encoding", "lc_collate"] {
+        if let Some(value) = control.probe(&format!("SHOW {name}")) {
+            facts[name] = value.into();
+        }
+    }
+    if let Ok(rows) =
+        control.query("SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS')")
+    {
+        for row in rows {
+            if let [Some(name), Some(setting)] = row.as_slice() {
+                facts["compile_options"][name] = setting.clone().into();
+            }
+        }
+    }
+    facts
+}

@@ -1,0 +1,322 @@
+//! A PostgreSQL that fathom makes, starts, stops and removes.
+
+use std::path::PathBuf;
+
+use results::model::{Setting, Warning};
+
+use super::super::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
+use super::capabilities::Capabilities;
+use super::cluster::{Cluster, ClusterOptions, unique_id};
+use super::control::{Control, identifier, literal};
+use super::discovery::ServerBinaries;
+use super::session::{Connecting, PostgresConnector};
+use super::settings::{managed_limitations, require_possible, server_settings};
+use super::{counters, log_place, log_space, process, schema};
+use crate::work::{Durability, Placement, Work, Workload};
+
+/// Database of the runs: the one that initdb makes; the whole cluster is ours.
+const DATABASE: &str = "postgres";
+
+/// Name of the control connection in the list of sessions.
+const CONTROL_NAME: &str = "fathom-control";
+
+/// What a managed PostgreSQL is made from.
+#[derive(Clone, Debug)]
+pub struct ManagedOptions {
+    /// Binaries of the server.
+    pub server: ServerBinaries,
+    /// Existing directory for the cluster when the layout names no data directory.
+    pub base: PathBuf,
+    /// Directories by role; they must exist. The cluster itself goes into the first data directory.
+    pub layout: Layout,
+    /// Number of the port; `None` takes a free one.
+    pub port: Option<u16>,
+}
+
+/// A private cluster with its server, restarted for every run.
+///
+/// All calls must come from one thread, which must live as long as the server is wanted, and not from inside an
+/// asynchronous runtime.
+#[derive(Debug)]
+pub struct ManagedPostgres {
+    cluster: Option<Cluster>,
+    layout: Layout,
+    control: Option<Control>,
+    capabilities: Capabilities,
+    connector: Option<PostgresConnector>,
+    /// Tablespaces made so far: directory of the layout, name.
+    tablespaces: Vec<(PathBuf, String)>,
+    /// Has everything that was written before been brought to the devices?
+    settled: bool,
+}
+
+impl ManagedPostgres {
+    /// Cleans what crashed runs left in the same directories and makes a cluster (about a second, 40 MB). The server
+    /// starts with the first `prepare`.
+    ///
+    /// # Errors
+    /// As [`Cluster::create`].
+    pub fn create(options: &ManagedOptions) -> Result<Self, TargetError> {
+        let layout = options.layout.clone();
+        let base = layout.data.first().unwrap_or(&options.base).clone();
+        let elsewhere = layout.data.iter().skip(1).chain(&layout.log).cloned().collect();
+        let cluster = Cluster::create(&ClusterOptions {
+            server: options.server.clone(),
+            base,
+            elsewhere,
+            port: options.port,
+        })?;
+        Ok(Self {
+            cluster: Some(cluster),
+            layout,
+            control: None,
+            capabilities: Capabilities::default(),
+            connector: None,
+            tablespaces: Vec::new(),
+            settled: false,
+        })
+    }
+
+    /// The cluster underneath.
+    ///
+    /// # Panics
+    /// After `stop`.
+    pub fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().expect("the target was not stopped")
+    }
+
+    fn running(&mut self) -> Result<&mut Control, TargetError> {
+        self.control
+            .as_mut()
+            .ok_or_else(|| TargetError::engine("could not ask the server", "it does not run"))
+    }
+
+    fn cluster_mut(&mut self) -> Result<&mut Cluster, TargetError> {
+        self.cluster
+            .as_mut()
+            .ok_or_else(|| TargetError::engine("could not use the cluster", "it was removed"))
+    }
+
+    /// Starts the server with the settings of this run; a setting that it refuses is named.
+    fn start(&mut self, work: &Work) -> Result<(), TargetError> {
+        let settings = server_settings(work);
+        let cluster = self.cluster_mut()?;
+        cluster.start(&settings).map_err(|error| name_the_setting(error, work))?;
+        let login = cluster.login(DATABASE, CONTROL_NAME);
+        let mut control = Control::connect(&login)
+            .map_err(|error| TargetError::engine("could not connect to our own server", error))?;
+        self.capabilities = Capabilities::probe(&mut control)?;
+        self.control = Some(control);
+        Ok(())
+    }
+
+    /// The tablespace in each directory that holds data of this run, made when it is first needed.
+    fn tablespaces_for(&mut self, work: &Work) -> Result<Vec<Option<String>>, TargetError> {
+        let places: Vec<Option<PathBuf>> = match work.placement {
+            Placement::DataApart => vec![self.layout.log.clone()],
+            // The first data directory holds the cluster: its default tablespace is there.
+            _ => std::iter::once(None).chain(self.layout.data.iter().skip(1).cloned().map(Some)).collect(),
+        };
+        let used = places.len().min(work.data_files.max(1) as usize);
+        places
+            .into_iter()
+            .take(used)
+            .map(|place| place.map(|place| self.tablespace(place)).transpose())
+            .collect()
+    }
+
+    fn tablespace(&mut self, place: PathBuf) -> Result<String, TargetError> {
+        if let Some((_, name)) = self.tablespaces.iter().find(|(known, _)| *known == place) {
+            return Ok(name.clone());
+        }
+        let name = format!("fathom_{}", self.tablespaces.len() + 1);
+        let cluster = self.cluster_mut()?;
+        let directory = cluster.part(&place, &name)?.join("tablespace");
+        super::cluster::make_directory(&directory, cluster.user())?;
+        let sql = format!(
+            "CREATE TABLESPACE {} LOCATION {}",
+            identifier(&name),
+            literal(&directory.display().to_string())
+        );
+        self.running()?.rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
+        self.tablespaces.push((place, name.clone()));
+        Ok(name)
+    }
+
+    /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.
+    fn settle(&mut self, work: &Work) -> Result<(), TargetError> {
+        if !self.settled {
+            for (_, directory) in self.directories() {
+                let io = |source| TargetError::Io { action: "flush", path: directory.clone(), source };
+                let file = std::fs::File::open(&directory).map_err(io)?;
+                rustix::fs::syncfs(&file).map_err(|error| io(error.into()))?;
+            }
+        }
+        self.settled = work.durability != Durability::None;
+        Ok(())
+    }
+}
+
+impl Target for ManagedPostgres {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn limitations(&self, work: &Work) -> Vec<Limitation> {
+        managed_limitations(&self.layout, work)
+    }
+
+    fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
+        require_possible(&self.limitations(work))?;
+        self.connector = None;
+        self.control = None;
+        let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
+        let cluster = self.cluster_mut()?;
+        cluster.stop();
+        log_place::place_log(cluster, log.as_deref())?;
+        self.settle(work)?;
+        self.start(work)?;
+        self.clean()?;
+        let tablespaces = self.tablespaces_for(work)?;
+        let storage_plain = self.capabilities.storage_plain;
+        let control = self.running()?;
+        for statement in schema::create(work, &tablespaces, storage_plain) {
+            control.rows("could not make the objects of the run", &statement)?;
+        }
+        if work.workload != Workload::SelectOne {
+            log_space::provide(control, log_space::segments_wanted(work))?;
+        }
+        control.rows("could not write a checkpoint before the run", "CHECKPOINT")?;
+        let name = format!("fathom-client-{}", unique_id());
+        self.connector = Some(PostgresConnector::new(Connecting {
+            login: self.cluster_mut()?.login(DATABASE, &name),
+            first_statements: Vec::new(),
+            row: schema::row_statement(work),
+            workload: work.workload,
+            seed: work.seed,
+        }));
+        Ok(())
+    }
+
+    fn connector(&self) -> Connector {
+        Connector::Postgres(
+            self.connector.clone().expect("a connector is asked for between prepare and clean"),
+        )
+    }
+
+    fn jobs(&self, work: &Work) -> u32 {
+        // Half of the processors: the server needs the others.
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+        (processors / 2).clamp(1, work.connections.max(1))
+    }
+
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn counters(&mut self) -> Result<Counters, TargetError> {
+        let capabilities = self.capabilities.clone();
+        counters::read(self.running()?, &capabilities)
+    }
+
+    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+        let capabilities = self.capabilities.clone();
+        counters::aftermath(self.running()?, &capabilities, work)
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        counters::settings(self.running()?)
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        let capabilities = self.capabilities.clone();
+        let mut facts = counters::facts(self.running()?, &capabilities);
+        let postgres = self.cluster().server().bin_dir.join("postgres");
+        if let Ok(binary) = disk::binary::binary_facts(&postgres) {
+            facts["binary"] = serde_json::to_value(binary).unwrap_or_default();
+        }
+        Ok(facts)
+    }
+
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
+        let mut roles: Vec<(String, PathBuf)> =
+            own.into_iter().map(|directory| ("data 1".to_owned(), directory)).collect();
+        roles.extend(
+            self.layout
+                .data
+                .iter()
+                .enumerate()
+                .skip(1)
+                .map(|(index, dir)| (format!("data {}", index + 1), dir.clone())),
+        );
+        roles.extend(self.layout.log.iter().map(|dir| ("log".to_owned(), dir.clone())));
+        roles
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some(user) = self.cluster.as_ref().and_then(Cluster::user) {
+            warnings.push(Warning {
+                code: "server_user".to_owned(),
+                text: format!("fathom runs as root, the server as user \"{}\"", user.name),
+            });
+        }
+        if !process::dies_with_us() {
+            warnings.push(Warning {
+                code: "server_may_outlive".to_owned(),
+                text: "setpriv is not installed: a server whose fathom is killed runs on until the next start of fathom"
+                    .to_owned(),
+            });
+        }
+        warnings
+    }
+
+    fn server_process_id(&self) -> Option<u32> {
+        self.cluster.as_ref().and_then(Cluster::process_id)
+    }
+
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.connector = None;
+        // A server that died has nothing to clean now; the next start finds the objects and drops them.
+        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
+            for statement in schema::drop_all() {
+                control.rows("could not remove the objects of the run", &statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        self.connector = None;
+        self.control = None;
+        match self.cluster.take() {
+            Some(cluster) if keep => {
+                let directory = cluster.keep()?;
+                tracing::info!(directory = %directory.display(), "kept the cluster");
+                Ok(())
+            }
+            Some(cluster) => cluster.remove(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// When the server did not start and its log names one of the run's own settings, the error says which and with what
+/// value.
+fn name_the_setting(error: TargetError, work: &Work) -> TargetError {
+    let TargetError::Engine { reason, .. } = &error else {
+        return error;
+    };
+    match work.settings.iter().find(|(name, _)| reason.contains(&format!("\"{name}\""))) {
+        Some((name, value)) => TargetError::refused(
+            format!("the server refuses setting \"{name}\" = \"{value}\": {reason}"),
+            "see the server's manual for its settings and their values",
+        ),
+        None => error,
+    }
+}

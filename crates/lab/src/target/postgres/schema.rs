@@ -1,0 +1,213 @@
+//! Tables, indexes and the procedure of each workload.
+//!
+//! A primary key on PostgreSQL is a heap beside a B-tree, not a clustered table. `char(4100)` would be compressed to
+//! a few bytes; with STORAGE PLAIN it fills more than half a page, so that each page holds one row.
+
+use crate::work::{KeyOrder, Work, Workload};
+
+use super::control::identifier;
+
+/// The table of every workload.
+pub(super) const TABLE: &str = "fathom_rows";
+
+/// The statement that one row takes on the client's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowStatement {
+    /// The statement.
+    pub(super) sql: &'static str,
+    /// Does it take a key of 16 bytes, drawn by the client?
+    pub(super) takes_key: bool,
+    /// What the server answers when it did it.
+    pub(super) tag: &'static [u8],
+}
+
+/// What a client prepares.
+pub(super) fn row_statement(work: &Work) -> RowStatement {
+    let insert = b"INSERT 0 1";
+    match (work.workload, work.key) {
+        (Workload::SelectOne, _) => RowStatement { sql: "SELECT 1", takes_key: false, tag: b"SELECT 1" },
+        (_, KeyOrder::Sequential) => {
+            RowStatement { sql: "INSERT INTO fathom_rows DEFAULT VALUES", takes_key: false, tag: insert }
+        }
+        (_, KeyOrder::Random) => {
+            RowStatement { sql: "INSERT INTO fathom_rows (c1) VALUES ($1)", takes_key: true, tag: insert }
+        }
+    }
+}
+
+/// Statements that make a workload's objects, in order. `tablespaces` are the places of the partitions in turn
+/// (`None` is the database's own place); never empty. `storage_plain` is false where the server has no such clause.
+pub(super) fn create(work: &Work, tablespaces: &[Option<String>], storage_plain: bool) -> Vec<String> {
+    if work.workload == Workload::SelectOne {
+        return vec![procedure(work)];
+    }
+    let place = |index: usize| {
+        let name = tablespaces.get(index % tablespaces.len().max(1)).cloned().flatten().unwrap_or_default();
+        // The indexes of a table, and of its partitions, follow this setting too.
+        format!("SET default_tablespace = {}", identifier(&name))
+    };
+    let needs_place = tablespaces.iter().any(Option::is_some);
+    let mut statements = Vec::new();
+    if work.workload == Workload::RandomInsert && work.key == KeyOrder::Sequential {
+        statements.push("CREATE SEQUENCE fathom_keys".to_owned());
+    }
+    let mut columns = columns(work);
+    columns
+        .extend((1..=work.secondary_indexes).map(|number| {
+            format!("k{number} bigint NOT NULL DEFAULT (random() * 9007199254740992)::bigint")
+        }));
+    let partitioned = work.data_files > 1;
+    if needs_place && !partitioned {
+        statements.push(place(0));
+    }
+    statements.push(format!(
+        "CREATE TABLE {TABLE} ({}){}",
+        columns.join(", "),
+        if partitioned { " PARTITION BY HASH (c1)" } else { "" }
+    ));
+    if work.workload == Workload::Populate && storage_plain {
+        // Before the partitions are made: they take it over.
+        statements.push(format!("ALTER TABLE {TABLE} ALTER COLUMN c2 SET STORAGE PLAIN"));
+    }
+    statements.extend(
+        (1..=work.secondary_indexes)
+            .map(|number| format!("CREATE INDEX {TABLE}_k{number} ON {TABLE} (k{number})")),
+    );
+    if partitioned {
+        for index in 0..work.data_files {
+            if needs_place {
+                statements.push(place(index as usize));
+            }
+            statements.push(format!(
+                "CREATE TABLE {TABLE}_p{index} PARTITION OF {TABLE} FOR VALUES WITH (MODULUS {}, REMAINDER {index})",
+                work.data_files
+            ));
+        }
+    }
+    if needs_place {
+        statements.push("RESET default_tablespace".to_owned());
+    }
+    statements.push(procedure(work));
+    statements
+}
+
+/// Statements that remove whatever workload's objects there are.
+pub(super) fn drop_all() -> [String; 3] {
+    [
+        format!("DROP TABLE IF EXISTS {TABLE}"),
+        "DROP SEQUENCE IF EXISTS fathom_keys".to_owned(),
+        "DROP PROCEDURE IF EXISTS fathom_run".to_owned(),
+    ]
+}
+
+/// Bytes of one row as the client knows them: key and columns, without headers and indexes.
+pub(super) fn payload_bytes_per_row(work: &Work) -> u64 {
+    let secondary = u64::from(work.secondary_indexes) * 8;
+    match work.workload {
+        Workload::SelectOne => 0,
+        Workload::Populate => 4100 + secondary + if work.key == KeyOrder::Random { 16 } else { 8 },
+        Workload::RandomInsert => 16 + 8 + 111 + 4 + 4 + 8 + secondary,
+    }
+}
+
+/// Log bytes that one row is expected to take, with its index entries and its share of the commit: an upper
+/// estimate for sizing, measured as 4272 bytes for one row of `populate` in a transaction of its own.
+pub(super) fn log_bytes_per_row(work: &Work) -> u64 {
+    match work.workload {
+        Workload::SelectOne => 0,
+        _ => payload_bytes_per_row(work) + 200 + u64::from(work.secondary_indexes) * 100,
+    }
+}
+
+fn columns(work: &Work) -> Vec<String> {
+    let (key, rest): (&str, &[&str]) = match (work.workload, work.key) {
+        (Workload::RandomInsert, key) => (
+            match key {
+                KeyOrder::Random => "c1 uuid DEFAULT gen_random_uuid() PRIMARY KEY",
+                KeyOrder::Sequential => {
+                    "c1 uuid DEFAULT lpad(to_hex(nextval('fathom_keys')), 32, '0')::uuid PRIMARY KEY"
+                }
+            },
+            &[
+                "c2 timestamp DEFAULT now()",
+                "c3 char(111) DEFAULT 'a'",
+                "c4 int DEFAULT 1",
+                "c5 int DEFAULT 2",
+                "c6 bigint DEFAULT 42",
+            ],
+        ),
+        (_, KeyOrder::Random) => {
+            ("c1 uuid DEFAULT gen_random_uuid() PRIMARY KEY", &["c2 char(4100) NOT NULL DEFAULT 'a'"])
+        }
+        (_, KeyOrder::Sequential) => {
+            ("c1 bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", &["c2 char(4100) NOT NULL DEFAULT 'a'"])
+        }
+    };
+    std::iter::once(key).chain(rest.iter().copied()).map(str::to_owned).collect()
+}
+
+/// The loop on the server: COMMIT after each batch, the last batch cut to size, or until the time is over.
+fn procedure(work: &Work) -> String {
+    let one_row = match work.workload {
+        Workload::SelectOne => "PERFORM 1".to_owned(),
+        _ => format!("INSERT INTO {TABLE} DEFAULT VALUES"),
+    };
+    format!(
+        "CREATE PROCEDURE fathom_run(rows_wanted bigint, seconds double precision, batch_size bigint, \
+         INOUT rows_done bigint, INOUT transactions_done bigint) LANGUAGE plpgsql AS $body$
+DECLARE
+    deadline timestamptz := clock_timestamp() + make_interval(secs => seconds);
+    batch bigint := batch_size;
+BEGIN
+    rows_done := 0;
+    transactions_done := 0;
+    LOOP
+        EXIT WHEN clock_timestamp() >= deadline;
+        IF rows_wanted IS NOT NULL THEN
+            batch := least(batch_size, rows_wanted - rows_done);
+            EXIT WHEN batch <= 0;
+        END IF;
+        FOR i IN 1..batch LOOP
+            {one_row};
+        END LOOP;
+        COMMIT;
+        rows_done := rows_done + batch;
+        transactions_done := transactions_done + 1;
+    END LOOP;
+END
+$body$"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_go_round_the_tablespaces_and_leave_none_out() {
+        let mut work = Work::example();
+        work.data_files = 4;
+        let statements = create(&work, &[None, Some("b".to_owned())], true);
+        let places: Vec<&str> =
+            statements.iter().filter_map(|text| text.strip_prefix("SET default_tablespace = ")).collect();
+        assert_eq!(places, ["\"\"", "\"b\"", "\"\"", "\"b\""]);
+        assert_eq!(statements.iter().filter(|text| text.contains("PARTITION OF")).count(), 4);
+    }
+
+    #[test]
+    fn a_table_in_one_file_is_not_partitioned_and_stays_where_the_database_is() {
+        let text = create(&Work::example(), &[None], true).join("\n");
+        assert!(!text.contains("PARTITION") && !text.contains("tablespace"), "{text}");
+        assert!(text.contains("SET STORAGE PLAIN"), "{text}");
+    }
+
+    #[test]
+    fn a_client_draws_the_key_only_where_it_is_random() {
+        let mut work = Work::example();
+        assert!(!row_statement(&work).takes_key);
+        work.key = KeyOrder::Random;
+        assert!(row_statement(&work).takes_key);
+        work.workload = Workload::SelectOne;
+        assert!(!row_statement(&work).takes_key);
+    }
+}

@@ -1,0 +1,308 @@
+//! From nothing to a connection that is ready: the socket, the start-up message, authentication.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::frontend;
+use tokio::net::{TcpStream, UnixStream};
+
+use super::stream::Stream;
+use super::{Connection, WireError, answer};
+
+/// Time for the whole start-up; a server that accepts and then says nothing must not hold the run.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Messages accepted before the server is ready: it reports about fifteen parameters.
+const STARTUP_MESSAGES_MAX: usize = 1000;
+
+/// SCRAM iterations that are carried out. The default is 4096; the number comes from the server, and a huge one
+/// would keep this client computing for hours.
+const SCRAM_ITERATIONS_MAX: u32 = 1_000_000;
+
+/// A password: no `Debug` or `Display` shows it.
+#[derive(Clone)]
+pub(in super::super) struct Secret(String);
+
+impl Secret {
+    /// Takes a password into keeping.
+    pub(in super::super) fn new(password: String) -> Self {
+        Self(password)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
+    }
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum Endpoint {
+    /// The socket `.s.PGSQL.<port>` in a directory.
+    Unix {
+        /// The directory.
+        directory: PathBuf,
+        /// Number in the socket's name.
+        port: u16,
+    },
+    /// A host by name or address.
+    Tcp {
+        /// Name or address.
+        host: String,
+        /// TCP port.
+        port: u16,
+    },
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix { directory, port } => {
+                write!(formatter, "socket \"{}/.s.PGSQL.{port}\"", directory.display())
+            }
+            Self::Tcp { host, port } => write!(formatter, "\"{host}:{port}\""),
+        }
+    }
+}
+
+/// Whom to connect as, to what.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Login {
+    /// Where the server listens.
+    pub(in super::super) endpoint: Endpoint,
+    /// Role.
+    pub(in super::super) user: String,
+    /// Its password, when there is one.
+    pub(in super::super) password: Option<Secret>,
+    /// Database.
+    pub(in super::super) database: String,
+    /// Name under which the session appears in the server's list of sessions.
+    pub(in super::super) application_name: String,
+}
+
+impl Connection {
+    /// Connects and waits until the server is ready. Needs a runtime with I/O and time enabled.
+    pub(in super::super) async fn open(login: &Login) -> Result<Self, WireError> {
+        match tokio::time::timeout(CONNECT_TIME_MAX, Self::open_unbounded(login)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(WireError::Io(std::io::Error::new(
+                std::io::ErrorKind::TimedOut,
+                format!("server gave no answer in {} s", CONNECT_TIME_MAX.as_secs()),
+            ))),
+        }
+    }
+
+    async fn open_unbounded(login: &Login) -> Result<Self, WireError> {
+        let stream = match &login.endpoint {
+            Endpoint::Unix { directory, port } => {
+                let path = directory.join(format!(".s.PGSQL.{port}"));
+                Stream::Unix(UnixStream::connect(path).await.map_err(WireError::Io)?)
+            }
+            Endpoint::Tcp { host, port } => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(WireError::Io)?;
+                stream.set_nodelay(true).map_err(WireError::Io)?;
+                Stream::Tcp(stream)
+            }
+        };
+        let mut connection = Self::new(stream);
+        let mut request = BytesMut::new();
+        let parameters = [
+            ("user", login.user.as_str()),
+            ("database", login.database.as_str()),
+            ("application_name", login.application_name.as_str()),
+            ("client_encoding", "UTF8"),
+        ];
+        frontend::startup_message(parameters, &mut request).map_err(WireError::Io)?;
+        connection.send(&request).await;
+        connection.authenticate(login).await?;
+        Ok(connection)
+    }
+
+    /// Answers the server's questions until it is ready.
+    async fn authenticate(&mut self, login: &Login) -> Result<(), WireError> {
+        let mut scram: Option<(ScramSha256, bool)> = None;
+        for _ in 0..STARTUP_MESSAGES_MAX {
+            let message = match self.next_message().await {
+                Ok(message) => message,
+                Err(error) => return Err(self.lost(error, None)),
+            };
+            let body = self.input.get(message.body).unwrap_or_default();
+            match message.tag {
+                b'R' => {
+                    let mut reply = BytesMut::new();
+                    if let Err(error) = authentication(body, login, &mut scram, &mut reply) {
+                        self.broken = true;
+                        return Err(error);
+                    }
+                    if !reply.is_empty() {
+                        self.send(&reply).await;
+                    }
+                }
+                b'K' => {
+                    self.process_id = body.first_chunk::<4>().map(|bytes| i32::from_be_bytes(*bytes));
+                }
+                b'Z' => return Ok(()),
+                b'E' => {
+                    let error = answer::server_error(body);
+                    self.broken = true;
+                    return Err(WireError::Server(Box::new(error)));
+                }
+                // Parameters, notices, and NegotiateProtocolVersion, which says what we did not ask for.
+                b'S' | b'N' | b'v' => {}
+                other => {
+                    let kind = other.escape_ascii().to_string();
+                    return Err(
+                        self.protocol(&format!("message \"{kind}\" does not belong into the start-up"))
+                    );
+                }
+            }
+        }
+        Err(self.protocol(&format!("more than {STARTUP_MESSAGES_MAX} messages before it was ready")))
+    }
+}
+
+/// Handles one Authentication message; what must be sent is put into `reply`.
+// EVIDENCE: PostgreSQL documentation, "Message Formats", AuthenticationOk to AuthenticationSASLFinal
+fn authentication(
+    body: &[u8],
+    login: &Login,
+    scram: &mut Option<(ScramSha256, bool)>,
+    reply: &mut BytesMut,
+) -> Result<(), WireError> {
+    let Some((kind, data)) = body.split_first_chunk::<4>() else {
+        return Err(WireError::Protocol("an authentication request without a kind".to_owned()));
+    };
+    let password = || match &login.password {
+        Some(password) => Ok(password.bytes()),
+        None => Err(WireError::Server(Box::new(answer::ServerError {
+            severity: "FATAL".to_owned(),
+            code: "28P01".to_owned(),
+            message: format!("server asks for the password of user \"{}\" and none was given", login.user),
+        }))),
+    };
+    match (u32::from_be_bytes(*kind), scram.as_mut()) {
+        // A server that skips the last step of SCRAM did not prove that it knows the password.
+        (0, Some((_, false))) => {
+            Err(WireError::Protocol("SCRAM ended before the server proved who it is".to_owned()))
+        }
+        (0, _) => Ok(()),
+        (3, None) => frontend::password_message(password()?, reply).map_err(WireError::Io),
+        (5, None) => {
+            let Some(salt) = data.first_chunk::<4>() else {
+                return Err(WireError::Protocol("an MD5 request without salt".to_owned()));
+            };
+            let hash = md5_hash(login.user.as_bytes(), password()?, *salt);
+            frontend::password_message(hash.as_bytes(), reply).map_err(WireError::Io)
+        }
+        (10, None) => {
+            if !data.split(|&byte| byte == 0).any(|name| name == SCRAM_SHA_256.as_bytes()) {
+                return Err(WireError::Protocol(format!(
+                    "none of the offered methods is supported: {}",
+                    data.escape_ascii()
+                )));
+            }
+            let exchange = ScramSha256::new(password()?, ChannelBinding::unsupported());
+            frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), reply)
+                .map_err(WireError::Io)?;
+            *scram = Some((exchange, false));
+            Ok(())
+        }
+        (11, Some((exchange, false))) => {
+            let iterations = scram_iterations(data);
+            if iterations > SCRAM_ITERATIONS_MAX {
+                return Err(WireError::Protocol(format!(
+                    "SCRAM asks for {iterations} iterations, at most {SCRAM_ITERATIONS_MAX} are done"
+                )));
+            }
+            exchange.update(data).map_err(WireError::Io)?;
+            frontend::sasl_response(exchange.message(), reply).map_err(WireError::Io)
+        }
+        (12, Some((exchange, proved @ false))) => {
+            exchange.finish(data).map_err(WireError::Io)?;
+            *proved = true;
+            Ok(())
+        }
+        (other, _) => {
+            Err(WireError::Protocol(format!("authentication method {other} is not supported here")))
+        }
+    }
+}
+
+/// The iteration count in a server-first message (`r=...,s=...,i=4096`); the maximum when it has none that fits.
+fn scram_iterations(data: &[u8]) -> u32 {
+    data.split(|&byte| byte == b',').find_map(|field| field.strip_prefix(b"i=")).map_or(0, |digits| {
+        std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(u32::MAX)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn login(password: Option<&str>) -> Login {
+        Login {
+            endpoint: Endpoint::Tcp { host: "localhost".to_owned(), port: 5432 },
+            user: "user".to_owned(),
+            password: password.map(|text| Secret::new(text.to_owned())),
+            database: "postgres".to_owned(),
+            application_name: "fathom".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        assert!(!format!("{:?}", login(Some("geheim"))).contains("geheim"));
+    }
+
+    #[test]
+    fn a_server_that_leaves_out_its_scram_proof_is_refused() {
+        let mut scram = None;
+        let mut reply = BytesMut::new();
+        authentication(b"\0\0\0\x0aSCRAM-SHA-256\0\0", &login(Some("x")), &mut scram, &mut reply).unwrap();
+        assert!(!reply.is_empty());
+        let error = authentication(b"\0\0\0\0", &login(Some("x")), &mut scram, &mut reply).unwrap_err();
+        assert!(error.to_string().contains("proved"), "{error}");
+    }
+
+    #[test]
+    fn a_huge_number_of_scram_iterations_is_refused() {
+        assert_eq!(scram_iterations(b"r=abc,s=def,i=4096"), 4096);
+        assert_eq!(scram_iterations(b"r=abc,s=def,i=99999999999"), u32::MAX);
+        let mut scram = Some((ScramSha256::new(b"x", ChannelBinding::unsupported()), false));
+        let mut reply = BytesMut::new();
+        let request = b"\0\0\0\x0br=abc,s=def,i=4000000000";
+        let error = authentication(request, &login(Some("x")), &mut scram, &mut reply).unwrap_err();
+        assert!(error.to_string().contains("iterations"), "{error}");
+    }
+
+    #[test]
+    fn requests_that_are_cut_short_or_not_supported_are_errors() {
+        for request in
+            [&b""[..], b"\0\0", b"\0\0\0\x05ab", b"\0\0\0\x07", b"\0\0\0\x0b", b"\0\0\0\x0aPLAIN\0\0"]
+        {
+            let mut reply = BytesMut::new();
+            assert!(
+                authentication(request, &login(Some("x")), &mut None, &mut reply).is_err(),
+                "{request:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_password_is_named_as_such() {
+        let mut reply = BytesMut::new();
+        let error = authentication(b"\0\0\0\x03", &login(None), &mut None, &mut reply).unwrap_err();
+        assert!(error.to_string().contains("none was given"), "{error}");
+    }
+}
