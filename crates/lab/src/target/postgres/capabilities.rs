@@ -109,11 +109,6 @@ impl Capabilities {
         Ok(found)
     }
 
-    /// Major version; 0 where the server does not say.
-    pub(super) fn major(&self) -> u32 {
-        self.version_num / 10_000
-    }
-
     /// What is missing, said in the words of what the user will not see. None of it refuses a run.
     pub(super) fn limitations(&self) -> Vec<Limitation> {
         let missing = [

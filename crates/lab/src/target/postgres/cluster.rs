@@ -228,6 +228,7 @@ impl Cluster {
             password: None,
             database: database.to_owned(),
             application_name: application_name.to_owned(),
+            options: None,
         }
     }
 

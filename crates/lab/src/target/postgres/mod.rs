@@ -1,17 +1,17 @@
 //! PostgreSQL, managed or external, and the servers that speak its protocol.
 //!
-//! `discovery` finds server binaries, `cluster` makes and removes one of our own, `managed` drives it as a target.
+//! `discovery` finds server binaries, `cluster` makes and removes one of our own, `managed` drives it as a target; `external` drives a
+//! server that a URL (read by `address`) names, inside a database of our own.
 //! `wire` is the protocol for the measured loop in `session`; `control` uses it too, blocking. What a server is
 //! able to tell is found out by `capabilities`, asked for by `counters`.
 
-// The external target, which uses the rest of these, follows.
-#![allow(dead_code, unused_imports)]
-
+mod address;
 mod capabilities;
 pub mod cluster;
 mod control;
 mod counters;
 pub mod discovery;
+mod external;
 mod leftovers;
 mod log_place;
 mod log_space;
@@ -25,6 +25,7 @@ mod settings;
 mod wire;
 
 pub use discovery::{ServerBinaries, find_servers, require_servers};
+pub use external::{ExternalOptions, ExternalPostgres};
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;

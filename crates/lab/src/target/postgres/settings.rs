@@ -29,7 +29,7 @@ const OWN_SETTINGS: [&str; 12] = [
 ];
 
 /// Settings that a parameter of the run stands for, with that parameter.
-const SETTINGS_OF_PARAMETERS: [(&str, &str); 5] = [
+pub(super) const SETTINGS_OF_PARAMETERS: [(&str, &str); 5] = [
     ("fsync", "durability"),
     ("synchronous_commit", "durability"),
     ("shared_buffers", "buffer_pool_mib"),

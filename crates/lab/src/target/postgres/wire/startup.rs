@@ -87,6 +87,8 @@ pub(in super::super) struct Login {
     pub(in super::super) database: String,
     /// Name under which the session appears in the server's list of sessions.
     pub(in super::super) application_name: String,
+    /// Command-line options for the backend, as some hosted servers need them.
+    pub(in super::super) options: Option<String>,
 }
 
 impl Connection {
@@ -121,7 +123,9 @@ impl Connection {
             ("application_name", login.application_name.as_str()),
             ("client_encoding", "UTF8"),
         ];
-        frontend::startup_message(parameters, &mut request).map_err(WireError::Io)?;
+        let options = login.options.as_deref().map(|options| ("options", options));
+        frontend::startup_message(parameters.into_iter().chain(options), &mut request)
+            .map_err(WireError::Io)?;
         connection.send(&request).await;
         connection.authenticate(login).await?;
         Ok(connection)
@@ -257,6 +261,7 @@ mod tests {
             password: password.map(|text| Secret::new(text.to_owned())),
             database: "postgres".to_owned(),
             application_name: "fathom".to_owned(),
+            options: None,
         }
     }
 

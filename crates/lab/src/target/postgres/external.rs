@@ -1,0 +1,524 @@
+//! A server that is not ours, reached by URL. fathom works only inside a database that it creates there and marks
+//! with a comment, and drops it when it is done.
+//!
+//! As long as a fathom lives it holds a connection to its database; a marked database without any connection is
+//! what a crashed run left, and is dropped at the next start.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use results::model::{Setting, Warning};
+
+use super::super::{Aftermath, Connector, Counters, EngineFacts, Limitation, Target, TargetError};
+use super::address;
+use super::capabilities::{Capabilities, Family};
+use super::cluster::unique_id;
+use super::control::{Control, identifier, literal};
+use super::session::{Connecting, PostgresConnector};
+use super::settings::{SETTINGS_OF_PARAMETERS, common_limitations, require_possible};
+use super::wire::{Endpoint, Login};
+use super::{counters, schema};
+use crate::work::{Durability, LoopSide, Placement, Work, Workload};
+
+/// Comment on a database in use; what begins with [`MARK`] may be dropped by a later fathom.
+const MARK: &str = "made by fathom";
+
+/// Comment on a database that was kept on purpose.
+const KEPT_MARK: &str = "kept by fathom";
+
+/// Name of the control connections in the list of sessions.
+const CONTROL_NAME: &str = "fathom-control";
+
+/// Databases of crashed runs that are dropped at one start.
+const LEFTOVERS_MAX: usize = 100;
+
+/// Which server, and how the database is to be called.
+#[derive(Clone)]
+pub struct ExternalOptions {
+    /// `postgresql://user:password@host:port/database`; the database is only used to create ours.
+    pub url: String,
+    /// Name of the database to make; `None` makes one up.
+    pub database: Option<String>,
+}
+
+impl fmt::Debug for ExternalOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URL may hold a password.
+        formatter.debug_struct("ExternalOptions").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+/// A database of our own on somebody else's server.
+///
+/// All calls must come from outside an asynchronous runtime.
+#[derive(Debug)]
+pub struct ExternalPostgres {
+    /// Into the database that the URL names.
+    maintenance_login: Login,
+    /// Into our own.
+    login: Login,
+    /// `None` after `stop`.
+    control: Option<Control>,
+    capabilities: Capabilities,
+    server: ServerState,
+    connector: Option<PostgresConnector>,
+}
+
+/// What the server is set to and we cannot change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct ServerState {
+    /// `fsync`; `None` where the server does not say.
+    fsync: Option<bool>,
+    /// Connections left for ordinary roles, by configuration.
+    connections_max: Option<u32>,
+}
+
+impl ExternalPostgres {
+    /// Connects, drops what crashed runs left, creates and marks the database.
+    ///
+    /// # Errors
+    /// A URL that is none, a server that cannot be reached or refuses the login, a role without the right to create
+    /// databases, a database of that name that is not marked as ours or is in use. None of them shows the password.
+    pub fn connect(options: &ExternalOptions) -> Result<Self, TargetError> {
+        let maintenance_login = address::parse(&options.url, CONTROL_NAME)?;
+        let mut maintenance = connect(&maintenance_login)?;
+        let capabilities = Capabilities::probe(&mut maintenance)?;
+        if capabilities.session_list {
+            drop_leftovers(&mut maintenance);
+        }
+        let name =
+            options.database.clone().unwrap_or_else(|| format!("fathom_{}", unique_id().replace('-', "_")));
+        make_way(&mut maintenance, &name)?;
+        create_database(&mut maintenance, &maintenance_login, &name)?;
+        let login = Login { database: name.clone(), ..maintenance_login.clone() };
+        // Connected before it is marked: a marked database without a connection is taken for a leftover.
+        let mut control = connect(&login)?;
+        let mark = format!("{MARK} {}; dropped when the study ends", env!("CARGO_PKG_VERSION"));
+        set_comment(&mut control, &name, &mark)?;
+        maintenance.close();
+        let server = ServerState::ask(&mut control);
+        Ok(Self { maintenance_login, login, control: Some(control), capabilities, server, connector: None })
+    }
+
+    /// Name of our database.
+    pub fn database(&self) -> &str {
+        &self.login.database
+    }
+
+    /// The control connection, made again when the server went away between two runs.
+    fn running(&mut self) -> Result<&mut Control, TargetError> {
+        if self.control.as_ref().is_some_and(|control| !control.is_usable()) {
+            self.control = Some(connect(&self.login)?);
+        }
+        self.control
+            .as_mut()
+            .ok_or_else(|| TargetError::engine("could not ask the server", "the target was stopped"))
+    }
+
+    /// What each client sets for itself.
+    fn session_statements(&self, work: &Work) -> Vec<String> {
+        let mut statements = Vec::new();
+        if self.capabilities.family != Family::Cockroach {
+            let value = if work.durability == Durability::Full { "on" } else { "off" };
+            statements.push(format!("SET synchronous_commit = {value}"));
+        }
+        statements.extend(
+            work.settings
+                .iter()
+                .map(|(name, value)| format!("SET {} = {}", setting_name(name), literal(value))),
+        );
+        statements
+    }
+}
+
+impl ServerState {
+    fn ask(control: &mut Control) -> Self {
+        let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok());
+        let total = number(control.probe("SHOW max_connections"));
+        let reserved = number(control.probe("SHOW superuser_reserved_connections")).unwrap_or(0);
+        Self {
+            fsync: control.probe("SHOW fsync").map(|text| text == "on"),
+            // One more is ours, for control.
+            connections_max: total.map(|total| total.saturating_sub(reserved + 1)),
+        }
+    }
+}
+
+impl Target for ExternalPostgres {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn limitations(&self, work: &Work) -> Vec<Limitation> {
+        let mut limitations = common_limitations(work);
+        limitations.extend(self.capabilities.limitations());
+        limitations.extend(refusals(work, &self.capabilities, &self.server));
+        if work.data_files > 1 {
+            limitations.push(Limitation {
+                subject: "data_files".to_owned(),
+                text: format!(
+                    "{} hash partitions in the database's own tablespace: partitions, not files, the index is divided too",
+                    work.data_files
+                ),
+                refuses: false,
+            });
+        }
+        limitations
+    }
+
+    fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
+        require_possible(&self.limitations(work))?;
+        self.connector = None;
+        let first_statements = self.session_statements(work);
+        let storage_plain = self.capabilities.storage_plain;
+        let procedures = self.capabilities.procedures;
+        let control = self.running()?;
+        for statement in &first_statements {
+            control.query(statement).map_err(|error| {
+                TargetError::refused(
+                    format!("the server refuses \"{statement}\": {error}"),
+                    "see the server's manual for its settings and their values",
+                )
+            })?;
+        }
+        control.rows("could not take back the settings of the run", "RESET ALL")?;
+        for statement in schema::drop_all() {
+            control.rows("could not remove the objects of an earlier run", &statement)?;
+        }
+        for statement in schema::create(work, &[None], storage_plain) {
+            if procedures || !statement.starts_with("CREATE PROCEDURE") {
+                control.rows("could not make the objects of the run", &statement)?;
+            }
+        }
+        // Not everybody may (superusers, pg_checkpoint from 15 on): `warnings` says so.
+        let _ = control.query("CHECKPOINT");
+        let mut login = self.login.clone();
+        login.application_name = format!("fathom-client-{}", unique_id());
+        self.connector = Some(PostgresConnector::new(Connecting {
+            login,
+            first_statements,
+            row: schema::row_statement(work),
+            workload: work.workload,
+            seed: work.seed,
+        }));
+        Ok(())
+    }
+
+    fn connector(&self) -> Connector {
+        Connector::Postgres(
+            self.connector.clone().expect("a connector is asked for between prepare and clean"),
+        )
+    }
+
+    fn jobs(&self, work: &Work) -> u32 {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+        let is_local = match &self.login.endpoint {
+            Endpoint::Unix { .. } => true,
+            Endpoint::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",
+        };
+        let available = if is_local { processors / 2 } else { processors };
+        available.clamp(1, work.connections.max(1))
+    }
+
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn counters(&mut self) -> Result<Counters, TargetError> {
+        let capabilities = self.capabilities.clone();
+        counters::read(self.running()?, &capabilities)
+    }
+
+    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+        let capabilities = self.capabilities.clone();
+        counters::aftermath(self.running()?, &capabilities, work)
+    }
+
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        counters::settings(self.running()?)
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        let capabilities = self.capabilities.clone();
+        Ok(counters::facts(self.running()?, &capabilities))
+    }
+
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        Vec::new()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = vec![Warning {
+            code: "shared_server".to_owned(),
+            text: "the server is not ours: its other work, and its state before each run, are in the numbers"
+                .to_owned(),
+        }];
+        if !self.capabilities.superuser {
+            warnings.push(Warning {
+                code: "no_checkpoint".to_owned(),
+                text: "the role is no superuser: a checkpoint before each run may have been refused"
+                    .to_owned(),
+            });
+        }
+        warnings
+    }
+
+    fn server_process_id(&self) -> Option<u32> {
+        None
+    }
+
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.connector = None;
+        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
+            for statement in schema::drop_all() {
+                control.rows("could not remove the objects of the run", &statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        self.connector = None;
+        let Some(mut control) = self.control.take() else {
+            return Ok(());
+        };
+        let name = self.login.database.clone();
+        if keep {
+            return set_comment(&mut control, &name, KEPT_MARK);
+        }
+        control.close();
+        let mut maintenance = connect(&self.maintenance_login)?;
+        // FORCE ends sessions in our own database only: clients of a run that failed.
+        let sql = format!("DROP DATABASE {}", identifier(&name));
+        let forced = format!("{sql} WITH (FORCE)");
+        let outcome = maintenance.query(&forced).or_else(|_| maintenance.query(&sql));
+        maintenance.close();
+        outcome
+            .map(drop)
+            .map_err(|error| TargetError::engine(format!("could not drop our database \"{name}\""), error))
+    }
+}
+
+impl Drop for ExternalPostgres {
+    fn drop(&mut self) {
+        if let Err(error) = self.stop(false) {
+            tracing::warn!(%error, "left a database behind; the next start drops it");
+        }
+    }
+}
+
+/// What this server makes impossible for this work.
+fn refusals(work: &Work, capabilities: &Capabilities, server: &ServerState) -> Vec<Limitation> {
+    let mut limitations = Vec::new();
+    let mut refuse = |subject: &str, text: String| {
+        limitations.push(Limitation { subject: subject.to_owned(), text, refuses: true });
+    };
+    if work.placement != Placement::Together {
+        refuse("placement", "the directories of an external server cannot be chosen".to_owned());
+    }
+    for (subject, value, setting) in [
+        ("buffer_pool_mib", work.buffer_pool_mib, "shared_buffers"),
+        ("log_size_mib", work.log_size_mib, "max_wal_size"),
+    ] {
+        if let Some(mib) = value {
+            refuse(
+                subject,
+                format!("{subject} = {mib}: \"{setting}\" of an external server is not ours to change"),
+            );
+        }
+    }
+    match (work.durability, server.fsync) {
+        (Durability::None, Some(true) | None) => {
+            refuse(
+                "durability",
+                "durability none: the server runs with fsync on, which is not ours to change".into(),
+            );
+        }
+        (Durability::Full | Durability::Relaxed, Some(false)) => {
+            refuse("durability", "the server runs with fsync off: its commits wait for nothing".into());
+        }
+        _ => {}
+    }
+    if work.durability == Durability::Relaxed && capabilities.family == Family::Cockroach {
+        refuse(
+            "durability",
+            "durability relaxed: this server has no commit that returns before the log".into(),
+        );
+    }
+    if work.loop_side == LoopSide::Server && !capabilities.procedures && work.workload != Workload::SelectOne
+    {
+        refuse(
+            "loop_side",
+            "the loop on the server needs procedures with COMMIT, which are not driven here".into(),
+        );
+    }
+    if let Some(most) = server.connections_max.filter(|&most| work.connections > most) {
+        refuse(
+            "connections",
+            format!("connections = {}: the server takes {most} (max_connections)", work.connections),
+        );
+    }
+    for (name, value) in &work.settings {
+        let lower = name.to_ascii_lowercase();
+        if let Some((_, parameter)) = SETTINGS_OF_PARAMETERS.iter().find(|(setting, _)| *setting == lower) {
+            refuse(name, format!("setting \"{name}\" is what the parameter \"{parameter}\" stands for"));
+            continue;
+        }
+        match capabilities.setting_contexts.get(&lower).map(String::as_str) {
+            Some("user") => {}
+            Some("superuser") if capabilities.superuser => {}
+            Some(context) => refuse(
+                name,
+                format!(
+                    "setting \"{name}\" = \"{value}\" cannot be set by a session (its context is {context})"
+                ),
+            ),
+            None => refuse(name, format!("the server has no setting \"{name}\"")),
+        }
+    }
+    limitations
+}
+
+fn connect(login: &Login) -> Result<Control, TargetError> {
+    Control::connect(login).map_err(|error| {
+        TargetError::refused(
+            format!(
+                "could not connect to database \"{}\" at {} as user \"{}\": {error}",
+                login.database, login.endpoint, login.user
+            ),
+            "check the URL, and that the server runs and lets this user in",
+        )
+    })
+}
+
+/// A setting's name for SET: words and dots only, so that nothing else gets into the statement.
+fn setting_name(name: &str) -> String {
+    name.split('.').map(identifier).collect::<Vec<_>>().join(".")
+}
+
+fn comment_of(maintenance: &mut Control, name: &str) -> Result<Option<Option<String>>, TargetError> {
+    let sql = format!(
+        "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = {}",
+        literal(name)
+    );
+    let rows = maintenance.rows(&format!("could not look for database \"{name}\""), &sql)?;
+    Ok(rows.into_iter().next().map(|row| row.into_iter().next().flatten()))
+}
+
+/// Makes the name free: refuses a database that is not marked or is in use, drops a marked one that is not.
+fn make_way(maintenance: &mut Control, name: &str) -> Result<(), TargetError> {
+    match comment_of(maintenance, name)? {
+        None => Ok(()),
+        Some(Some(comment)) if comment.starts_with(MARK) => {
+            let sql = format!("DROP DATABASE {}", identifier(name));
+            maintenance.query(&sql).map(drop).map_err(|error| {
+                TargetError::refused(
+                    format!("cannot use database \"{name}\": another fathom works in it ({error})"),
+                    "wait for it to end, or name another database",
+                )
+            })
+        }
+        Some(_) => Err(TargetError::refused(
+            format!("cannot use database \"{name}\": it exists and was not made by fathom"),
+            "name a database that does not exist; fathom makes and drops its own",
+        )),
+    }
+}
+
+fn create_database(maintenance: &mut Control, login: &Login, name: &str) -> Result<(), TargetError> {
+    maintenance.query(&format!("CREATE DATABASE {}", identifier(name))).map(drop).map_err(|error| {
+        if error.code() == Some("42501") {
+            TargetError::refused(
+                format!("user \"{}\" may not create a database at {}", login.user, login.endpoint),
+                format!("let an administrator run: ALTER ROLE {} CREATEDB", identifier(&login.user)),
+            )
+        } else {
+            TargetError::engine(format!("could not create database \"{name}\" at {}", login.endpoint), error)
+        }
+    })
+}
+
+fn set_comment(control: &mut Control, name: &str, text: &str) -> Result<(), TargetError> {
+    control
+        .rows(
+            &format!("could not mark database \"{name}\""),
+            &format!("COMMENT ON DATABASE {} IS {}", identifier(name), literal(text)),
+        )
+        .map(drop)
+}
+
+/// Drops marked databases that nobody is connected to. What cannot be dropped is left and logged.
+fn drop_leftovers(maintenance: &mut Control) {
+    let sql = format!(
+        "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{MARK}%' \
+         AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.datname = d.datname) LIMIT {LEFTOVERS_MAX}"
+    );
+    let Ok(rows) = maintenance.query(&sql) else {
+        return;
+    };
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        // Without FORCE: should somebody have connected since, the server refuses.
+        match maintenance.query(&format!("DROP DATABASE {}", identifier(&name))) {
+            Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
+            Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capabilities() -> Capabilities {
+        let contexts =
+            [("work_mem", "user"), ("max_connections", "postmaster"), ("log_duration", "superuser")];
+        Capabilities {
+            procedures: true,
+            setting_contexts: contexts.map(|(name, context)| (name.to_owned(), context.to_owned())).into(),
+            ..Capabilities::default()
+        }
+    }
+
+    fn refused(work: &Work) -> Vec<String> {
+        let server = ServerState { fsync: Some(true), connections_max: Some(90) };
+        refusals(work, &capabilities(), &server).into_iter().map(|limitation| limitation.subject).collect()
+    }
+
+    #[test]
+    fn what_only_the_server_s_owner_can_change_is_refused() {
+        let mut work = Work::example();
+        assert_eq!(refused(&work), Vec::<String>::new());
+        work.placement = Placement::LogApart;
+        work.buffer_pool_mib = Some(8);
+        work.log_size_mib = Some(64);
+        work.durability = Durability::None;
+        work.connections = 91;
+        assert_eq!(
+            refused(&work),
+            ["placement", "buffer_pool_mib", "log_size_mib", "durability", "connections"]
+        );
+    }
+
+    #[test]
+    fn only_settings_of_a_session_are_allowed() {
+        let mut work = Work::example();
+        for name in ["work_mem", "max_connections", "log_duration", "no_such_setting", "synchronous_commit"] {
+            work.settings.insert(name.to_owned(), "1".to_owned());
+        }
+        assert_eq!(
+            refused(&work),
+            ["log_duration", "max_connections", "no_such_setting", "synchronous_commit"]
+        );
+    }
+
+    #[test]
+    fn a_server_without_fsync_is_not_taken_for_durable() {
+        let server = ServerState { fsync: Some(false), connections_max: None };
+        let work = Work::example();
+        assert_eq!(refusals(&work, &capabilities(), &server).len(), 1);
+    }
+}
