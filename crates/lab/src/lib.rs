@@ -7,6 +7,7 @@
 pub mod assignment;
 pub mod client;
 pub mod environment;
+pub mod estimate;
 pub mod gates;
 pub mod laboratory;
 pub mod plan;

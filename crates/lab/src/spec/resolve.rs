@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{Cell, Expectation, Factor, Level, Scale, StudyKey};
-use sha2::{Digest, Sha256};
+use results::model::{Cell, Expectation, Factor, Level, Scale};
 
 use super::assemble::{Conflict, Values};
 use super::canonical;
@@ -187,14 +186,16 @@ impl Experiment {
             .collect()
     }
 
-    /// Puts a conflict at the parameter at fault, with the cell in which it appears when a factor takes part.
+    /// Puts a conflict at the parameter at fault, and first at one that varies, with the cell in which it appears.
     fn locate(&self, draft: &Draft, cell: &Cell, conflict: Conflict) -> SpecError {
-        let varies =
-            conflict.parameters.iter().any(|name| draft.factors.iter().any(|factor| factor.name == *name));
-        let title =
-            if varies { format!("{} (in cell {})", conflict.title, cell.label()) } else { conflict.title };
-        let mut places =
-            conflict.parameters.iter().filter_map(|name| Some((name, draft.place_of(name)?))).peekable();
+        let varies = |name: &str| draft.factors.iter().any(|factor| factor.name == name);
+        let mut parameters = conflict.parameters;
+        parameters.sort_by_key(|name| !varies(name));
+        let title = match parameters.first() {
+            Some(first) if varies(first) => format!("{} (in cell {})", conflict.title, cell.label()),
+            _ => conflict.title,
+        };
+        let mut places = parameters.iter().filter_map(|name| Some((name, draft.place_of(name)?)));
         let primary = places.next().map_or(&self.head, |(_, place)| place);
         let mut error = SpecError::at(primary, title, "");
         for (name, place) in places {
@@ -221,17 +222,6 @@ impl Resolved {
         let mut work = self.works[cell.index as usize].clone();
         work.seed = seed;
         work
-    }
-
-    /// Identity of the study: SHA-256 over the canonical spec, the engine and the seed.
-    pub fn key(&self, seed: u64) -> StudyKey {
-        let mut hash = Sha256::new();
-        // Lengths first, so that no two different inputs are the same bytes.
-        for part in [self.spec_toml.as_str(), self.engine.as_str(), &seed.to_string()] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
-        StudyKey(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn cell(&self, index: usize) -> Cell {

@@ -1,0 +1,312 @@
+//! What a study will take, said before it starts: runs, time, disk space.
+//!
+//! The time is that of earlier runs of the same cells where there are any, else a rough model: commits that wait for
+//! the device, plus a cost per row, plus what it takes to prepare a run. The costs were seen on two shared cores;
+//! another machine may differ by a factor of [`MODEL_FACTOR`] either way, and the range says so.
+
+use results::model::Cell;
+
+use crate::spec::Resolved;
+use crate::work::{Amount, Durability, WarmUp, Work, Workload};
+
+/// The model may be wrong by this factor, up or down.
+pub const MODEL_FACTOR: f64 = 3.0;
+
+/// Earlier runs are repeated within this share of their time.
+const REPEAT_SPREAD: f64 = 0.25;
+
+const PAGE_BYTES: u64 = 8192;
+const MIB: u64 = 1 << 20;
+
+/// Commits that share one flush of the log, at most: what group commit gave on PostgreSQL at 1 to 16 connections.
+const GROUP_COMMIT_MAX: u32 = 16;
+
+/// What a study will take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Runs, without repetitions of invalid ones.
+    pub runs: u64,
+    /// Runs at the cap, when the study repeats until an interval is narrow; else equal to `runs`.
+    pub runs_max: u64,
+    /// Shortest and longest expected time of all runs, in seconds; `None` when nothing tells: commits wait for a
+    /// device whose sync latency is not known, and no earlier run exists.
+    pub seconds: Option<(f64, f64)>,
+    /// Bytes that the data and log directories need together: the largest cell, since each run removes its rows.
+    pub disk_bytes: u64,
+    /// Where the figures come from, one sentence for people.
+    pub basis: String,
+}
+
+/// Estimates a study. `sync_latency_ns` is the time of one flush on the log's device, and `measured` gives the mean
+/// seconds of earlier runs of a cell. Costs nothing but these calls, one per cell.
+pub fn estimate(
+    resolved: &Resolved,
+    sync_latency_ns: Option<u64>,
+    measured: &dyn Fn(&Cell) -> Option<f64>,
+) -> Estimate {
+    let cells = resolved.cells();
+    let engine = resolved.engine.as_str();
+    let blocks = u64::from(resolved.repetitions);
+    let blocks_max = resolved.repeat_until.map_or(blocks, |until| u64::from(until.blocks_max));
+    let mut range = Some((0.0, 0.0));
+    let (mut known_count, mut disk_bytes) = (0, 0);
+    for cell in &cells {
+        let work = resolved.work(cell, 0);
+        disk_bytes = disk_bytes.max(disk_bytes_of(&work, engine, sync_latency_ns));
+        let cell_range = match measured(cell).filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
+            Some(seconds) => {
+                known_count += 1;
+                let preparing = preparing_seconds(engine);
+                let (low, high) = (1.0 - REPEAT_SPREAD, 1.0 + REPEAT_SPREAD);
+                Some((low * (seconds + preparing), high * (seconds + preparing * MODEL_FACTOR)))
+            }
+            None => model_seconds(&work, engine, sync_latency_ns),
+        };
+        range = range
+            .zip(cell_range)
+            .map(|((low, high), (cell_low, cell_high))| (low + cell_low, high + cell_high));
+    }
+    Estimate {
+        runs: blocks * cells.len() as u64,
+        runs_max: blocks_max * cells.len() as u64,
+        seconds: range.map(|(low, high)| (low * blocks as f64, high * blocks_max as f64)),
+        disk_bytes,
+        basis: basis(known_count, cells.len(), sync_latency_ns),
+    }
+}
+
+fn basis(known_count: usize, cell_count: usize, sync_latency_ns: Option<u64>) -> String {
+    if known_count == cell_count {
+        return "earlier runs of the same cells".to_owned();
+    }
+    let model = match sync_latency_ns {
+        Some(latency) => format!("a rough model with {:.2} ms per flush", latency as f64 / 1e6),
+        None => "a rough model; the time of a flush is not known".to_owned(),
+    };
+    match known_count {
+        0 => model,
+        _ => format!("earlier runs for {known_count} of {cell_count} cells, {model} for the others"),
+    }
+}
+
+/// Shortest and longest expected seconds of one run.
+fn model_seconds(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> Option<(f64, f64)> {
+    let preparing = preparing_seconds(engine);
+    if let Amount::Time(time) = work.amount {
+        let fixed = time.as_secs_f64() + warm_up_seconds(work, engine, sync_latency_ns).unwrap_or(0.0);
+        return Some((fixed + preparing / MODEL_FACTOR, fixed * 1.05 + preparing * MODEL_FACTOR));
+    }
+    let Amount::Rows(rows) = work.amount else { return None };
+    let working =
+        rows_seconds(rows, work, engine, sync_latency_ns)? + warm_up_seconds(work, engine, sync_latency_ns)?;
+    let total = working + preparing;
+    // An open loop cannot end before its last arrival.
+    let arrivals = work.rate_per_s.map_or(0.0, |rate| rows as f64 / work.batch_size as f64 / rate);
+    Some(((total / MODEL_FACTOR).max(arrivals), (total * MODEL_FACTOR).max(arrivals * 1.05 + preparing)))
+}
+
+fn warm_up_seconds(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> Option<f64> {
+    match work.warm_up {
+        WarmUp::None => Some(0.0),
+        WarmUp::Time(time) => Some(time.as_secs_f64()),
+        WarmUp::Rows(rows) => rows_seconds(rows, work, engine, sync_latency_ns),
+    }
+}
+
+/// Commits divided among those that share a flush, plus a cost per row; `None` when the flush is not known.
+fn rows_seconds(rows: u64, work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> Option<f64> {
+    let commits = (rows as f64 / work.batch_size as f64).ceil();
+    let flush_seconds = match (engine, work.workload, work.durability) {
+        ("noop", _, _) | (_, Workload::SelectOne, _) | (_, _, Durability::Relaxed | Durability::None) => 0.0,
+        _ => sync_latency_ns? as f64 / 1e9,
+    };
+    let group = if engine == "sqlite" { 1 } else { work.connections.min(GROUP_COMMIT_MAX) };
+    Some(commits * flush_seconds / f64::from(group) + rows as f64 * row_seconds(work, engine))
+}
+
+/// Seconds that a row costs without its commit, seen on two shared cores.
+fn row_seconds(work: &Work, engine: &str) -> f64 {
+    let row = match (engine, work.workload) {
+        ("noop", _) => return 1e-6,
+        (_, Workload::Populate) => 120e-6,
+        (_, Workload::RandomInsert) => 20e-6,
+        (_, Workload::SelectOne) => 30e-6,
+    };
+    row + 10e-6 * f64::from(work.secondary_indexes)
+}
+
+/// Seconds to bring the engine into the same state before each run, and to count and remove the rows after it.
+fn preparing_seconds(engine: &str) -> f64 {
+    match engine {
+        "noop" => 0.02,
+        "sqlite" => 0.1,
+        _ => 1.5,
+    }
+}
+
+/// Bytes of the table, its indexes and the log of one run, from above.
+fn disk_bytes_of(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> u64 {
+    if engine == "noop" || work.workload == Workload::SelectOne {
+        return 0;
+    }
+    let rows = match work.amount {
+        Amount::Rows(rows) => rows,
+        Amount::Time(time) => {
+            // As many as the cheapest imaginable run would insert in the time.
+            let one = rows_seconds(1_000_000, work, engine, sync_latency_ns.or(Some(0))).unwrap_or(1.0) / 1e6;
+            (time.as_secs_f64() / one.max(1e-6) * MODEL_FACTOR) as u64
+        }
+    };
+    let warm_up_rows = match work.warm_up {
+        WarmUp::Rows(rows) => rows,
+        WarmUp::None | WarmUp::Time(_) => 0,
+    };
+    let row_bytes = row_bytes(work);
+    let data = rows.saturating_add(warm_up_rows).saturating_mul(row_bytes);
+    data.saturating_add(log_bytes(work, engine, data))
+}
+
+fn row_bytes(work: &Work) -> u64 {
+    // Secondary entries: a number and what leads to the row (a key of 16 bytes at worst), in pages 69 % full as
+    // random insertion leaves them (Yao 1978).
+    let secondary = u64::from(work.secondary_indexes) * 45;
+    let row = match work.workload {
+        // A page, and an entry of the key's own index where the table is a heap.
+        Workload::Populate => PAGE_BYTES + 32,
+        // 160 bytes in pages 69 % full: 37 GB for the published 160 million rows. A heap and its index of the key
+        // come to the same.
+        Workload::RandomInsert => 232,
+        Workload::SelectOne => 0,
+    };
+    row + secondary
+}
+
+/// The log: what may pile up before a checkpoint, never much more than twice the data, plus what an empty one takes.
+fn log_bytes(work: &Work, engine: &str, data_bytes: u64) -> u64 {
+    let (default_mib, empty_mib) = if engine == "sqlite" { (8, 1) } else { (1024, 128) };
+    let limit = work.log_size_mib.unwrap_or(default_mib).saturating_mul(MIB);
+    // A transaction stays in the log as a whole, and a log may pass its limit while a checkpoint runs.
+    let transaction = work.batch_size.saturating_mul(row_bytes(work)).saturating_mul(2);
+    let piled_up = limit.saturating_mul(2).saturating_add(transaction);
+    piled_up.min(data_bytes.saturating_mul(2)).saturating_add(empty_mib * MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use results::model::Scale;
+
+    use super::*;
+    use crate::plan::RepeatUntil;
+    use crate::spec::{Experiment, Request, find};
+
+    const SYNC_NS: Option<u64> = Some(2_500_000);
+
+    fn resolved(name: &str, scale: Scale, engine: &str, overrides: &[(&str, &str)]) -> Resolved {
+        let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
+        let mut request = Request::plain(scale, engine);
+        request.overrides =
+            overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        experiment.resolve(&request).unwrap()
+    }
+
+    fn nothing(_: &Cell) -> Option<f64> {
+        None
+    }
+
+    #[test]
+    fn runs_are_cells_times_repetitions() {
+        let study = resolved("populate-batch-x-connections", Scale::Miniature, "sqlite", &[]);
+        let estimate = estimate(&study, SYNC_NS, &nothing);
+        assert_eq!((estimate.runs, estimate.runs_max), (30, 30));
+    }
+
+    #[test]
+    fn repeating_until_narrow_counts_from_the_repetitions_to_the_cap() {
+        let mut study = resolved("populate-batch", Scale::Miniature, "sqlite", &[]);
+        study.repeat_until = Some(RepeatUntil { half_width_percent: 2.0, blocks_max: 20 });
+        let estimate = estimate(&study, SYNC_NS, &nothing);
+        assert_eq!((estimate.runs, estimate.runs_max), (15, 60));
+    }
+
+    #[test]
+    fn the_full_table_needs_its_tebibyte_and_the_log() {
+        let study = resolved("populate-batch", Scale::Full, "postgres", &[]);
+        let disk_bytes = estimate(&study, SYNC_NS, &nothing).disk_bytes;
+        assert!((1 << 40..(1_u64 << 40) + (1 << 34)).contains(&disk_bytes), "{disk_bytes}");
+    }
+
+    #[test]
+    fn the_published_random_load_needs_its_37_gigabytes() {
+        let study = resolved("multi-file", Scale::Full, "postgres", &[]);
+        let disk_bytes = estimate(&study, SYNC_NS, &nothing).disk_bytes;
+        assert!((37_000_000_000..42_000_000_000).contains(&disk_bytes), "{disk_bytes}");
+    }
+
+    #[test]
+    fn what_was_seen_on_two_cores_lies_within_the_range() {
+        // EVIDENCE: equivalents.md 3.1, 8000 rows over 4 connections on PostgreSQL and 1 client on SQLite.
+        for (engine, overrides, seen) in [
+            ("postgres", [("batch_size", "1"), ("connections", "4"), ("rows_total", "8000")], 5.9),
+            ("postgres", [("batch_size", "10"), ("connections", "4"), ("rows_total", "8000")], 2.1),
+            ("postgres", [("batch_size", "100"), ("connections", "4"), ("rows_total", "8000")], 1.1),
+            ("sqlite", [("batch_size", "1"), ("connections", "1"), ("rows_total", "2390")], 10.0),
+            ("sqlite", [("batch_size", "100"), ("connections", "1"), ("rows_total", "6609")], 1.0),
+        ] {
+            let study = resolved("populate-batch", Scale::Miniature, engine, &overrides);
+            let (low, high) = estimate(&study, SYNC_NS, &nothing).seconds.unwrap();
+            assert!(low <= 5.0 * seen && 5.0 * seen <= high, "{engine} {overrides:?}: {low} to {high}");
+        }
+    }
+
+    #[test]
+    fn earlier_runs_replace_the_model() {
+        let study = resolved("populate-batch", Scale::Miniature, "sqlite", &[]);
+        let all = estimate(&study, None, &|_| Some(2.0));
+        let (low, high) = all.seconds.unwrap();
+        assert!(low < 30.0 && 30.0 < high && high < 60.0, "{low} to {high}");
+        assert_eq!(all.basis, "earlier runs of the same cells");
+        let some = estimate(&study, SYNC_NS, &|cell| (cell.index == 0).then_some(2.0));
+        assert_eq!(
+            some.basis,
+            "earlier runs for 1 of 3 cells, a rough model with 2.50 ms per flush for the others"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_about_the_time_when_nothing_is_known() {
+        let study = resolved("populate-batch", Scale::Miniature, "sqlite", &[]);
+        let estimate = estimate(&study, None, &nothing);
+        assert_eq!(estimate.seconds, None);
+        assert!(estimate.basis.contains("not known"));
+        let study = resolved("populate-batch", Scale::Miniature, "noop", &[]);
+        assert!(super::estimate(&study, None, &nothing).seconds.is_some());
+    }
+
+    #[test]
+    fn a_run_by_time_takes_its_time() {
+        let study = resolved("a-a", Scale::Miniature, "postgres", &[("duration", "60s"), ("warm_up", "5s")]);
+        let (low, high) = estimate(&study, SYNC_NS, &nothing).seconds.unwrap();
+        assert!(low >= 650.0 && high <= 750.0, "{low} to {high}");
+    }
+
+    #[test]
+    fn an_open_loop_does_not_end_before_its_last_arrival() {
+        let study = resolved("a-a", Scale::Miniature, "sqlite", &[("rate", "10"), ("durability", "none")]);
+        let (low, _) = estimate(&study, SYNC_NS, &nothing).seconds.unwrap();
+        assert!(low >= 10.0 * 4000.0 / 10.0 / 10.0, "{low}");
+    }
+
+    #[test]
+    fn the_largest_sizes_do_not_overflow() {
+        let study = resolved(
+            "a-a",
+            Scale::Miniature,
+            "postgres",
+            &[("rows_total", "281474976710656"), ("batch_size", "100_000_000"), ("log_size_mib", "16777216")],
+        );
+        let estimate = estimate(&study, Some(u64::MAX), &nothing);
+        assert!(estimate.disk_bytes > 1 << 60);
+        assert!(estimate.seconds.unwrap().1.is_finite());
+    }
+}

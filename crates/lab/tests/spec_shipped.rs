@@ -1,0 +1,114 @@
+//! The experiments that come with fathom: all listed, readable and resolvable.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use lab::spec::{Experiment, Request, find, shipped};
+use lab::target::Layout;
+use results::model::Scale;
+
+fn two_places() -> Layout {
+    Layout { data: vec![PathBuf::from("/data")], log: Some(PathBuf::from("/log")) }
+}
+
+fn request(scale: Scale, engine: &str) -> Request {
+    Request { layout: two_places(), ..Request::plain(scale, engine) }
+}
+
+#[test]
+fn every_file_of_experiments_is_listed_and_bears_its_name() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut files: Vec<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let mut listed: Vec<String> = shipped().iter().map(|shipped| format!("{}.toml", shipped.name)).collect();
+    listed.sort();
+    assert_eq!(files, listed);
+    for shipped in shipped() {
+        assert_eq!(Experiment::parse(shipped.name, shipped.text).unwrap().name, shipped.name);
+    }
+}
+
+#[test]
+fn every_experiment_resolves_at_both_scales_on_every_engine() {
+    for shipped in shipped() {
+        let experiment = Experiment::parse(shipped.name, shipped.text).unwrap();
+        assert_eq!(experiment.scales(), [Scale::Full, Scale::Miniature]);
+        for scale in experiment.scales() {
+            for engine in ["noop", "sqlite", "postgres"] {
+                let resolved = experiment.resolve(&request(scale, engine));
+                let resolved =
+                    resolved.unwrap_or_else(|error| panic!("{} on {engine}: {error}", shipped.name));
+                assert!(!resolved.cells().is_empty());
+                assert!(
+                    resolved.expectations.iter().all(|claim| claim.scope.is_none_or(|scope| scope == scale))
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_canonical_text_gives_the_same_study_again() {
+    for shipped in shipped() {
+        let experiment = Experiment::parse(shipped.name, shipped.text).unwrap();
+        for scale in experiment.scales() {
+            let first = experiment.resolve(&request(scale, "postgres")).unwrap();
+            let again = Experiment::parse("canonical", &first.spec_toml).unwrap();
+            let again = again.resolve(&Request::plain(scale, "postgres")).unwrap();
+            assert_eq!(again, first, "{}", shipped.name);
+        }
+    }
+}
+
+#[test]
+fn every_experiment_opens_with_its_question_and_values() {
+    for shipped in shipped() {
+        let experiment = Experiment::parse(shipped.name, shipped.text).unwrap();
+        assert!(experiment.comment.starts_with("Question: "), "{}", shipped.name);
+        assert!(experiment.comment.contains("\nValues"), "{}", shipped.name);
+        assert!(!experiment.title.is_empty() && experiment.question.ends_with('?'), "{}", shipped.name);
+    }
+}
+
+#[test]
+fn a_miniature_has_the_runs_for_a_verdict() {
+    for shipped in shipped() {
+        let experiment = Experiment::parse(shipped.name, shipped.text).unwrap();
+        let miniature = experiment.resolve(&request(Scale::Miniature, "postgres")).unwrap();
+        assert!(miniature.repetitions >= 5, "{}: an exact permutation test needs 5 against 5", shipped.name);
+    }
+}
+
+#[test]
+fn the_full_scale_has_the_published_number_of_cells_and_repetitions() {
+    for (name, cells, repetitions) in [
+        ("populate-batch", 5, 3),
+        ("populate-connections", 5, 3),
+        ("populate-batch-x-connections", 10, 3),
+        ("connections-after-unmasking", 5, 3),
+        ("random-insert", 5, 5),
+        ("multi-file", 8, 5),
+        ("separate-data-log", 3, 3),
+        ("nonclustered-indexes", 4, 3),
+        ("repeat-ten", 1, 10),
+        ("a-a", 2, 5),
+        ("random-key", 2, 5),
+    ] {
+        let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
+        let full = experiment.resolve(&request(Scale::Full, "postgres")).unwrap();
+        assert_eq!((full.cells().len(), full.repetitions), (cells, repetitions), "{name}");
+    }
+}
+
+#[test]
+fn an_experiment_is_found_by_its_name_and_by_its_published_name() {
+    assert_eq!(find("random-insert").unwrap(), find("ssd-random-insert").unwrap());
+    let error = find("populate-bach").unwrap_err().to_string();
+    assert!(error.contains("no experiment is called `populate-bach`"), "{error}");
+    assert!(error.contains("did you mean `populate-batch`?"), "{error}");
+    assert!(find("tpc-c").unwrap_err().to_string().contains("repeat-ten"));
+}
