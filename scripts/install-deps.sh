@@ -30,14 +30,25 @@ complain() {
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
-    elif ! command -v sudo >/dev/null 2>&1; then
-        complain "cannot run \"$*\": not root, and sudo is not installed"
-        return 1
     elif [ -t 0 ]; then
         sudo "$@"
     else
         sudo -n "$@"
     fi
+}
+
+# Is there apt-get, and a way to become root for it? Says what is missing.
+require_apt() {
+    if ! command -v apt-get >/dev/null 2>&1; then
+        complain "cannot install \"$*\": there is no apt-get; install the counterpart from this system's packages"
+    elif [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        complain "cannot install \"$*\": not root, and sudo is not installed; as root run: apt-get install $*"
+    elif ! as_root true; then
+        complain "cannot install \"$*\": sudo refuses; as root run: apt-get install $*"
+    else
+        return 0
+    fi
+    return 1
 }
 
 # Runs apt-get without questions; what it prints goes to the file in $apt_log.
@@ -49,10 +60,7 @@ apt() {
 
 # Installs Debian packages; refreshes the package lists once when they are absent or out of date.
 install_packages() {
-    if ! command -v apt-get >/dev/null 2>&1; then
-        complain "cannot install \"$*\": there is no apt-get; install the counterpart from this system's packages"
-        return 1
-    fi
+    require_apt "$@" || return 1
     say "installing Debian packages: $*"
     apt_log=$(mktemp)
     if apt install --no-install-recommends "$@" ||
@@ -121,11 +129,8 @@ remove_drop_in() {
 
 need_postgres() {
     has_postgres && return 0
-    command -v apt-get >/dev/null 2>&1 || {
-        complain "no PostgreSQL server of major $postgres_major_min or later, and no apt-get; install one from this" \
-            "system's packages, or name its directory in FATHOM_PG_BIN"
-        return 1
-    }
+    say "no PostgreSQL server of major $postgres_major_min or later was found"
+    require_apt postgresql || return 1
     trap remove_drop_in EXIT INT TERM
     as_root mkdir -p "$drop_in_directory"
     echo "create_main_cluster = false" | as_root tee "$drop_in" >/dev/null
