@@ -14,7 +14,12 @@ pub fn collect(target: &mut dyn Target) -> Result<(Environment, Vec<Warning>), T
     let roles = storage_by_role(&target.directories());
     let mut warnings = target.warnings();
     warnings.extend(sharing_warnings(&roles));
-    let layout = roles.iter().map(|(role, facts)| serde_json::json!({ "role": role, "storage": facts }));
+    let layout = roles.iter().map(|(role, facts)| {
+        let mut storage = json(facts);
+        // Free space changes from run to run; it would make every environment a new one.
+        storage.as_object_mut().map(|object| object.remove("free_bytes"));
+        serde_json::json!({ "role": role, "storage": storage })
+    });
     let mut machine = disk::machine::machine_facts();
     // What changes from second to second would make every run's environment a new one.
     machine.memory.available_bytes = None;
@@ -32,11 +37,7 @@ pub fn storage_by_role(directories: &[(String, PathBuf)]) -> Vec<(String, Storag
     let mut found = Vec::new();
     for (role, directory) in directories {
         match storage_behind(directory) {
-            Ok(mut facts) => {
-                // Free space changes from run to run; it would make every environment a new one.
-                facts.free_bytes = 0;
-                found.push((role.clone(), facts));
-            }
+            Ok(facts) => found.push((role.clone(), facts)),
             Err(error) => tracing::warn!("{error}"),
         }
     }

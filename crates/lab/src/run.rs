@@ -11,10 +11,13 @@ use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::target::{Aftermath, Counters, Target, TargetError};
-use crate::work::{LoopSide, WarmUp, Work};
+use crate::work::{Durability, LoopSide, WarmUp, Work};
 
 /// Names under which engines tell how much they wrote, best first.
 const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
+
+/// Code of the warning that durable commits cost nothing on this device.
+pub const FLUSHES_IGNORED: &str = "flushes_ignored";
 
 /// Why a run could not even begin.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +92,7 @@ fn prepare_and_measure(
     target.prepare(work)?;
     let (environment, mut warnings) = environment::collect(target)?;
     let settings = target.settings()?;
+    let sync_latency = sync_latency(target, work, &mut warnings);
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
     let mut crew = Crew::assemble(&target.connector(), work, jobs)?;
     let clients_seen = target.clients_seen()?;
@@ -104,13 +108,13 @@ fn prepare_and_measure(
     let after = Totals::read(target);
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
     let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
-    let mut metrics = Vec::new();
+    let mut metrics: Vec<Metric> = sync_latency.into_iter().collect();
     if let Ok(after) = &after {
         metrics.extend(after.since(&before));
     }
     metrics.extend(cpu_after.since(&before.cpu));
     metrics.extend(aftermath_metrics(&aftermath));
-    metrics.extend(outcome_metrics(&dispatch, elapsed_ns));
+    metrics.extend(outcome_metrics(&dispatch));
     warnings.extend(open_loop_warning(work, &dispatch));
     let written = WRITTEN_METRICS
         .iter()
@@ -328,21 +332,10 @@ fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
     metrics
 }
 
-fn outcome_metrics(dispatch: &Dispatch, elapsed_ns: u64) -> Vec<Metric> {
+fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
     let sum =
         |field: fn(&results::model::ClientRecord) -> u64| -> u64 { dispatch.clients.iter().map(field).sum() };
-    let seconds = elapsed_ns as f64 / 1e9;
     let mut metrics = Vec::new();
-    if seconds > 0.0 {
-        let source = "acknowledged by the engine over elapsed";
-        metrics.push(metric("rows_per_s", sum(|client| client.rows) as f64 / seconds, "1/s", source));
-        metrics.push(metric(
-            "transactions_per_s",
-            sum(|client| client.transactions) as f64 / seconds,
-            "1/s",
-            source,
-        ));
-    }
     metrics.push(metric("retries", sum(|client| client.retries) as f64, "1", "counted by the clients"));
     let workers_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
     metrics.push(metric(
@@ -352,6 +345,39 @@ fn outcome_metrics(dispatch: &Dispatch, elapsed_ns: u64) -> Vec<Metric> {
         "CLOCK_THREAD_CPUTIME_ID of the worker threads",
     ));
     metrics
+}
+
+/// Flushes tried before a run: enough for a median, few enough not to disturb.
+const FLUSHES_TRIED: u32 = 5;
+/// Size of each tried write: one log page of the engines under test.
+const FLUSH_SIZE_BYTES: usize = 8192;
+
+/// Time of one flush where the log lies, just before the run: the yardstick of every durable commit, and a sign of
+/// drift between runs. Warns where the device does not wait for flushes.
+fn sync_latency(target: &dyn Target, work: &Work, warnings: &mut Vec<Warning>) -> Option<Metric> {
+    if work.durability != Durability::Full {
+        return None;
+    }
+    let directories = target.directories();
+    let (_, directory) = directories.iter().find(|(role, _)| role == "log").or(directories.first())?;
+    let latency = match disk::probe::sync_latency(directory, FLUSHES_TRIED, FLUSH_SIZE_BYTES) {
+        Ok(latency) => latency,
+        Err(error) => {
+            tracing::debug!("{error}");
+            return None;
+        }
+    };
+    if latency.flushes_look_ignored() {
+        warnings.push(Warning {
+            code: FLUSHES_IGNORED.to_owned(),
+            text: format!(
+                "the device behind \"{}\" does not wait for flushes: a commit costs no disk time here",
+                directory.display()
+            ),
+        });
+    }
+    let source = "median of 5 appends of 8 KiB with fdatasync in the log directory before the run";
+    Some(metric("sync_latency_s", latency.median_ns as f64 / 1e9, "s", source))
 }
 
 fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warning> {

@@ -5,4 +5,4 @@ mod session;
 mod target;
 
 pub use session::{SqliteConnector, SqliteSession};
-pub use target::SqliteTarget;
+pub use target::{SqliteTarget, limitations};

@@ -55,23 +55,7 @@ impl Target for SqliteTarget {
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
-        let mut found = Vec::new();
-        let mut add = |subject: &str, refuses: bool, text: &str| {
-            found.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses });
-        };
-        if work.data_files > 1 {
-            add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
-        }
-        if work.placement != Placement::Together {
-            add("placement", true, "SQLite keeps its log beside the database: placement must be together");
-        }
-        if work.connections > 1 && work.workload != Workload::SelectOne {
-            add("connections", false, "SQLite has one writer at a time: further connections wait for it");
-        }
-        if work.loop_side == LoopSide::Server {
-            add("loop", false, "SQLite has no server: the loop runs in fathom's process either way");
-        }
-        found
+        limitations(work)
     }
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
@@ -240,6 +224,27 @@ impl Drop for SqliteTarget {
             tracing::warn!("{error}");
         }
     }
+}
+
+/// What SQLite cannot do or does in its own way; needs no database.
+pub fn limitations(work: &Work) -> Vec<Limitation> {
+    let mut found = Vec::new();
+    let mut add = |subject: &str, refuses: bool, text: &str| {
+        found.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses });
+    };
+    if work.data_files > 1 {
+        add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
+    }
+    if work.placement != Placement::Together {
+        add("placement", true, "SQLite keeps its log beside the database: placement must be together");
+    }
+    if work.connections > 1 && work.workload != Workload::SelectOne {
+        add("connections", false, "SQLite has one writer at a time: further connections wait for it");
+    }
+    if work.loop_side == LoopSide::Server {
+        add("loop", false, "SQLite has no server: the loop runs in fathom's process either way");
+    }
+    found
 }
 
 /// Sets a pragma and reads it back: SQLite ignores a value that it does not like without saying so.
