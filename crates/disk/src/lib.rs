@@ -10,14 +10,20 @@
 //! | [`binary`] | which build of a server binary ran |
 //! | [`probe`] | how long a flush takes in a directory, and whether it waits at all |
 //! | [`space`] | whether there is room |
+//! | [`buffer`] | where transfers put their bytes |
+//! | [`file`](mod@file) | whether transfers of a file go past the page cache |
+//! | [`backend`] | how many transfers are under way at the same time |
 //! | [`counters`] | what devices, processes and the machine have done since a moment |
 //!
 //! Everything under `/proc` and `/sys` is read as untrusted text: a line that is cut short, has odd bytes or is
 //! not there at all makes a fact absent or an error with a name, never a panic and never a made-up number.
 
+pub mod backend;
 pub mod binary;
+pub mod buffer;
 pub mod counters;
 pub mod facts;
+pub mod file;
 pub mod machine;
 pub mod probe;
 pub mod space;
