@@ -1,1 +1,18 @@
-//! report
+//! Stored results to something that people and programs read: tables, words, CSV, JSON lines, benchmark text.
+//!
+//! Pure: values in, strings and bytes out; nothing is printed, no engine is asked. [`summary`] computes every number
+//! once; the outputs only lay them out, so that no two of them can disagree.
+
+#![forbid(unsafe_code)]
+
+pub mod export;
+pub mod markdown;
+pub mod number;
+pub mod quantity;
+pub mod summary;
+pub mod text;
+
+mod layout;
+mod plain;
+mod tables;
+mod verdict;

@@ -1,0 +1,68 @@
+//! JSON: the summary as one object, the runs as one object per line.
+
+use results::histogram::LatencyHistogram;
+use results::model::StoredRun;
+use results::store::StudyResults;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::summary::{Levels, StudySummary};
+
+/// One line: the study and the cell in words, then the stored run as it is.
+#[derive(Serialize)]
+struct Line<'a> {
+    study_key: &'a str,
+    experiment: &'a str,
+    engine: &'a str,
+    levels: Levels,
+    counts: bool,
+    #[serde(flatten)]
+    stored: &'a StoredRun,
+    /// One element per client, in the order of `run.clients`; `null` without histograms.
+    client_latencies: Vec<Value>,
+}
+
+pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
+    let mut text = String::new();
+    for stored in runs {
+        let cell = results.cells.iter().find(|cell| cell.index == stored.run.key.cell_index);
+        let line = Line {
+            study_key: &results.study.key.0,
+            experiment: &results.study.experiment,
+            engine: &results.study.engine,
+            levels: Levels(cell.map(|cell| cell.levels.clone()).unwrap_or_default()),
+            counts: stored.counts(),
+            stored,
+            client_latencies: stored
+                .run
+                .clients
+                .iter()
+                .map(|client| {
+                    json!({
+                        "service_time": latency(Some(&client.service_time)),
+                        "response_time": latency(client.response_time.as_ref()),
+                    })
+                })
+                .collect(),
+        };
+        text.push_str(&serde_json::to_string(&line).expect("the records of the model serialise to JSON"));
+        text.push('\n');
+    }
+    text
+}
+
+pub(super) fn summary(summary: &StudySummary) -> String {
+    serde_json::to_string_pretty(summary).expect("the summary serialises to JSON") + "\n"
+}
+
+fn latency(histogram: Option<&LatencyHistogram>) -> Value {
+    let Some(histogram) = histogram.filter(|histogram| histogram.count() > 0) else { return Value::Null };
+    json!({
+        "count": histogram.count(),
+        "mean_ns": histogram.mean_ns(),
+        "p50_ns": histogram.quantile_ns(0.5),
+        "p90_ns": histogram.quantile_ns(0.9),
+        "p99_ns": histogram.quantile_ns(0.99),
+        "max_ns": histogram.max_ns(),
+    })
+}

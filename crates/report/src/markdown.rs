@@ -1,0 +1,53 @@
+//! The same tables as Markdown, for issues and notes.
+
+use results::model::StoredRun;
+
+use crate::layout::{Align, Block, Grid, Section};
+use crate::plain::plain_markdown;
+use crate::summary::StudySummary;
+use crate::tables::{record_sections, results_sections, run_sections};
+
+/// Writes the whole study: outcome and record.
+pub fn study(summary: &StudySummary) -> String {
+    let mut sections = results_sections(summary);
+    sections.extend(record_sections(summary));
+    render(&sections)
+}
+
+/// Writes one run: gates, clients, metrics.
+pub fn run_detail(stored: &StoredRun) -> String {
+    render(&run_sections(stored))
+}
+
+fn render(sections: &[Section]) -> String {
+    let mut text = String::new();
+    for section in sections.iter().filter(|section| !section.blocks.is_empty()) {
+        text.push_str(&format!("## {}\n\n", plain_markdown(&section.title)));
+        for block in &section.blocks {
+            match block {
+                Block::Paragraph(sentences) => {
+                    let words: Vec<String> = sentences.split(' ').map(plain_markdown).collect();
+                    text.push_str(&words.join(" "));
+                    text.push('\n');
+                }
+                Block::Items(items) => {
+                    items.iter().for_each(|item| text.push_str(&format!("- {}\n", plain_markdown(item))));
+                }
+                Block::Grid(grid) => text.push_str(&table(grid)),
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn table(grid: &Grid) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(grid.columns.iter().map(|(name, _)| plain_markdown(name)).collect());
+    let rule = |align: Align| if align == Align::Right { "--:" } else { "---" }.to_owned();
+    text.push_str(&line(grid.columns.iter().map(|(_, align)| rule(*align)).collect()));
+    for row in &grid.rows {
+        text.push_str(&line(row.iter().map(|cell| plain_markdown(cell)).collect()));
+    }
+    text
+}

@@ -1,0 +1,280 @@
+//! One configuration in numbers: what its counting runs say, and how it compares with the reference.
+
+use results::model::{Cell, Factor};
+use results::store::StudyResults;
+use serde::Serialize;
+use stats::change::Gain;
+use stats::compare::{BlockedValue, compare_in_blocks};
+use stats::summary::{Interval, Summary};
+use stats::verdict::{Decision, verdicts};
+
+use crate::quantity::Quantity;
+use crate::summary::{ALPHA, Levels};
+
+/// A range, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Range {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end; never below `low`.
+    pub high: f64,
+}
+
+impl From<Interval> for Range {
+    fn from(interval: Interval) -> Self {
+        Self { low: interval.low, high: interval.high }
+    }
+}
+
+/// What a group of runs says about one quantity; every field but `n` in the unit of the quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Number of runs; at least 1.
+    pub n: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Sample standard deviation; absent below two runs.
+    pub sd: Option<f64>,
+    /// Student-t interval of the mean; absent below two runs.
+    pub interval: Option<Range>,
+}
+
+impl Estimate {
+    /// Summarises values; `None` when there are none, or one is not finite.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let summary = Summary::of(values).ok()?;
+        Some(Self {
+            n: summary.n,
+            mean: summary.mean,
+            median: summary.median,
+            min: summary.min,
+            max: summary.max,
+            sd: summary.sd,
+            interval: summary.interval.map(Range::from),
+        })
+    }
+}
+
+/// How much less time one mean stands for than another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// `100 * (1 - t / t_ref)`; negative when it took longer.
+    pub time_reduction_percent: f64,
+    /// `t_ref / t`.
+    pub speed_up: f64,
+}
+
+/// What a comparison amounts to, once corrected for all that were made with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Better than the reference.
+    Better,
+    /// Worse than the reference.
+    Worse,
+    /// Runs enough to show a large difference, and none was shown.
+    NoDifferenceShown,
+    /// No outcome of these few runs could have shown a difference.
+    TooFewRuns,
+}
+
+impl Verdict {
+    /// The verdict in words, as tables print it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Better => stats::verdict::Verdict::Better.words(),
+            Self::Worse => stats::verdict::Verdict::Worse.words(),
+            Self::NoDifferenceShown => stats::verdict::Verdict::NoDifferenceShown.words(),
+            Self::TooFewRuns => stats::verdict::Verdict::TooFewRuns.words(),
+        }
+    }
+}
+
+impl From<stats::verdict::Verdict> for Verdict {
+    fn from(verdict: stats::verdict::Verdict) -> Self {
+        match verdict {
+            stats::verdict::Verdict::Better => Self::Better,
+            stats::verdict::Verdict::Worse => Self::Worse,
+            stats::verdict::Verdict::NoDifferenceShown => Self::NoDifferenceShown,
+            stats::verdict::Verdict::TooFewRuns => Self::TooFewRuns,
+        }
+    }
+}
+
+/// A cell against the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Runs of the reference that were used.
+    pub n_reference: usize,
+    /// Runs of this cell that were used.
+    pub n_candidate: usize,
+    /// How many times as fast: the ratio of geometric means of the time (or of the time per row), reference over cell.
+    pub speed_up: Option<f64>,
+    /// Interval of `speed_up`; absent below two runs on a side.
+    pub speed_up_interval: Option<Range>,
+    /// Two-sided p value of the permutation test.
+    pub p_value: f64,
+    /// The same after Holm's correction for all comparisons of the study; absent when runs were too few to take part.
+    pub p_adjusted: Option<f64>,
+    /// The decision.
+    pub verdict: Verdict,
+}
+
+/// One configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// Index within the study.
+    pub cell_index: u32,
+    /// `batch_size=10 connections=4`.
+    pub label: String,
+    /// Its levels.
+    pub levels: Levels,
+    /// The quantity over the counting runs; `None` without any.
+    pub estimate: Option<Estimate>,
+    /// Rows acknowledged per counting run, smallest and largest; `None` without any.
+    pub rows: Option<(u64, u64)>,
+    /// Is this the cell that the others are compared with?
+    pub is_reference: bool,
+    /// Against the reference, from the means; `None` for the reference itself.
+    pub vs_reference: Option<Change>,
+    /// Against the level before of the last factor, the others unchanged; `None` at its first level.
+    pub vs_previous: Option<Change>,
+    /// The test against the reference; `None` for the reference itself and without runs on both sides.
+    pub comparison: Option<Comparison>,
+}
+
+/// Summarises every cell, in the order of the cells.
+pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellSummary> {
+    let values: Vec<Vec<BlockedValue>> =
+        results.cells.iter().map(|cell| counting_values(results, cell, quantity)).collect();
+    let estimates: Vec<Option<Estimate>> = values.iter().map(|values| estimate(values)).collect();
+    // Cells come in the order of the spec: the first has the first level of every factor.
+    let reference = results.cells.first().map(|cell| cell.index);
+    let comparisons = compare_with_first(&values, quantity, results.study.seed);
+    let change = |index: usize, other: usize| {
+        let (mean, mean_reference) = (estimates[index]?.mean, estimates[other]?.mean);
+        let gain = Gain::of(quantity.time_of(mean), quantity.time_of(mean_reference))?;
+        Some(Change { time_reduction_percent: gain.time_reduction_percent, speed_up: gain.speed_up })
+    };
+    let summary = |(index, cell): (usize, &Cell)| CellSummary {
+        cell_index: cell.index,
+        label: cell.label(),
+        levels: Levels(cell.levels.clone()),
+        estimate: estimates[index],
+        rows: rows(results, cell),
+        is_reference: Some(cell.index) == reference,
+        vs_reference: if index == 0 { None } else { change(index, 0) },
+        vs_previous: previous(results, cell).and_then(|previous| change(index, previous)),
+        comparison: comparisons[index],
+    };
+    results.cells.iter().enumerate().map(summary).collect()
+}
+
+fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> Vec<BlockedValue> {
+    let runs =
+        results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index && stored.counts());
+    runs.map(|stored| BlockedValue { block: stored.run.key.block_index, value: quantity.value(&stored.run) })
+        .collect()
+}
+
+fn estimate(values: &[BlockedValue]) -> Option<Estimate> {
+    let values: Vec<f64> = values.iter().map(|value| value.value).collect();
+    Estimate::of(&values)
+}
+
+fn rows(results: &StudyResults, cell: &Cell) -> Option<(u64, u64)> {
+    let runs =
+        results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index && stored.counts());
+    let rows: Vec<u64> = runs.map(|stored| stored.run.rows()).collect();
+    rows.iter().min().copied().zip(rows.iter().max().copied())
+}
+
+/// Position of the cell one level earlier in the last factor, all other levels equal.
+fn previous(results: &StudyResults, cell: &Cell) -> Option<usize> {
+    let factor: &Factor = results.study.factors.last()?;
+    let (last, others) = cell.levels.split_last()?;
+    let level_index = factor.levels.iter().position(|level| *level == last.1)?;
+    let earlier = factor.levels.get(level_index.checked_sub(1)?)?;
+    results.cells.iter().position(|candidate| {
+        let split = candidate.levels.split_last();
+        split.is_some_and(|(level, rest)| level.1 == *earlier && rest == others)
+    })
+}
+
+/// Compares each group with the first and decides them together; one element per group, the first always absent.
+fn compare_with_first(
+    values: &[Vec<BlockedValue>],
+    quantity: Quantity,
+    seed: u64,
+) -> Vec<Option<Comparison>> {
+    let mut views = vec![None; values.len()];
+    let Some((reference, candidates)) = values.split_first() else { return views };
+    let p_needed = ALPHA / candidates.len().max(1) as f64;
+    let compared: Vec<_> = (1..)
+        .zip(candidates)
+        .filter(|(_, candidate)| !candidate.is_empty() && !reference.is_empty())
+        .filter_map(|(index, candidate)| {
+            let seed = seed.wrapping_add(index as u64);
+            let comparison =
+                compare_in_blocks(reference, candidate, quantity.direction(), p_needed, seed).ok()?;
+            Some((index, comparison))
+        })
+        .collect();
+    let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
+    let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
+    for ((index, comparison), decision) in compared.iter().zip(decisions) {
+        views[*index] = Some(view(comparison, decision, quantity));
+    }
+    views
+}
+
+fn view(comparison: &stats::compare::Comparison, decision: Decision, quantity: Quantity) -> Comparison {
+    // The ratio is candidate over reference: of times it is the inverse of the speed-up, of rates the speed-up itself.
+    let inverted = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
+    let interval = comparison.ratio_interval.map(Range::from);
+    let (speed_up, speed_up_interval) = match quantity {
+        Quantity::ElapsedS => (comparison.ratio.map(f64::recip), interval.map(inverted)),
+        Quantity::RowsPerS => (comparison.ratio, interval),
+    };
+    Comparison {
+        n_reference: comparison.n_reference,
+        n_candidate: comparison.n_candidate,
+        speed_up,
+        speed_up_interval,
+        p_value: comparison.p_value,
+        p_adjusted: decision.p_adjusted,
+        verdict: decision.verdict.into(),
+    }
+}
+
+/// Smallest number of runs per cell with which each of so many comparisons could show a difference, whatever the
+/// others show; `None` when more than twelve would be needed.
+pub(crate) fn runs_needed(comparison_count: usize) -> Option<usize> {
+    const RUNS_MAX: u32 = 12;
+    let level = ALPHA / comparison_count.max(1) as f64;
+    let could_decide = |n: &u32| {
+        let reference: Vec<f64> = (1..=*n).map(f64::from).collect();
+        let candidate: Vec<f64> = (n + 1..=2 * n).map(f64::from).collect();
+        let comparison =
+            stats::compare::compare(&reference, &candidate, stats::compare::Direction::SmallerIsBetter, 0);
+        comparison.is_ok_and(|comparison| comparison.p_attainable_min <= level)
+    };
+    (2..=RUNS_MAX).find(could_decide).map(|n| n as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runs_needed_are_those_whose_smallest_p_reaches_the_corrected_level() {
+        // 2 / C(2n, n): 0.333, 0.1, 0.0286, 0.00794, 0.00216.
+        assert_eq!([1, 2, 6, 7, 23].map(runs_needed), [Some(4), Some(5), Some(5), Some(6), Some(6)]);
+    }
+}

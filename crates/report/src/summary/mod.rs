@@ -1,0 +1,269 @@
+//! The view model of one study: every number that any output shows, computed once from the stored runs.
+
+mod cells;
+mod factors;
+mod metrics;
+mod record;
+
+use results::model::{Factor, GateOutcome, Level, RunKey, RunState, Scale, StoredRun};
+use results::store::{Correction, StudyResults};
+use serde::{Serialize, Serializer};
+use stats::change::PercentDefinition;
+use stats::summary::CONFIDENCE;
+
+use crate::quantity::Quantity;
+use crate::verdict;
+
+pub(crate) use cells::runs_needed;
+pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
+pub use factors::{BestOfLevel, Matrix};
+pub use metrics::{LatencyKind, LatencySummary, MetricSummary};
+pub use record::{Fact, Record, RunLine, RunWarning};
+
+/// Level of the family of comparisons: the chance of one false "better" or "worse" among all of them.
+pub const ALPHA: f64 = 0.05;
+
+/// Version of the JSON form of [`StudySummary`]; grows when a field changes its meaning or goes away.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// Levels of a cell, by factor; an object in JSON, in the order of the factors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels(pub Vec<(String, Level)>);
+
+impl Serialize for Levels {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, level)| (name, level)))
+    }
+}
+
+/// Whether an expected result was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectationState {
+    /// The numbers agree with the claim.
+    Held,
+    /// They do not.
+    NotHeld,
+    /// The claim is not made here, or cannot be computed; the detail says why.
+    NotChecked,
+}
+
+impl ExpectationState {
+    /// The state in words, as tables print it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::NotHeld => "did not hold",
+            Self::NotChecked => "not checked",
+        }
+    }
+}
+
+/// What became of one expected result of the spec.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExpectationOutcome {
+    /// The claim in words.
+    pub claim: String,
+    /// Held, did not hold, or not checked.
+    pub state: ExpectationState,
+    /// The numbers it was decided on, or why it was not checked; may be empty.
+    pub detail: String,
+}
+
+/// How many runs there are of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
+pub struct RunCounts {
+    /// Cells times repetitions, as planned at the start.
+    pub planned: usize,
+    /// Runs that enter means: valid, not suspect, not superseded.
+    pub counting: usize,
+    /// Runs whose gates all passed.
+    pub valid: usize,
+    /// Runs with a failed gate.
+    pub invalid: usize,
+    /// Runs that ended before they were done.
+    pub interrupted: usize,
+    /// Runs under way when the results were read.
+    pub running: usize,
+    /// Runs that somebody marked.
+    pub suspect: usize,
+    /// Runs whose place another one took.
+    pub superseded: usize,
+}
+
+/// One failed gate of an invalid run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailedGate {
+    /// Name of the gate.
+    pub gate: String,
+    /// What was required.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+}
+
+/// A run that does not count because a gate failed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InvalidRun {
+    /// Row number in the store.
+    pub run_id: i64,
+    /// Which execution of which cell.
+    pub key: RunKey,
+    /// Label of the cell.
+    pub cell: String,
+    /// Clients that met an error or did not finish, by number.
+    pub clients: Vec<u32>,
+    /// The gates that failed; never empty unless the run was stored without gates.
+    pub failed_gates: Vec<FailedGate>,
+    /// Run that took its place, when it was repeated.
+    pub superseded_by: Option<i64>,
+}
+
+/// Everything that is shown of one study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StudySummary {
+    /// Version of this form.
+    pub summary_version: u32,
+    /// Identity of the study.
+    pub study_key: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// One line.
+    pub title: String,
+    /// The question that the experiment answers.
+    pub question: String,
+    /// Kind of target.
+    pub engine: String,
+    /// Full or miniature.
+    pub scale: Scale,
+    /// Factors with their levels.
+    pub factors: Vec<Factor>,
+    /// Parameters that do not vary.
+    pub fixed: Levels,
+    /// What is compared.
+    pub quantity: Quantity,
+    /// Formula behind every percentage of improvement.
+    pub percent_definition: &'static str,
+    /// Confidence of every interval, as a share of 1.
+    pub confidence: f64,
+    /// Level of the family of comparisons.
+    pub alpha: f64,
+    /// Runs of each kind.
+    pub counts: RunCounts,
+    /// Runs that do not count because a gate failed, in the order in which they ran.
+    pub invalid_runs: Vec<InvalidRun>,
+    /// One to three sentences, computed from the numbers below.
+    pub verdict: Vec<String>,
+    /// One per cell, in the order of the cells.
+    pub cells: Vec<CellSummary>,
+    /// Index into `cells` of the one that the others are compared with: the first level of every factor.
+    pub reference_index: Option<usize>,
+    /// The best cell at each level of each factor; empty with fewer than two factors.
+    pub best_per_level: Vec<BestOfLevel>,
+    /// Means over the last two factors, one matrix per combination of the others; empty with fewer than two factors.
+    pub means: Vec<Matrix>,
+    /// Time at the first level of the last factor over the time at each of its levels; shaped as `means`.
+    pub improvement_factors: Vec<Matrix>,
+    /// Other numbers of the counting runs, derived and measured.
+    pub metrics: Vec<MetricSummary>,
+    /// Latencies per cell, where the loop was in the client.
+    pub latencies: Vec<LatencySummary>,
+    /// What became of the expected results.
+    pub expectations: Vec<ExpectationOutcome>,
+    /// What was doubted or replaced.
+    pub corrections: Vec<Correction>,
+    /// What it ran on and in which order.
+    pub record: Record,
+}
+
+/// Computes everything that is shown of a study.
+///
+/// Costs one permutation test per cell, at most some hundredths of a second each. The same results give the same
+/// summary.
+pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) -> StudySummary {
+    let quantity = Quantity::of(&results.study);
+    let cells = cells::summaries(results, quantity);
+    let reference_index = cells.iter().position(|cell| cell.is_reference);
+    let study = &results.study;
+    let mut summary = StudySummary {
+        summary_version: SUMMARY_VERSION,
+        study_key: study.key.0.clone(),
+        experiment: study.experiment.clone(),
+        title: study.title.clone(),
+        question: study.question.clone(),
+        engine: study.engine.clone(),
+        scale: study.scale,
+        factors: study.factors.clone(),
+        fixed: Levels(study.fixed.clone()),
+        quantity,
+        percent_definition: PercentDefinition::TimeReduction.formula(),
+        confidence: CONFIDENCE,
+        alpha: ALPHA,
+        counts: counts(results),
+        invalid_runs: invalid_runs(results),
+        verdict: Vec::new(),
+        best_per_level: factors::best_per_level(&study.factors, &cells, quantity),
+        means: factors::means(&study.factors, &cells),
+        improvement_factors: factors::improvement_factors(&study.factors, &cells, quantity),
+        metrics: metrics::metrics(results, quantity),
+        latencies: metrics::latencies(results),
+        expectations: expectations.to_vec(),
+        corrections: results.corrections.clone(),
+        record: record::record(results),
+        cells,
+        reference_index,
+    };
+    summary.verdict = verdict::sentences(&summary);
+    summary
+}
+
+fn counts(results: &StudyResults) -> RunCounts {
+    let count =
+        |is_meant: &dyn Fn(&StoredRun) -> bool| results.runs.iter().filter(|stored| is_meant(stored)).count();
+    let in_state = |state: RunState| count(&|stored| stored.run.state == state);
+    RunCounts {
+        planned: results.cells.len() * results.study.repetitions as usize,
+        counting: count(&StoredRun::counts),
+        valid: in_state(RunState::Valid),
+        invalid: in_state(RunState::Invalid),
+        interrupted: in_state(RunState::Interrupted),
+        running: in_state(RunState::Running),
+        suspect: count(&|stored| stored.suspect.is_some()),
+        superseded: count(&|stored| stored.superseded_by.is_some()),
+    }
+}
+
+fn invalid_runs(results: &StudyResults) -> Vec<InvalidRun> {
+    let invalid = results.runs.iter().filter(|stored| stored.run.state == RunState::Invalid);
+    let view = |stored: &StoredRun| InvalidRun {
+        run_id: stored.run_id,
+        key: stored.run.key,
+        cell: cell_label(results, stored.run.key.cell_index),
+        clients: stored
+            .run
+            .clients
+            .iter()
+            .filter(|client| client.errors > 0 || client.end_ns.is_none())
+            .map(|client| client.client_index)
+            .collect(),
+        failed_gates: stored
+            .run
+            .gates
+            .iter()
+            .filter(|gate| gate.outcome == GateOutcome::Failed)
+            .map(|gate| FailedGate {
+                gate: gate.gate.clone(),
+                expected: gate.expected.clone(),
+                found: gate.found.clone(),
+            })
+            .collect(),
+        superseded_by: stored.superseded_by,
+    };
+    invalid.map(view).collect()
+}
+
+/// Label of a cell by its index; the index itself when the cell is not stored.
+pub(crate) fn cell_label(results: &StudyResults, cell_index: u32) -> String {
+    let cell = results.cells.iter().find(|cell| cell.index == cell_index);
+    cell.map_or_else(|| format!("cell {cell_index}"), results::model::Cell::label)
+}

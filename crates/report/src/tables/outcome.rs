@@ -1,0 +1,403 @@
+//! The outcome of a study: what does not count first, then verdict, means, comparisons and the other numbers.
+
+use results::model::{Level, RunState, Scale};
+use results::store::CorrectedRun;
+use stats::change::PercentDefinition;
+
+use crate::layout::{Align, Block, Grid, Section};
+use crate::number::{ABSENT, Decimals, factor, number, p_value, percent};
+use crate::quantity::Quantity;
+use crate::summary::{
+    CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, MetricSummary, StudySummary,
+};
+use crate::tables::or_dash;
+
+/// Lays out everything but the record.
+pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
+    let mut sections = vec![head(summary)];
+    sections.extend(invalid_runs(summary));
+    sections.push(Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))]));
+    sections.push(means(summary));
+    sections.extend(changes(summary));
+    sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
+    sections.extend(best_per_level(summary));
+    let title = "Improvement factor: time at the first level of the columns over the time at each";
+    sections.extend(matrices(summary, &summary.improvement_factors, title, true));
+    sections.extend(metrics(summary));
+    sections.extend(latencies(summary));
+    sections.extend(expectations(summary));
+    sections.extend(corrections(summary));
+    sections
+}
+
+fn head(summary: &StudySummary) -> Section {
+    let scale = match summary.scale {
+        Scale::Full => "full scale",
+        Scale::Miniature => "miniature",
+    };
+    let counts = summary.counts;
+    let mut runs = format!("Runs: {} of {} planned count", counts.counting, counts.planned);
+    for (count, word) in [
+        (counts.invalid, "invalid"),
+        (counts.interrupted, "interrupted"),
+        (counts.running, "running"),
+        (counts.suspect, "suspect"),
+        (counts.superseded, "superseded"),
+    ] {
+        if count > 0 {
+            runs.push_str(&format!("; {count} {word}"));
+        }
+    }
+    let mut blocks = vec![Block::Paragraph(format!("{} on {}, {scale}", summary.experiment, summary.engine))];
+    if !summary.question.is_empty() {
+        blocks.push(Block::Paragraph(format!("Question: {}", summary.question)));
+    }
+    blocks.push(Block::Paragraph(runs));
+    Section::new(if summary.title.is_empty() { &summary.experiment } else { &summary.title }.clone(), blocks)
+}
+
+fn invalid_runs(summary: &StudySummary) -> Option<Section> {
+    if summary.invalid_runs.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::named_by([("run".to_owned(), Align::Right)]).with([
+        ("configuration", Align::Left),
+        ("block", Align::Right),
+        ("clients", Align::Left),
+        ("failed gate", Align::Left),
+        ("found", Align::Wrapped),
+        ("repeated by", Align::Right),
+    ]);
+    for run in &summary.invalid_runs {
+        let mut head = [
+            run.run_id.to_string(),
+            run.cell.clone(),
+            run.key.block_index.to_string(),
+            clients_text(&run.clients),
+            or_dash(run.superseded_by, |run_id| format!("run {run_id}")),
+        ];
+        let found = |gate: &FailedGate| format!("{}; expected: {}", gate.found, gate.expected);
+        let mut gates: Vec<_> =
+            run.failed_gates.iter().map(|gate| (gate.gate.clone(), found(gate))).collect();
+        if gates.is_empty() {
+            gates.push(("none stored".to_owned(), ABSENT.to_owned()));
+        }
+        for (gate, found) in gates {
+            // The run is named once, beside its first failed gate.
+            let [run_id, cell, block, clients, repeated_by] = std::mem::take(&mut head);
+            grid.push(vec![run_id, cell, block, clients, gate, found, repeated_by]);
+        }
+    }
+    let title = "Invalid runs (kept, in no mean)";
+    Some(Section::new(title, vec![Block::Grid(grid)]))
+}
+
+/// Names the clients at fault; many are counted.
+fn clients_text(clients: &[u32]) -> String {
+    const NAMED_MAX: usize = 8;
+    let named: Vec<String> = clients.iter().take(NAMED_MAX).map(u32::to_string).collect();
+    match (clients.len(), clients.len().saturating_sub(NAMED_MAX)) {
+        (0, _) => "-".to_owned(),
+        (_, 0) => named.join(", "),
+        (_, more) => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn means_title(summary: &StudySummary) -> String {
+    match summary.quantity {
+        Quantity::ElapsedS => "Elapsed time in seconds, mean".to_owned(),
+        Quantity::RowsPerS => "Rows per second, mean (runs are bound by time)".to_owned(),
+    }
+}
+
+/// One column per factor; `configuration` in a study without any.
+fn level_columns(summary: &StudySummary) -> Grid {
+    if summary.factors.is_empty() {
+        return Grid::named_by([("configuration".to_owned(), Align::Left)]);
+    }
+    Grid::named_by(summary.factors.iter().map(|factor| (factor.name.clone(), Align::Right)))
+}
+
+fn level_cells(levels: &Levels) -> Vec<String> {
+    if levels.0.is_empty() {
+        return vec!["all".to_owned()];
+    }
+    levels.0.iter().map(|(_, level)| level.to_string()).collect()
+}
+
+fn means(summary: &StudySummary) -> Section {
+    let title = match summary.quantity {
+        Quantity::ElapsedS => "Elapsed time in seconds",
+        Quantity::RowsPerS => "Rows per second (runs are bound by time, so the rate is compared)",
+    };
+    let mut grid = level_columns(summary).with([
+        ("n", Align::Right),
+        ("mean", Align::Right),
+        ("median", Align::Right),
+        ("min", Align::Right),
+        ("max", Align::Right),
+        ("sd", Align::Right),
+        ("95 % interval of the mean", Align::Right),
+        ("rows", Align::Right),
+    ]);
+    let decimals = decimals(summary);
+    for cell in &summary.cells {
+        let mut row = level_cells(&cell.levels);
+        match cell.estimate {
+            None => row.extend(["0", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned)),
+            Some(estimate) => row.extend([
+                estimate.n.to_string(),
+                decimals.write(estimate.mean),
+                decimals.write(estimate.median),
+                decimals.write(estimate.min),
+                decimals.write(estimate.max),
+                decimals.write_or_dash(estimate.sd),
+                or_dash(estimate.interval, |interval| {
+                    format!("{} to {}", decimals.write(interval.low), decimals.write(interval.high))
+                }),
+                or_dash(
+                    cell.rows,
+                    |(min, max)| if min == max { min.to_string() } else { format!("{min} to {max}") },
+                ),
+            ]),
+        }
+        grid.push(row);
+    }
+    Section::new(title, vec![Block::Grid(grid)])
+}
+
+fn decimals(summary: &StudySummary) -> Decimals {
+    Decimals::for_values(summary.cells.iter().filter_map(|cell| cell.estimate).map(|estimate| estimate.mean))
+}
+
+fn changes(summary: &StudySummary) -> Option<Section> {
+    let reference = &summary.cells[summary.reference_index?];
+    if summary.cells.len() < 2 {
+        return None;
+    }
+    let header = PercentDefinition::TimeReduction.header();
+    let mut grid = level_columns(summary).with([
+        (header, Align::Right),
+        ("speed-up", Align::Right),
+        ("95 % interval", Align::Right),
+        ("p", Align::Right),
+        ("verdict", Align::Left),
+        ("% vs previous", Align::Right),
+        ("speed-up", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        let mut row = level_cells(&cell.levels);
+        row.extend(change_cells(cell));
+        grid.push(row);
+    }
+    let per = match summary.quantity {
+        Quantity::ElapsedS => "t is the mean elapsed time",
+        Quantity::RowsPerS => "t is the mean time per row",
+    };
+    let previous = summary.factors.last().map_or_else(String::new, |factor| {
+        format!(" Previous: the level before in {}, the others unchanged.", factor.name)
+    });
+    let note = format!(
+        "% is {}, {per}; speed-up is t_ref / t, its interval that of the ratio of geometric means. p is from a \
+         permutation test, corrected (Holm) for all comparisons of this table; the chance of one false \"better\" or \
+         \"worse\" among them is at most {} %.{previous}",
+        summary.percent_definition,
+        number(100.0 * summary.alpha)
+    );
+    let title = format!("Against the reference {}", reference.label);
+    Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note)]))
+}
+
+fn change_cells(cell: &CellSummary) -> Vec<String> {
+    let percent_of = |change: Change| percent(change.time_reduction_percent);
+    let speed_up = |change: Change| factor(change.speed_up);
+    let comparison = cell.comparison;
+    let verdict = match (cell.is_reference, comparison) {
+        (true, _) => "reference",
+        (false, Some(comparison)) => comparison.verdict.words(),
+        (false, None) => "not compared",
+    };
+    vec![
+        or_dash(cell.vs_reference, percent_of),
+        or_dash(cell.vs_reference, speed_up),
+        or_dash(comparison.and_then(|comparison| comparison.speed_up_interval), |interval| {
+            format!("{} to {}", factor(interval.low), factor(interval.high))
+        }),
+        or_dash(comparison.and_then(|comparison| comparison.p_adjusted), |p| {
+            let text = p_value(p);
+            text.strip_prefix("p = ").or(text.strip_prefix("p ")).unwrap_or(&text).to_owned()
+        }),
+        verdict.to_owned(),
+        or_dash(cell.vs_previous, percent_of),
+        or_dash(cell.vs_previous, speed_up),
+    ]
+}
+
+fn matrices(summary: &StudySummary, matrices: &[Matrix], title: &str, are_factors: bool) -> Option<Section> {
+    let decimals = decimals(summary);
+    let mut blocks = Vec::new();
+    for matrix in matrices {
+        if !matrix.others.0.is_empty() {
+            let others: Vec<String> =
+                matrix.others.0.iter().map(|(name, level)| format!("{name}={level}")).collect();
+            blocks.push(Block::Paragraph(others.join(" ")));
+        }
+        let header = |level: &Level| format!("{}={level}", matrix.column_factor.name);
+        let columns: Vec<String> = matrix.column_factor.levels.iter().map(header).collect();
+        let mut grid = Grid::named_by([(matrix.row_factor.name.clone(), Align::Right)])
+            .with(columns.iter().map(|column| (column.as_str(), Align::Right)));
+        for (level, values) in matrix.row_factor.levels.iter().zip(&matrix.values) {
+            let cells = values.iter().map(|value| {
+                if are_factors { or_dash(*value, factor) } else { decimals.write_or_dash(*value) }
+            });
+            grid.push(std::iter::once(level.to_string()).chain(cells).collect());
+        }
+        blocks.push(Block::Grid(grid));
+    }
+    (!blocks.is_empty()).then(|| Section::new(title, blocks))
+}
+
+fn best_per_level(summary: &StudySummary) -> Option<Section> {
+    if summary.best_per_level.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::named_by([("factor".to_owned(), Align::Left), ("level".to_owned(), Align::Right)])
+        .with([("best configuration", Align::Left), ("mean", Align::Right), ("n", Align::Right)]);
+    let decimals = decimals(summary);
+    for best in &summary.best_per_level {
+        grid.push(vec![
+            best.factor.clone(),
+            best.level.to_string(),
+            best.label.clone(),
+            decimals.write(best.mean),
+            best.n.to_string(),
+        ]);
+    }
+    let title =
+        format!("Best per level, by mean {} in {}", summary.quantity.words(), summary.quantity.unit());
+    let note = "Picked by the mean, not by a test: the best of several noisy means flatters.";
+    Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note.to_owned())]))
+}
+
+fn metrics(summary: &StudySummary) -> Option<Section> {
+    let shown: Vec<_> =
+        summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let headers: Vec<String> =
+        shown.iter().map(|metric| format!("{} [{}]", metric.name, metric.unit)).collect();
+    let mut grid = level_columns(summary).with(headers.iter().map(|header| (header.as_str(), Align::Right)));
+    let decimals: Vec<Decimals> =
+        shown.iter().map(|metric| Decimals::for_column(metric_means(metric))).collect();
+    for (index, cell) in summary.cells.iter().enumerate() {
+        let mut row = level_cells(&cell.levels);
+        let mean = |metric: &MetricSummary| metric.cells[index].map(|estimate| estimate.mean);
+        row.extend(
+            shown.iter().zip(&decimals).map(|(metric, decimals)| decimals.write_or_dash(mean(metric))),
+        );
+        grid.push(row);
+    }
+    let blocks = vec![Block::Grid(grid), Block::Paragraph(sources(&shown))];
+    Some(Section::new("Other metrics, mean per run", blocks))
+}
+
+fn metric_means(metric: &MetricSummary) -> impl Iterator<Item = f64> + Clone {
+    metric.cells.iter().flatten().map(|estimate| estimate.mean)
+}
+
+/// Names each source once, with the metrics that it gave.
+fn sources(metrics: &[&MetricSummary]) -> String {
+    let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
+    for metric in metrics {
+        let source = metric.sources.join(", ");
+        match sources.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, names)) => names.push(&metric.name),
+            None => sources.push((source, vec![&metric.name])),
+        }
+    }
+    let parts: Vec<String> =
+        sources.iter().map(|(source, names)| format!("{source} ({})", names.join(", "))).collect();
+    format!("Sources: {}.", parts.join("; "))
+}
+
+fn latencies(summary: &StudySummary) -> Option<Section> {
+    if summary.latencies.is_empty() {
+        return None;
+    }
+    let mut grid =
+        Grid::named_by([("configuration".to_owned(), Align::Left), ("kind".to_owned(), Align::Left)]).with([
+            ("transactions", Align::Right),
+            ("mean", Align::Right),
+            ("p50", Align::Right),
+            ("p90", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+        ]);
+    for latency in &summary.latencies {
+        let figures = [latency.mean_ms, latency.p50_ms, latency.p90_ms, latency.p99_ms, latency.max_ms];
+        let mut row = vec![latency.label.clone(), latency.kind.words().to_owned(), latency.count.to_string()];
+        row.extend(figures.iter().map(|figure| format!("{figure:.3}")));
+        grid.push(row);
+    }
+    Some(Section::new(
+        "Latency per transaction in milliseconds, all counting runs together",
+        vec![Block::Grid(grid)],
+    ))
+}
+
+fn expectations(summary: &StudySummary) -> Option<Section> {
+    if summary.expectations.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::named_by([("outcome".to_owned(), Align::Left)])
+        .with([("expected", Align::Wrapped), ("found", Align::Wrapped)]);
+    let mut outcomes: Vec<_> = summary.expectations.iter().collect();
+    outcomes.sort_by_key(|outcome| outcome.state != ExpectationState::NotHeld);
+    for outcome in outcomes {
+        grid.push(vec![outcome.state.words().to_owned(), outcome.claim.clone(), outcome.detail.clone()]);
+    }
+    Some(Section::new("Expected results", vec![Block::Grid(grid)]))
+}
+
+fn corrections(summary: &StudySummary) -> Option<Section> {
+    if summary.corrections.is_empty() {
+        return None;
+    }
+    let title = match summary.quantity {
+        Quantity::ElapsedS => "Corrections (old and new elapsed time in seconds; nothing is deleted)",
+        Quantity::RowsPerS => "Corrections (old and new rows per second; nothing is deleted)",
+    };
+    let value = |run: &CorrectedRun| {
+        let elapsed_s = run.elapsed_ns as f64 / 1e9;
+        let value = match summary.quantity {
+            Quantity::ElapsedS => elapsed_s,
+            Quantity::RowsPerS => run.rows as f64 / elapsed_s,
+        };
+        let state = if run.state == RunState::Invalid { " (invalid)" } else { "" };
+        format!("{}{state}", number(value))
+    };
+    let mut grid = Grid::named_by([("configuration".to_owned(), Align::Left)]).with([
+        ("block", Align::Right),
+        ("old run", Align::Right),
+        ("old", Align::Right),
+        ("new run", Align::Right),
+        ("new", Align::Right),
+        ("date", Align::Left),
+        ("reason", Align::Wrapped),
+    ]);
+    for correction in &summary.corrections {
+        let cell = summary.cells.iter().find(|cell| cell.cell_index == correction.old.key.cell_index);
+        grid.push(vec![
+            or_dash(cell, |cell| cell.label.clone()),
+            correction.old.key.block_index.to_string(),
+            correction.old.run_id.to_string(),
+            value(&correction.old),
+            or_dash(correction.new.as_ref(), |new| new.run_id.to_string()),
+            correction.new.as_ref().map_or_else(|| "not run again".to_owned(), value),
+            correction.at.clone(),
+            correction.reason.clone(),
+        ]);
+    }
+    Some(Section::new(title, vec![Block::Grid(grid)]))
+}

@@ -1,0 +1,164 @@
+//! Tables and words for a terminal: at most 100 columns, no colour, nothing that a terminal would obey.
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width};
+use results::model::StoredRun;
+
+use crate::layout::{Align, Block, Grid, Section};
+use crate::plain::plain;
+use crate::summary::StudySummary;
+use crate::tables::{record_sections, results_sections, run_sections};
+
+/// Columns of the output, unless a single word is longer.
+pub const WIDTH: usize = 100;
+
+/// Spaces between two columns of a table.
+const GAP: usize = 2;
+
+/// Room that a column of sentences asks for; it gets more when there is.
+const WRAPPED_WIDTH: usize = 24;
+
+/// Writes the whole study: outcome and record.
+pub fn study(summary: &StudySummary) -> String {
+    let mut sections = results_sections(summary);
+    sections.extend(record_sections(summary));
+    render(&sections)
+}
+
+/// Writes the outcome: invalid runs first, verdict, tables, expectations, corrections.
+pub fn results(summary: &StudySummary) -> String {
+    render(&results_sections(summary))
+}
+
+/// Writes the record: warnings, versions, machine, storage, settings, order of runs.
+pub fn record(summary: &StudySummary) -> String {
+    render(&record_sections(summary))
+}
+
+/// Writes one run: gates, clients, metrics. Latencies appear when it was read with its histograms.
+pub fn run_detail(stored: &StoredRun) -> String {
+    render(&run_sections(stored))
+}
+
+fn render(sections: &[Section]) -> String {
+    let mut text = String::new();
+    for section in sections.iter().filter(|section| !section.blocks.is_empty()) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let title = wrapped(&plain(&section.title), "");
+        text.push_str(&title);
+        let underline = title.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        text.push_str(&"=".repeat(underline));
+        text.push('\n');
+        for (index, block) in section.blocks.iter().enumerate() {
+            let is_after_grid = index > 0 && matches!(section.blocks[index - 1], Block::Grid(_));
+            if is_after_grid {
+                text.push('\n');
+            }
+            match block {
+                Block::Paragraph(sentences) => text.push_str(&wrapped(&paragraph(sentences), "")),
+                Block::Items(items) => {
+                    items.iter().for_each(|item| text.push_str(&wrapped(&plain(item), "  ")))
+                }
+                Block::Grid(grid) => text.push_str(&grids(grid)),
+            }
+        }
+    }
+    text
+}
+
+/// A paragraph is ours and may be longer than what `plain` lets through of a single text from outside.
+fn paragraph(sentences: &str) -> String {
+    sentences.split(' ').map(plain).collect::<Vec<_>>().join(" ")
+}
+
+/// Breaks at spaces so that lines have at most [`WIDTH`] columns; continued lines are indented.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > WIDTH {
+            lines.push('\n');
+            lines.push_str(indent);
+            column = indent.len();
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}
+
+/// Writes a grid, cut into several when its columns do not fit side by side.
+fn grids(grid: &Grid) -> String {
+    let cells = |row: &Vec<String>| row.iter().map(|cell| plain(cell)).collect::<Vec<_>>();
+    let header: Vec<String> = grid.columns.iter().map(|(name, _)| plain(name)).collect();
+    let rows: Vec<Vec<String>> = grid.rows.iter().map(cells).collect();
+    let parts = parts(grid, &header, &rows);
+    let tables: Vec<String> = parts.iter().map(|columns| table(grid, columns, &header, &rows)).collect();
+    tables.join("\n")
+}
+
+/// Column numbers of each part: the key columns, then as many others as fit.
+fn parts(grid: &Grid, header: &[String], rows: &[Vec<String>]) -> Vec<Vec<usize>> {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        let widest = cells.chain([longest_word(&header[column])]).max().unwrap_or(0);
+        let is_wrapped = grid.columns[column].1 == Align::Wrapped;
+        GAP + if is_wrapped { widest.min(WRAPPED_WIDTH) } else { widest }
+    };
+    let keys: Vec<usize> = (0..grid.key_columns).collect();
+    let keys_width: usize = keys.iter().map(|&column| width(column)).sum();
+    let mut parts = Vec::new();
+    let mut part = keys.clone();
+    let mut part_width = keys_width;
+    for column in grid.key_columns..grid.columns.len() {
+        if part_width + width(column) > WIDTH + GAP && part.len() > keys.len() {
+            parts.push(std::mem::replace(&mut part, keys.clone()));
+            part_width = keys_width;
+        }
+        part_width += width(column);
+        part.push(column);
+    }
+    parts.push(part);
+    parts
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0)
+}
+
+fn table(grid: &Grid, columns: &[usize], header: &[String], rows: &[Vec<String>]) -> String {
+    let mut table = Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    table.set_style(TableComponent::HeaderLines, '-');
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(WIDTH as u16);
+    let aligned = |column: usize, text: &str| {
+        let is_right = grid.columns[column].1 == Align::Right;
+        Cell::new(text).set_alignment(if is_right { CellAlignment::Right } else { CellAlignment::Left })
+    };
+    table.set_header(columns.iter().map(|&column| aligned(column, &header[column])));
+    for row in rows {
+        table.add_row(columns.iter().map(|&column| aligned(column, &row[column])));
+    }
+    for (place, &column) in columns.iter().enumerate() {
+        let is_first = place == 0;
+        let Some(view) = table.column_mut(place) else { continue };
+        view.set_padding((if is_first { 0 } else { 1 }, 1));
+        // Numbers and words keep their line; a header of several words may take several.
+        if grid.columns[column].1 != Align::Wrapped {
+            let cells = rows.iter().map(|row| row[column].chars().count());
+            let content = cells.chain([longest_word(&header[column])]).max().unwrap_or(0);
+            let padding = if is_first { 1 } else { 2 };
+            let width = (content + padding).min(WIDTH) as u16;
+            view.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+        }
+    }
+    let lines = table.lines().map(|line| line.trim_end().to_owned() + "\n");
+    lines.collect()
+}

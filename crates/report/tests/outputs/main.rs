@@ -1,0 +1,9 @@
+//! Every output of made-up studies, and what must hold for any study.
+
+#![allow(clippy::unwrap_used)]
+
+mod exports;
+mod hostile;
+mod made_up;
+mod tables;
+mod verdicts;

@@ -1,0 +1,113 @@
+//! Tables as a user sees them.
+
+use insta::assert_snapshot;
+use report::summary::{ExpectationOutcome, ExpectationState, summarise};
+use report::{markdown, text};
+use results::model::{GateOutcome, GateResult, RunState};
+
+use crate::made_up::{self, Adding};
+
+fn expectations() -> Vec<ExpectationOutcome> {
+    vec![
+        ExpectationOutcome {
+            claim: "batch 10 is faster than batch 1".to_owned(),
+            state: ExpectationState::Held,
+            detail: "elapsed_s 0.998 < 4.02".to_owned(),
+        },
+        ExpectationOutcome {
+            claim: "elapsed falls from 16 to 256 connections".to_owned(),
+            state: ExpectationState::NotChecked,
+            detail: "claimed at full scale only".to_owned(),
+        },
+    ]
+}
+
+#[test]
+fn one_factor_with_an_invalid_run_and_a_correction() {
+    assert_snapshot!(text::study(&summarise(&made_up::batch(), &expectations())));
+}
+
+#[test]
+fn one_factor_in_markdown() {
+    assert_snapshot!(markdown::study(&summarise(&made_up::batch(), &expectations())));
+}
+
+#[test]
+fn two_factors_as_matrices() {
+    assert_snapshot!(text::results(&summarise(&made_up::matrix(), &[])));
+}
+
+#[test]
+fn runs_bound_by_time_compare_rates() {
+    assert_snapshot!(text::results(&summarise(&made_up::rates(), &[])));
+}
+
+#[test]
+fn one_run_in_detail() {
+    let mut results = made_up::batch();
+    let stored = &mut results.runs[3];
+    stored.run.clients[0].service_time = made_up::latencies(1..=100);
+    stored.run.gates.push(GateResult {
+        gate: "pages_as_designed".to_owned(),
+        outcome: GateOutcome::NotApplicable,
+        expected: "rows per page as the workload is designed".to_owned(),
+        found: "this workload or engine promises no number of pages".to_owned(),
+    });
+    assert_snapshot!(text::run_detail(stored));
+    assert!(markdown::run_detail(stored).contains("| no\\_errors | FAILED |"));
+}
+
+#[test]
+fn invalid_runs_come_before_any_number() {
+    let summary = summarise(&made_up::batch(), &[]);
+    for output in [text::results(&summary), markdown::study(&summary)] {
+        let place = |word: &str| output.find(word).unwrap_or_else(|| panic!("no {word} in {output}"));
+        assert!(
+            place("Invalid runs") < place("Verdict") && place("Verdict") < place("Elapsed time in seconds")
+        );
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_however_many_metrics_there_are() {
+    let mut results = made_up::matrix();
+    for stored in &mut results.runs {
+        for number in 0..30 {
+            let mut metric = stored.run.metrics[0].clone();
+            metric.name = format!("a_metric_with_a_long_name_{number}_bytes");
+            stored.run.metrics.push(metric);
+        }
+        stored.run.gates[0].outcome = GateOutcome::Failed;
+        stored.run.gates[0].found = "a sentence of many words ".repeat(20);
+    }
+    results.runs[0].run.state = RunState::Invalid;
+    let output = text::study(&summarise(&results, &expectations()));
+    let widest = output.lines().max_by_key(|line| line.chars().count()).unwrap();
+    assert!(widest.chars().count() <= text::WIDTH, "{widest}");
+    assert!((0..30).all(|number| output.contains(&format!("a_metric_with_a_long_name_{number}_bytes"))));
+}
+
+#[test]
+fn facts_that_differ_between_runs_are_all_told() {
+    let mut results = made_up::a_a();
+    results.runs[4].run.environment.engine = serde_json::json!({"version": "3.51.0"});
+    results.runs[2].run.warnings.clear();
+    let output = text::record(&summarise(&results, &[]));
+    assert!(output.contains("version: 3.50.4 | 3.51.0 (differs between runs)"), "{output}");
+    assert!(output.contains("(9 of 10 runs)"), "{output}");
+    assert!(output.contains("data 1.mount.options: rw, noatime"), "{output}");
+}
+
+#[test]
+fn a_study_without_runs_has_tables_and_no_numbers() {
+    let empty = made_up::study("populate-batch", vec![made_up::factor("batch_size", [1_i64, 10])], 3);
+    let output = text::study(&summarise(&empty, &[]));
+    assert!(output.contains("Runs: 0 of 6 planned count"), "{output}");
+    assert!(output.contains("No run counts"), "{output}");
+    let mut running = empty;
+    let mut run = made_up::run(0, 0, 1.0);
+    run.state = RunState::Running;
+    run.clients.clear();
+    running.add(run);
+    assert!(text::study(&summarise(&running, &[])).contains("1 running"));
+}
