@@ -9,6 +9,7 @@ mod error;
 mod lock;
 mod open;
 mod read;
+mod row;
 mod write;
 
 use std::path::{Path, PathBuf};

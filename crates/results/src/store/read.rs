@@ -1,16 +1,14 @@
 //! Reading: rows back into records.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use rusqlite::{OptionalExtension, Row, params};
-use serde::de::DeserializeOwned;
 
-use crate::histogram::LatencyHistogram;
 use crate::model::{
     Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState,
-    Scale, Setting, StoredRun, Study, StudyKey, Warning,
+    Setting, StoredRun, Study, StudyKey, Warning,
 };
+use crate::store::row::{GATE_OUTCOMES, SCALES};
 use crate::store::{
     CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults,
 };
@@ -344,86 +342,6 @@ impl Store {
             suspect: marked_at.zip(reason).map(|(marked_at, reason)| Mark { marked_at, reason }),
         })
     }
-
-    fn rows<T>(
-        &self,
-        sql: &str,
-        values: impl rusqlite::Params,
-        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.sqlite())?;
-        let mut rows = statement.query(values).map_err(self.sqlite())?;
-        let mut records = Vec::new();
-        while let Some(row) = rows.next().map_err(self.sqlite())? {
-            records.push(read(row)?);
-        }
-        Ok(records)
-    }
-
-    fn get<T: rusqlite::types::FromSql>(&self, row: &Row<'_>, column: usize) -> Result<T, StoreError> {
-        row.get(column).map_err(self.sqlite())
-    }
-
-    fn run_state(&self, row: &Row<'_>, column: usize) -> Result<RunState, StoreError> {
-        self.word(row, column, &RUN_STATES, || "run state".to_owned())
-    }
-
-    fn word<T: Copy>(
-        &self,
-        row: &Row<'_>,
-        column: usize,
-        words: &[(T, &str)],
-        what: impl Fn() -> String,
-    ) -> Result<T, StoreError> {
-        let text: String = self.get(row, column)?;
-        let found = words.iter().find(|(_, word)| *word == text);
-        found
-            .map(|(value, _)| *value)
-            .ok_or_else(|| self.damaged(what(), format!("\"{text}\" has no meaning here")))
-    }
-
-    fn json<T: DeserializeOwned>(
-        &self,
-        row: &Row<'_>,
-        column: usize,
-        what: impl Fn() -> String,
-    ) -> Result<T, StoreError> {
-        let text: String = self.get(row, column)?;
-        serde_json::from_str(&text).map_err(|error| self.damaged(what(), error))
-    }
-
-    fn json_or_null<T: DeserializeOwned>(
-        &self,
-        row: &Row<'_>,
-        column: usize,
-        what: impl Fn() -> String,
-    ) -> Result<Option<T>, StoreError> {
-        let text: Option<String> = self.get(row, column)?;
-        text.map(|text| serde_json::from_str(&text).map_err(|error| self.damaged(what(), error))).transpose()
-    }
-
-    fn histogram(
-        &self,
-        row: &Row<'_>,
-        column: usize,
-        what: impl Fn() -> String,
-    ) -> Result<Option<LatencyHistogram>, StoreError> {
-        let bytes: Option<Vec<u8>> = self.get(row, column)?;
-        let read = |bytes: Vec<u8>| {
-            let histogram = LatencyHistogram::from_bytes(&bytes);
-            histogram
-                .ok_or_else(|| self.damaged(what(), format!("{} bytes are no HdrHistogram V2", bytes.len())))
-        };
-        bytes.map(read).transpose()
-    }
-
-    fn damaged(&self, what: String, reason: impl Display) -> StoreError {
-        StoreError::Damaged { path: self.path.clone(), what, reason: reason.to_string() }
-    }
-
-    fn no_such_run(&self, run_id: i64) -> StoreError {
-        StoreError::NoSuchRun { path: self.path.clone(), run_id }
-    }
 }
 
 fn corrected(stored: &StoredRun) -> CorrectedRun {
@@ -443,35 +361,4 @@ fn reason(old: &StoredRun) -> String {
     let failed = old.run.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
     let failed: Vec<String> = failed.map(|gate| format!("{}: {}", gate.gate, gate.found)).collect();
     if failed.is_empty() { "run again".to_owned() } else { failed.join("; ") }
-}
-
-const RUN_STATES: [(RunState, &str); 4] = [
-    (RunState::Running, "running"),
-    (RunState::Valid, "valid"),
-    (RunState::Invalid, "invalid"),
-    (RunState::Interrupted, "interrupted"),
-];
-
-const GATE_OUTCOMES: [(GateOutcome, &str); 3] = [
-    (GateOutcome::Passed, "passed"),
-    (GateOutcome::Failed, "failed"),
-    (GateOutcome::NotApplicable, "not_applicable"),
-];
-
-const SCALES: [(Scale, &str); 2] = [(Scale::Full, "full"), (Scale::Miniature, "miniature")];
-
-pub(super) fn run_state_text(state: RunState) -> &'static str {
-    text_of(&RUN_STATES, state)
-}
-
-pub(super) fn gate_outcome_text(outcome: GateOutcome) -> &'static str {
-    text_of(&GATE_OUTCOMES, outcome)
-}
-
-pub(super) fn scale_text(scale: Scale) -> &'static str {
-    text_of(&SCALES, scale)
-}
-
-fn text_of<T: PartialEq>(words: &[(T, &'static str)], value: T) -> &'static str {
-    words.iter().find(|(word, _)| *word == value).map(|(_, text)| *text).expect("each variant has its word")
 }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Study};
-use crate::store::read::{gate_outcome_text, run_state_text, scale_text};
+use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
 use crate::store::{Store, StoreError, StudyId, open};
 
 impl Store {
