@@ -1,0 +1,489 @@
+//! B-tree index pages and their tuples (access method `btree`, versions 2 to 4).
+
+use super::bytes::{u8_at, u16_at, u32_at};
+use super::page::{Item, Page};
+use super::{BLOCK_NONE, Damage, MAX_ALIGN, Promise, Tid, align_up};
+
+/// Length of a B-tree page's special space, bytes.
+// EVIDENCE: src/include/access/nbtree.h BTPageOpaqueData
+pub const SPECIAL_BYTES: usize = 16;
+/// Magic number of the first page.
+// EVIDENCE: nbtree.h BTREE_MAGIC
+pub const MAGIC: u32 = 0x053162;
+/// Oldest version that 11 and later read.
+// EVIDENCE: nbtree.h BTREE_MIN_VERSION
+pub const VERSION_MIN: u32 = 2;
+/// Version from which on keys include the heap TID, so that all tuples differ.
+// EVIDENCE: nbtree.h BTREE_VERSION 4 (12 and later)
+pub const VERSION_TID_KEYS: u32 = 4;
+/// Length of an index tuple's header, bytes.
+// EVIDENCE: src/include/access/itup.h IndexTupleData: t_tid 6 bytes, t_info 2 bytes
+pub const TUPLE_HEADER_BYTES: usize = 8;
+/// Length of the null bitmap of an index tuple, bytes, whatever the number of columns.
+// EVIDENCE: itup.h IndexAttributeBitMapData, INDEX_MAX_KEYS 32
+const NULL_BITMAP_BYTES: usize = 4;
+
+/// Flags of a page.
+// EVIDENCE: nbtree.h BTP_*
+pub mod flag {
+    /// Has heap TIDs.
+    pub const LEAF: u16 = 1;
+    /// Has no parent.
+    pub const ROOT: u16 = 2;
+    /// Deleted from the tree.
+    pub const DELETED: u16 = 4;
+    /// The first page of the index.
+    pub const META: u16 = 8;
+    /// Empty, but still in the chain of siblings.
+    pub const HALF_DEAD: u16 = 16;
+    /// Last of a group of pages split together.
+    pub const SPLIT_END: u16 = 32;
+    /// Has dead items (a hint).
+    pub const HAS_GARBAGE: u16 = 64;
+    /// The right sibling has no downlink yet.
+    pub const INCOMPLETE_SPLIT: u16 = 128;
+    /// A deleted page that holds a full transaction id (14 and later).
+    pub const HAS_FULL_XID: u16 = 256;
+    /// All flags.
+    pub const ALL: u16 = 0x01FF;
+}
+
+/// The special space of a B-tree page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    /// Left sibling; 0 for none.
+    pub previous: u32,
+    /// Right sibling; 0 for none.
+    pub next: u32,
+    /// Level, 0 for leaves.
+    pub level: u32,
+    /// See [`flag`].
+    pub flags: u16,
+}
+
+impl Opaque {
+    /// Reads the special space of a page; `None` if it is too short.
+    // EVIDENCE: nbtree.h BTPageOpaqueData: prev @0, next @4, level @8, flags @12, cycleid @14
+    #[must_use]
+    pub fn read(page: &Page<'_>) -> Option<Opaque> {
+        let special = page.special();
+        Some(Opaque {
+            previous: u32_at(special, 0)?,
+            next: u32_at(special, 4)?,
+            level: u32_at(special, 8)?,
+            flags: u16_at(special, 12)?,
+        })
+    }
+
+    /// Whether a flag is set.
+    #[must_use]
+    pub fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether the page is a leaf.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.has(flag::LEAF)
+    }
+
+    /// Whether the page has no right sibling, and so no high key.
+    #[must_use]
+    pub fn is_rightmost(&self) -> bool {
+        self.next == 0
+    }
+
+    /// Number of the first line pointer that is not the high key.
+    // EVIDENCE: nbtree.h P_FIRSTDATAKEY
+    #[must_use]
+    pub fn first_data_item(&self) -> u16 {
+        if self.is_rightmost() { 1 } else { 2 }
+    }
+
+    /// Tests level, links and flags against each other, for a page of this number in an index of so many pages.
+    pub fn check(
+        &self,
+        special_offset: usize,
+        block: u32,
+        block_count: u32,
+        damage: &mut Vec<Damage>,
+    ) -> bool {
+        let before = damage.len();
+        let mut broken = |offset: usize, expected: &str, found: String| {
+            damage.push(Damage::at(Promise::BtreeLinks, special_offset + offset, expected, found));
+        };
+        if self.flags & !flag::ALL != 0 {
+            broken(12, "no flag beyond 0x01ff", format!("{:#06x}", self.flags));
+        }
+        if self.has(flag::META) {
+            if block != 0 {
+                broken(
+                    12,
+                    "the meta flag in block 0 only",
+                    format!("block {block}, flags {:#06x}", self.flags),
+                );
+            }
+            return damage.len() == before;
+        }
+        if block == 0 {
+            broken(12, "the meta flag in block 0", format!("flags {:#06x}", self.flags));
+        }
+        if self.has(flag::DELETED) {
+            // Links of a deleted page are kept for searches under way; they bind nobody.
+            return damage.len() == before;
+        }
+        if self.is_leaf() != (self.level == 0) {
+            broken(
+                8,
+                "level 0 exactly in leaves",
+                format!("level {}, flags {:#06x}", self.level, self.flags),
+            );
+        }
+        if self.level > LEVEL_MAX {
+            broken(8, "a level of at most 32", self.level.to_string());
+        }
+        for (offset, link) in [(0, self.previous), (4, self.next)] {
+            if link == block || link == BLOCK_NONE || link >= block_count {
+                broken(
+                    offset,
+                    "a link to another block of the file, or 0",
+                    format!("{link} of {block_count}"),
+                );
+            }
+        }
+        if self.has(flag::ROOT) && (self.previous != 0 || self.next != 0) {
+            broken(12, "a root without siblings", format!("siblings {} and {}", self.previous, self.next));
+        }
+        damage.len() == before
+    }
+}
+
+/// Levels that a tree can have: each has at least two children per page, and block numbers have 32 bits.
+pub const LEVEL_MAX: u32 = 32;
+
+/// The first page of a B-tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Magic number.
+    pub magic: u32,
+    /// Version, 2 to 4.
+    pub version: u32,
+    /// Root block; 0 for an empty index.
+    pub root: u32,
+    /// Level of the root.
+    pub level: u32,
+    /// The lowest level with a single page.
+    pub fast_root: u32,
+    /// Its level.
+    pub fast_level: u32,
+    /// Whether equal keys are equal bytes (version 4).
+    pub all_equal_image: bool,
+}
+
+impl Meta {
+    /// Reads the first page; `None` if it is too short.
+    // EVIDENCE: nbtree.h BTMetaPageData from byte 24 (PageGetContents): magic, version, root, level, fastroot,
+    // fastlevel, last_cleanup_num_delpages u32, last_cleanup_num_heap_tuples f64, allequalimage bool; 14-18
+    #[must_use]
+    pub fn read(page: &Page<'_>) -> Option<Meta> {
+        let bytes = page.bytes();
+        Some(Meta {
+            magic: u32_at(bytes, 24)?,
+            version: u32_at(bytes, 28)?,
+            root: u32_at(bytes, 32)?,
+            level: u32_at(bytes, 36)?,
+            fast_root: u32_at(bytes, 40)?,
+            fast_level: u32_at(bytes, 44)?,
+            all_equal_image: u8_at(bytes, 64)? != 0,
+        })
+    }
+
+    /// Tests magic number, version, and that the roots are blocks of the file.
+    pub fn check(&self, block_count: u32, damage: &mut Vec<Damage>) -> bool {
+        let before = damage.len();
+        if self.magic != MAGIC || !(VERSION_MIN..=VERSION_TID_KEYS).contains(&self.version) {
+            damage.push(Damage::at(
+                Promise::BtreeMeta,
+                24,
+                format!("magic {MAGIC:#x}, version {VERSION_MIN} to {VERSION_TID_KEYS}"),
+                format!("magic {:#x}, version {}", self.magic, self.version),
+            ));
+        }
+        if self.root >= block_count.max(1) || self.fast_root >= block_count.max(1) || self.level > LEVEL_MAX {
+            damage.push(Damage::at(
+                Promise::BtreeMeta,
+                32,
+                format!("roots below block {block_count}, level at most {LEVEL_MAX}"),
+                format!("root {}, fast root {}, level {}", self.root, self.fast_root, self.level),
+            ));
+        }
+        damage.len() == before
+    }
+}
+
+/// Bit of `t_info`: `t_tid` is not a heap TID.
+// EVIDENCE: nbtree.h INDEX_ALT_TID_MASK
+const ALTERNATIVE_TID: u16 = 0x2000;
+/// Bit of `t_info`: has null values.
+// EVIDENCE: itup.h INDEX_NULL_MASK
+const HAS_NULL: u16 = 0x8000;
+/// Bits of `t_info`: length of the tuple.
+// EVIDENCE: itup.h INDEX_SIZE_MASK
+const SIZE_MASK: u16 = 0x1FFF;
+/// Bits of `t_tid`'s item number in an alternative tuple: a count.
+// EVIDENCE: nbtree.h BT_OFFSET_MASK
+const COUNT_MASK: u16 = 0x0FFF;
+/// Bit: a pivot tuple ends in a heap TID.
+// EVIDENCE: nbtree.h BT_PIVOT_HEAP_TID_ATTR
+const PIVOT_HAS_TID: u16 = 0x1000;
+/// Bit: a posting list tuple.
+// EVIDENCE: nbtree.h BT_IS_POSTING
+const IS_POSTING: u16 = 0x2000;
+
+/// What an index tuple stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One row.
+    Plain,
+    /// Several rows with the same key.
+    Posting {
+        /// Number of TIDs.
+        count: u16,
+        /// Offset of the first in the tuple.
+        offset: u16,
+    },
+    /// A separator: a high key or a downlink, with so many key columns left.
+    Pivot {
+        /// Number of key columns that are present.
+        columns: u16,
+        /// Whether a heap TID follows the columns.
+        has_tid: bool,
+    },
+}
+
+/// One tuple of a B-tree page, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexTuple<'a> {
+    bytes: &'a [u8],
+    /// The first six bytes: a heap TID in a plain tuple, a downlink and a count in the others.
+    pub tid: Tid,
+    info: u16,
+}
+
+impl<'a> IndexTuple<'a> {
+    /// Reads a tuple; `None` if it is shorter than its header.
+    #[inline]
+    #[must_use]
+    pub fn read(bytes: &'a [u8]) -> Option<IndexTuple<'a>> {
+        Some(IndexTuple { bytes, tid: Tid::read(bytes, 0)?, info: u16_at(bytes, 6)? })
+    }
+
+    /// Length that the tuple records, bytes.
+    #[must_use]
+    pub fn length_bytes(&self) -> usize {
+        usize::from(self.info & SIZE_MASK)
+    }
+
+    /// Whether some column is null.
+    #[must_use]
+    pub fn has_nulls(&self) -> bool {
+        self.info & HAS_NULL != 0
+    }
+
+    /// What the tuple stands for.
+    #[inline]
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        if self.info & ALTERNATIVE_TID == 0 {
+            return Kind::Plain;
+        }
+        let count = self.tid.item & COUNT_MASK;
+        if self.tid.item & IS_POSTING != 0 {
+            Kind::Posting { count, offset: self.tid.block.min(u32::from(u16::MAX)) as u16 }
+        } else {
+            Kind::Pivot { columns: count, has_tid: self.tid.item & PIVOT_HAS_TID != 0 }
+        }
+    }
+
+    /// The child of a downlink.
+    #[must_use]
+    pub fn downlink(&self) -> u32 {
+        self.tid.block
+    }
+
+    /// Offset of the first column in the tuple, bytes.
+    // EVIDENCE: itup.h IndexInfoFindDataOffset
+    #[must_use]
+    pub fn data_offset(&self) -> usize {
+        if self.has_nulls() {
+            align_up(TUPLE_HEADER_BYTES + NULL_BITMAP_BYTES, MAX_ALIGN)
+        } else {
+            TUPLE_HEADER_BYTES
+        }
+    }
+
+    /// The null bitmap (1 = present); `None` when no value is null.
+    #[must_use]
+    pub fn null_bitmap(&self) -> Option<&'a [u8]> {
+        if self.has_nulls() {
+            Some(self.bytes.get(TUPLE_HEADER_BYTES..TUPLE_HEADER_BYTES + NULL_BITMAP_BYTES).unwrap_or(&[]))
+        } else {
+            None
+        }
+    }
+
+    /// The bytes of the columns, padding included; without the TIDs that may follow.
+    #[must_use]
+    pub fn data(&self) -> &'a [u8] {
+        let end = match self.kind() {
+            Kind::Plain => self.length_bytes(),
+            Kind::Posting { offset, .. } => usize::from(offset),
+            Kind::Pivot { has_tid: true, .. } => self.length_bytes().saturating_sub(MAX_ALIGN),
+            Kind::Pivot { .. } => self.length_bytes(),
+        };
+        self.bytes.get(self.data_offset()..end.min(self.bytes.len())).unwrap_or(&[])
+    }
+
+    /// Heap TID at the end of a pivot tuple.
+    // EVIDENCE: nbtree.h BTreeTupleGetHeapTID: at tuple size - sizeof(ItemPointerData)
+    #[must_use]
+    pub fn pivot_tid(&self) -> Option<Tid> {
+        match self.kind() {
+            Kind::Pivot { has_tid: true, .. } => Tid::read(self.bytes, self.length_bytes().checked_sub(6)?),
+            _ => None,
+        }
+    }
+
+    /// The heap TIDs of a leaf tuple, in the order in which they stand; none for a pivot.
+    pub fn heap_tids(&self) -> impl Iterator<Item = Tid> + use<'a> {
+        let (count, offset, single) = match self.kind() {
+            Kind::Plain => (1, 0, true),
+            Kind::Posting { count, offset } => (count, usize::from(offset), false),
+            Kind::Pivot { .. } => (0, 0, false),
+        };
+        let (bytes, tid) = (self.bytes, self.tid);
+        // At most 4095 turns: the count has twelve bits.
+        (0..count).map_while(move |index| {
+            if single { Some(tid) } else { Tid::read(bytes, offset + usize::from(index) * 6) }
+        })
+    }
+
+    /// The key as bytes that are equal in a high key and in the parent's separator: all but `t_tid`'s block.
+    #[must_use]
+    pub fn separator(&self) -> (u16, u16, &'a [u8]) {
+        (self.tid.item, self.info, self.bytes.get(TUPLE_HEADER_BYTES..self.length_bytes()).unwrap_or(&[]))
+    }
+
+    /// Tests length and kind. `pivot`: whether the place calls for a separator; `version`: that of the index.
+    pub fn check(&self, item: Item, pivot: bool, version: u32, damage: &mut Vec<Damage>) -> bool {
+        let mut broken = |promise, expected: String, found: String| {
+            damage.push(Damage::at(promise, usize::from(item.offset), expected, found).of_item(item.number));
+        };
+        let length = self.length_bytes();
+        if length != usize::from(item.length) || length < self.data_offset() {
+            broken(
+                Promise::BtreeTuple,
+                format!("a tuple of the {} bytes of its line pointer", item.length),
+                format!("{length} bytes, columns from byte {}", self.data_offset()),
+            );
+            return false;
+        }
+        match self.kind() {
+            Kind::Pivot { .. } if !pivot => {
+                broken(Promise::BtreeTuple, "a tuple with heap TIDs".into(), "a separator".into());
+                false
+            }
+            Kind::Plain | Kind::Posting { .. } if pivot && version >= VERSION_TID_KEYS => {
+                broken(Promise::BtreeTuple, "a separator".into(), "a tuple with heap TIDs".into());
+                false
+            }
+            Kind::Posting { count, offset } => {
+                let end = usize::from(offset) + usize::from(count) * 6;
+                if count < 2
+                    || usize::from(offset) < self.data_offset()
+                    || end > length
+                    || self.tid.block > 0x1FFF
+                {
+                    broken(
+                        Promise::BtreePosting,
+                        format!("two TIDs or more inside {length} bytes"),
+                        format!("{count} TIDs from byte {}", self.tid.block),
+                    );
+                    return false;
+                }
+                let mut last: Option<Tid> = None;
+                for tid in self.heap_tids() {
+                    if last.is_some_and(|last| last >= tid) {
+                        broken(
+                            Promise::BtreePosting,
+                            "ascending TIDs".into(),
+                            format!("{tid} after {}", last.map_or(String::new(), |last| last.to_string())),
+                        );
+                        return true;
+                    }
+                    last = Some(tid);
+                }
+                true
+            }
+            Kind::Plain | Kind::Pivot { .. } => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::page::ItemState;
+    use super::*;
+
+    fn item(length: u16) -> Item {
+        Item { number: 1, offset: 8000, length, state: ItemState::Normal }
+    }
+
+    fn posting(tids: &[(u16, u16)]) -> Vec<u8> {
+        let offset = 16u16;
+        let length = (offset + 6 * tids.len() as u16).next_multiple_of(8);
+        let mut bytes = vec![0; usize::from(length)];
+        bytes[2..4].copy_from_slice(&offset.to_le_bytes());
+        bytes[4..6].copy_from_slice(&(IS_POSTING | tids.len() as u16).to_le_bytes());
+        bytes[6..8].copy_from_slice(&(ALTERNATIVE_TID | length).to_le_bytes());
+        for (index, (block, number)) in tids.iter().enumerate() {
+            let at = usize::from(offset) + index * 6;
+            bytes[at + 2..at + 4].copy_from_slice(&block.to_le_bytes());
+            bytes[at + 4..at + 6].copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_posting_list_gives_its_tids_in_order() {
+        let bytes = posting(&[(1, 2), (1, 3), (7, 1)]);
+        let tuple = IndexTuple::read(&bytes).unwrap();
+        let tids: Vec<_> = tuple.heap_tids().map(|tid| (tid.block, tid.item)).collect();
+        assert_eq!(tids, vec![(1, 2), (1, 3), (7, 1)]);
+        let mut damage = Vec::new();
+        assert!(tuple.check(item(bytes.len() as u16), false, 4, &mut damage));
+        assert_eq!(damage, vec![]);
+    }
+
+    #[test]
+    fn tids_out_of_order_and_separators_in_leaves_are_reported() {
+        let mut damage = Vec::new();
+        let bytes = posting(&[(1, 3), (1, 2)]);
+        IndexTuple::read(&bytes).unwrap().check(item(bytes.len() as u16), false, 4, &mut damage);
+        assert_eq!(damage[0].promise, Promise::BtreePosting);
+        let pivot = [0, 0, 9, 0, 1, 0, 16, 0x20, 1, 2, 3, 4, 5, 6, 7, 8];
+        assert!(!IndexTuple::read(&pivot).unwrap().check(item(16), false, 4, &mut damage));
+        assert!(IndexTuple::read(&pivot).unwrap().check(item(16), true, 4, &mut damage));
+    }
+
+    #[test]
+    fn a_link_to_itself_or_beyond_the_file_is_reported() {
+        let page = Opaque { previous: 0, next: 3, level: 0, flags: flag::LEAF };
+        let mut damage = Vec::new();
+        assert!(page.check(8176, 2, 4, &mut damage));
+        assert!(!page.check(8176, 3, 4, &mut damage));
+        assert!(!page.check(8176, 2, 3, &mut damage));
+    }
+}

@@ -1,0 +1,81 @@
+//! What cannot be true: a broken promise of the format, with its place.
+
+/// A promise of the format. The checker's table of rules has one row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Promise {
+    /// The checksum in the header is that of the bytes and the block number.
+    PageChecksum,
+    /// Header fields are ordered: header <= lower <= upper <= special <= size.
+    PageBounds,
+    /// Size and layout version in the header are those of the cluster.
+    PageVersion,
+    /// Only flag bits that the format defines are set.
+    PageFlags,
+    /// The space at the end of the page has the size and contents of its access method.
+    PageSpecial,
+    /// A page that was never used is zero throughout.
+    PageNewNotZero,
+    /// A line pointer stays inside the tuple space and on an eight byte boundary.
+    ItemBounds,
+    /// No two line pointers share bytes.
+    ItemOverlap,
+    /// A redirect names a used, plain line pointer of the same page.
+    ItemRedirect,
+    /// The tuple header fits the tuple: length, number of columns, null bitmap.
+    TupleHeader,
+    /// Each column lies inside the tuple, and its length is possible.
+    TupleAttribute,
+    /// A compressed value unpacks to its recorded size.
+    ValueCompression,
+    /// A pointer into TOAST is consistent in itself.
+    ToastPointer,
+    /// The first page of a B-tree says so, with a version that exists.
+    BtreeMeta,
+    /// Level, links and flags of a B-tree page fit each other.
+    BtreeLinks,
+    /// A B-tree tuple is of the kind that its page calls for, and fits.
+    BtreeTuple,
+    /// The TIDs of a posting list ascend.
+    BtreePosting,
+    /// A map page is in its format.
+    MapPage,
+    /// The control file has its checksum and possible values.
+    ControlFile,
+    /// A map of file numbers has its magic number and checksum.
+    RelationMap,
+}
+
+/// A broken promise, located.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// What was promised.
+    pub promise: Promise,
+    /// Offset in the bytes that were handed in.
+    pub offset_bytes: usize,
+    /// Number of the line pointer, from 1, where one is concerned.
+    pub item: Option<u16>,
+    /// What the format promises here, in words.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+impl Damage {
+    /// Makes a damage that concerns no line pointer.
+    #[must_use]
+    pub fn at(
+        promise: Promise,
+        offset_bytes: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Damage {
+        Damage { promise, offset_bytes, item: None, expected: expected.into(), found: found.into() }
+    }
+
+    /// The same damage, with the line pointer it concerns.
+    #[must_use]
+    pub fn of_item(mut self, item: u16) -> Damage {
+        self.item = Some(item);
+        self
+    }
+}

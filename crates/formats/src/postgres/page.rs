@@ -1,0 +1,371 @@
+//! A relation page: header, line pointers, and which bytes they claim.
+
+use super::bytes::{u16_at, u32_at, u64_at};
+use super::{BLOCK_SIZE_MAX, Damage, MAX_ALIGN, Promise};
+
+/// Length of the page header, bytes; line pointers follow.
+// EVIDENCE: PostgreSQL docs 73.6 "Database Page Layout", PageHeaderData 24 bytes
+pub const HEADER_BYTES: usize = 24;
+/// Length of a line pointer, bytes.
+// EVIDENCE: PostgreSQL docs 73.6, ItemIdData 4 bytes
+pub const ITEM_BYTES: usize = 4;
+/// Layout version that all supported majors write.
+// EVIDENCE: bufpage.h PG_PAGE_LAYOUT_VERSION 4 (8.3 and later)
+pub const LAYOUT_VERSION: u16 = 4;
+/// Flag: there are unused line pointers (a hint).
+// EVIDENCE: bufpage.h PD_HAS_FREE_LINES
+pub const FLAG_HAS_FREE_LINES: u16 = 0x0001;
+/// Flag: an update found no room (a hint).
+// EVIDENCE: bufpage.h PD_PAGE_FULL
+pub const FLAG_PAGE_FULL: u16 = 0x0002;
+/// Flag: every row version is visible to everyone.
+// EVIDENCE: bufpage.h PD_ALL_VISIBLE
+pub const FLAG_ALL_VISIBLE: u16 = 0x0004;
+/// All flags that exist.
+// EVIDENCE: bufpage.h PD_VALID_FLAG_BITS
+pub const FLAGS_ALL: u16 = 0x0007;
+
+/// The fields of a page header, as they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Position in the log after the last change of this page.
+    pub lsn: u64,
+    /// Stored checksum; 0 when checksums were off.
+    pub checksum: u16,
+    /// Flag bits.
+    pub flags: u16,
+    /// Offset of the end of the line pointers.
+    pub lower: u16,
+    /// Offset of the start of the tuples.
+    pub upper: u16,
+    /// Offset of the access method's own space.
+    pub special: u16,
+    /// Page size as recorded, bytes.
+    pub size_bytes: u16,
+    /// Layout version.
+    pub version: u16,
+    /// Oldest transaction whose work might be pruned; 0 for none.
+    pub prune_xid: u32,
+}
+
+/// What a line pointer says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemState {
+    /// Free for use.
+    Unused,
+    /// Points to a tuple.
+    Normal,
+    /// Points to another line pointer (heap only).
+    Redirect,
+    /// Dead; may still be named by index entries.
+    Dead,
+}
+
+/// A line pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Its number in the page, from 1.
+    pub number: u16,
+    /// Offset of the tuple in the page; number of another line pointer for a redirect.
+    pub offset: u16,
+    /// Length of the tuple, bytes.
+    pub length: u16,
+    /// Its state.
+    pub state: ItemState,
+}
+
+/// One page, borrowed. The length of `bytes` is the block size.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    bytes: &'a [u8],
+    header: Header,
+}
+
+impl<'a> Page<'a> {
+    /// Looks at one page. Fewer bytes than a header read as zeros.
+    // EVIDENCE: PostgreSQL docs 73.6: lsn @0 (high half first), checksum @8, flags @10, lower @12, upper @14,
+    // special @16, pagesize_version @18, prune_xid @20; docs and bufpage.h, majors 14-18
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Page<'a> {
+        let half = |offset| u16_at(bytes, offset).unwrap_or(0);
+        let raw_lsn = u64_at(bytes, 0).unwrap_or(0);
+        let size_version = half(18);
+        let header = Header {
+            // Two halves, the high one first, each little-endian.
+            lsn: raw_lsn.rotate_left(32),
+            checksum: half(8),
+            flags: half(10),
+            lower: half(12),
+            upper: half(14),
+            special: half(16),
+            size_bytes: size_version & 0xFF00,
+            version: size_version & 0x00FF,
+            prune_xid: u32_at(bytes, 20).unwrap_or(0),
+        };
+        Page { bytes, header }
+    }
+
+    /// The header's fields.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// All bytes of the page.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether the page says that it was never initialised.
+    // EVIDENCE: bufpage.h PageIsNew: pd_upper == 0
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.header.upper == 0
+    }
+
+    /// Whether all bytes are zero, as in a page that was only added to the file.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        let (words, rest) = self.bytes.as_chunks::<32>();
+        words.iter().all(|word| *word == [0; 32]) && rest.iter().all(|byte| *byte == 0)
+    }
+
+    /// Number of line pointers that the header gives room for; at most what fits the page.
+    #[must_use]
+    pub fn item_count(&self) -> u16 {
+        let lower = usize::from(self.header.lower).min(self.bytes.len());
+        (lower.saturating_sub(HEADER_BYTES) / ITEM_BYTES) as u16
+    }
+
+    /// The line pointer of a number, from 1; `None` beyond the last.
+    // EVIDENCE: itemid.h: lp_off 15 bits, lp_flags 2 bits, lp_len 15 bits, from the low end
+    #[inline]
+    #[must_use]
+    pub fn item(&self, number: u16) -> Option<Item> {
+        if number == 0 || number > self.item_count() {
+            return None;
+        }
+        let raw = u32_at(self.bytes, HEADER_BYTES + (usize::from(number) - 1) * ITEM_BYTES)?;
+        let state = match (raw >> 15) & 3 {
+            0 => ItemState::Unused,
+            1 => ItemState::Normal,
+            2 => ItemState::Redirect,
+            _ => ItemState::Dead,
+        };
+        Some(Item { number, offset: (raw & 0x7FFF) as u16, length: (raw >> 17) as u16, state })
+    }
+
+    /// All line pointers, in order.
+    pub fn items(&self) -> impl Iterator<Item = Item> + use<'a> {
+        let page = *self;
+        (1..=page.item_count()).filter_map(move |number| page.item(number))
+    }
+
+    /// The bytes that a line pointer claims; `None` if they are not all inside the page.
+    #[inline]
+    #[must_use]
+    pub fn item_bytes(&self, item: Item) -> Option<&'a [u8]> {
+        let start = usize::from(item.offset);
+        self.bytes.get(start..start + usize::from(item.length))
+    }
+
+    /// The access method's own space; empty if the header's offset is beyond the page.
+    #[must_use]
+    pub fn special(&self) -> &'a [u8] {
+        self.bytes.get(usize::from(self.header.special)..).unwrap_or(&[])
+    }
+
+    /// Tests the header, given the length that the special space must have; `false` if the line pointers
+    /// cannot be trusted.
+    pub fn check_header(&self, special_bytes: usize, damage: &mut Vec<Damage>) -> bool {
+        let header = &self.header;
+        let size = self.bytes.len();
+        let before = damage.len();
+        if usize::from(header.size_bytes) != size || header.version != LAYOUT_VERSION {
+            damage.push(Damage::at(
+                Promise::PageVersion,
+                18,
+                format!("size {size} and layout version {LAYOUT_VERSION}"),
+                format!("size {} and layout version {}", header.size_bytes, header.version),
+            ));
+        }
+        let [lower, upper, special] = [header.lower, header.upper, header.special].map(usize::from);
+        if !(HEADER_BYTES <= lower && lower <= upper && upper <= special && special <= size)
+            || special % MAX_ALIGN != 0
+        {
+            damage.push(Damage::at(
+                Promise::PageBounds,
+                12,
+                format!(
+                    "{HEADER_BYTES} <= lower <= upper <= special <= {size}, special a multiple of {MAX_ALIGN}"
+                ),
+                format!("lower {lower}, upper {upper}, special {special}"),
+            ));
+        } else if size - special != special_bytes {
+            damage.push(Damage::at(
+                Promise::PageSpecial,
+                16,
+                format!("{special_bytes} bytes of special space"),
+                format!("{} bytes", size - special),
+            ));
+        }
+        let trusted = damage.len() == before;
+        if header.flags & !FLAGS_ALL != 0 {
+            damage.push(Damage::at(
+                Promise::PageFlags,
+                10,
+                format!("no flag beyond {FLAGS_ALL:#06x}"),
+                format!("{:#06x}", header.flags),
+            ));
+        }
+        trusted
+    }
+
+    /// Tests where line pointers lead and that no two claim the same bytes. Needs a header that passed.
+    ///
+    /// `dead_has_storage`: in indexes a dead line pointer keeps its tuple; in heaps it has none.
+    pub fn check_items(&self, least_bytes: usize, dead_has_storage: bool, damage: &mut Vec<Damage>) {
+        let mut coverage = Coverage::new();
+        let upper = usize::from(self.header.upper);
+        let special = usize::from(self.header.special).min(self.bytes.len());
+        for item in self.items() {
+            let stores = match item.state {
+                ItemState::Normal => true,
+                ItemState::Dead => dead_has_storage,
+                ItemState::Unused | ItemState::Redirect => false,
+            };
+            if !stores {
+                continue;
+            }
+            let (start, length) = (usize::from(item.offset), usize::from(item.length));
+            if start < upper || start + length > special || start % MAX_ALIGN != 0 || length < least_bytes {
+                damage.push(
+                    Damage::at(
+                        Promise::ItemBounds,
+                        HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES,
+                        format!(
+                            "a multiple of {MAX_ALIGN} from {upper} on, at least {least_bytes} bytes, ending by {special}"
+                        ),
+                        format!("offset {start}, length {length}"),
+                    )
+                    .of_item(item.number),
+                );
+            } else if !coverage.claim(start, length) {
+                damage.push(
+                    Damage::at(
+                        Promise::ItemOverlap,
+                        start,
+                        "bytes that no other line pointer claims",
+                        format!("bytes {start} to {} are claimed twice", start + length),
+                    )
+                    .of_item(item.number),
+                );
+            }
+        }
+    }
+}
+
+/// Units of eight bytes in the largest page, as bits.
+const COVERAGE_WORDS: usize = BLOCK_SIZE_MAX / MAX_ALIGN / 64;
+
+/// Which eight byte units of a page are claimed.
+struct Coverage {
+    units: [u64; COVERAGE_WORDS],
+}
+
+impl Coverage {
+    fn new() -> Coverage {
+        Coverage { units: [0; COVERAGE_WORDS] }
+    }
+
+    /// Claims a range; `false` if a part of it is claimed already. The start is aligned, the range in the page.
+    fn claim(&mut self, start_bytes: usize, length_bytes: usize) -> bool {
+        let first = start_bytes / MAX_ALIGN;
+        let end = (start_bytes + length_bytes).div_ceil(MAX_ALIGN);
+        let mut free = true;
+        // At most 64 words, a page being at most 32 KiB.
+        for word in first / 64..=(end.saturating_sub(1)) / 64 {
+            let from = first.max(word * 64) - word * 64;
+            let to = end.min((word + 1) * 64).saturating_sub(word * 64);
+            if to <= from {
+                continue;
+            }
+            let mask = (u64::MAX >> (64 - (to - from))) << from;
+            if let Some(units) = self.units.get_mut(word) {
+                free &= *units & mask == 0;
+                *units |= mask;
+            }
+        }
+        free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of 8192 bytes with the given line pointers (offset, state, length).
+    fn page_with(items: &[(u16, u32, u16)]) -> Vec<u8> {
+        let mut page = vec![0u8; 8192];
+        let lower = 24 + 4 * items.len() as u16;
+        let upper = items.iter().filter(|item| item.1 == 1).map(|item| item.0).min().unwrap_or(8192);
+        for (offset, value) in [(12, lower), (14, upper), (16, 8192), (18, 8192 | 4)] {
+            page[offset..offset + 2].copy_from_slice(&u16::to_le_bytes(value));
+        }
+        for (index, (offset, state, length)) in items.iter().enumerate() {
+            let raw = u32::from(*offset) | (state << 15) | (u32::from(*length) << 17);
+            page[24 + index * 4..28 + index * 4].copy_from_slice(&raw.to_le_bytes());
+        }
+        page
+    }
+
+    fn damage_of(page: &[u8]) -> Vec<Damage> {
+        let mut damage = Vec::new();
+        let page = Page::new(page);
+        if page.check_header(0, &mut damage) {
+            page.check_items(24, false, &mut damage);
+        }
+        damage
+    }
+
+    #[test]
+    fn a_page_in_order_is_silent() {
+        assert_eq!(
+            damage_of(&page_with(&[(8152, 1, 40), (8112, 1, 33), (1, 2, 0), (0, 3, 0), (0, 0, 0)])),
+            vec![]
+        );
+    }
+
+    #[test]
+    fn bytes_claimed_twice_are_reported_at_the_second_claim() {
+        let found = damage_of(&page_with(&[(8152, 1, 40), (8152, 1, 40)]));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].promise, found[0].item), (Promise::ItemOverlap, Some(2)));
+    }
+
+    #[test]
+    fn a_misaligned_or_overlong_line_pointer_is_reported() {
+        assert_eq!(damage_of(&page_with(&[(8150, 1, 40)]))[0].promise, Promise::ItemBounds);
+        assert_eq!(damage_of(&page_with(&[(8152, 1, 48)]))[0].promise, Promise::ItemBounds);
+        assert_eq!(damage_of(&page_with(&[(8168, 1, 8)]))[0].promise, Promise::ItemBounds);
+    }
+
+    #[test]
+    fn coverage_spans_words_without_gaps() {
+        let mut coverage = Coverage::new();
+        assert!(coverage.claim(0, 4096));
+        assert!(coverage.claim(4096, 4096));
+        assert!(!coverage.claim(4088, 8));
+        assert!(!coverage.claim(8184, 8));
+        assert!(coverage.claim(8192, 8));
+    }
+
+    #[test]
+    fn a_header_out_of_order_stops_before_the_line_pointers() {
+        let mut page = page_with(&[(8152, 1, 40)]);
+        page[12..14].copy_from_slice(&9000u16.to_le_bytes());
+        let found = damage_of(&page);
+        assert_eq!(found.iter().map(|damage| damage.promise).collect::<Vec<_>>(), vec![Promise::PageBounds]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Properties that hold for any bytes: nothing panics, nothing grows beyond its bound.
+
+use proptest::prelude::*;
+
+use super::attribute::{Attribute, Columns, Length};
+use super::btree::{IndexTuple, Meta, Opaque};
+use super::catalog::Layout;
+use super::compression::{Method, unpack};
+use super::control::Control;
+use super::heap::TupleHeader;
+use super::page::Page;
+use super::{maps, relmap, transaction, varlena};
+
+/// Reads bytes as everything that a page can be, and gives the number of damages.
+pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
+    let mut damage = Vec::new();
+    let page = Page::new(bytes);
+    for special in [0, 16] {
+        page.check_header(special, &mut damage);
+    }
+    page.check_items(8, true, &mut damage);
+    if let Some(opaque) = Opaque::read(&page) {
+        opaque.check(8176, block, 1000, &mut damage);
+    }
+    if let Some(meta) = Meta::read(&page) {
+        meta.check(1000, &mut damage);
+    }
+    let kinds =
+        [(Length::Fixed(4), 4), (Length::Variable, 4), (Length::ZeroTerminated, 1), (Length::Fixed(64), 1)];
+    let attributes = kinds.map(|(length, align_bytes)| Attribute { length, align_bytes });
+    let layout = Layout::of_pg_attribute(18);
+    let mut buffer = Vec::new();
+    for item in page.items() {
+        let Some(tuple) = page.item_bytes(item) else { continue };
+        if let Some(header) = TupleHeader::read(tuple) {
+            header.check(tuple, item.number, &mut damage);
+            let mut columns =
+                Columns::new(tuple.get(usize::from(header.hoff)..).unwrap_or(&[]), header.null_bitmap(tuple));
+            attributes.iter().map_while(|attribute| columns.next_column(*attribute)).count();
+        }
+        if let Some(row) = layout.row(tuple) {
+            let _ = row.column().and_then(|column| column.missing_value().map(|_| ()));
+            let _ = (row.int2_vector("attacl"), row.oid_vector("attacl"), row.text("attname"));
+        }
+        if let Some(entry) = IndexTuple::read(tuple) {
+            for pivot in [false, true] {
+                entry.check(item, pivot, 4, &mut damage);
+            }
+            let _ = (entry.data(), entry.pivot_tid(), entry.separator(), entry.heap_tids().count());
+        }
+        if let Some((value, _)) = varlena::read(tuple) {
+            assert!(value.plain(1 << 20, &mut buffer).is_none_or(|plain| plain.len() <= 1 << 20));
+        }
+    }
+    for index in [0, 5, 32_671, u32::MAX] {
+        let _ = (
+            maps::visibility(&page, index),
+            maps::free_space(&page, index),
+            transaction::status(bytes, index, 8192),
+        );
+    }
+    let _ = relmap::read(bytes, &mut damage);
+    let _ = Control::read(bytes, &mut damage);
+    damage.len()
+}
+
+/// A page with a plausible header, so that garbage reaches the inner readers.
+fn plausible(mut bytes: Vec<u8>, items: u16) -> Vec<u8> {
+    let lower = 24 + 4 * items;
+    for (offset, value) in [(12, lower), (14, lower), (16, 8176), (18, 8192 | 4)] {
+        bytes[offset..offset + 2].copy_from_slice(&u16::to_le_bytes(value));
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..9000), block: u32) {
+        read_page_as_everything(&bytes, block);
+    }
+
+    #[test]
+    fn garbage_behind_a_plausible_header_is_read_without_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 8192..=8192), items in 0u16..300,
+    ) {
+        read_page_as_everything(&plausible(bytes, items), 3);
+    }
+
+    #[test]
+    fn unpacking_never_exceeds_the_recorded_size(packed in proptest::collection::vec(any::<u8>(), 0..600), raw in 0usize..5000) {
+        let mut output = Vec::new();
+        for method in [Method::Pglz, Method::Lz4] {
+            let _ = unpack(method, &packed, raw, &mut output);
+            prop_assert!(output.len() <= raw);
+        }
+    }
+}
