@@ -3,7 +3,7 @@
 use results::model::RunState;
 
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::Decimals;
+use crate::number::{ABSENT, Decimals};
 use crate::summary::{Fact, RunLine, StudySummary};
 use crate::tables::or_dash;
 
@@ -34,9 +34,9 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
         sections.push(Section::new("Warnings", vec![Block::Items(lines)]));
     }
     sections.push(Section::new("Study", vec![Block::Items(study)]));
+    sections.extend(storage(&record.layout));
     for (title, facts) in [
         ("Machine", &record.machine),
-        ("Storage, per role", &record.layout),
         ("Engine", &record.engine),
         ("Settings that differ from the engine's defaults", &record.settings),
     ] {
@@ -58,37 +58,73 @@ fn fact_line(fact: &Fact) -> String {
     }
 }
 
+/// One row per role; every other fact about its device is in the JSON form of the summary.
+///
+/// Facts of another shape than the laboratory writes are listed as they are.
+fn storage(facts: &[Fact]) -> Option<Section> {
+    const PART: &str = ".storage.";
+    let title = "Storage, per role";
+    let mut roles: Vec<&str> = Vec::new();
+    for fact in facts {
+        let role = fact.name.split_once(PART).map(|(role, _)| role);
+        roles.extend(role.filter(|role| !roles.contains(role)));
+    }
+    if roles.is_empty() {
+        let lines: Vec<String> = facts.iter().map(fact_line).collect();
+        return (!lines.is_empty()).then(|| Section::new(title, vec![Block::Items(lines)]));
+    }
+    let mut grid = Grid::named_by([("role".to_owned(), Align::Left)]).with([
+        ("device", Align::Left),
+        ("scheduler", Align::Left),
+        ("file system", Align::Left),
+        ("mount options", Align::Wrapped),
+        ("directory", Align::Wrapped),
+    ]);
+    for role in roles {
+        let value = |begin: &str, end: &str| {
+            let begin = format!("{role}{PART}{begin}");
+            let is_meant = |fact: &&Fact| fact.name.starts_with(&begin) && fact.name.ends_with(end);
+            let mut values: Vec<&str> = Vec::new();
+            for value in facts.iter().filter(is_meant).flat_map(|fact| &fact.values) {
+                if !values.contains(&value.as_str()) {
+                    values.push(value);
+                }
+            }
+            if values.is_empty() { ABSENT.to_owned() } else { values.join(" | ") }
+        };
+        grid.push(vec![
+            role.to_owned(),
+            value("mount.source", ""),
+            value("block_devices.", ".scheduler"),
+            value("mount.file_system", ""),
+            value("mount.mount_options", ""),
+            value("directory", ""),
+        ]);
+    }
+    Some(Section::new(title, vec![Block::Grid(grid)]))
+}
+
 fn runs(lines: &[RunLine]) -> Option<Section> {
     if lines.is_empty() {
         return None;
     }
-    let mut grid = Grid::named_by([("order".to_owned(), Align::Right), ("run".to_owned(), Align::Right)])
-        .with([
-            ("block", Align::Right),
-            ("configuration", Align::Left),
-            ("attempt", Align::Right),
-            ("state", Align::Left),
-            ("elapsed s", Align::Right),
-            ("first client s", Align::Right),
-            ("last client s", Align::Right),
-            ("rows", Align::Right),
-            ("errors", Align::Right),
-        ]);
     let decimals = Decimals::for_values(lines.iter().filter_map(|line| line.elapsed_s));
+    type Column<'a> = (&'a str, Align, &'a dyn Fn(&RunLine) -> String);
+    let columns: [Column<'_>; 9] = [
+        ("run", Align::Right, &|line| line.run_id.to_string()),
+        ("block", Align::Right, &|line| line.key.block_index.to_string()),
+        ("configuration", Align::Left, &|line| line.label.clone()),
+        ("state", Align::Left, &state_words),
+        ("rows", Align::Right, &|line| line.rows.to_string()),
+        ("errors", Align::Right, &|line| line.errors.to_string()),
+        ("elapsed s", Align::Right, &|line| decimals.write_or_dash(line.elapsed_s)),
+        ("first client s", Align::Right, &|line| decimals.write_or_dash(line.first_client_s)),
+        ("last client s", Align::Right, &|line| decimals.write_or_dash(line.last_client_s)),
+    ];
+    let mut grid = Grid::named_by([]).with(columns.iter().map(|(name, align, _)| (*name, *align)));
+    grid.key_columns = 1;
     for line in lines {
-        grid.push(vec![
-            line.position.to_string(),
-            line.run_id.to_string(),
-            line.key.block_index.to_string(),
-            line.label.clone(),
-            line.key.attempt.to_string(),
-            state_words(line),
-            line.rows.to_string(),
-            line.errors.to_string(),
-            decimals.write_or_dash(line.elapsed_s),
-            decimals.write_or_dash(line.first_client_s),
-            decimals.write_or_dash(line.last_client_s),
-        ]);
+        grid.push(columns.iter().map(|(_, _, cell)| cell(line)).collect());
     }
     let first = or_dash(lines.first(), |line| line.started_at.clone());
     let last = or_dash(lines.last(), |line| line.started_at.clone());

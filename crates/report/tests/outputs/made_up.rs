@@ -117,13 +117,22 @@ pub(crate) fn run(block_index: u32, cell_index: u32, elapsed_s: f64) -> Run {
                 "cpu": {"model": "Made-up CPU", "threads": 2, "numa_nodes": 1},
                 "kernel": "6.12.0", "memory_bytes": 4_294_967_296_u64, "governor": null,
             }),
-            layout: serde_json::json!([
-                {"role": "data 1", "device": "vda", "mount": {"options": ["rw", "noatime"], "type": "ext4"}, "scheduler": "none"},
-                {"role": "log", "device": "vda", "mount": {"options": ["rw", "noatime"], "type": "ext4"}, "scheduler": "none"},
-            ]),
+            layout: serde_json::json!([storage("data 1"), storage("log")]),
             engine: serde_json::json!({"version": "3.50.4", "build": "2026-07-30 abcdef"}),
         },
     }
+}
+
+/// In the shape that the laboratory writes.
+fn storage(role: &str) -> serde_json::Value {
+    serde_json::json!({
+        "role": role,
+        "storage": {
+            "directory": "/data/fathom",
+            "mount": {"source": "/dev/vda", "file_system": "ext4", "mount_options": ["rw", "noatime"]},
+            "block_devices": [{"name": "vda", "scheduler": "none", "rotational": false}],
+        },
+    })
 }
 
 impl Adding for StudyResults {

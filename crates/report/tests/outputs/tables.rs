@@ -95,7 +95,37 @@ fn facts_that_differ_between_runs_are_all_told() {
     let output = text::record(&summarise(&results, &[]));
     assert!(output.contains("version: 3.50.4 | 3.51.0 (differs between runs)"), "{output}");
     assert!(output.contains("(9 of 10 runs)"), "{output}");
-    assert!(output.contains("data 1.mount.options: rw, noatime"), "{output}");
+}
+
+#[test]
+fn every_role_has_its_device_scheduler_and_mount_options() {
+    let mut results = made_up::a_a();
+    let output = text::record(&summarise(&results, &[]));
+    let role = |name: &str| output.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    for line in [role("data 1"), role("log")] {
+        let words: Vec<&str> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+        assert_eq!(words[1..], ["/dev/vda", "none", "ext4", "rw, noatime", "/data/fathom"]);
+    }
+    for stored in &mut results.runs {
+        stored.run.environment.layout = serde_json::json!({"somewhere": {"else": 1}});
+    }
+    assert!(text::record(&summarise(&results, &[])).contains("somewhere.else: 1"));
+}
+
+#[test]
+fn a_number_stands_under_its_own_header() {
+    let mut results = made_up::study("x", Vec::new(), 1);
+    results.add(made_up::run(0, 0, 1.5));
+    results.runs[0].run_id = 77;
+    results.runs[0].run.clients[0].errors = 3;
+    let table = markdown::study(&summarise(&results, &[]));
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let start = table.find("| run | block |").unwrap();
+    let mut lines = table[start..].lines();
+    let (header, _, row) = (cells(lines.next().unwrap()), lines.next(), cells(lines.next().unwrap()));
+    let under = |name: &str| row[header.iter().position(|cell| cell == name).unwrap()].as_str();
+    assert_eq!((under("run"), under("block"), under("rows"), under("errors")), ("77", "0", "2000", "3"));
+    assert_eq!((under("elapsed s"), under("first client s"), under("state")), ("1.500", "1.470", "valid"));
 }
 
 #[test]
