@@ -36,7 +36,11 @@ fn head(summary: &StudySummary) -> Section {
         Scale::Miniature => "miniature",
     };
     let counts = summary.counts;
-    let mut runs = format!("Runs: {} of {} planned count", counts.counting, counts.planned);
+    let mut runs = if counts.counting > counts.planned {
+        format!("Runs: {} count, {} were planned", counts.counting, counts.planned)
+    } else {
+        format!("Runs: {} of {} planned count", counts.counting, counts.planned)
+    };
     for (count, word) in [
         (counts.invalid, "invalid"),
         (counts.interrupted, "interrupted"),
