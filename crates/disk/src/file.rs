@@ -77,6 +77,20 @@ impl OpenFile {
     /// When the path is neither a regular file nor a block device, or cannot be opened. That direct I/O is refused is
     /// no error: `cache` says so, with the reason.
     pub fn open(path: &Path, access: Access, want_direct: bool) -> io::Result<Self> {
+        Self::open_knowing(path, access, want_direct, None)
+    }
+
+    /// Opens like [`OpenFile::open`], without the small read when `known_alignment_bytes` tells what another file of
+    /// the same file system accepted.
+    ///
+    /// # Errors
+    /// As [`OpenFile::open`].
+    pub fn open_knowing(
+        path: &Path,
+        access: Access,
+        want_direct: bool,
+        known_alignment_bytes: Option<usize>,
+    ) -> io::Result<Self> {
         // A pipe would block in `open`.
         let kind = path.metadata()?.file_type();
         if !kind.is_file() && !kind.is_block_device() {
@@ -84,7 +98,7 @@ impl OpenFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let (file, cache, alignment_bytes) = match want_direct {
-            true => open_direct_or_not(path, access)?,
+            true => open_direct_or_not(path, access, known_alignment_bytes)?,
             false => {
                 let reason = "direct I/O was not asked for".to_owned();
                 (open_with(path, access, OFlags::empty())?, CacheMode::PageCache { reason }, 1)
@@ -118,7 +132,11 @@ fn open_with(path: &Path, access: Access, flags: OFlags) -> io::Result<File> {
     }
 }
 
-fn open_direct_or_not(path: &Path, access: Access) -> io::Result<(File, CacheMode, usize)> {
+fn open_direct_or_not(
+    path: &Path,
+    access: Access,
+    known_alignment_bytes: Option<usize>,
+) -> io::Result<(File, CacheMode, usize)> {
     let refused = |reason: String| {
         let file = open_with(path, access, OFlags::empty())?;
         Ok((file, CacheMode::PageCache { reason }, 1))
@@ -134,7 +152,7 @@ fn open_direct_or_not(path: &Path, access: Access) -> io::Result<(File, CacheMod
     if file.metadata()?.is_file() && MEMORY_FILE_SYSTEMS.contains(&magic) {
         return refused("the file system lives in memory".to_owned());
     }
-    match accepted_alignment(&file) {
+    match known_alignment_bytes.or_else(|| accepted_alignment(&file)) {
         Some(alignment_bytes) => Ok((file, CacheMode::Direct, alignment_bytes)),
         None => refused("no aligned direct transfer was accepted".to_owned()),
     }

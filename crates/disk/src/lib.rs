@@ -13,6 +13,7 @@
 //! | [`buffer`] | where transfers put their bytes |
 //! | [`file`](mod@file) | whether transfers of a file go past the page cache |
 //! | [`backend`] | how many transfers are under way at the same time |
+//! | [`scan`] | how a list of files is read whole, at the speed of the device |
 //! | [`counters`] | what devices, processes and the machine have done since a moment |
 //!
 //! Everything under `/proc` and `/sys` is read as untrusted text: a line that is cut short, has odd bytes or is
@@ -26,5 +27,6 @@ pub mod facts;
 pub mod file;
 pub mod machine;
 pub mod probe;
+pub mod scan;
 pub mod space;
 mod tree;

@@ -1,0 +1,343 @@
+//! Reading a list of files whole, at the speed of the device: the reader of the checker.
+//!
+//! Workers claim extents by one atomic addition, keep a deep queue of reads, and look at each extent on the thread
+//! that read it, while the bytes are in its cache. All state is the worker's own and comes back at the end.
+//!
+//! ```no_run
+//! use disk::scan::{Content, ScanFile, ScanOptions, scan};
+//!
+//! let files = [ScanFile::whole("base/5/16384")];
+//! let outcome = scan(&files, &ScanOptions::default(), |_worker| 0u64, |zero_count, extent| {
+//!     if let Content::Bytes(bytes) = extent.content {
+//!         *zero_count += bytes.iter().filter(|&&byte| byte == 0).count() as u64;
+//!     }
+//! })?;
+//! assert!(outcome.is_complete());
+//! println!("{} zeros", outcome.states.iter().sum::<u64>());
+//! # Ok::<(), disk::scan::ScanError>(())
+//! ```
+
+mod governor;
+mod order;
+mod source;
+mod worker;
+
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::thread;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+pub use order::ScanOrder;
+
+use crate::backend::{
+    Backend, BackendChoice, BackendError, BackendFacts, BackendOptions, DEPTH_MAX, open_backend,
+};
+use crate::buffer::BUFFER_ALIGNMENT_BYTES;
+use crate::file::CacheMode;
+use order::ExtentOrder;
+use source::Sources;
+use worker::Worker;
+
+/// The most workers of one scan.
+pub const WORKERS_MAX: usize = 1024;
+
+/// A file to be read, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanFile {
+    /// A regular file or a block device.
+    pub path: PathBuf,
+    /// The bytes to be read; all, as many as there are when the scan begins, without.
+    pub range_bytes: Option<Range<u64>>,
+}
+
+impl ScanFile {
+    /// All of a file.
+    pub fn whole(path: impl Into<PathBuf>) -> Self {
+        ScanFile { path: path.into(), range_bytes: None }
+    }
+
+    /// A part of a file. Extents begin at its start; any start is allowed, multiples of 4096 cost least.
+    pub fn part(path: impl Into<PathBuf>, range_bytes: Range<u64>) -> Self {
+        ScanFile { path: path.into(), range_bytes: Some(range_bytes) }
+    }
+}
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    /// The number of workers, 1 to [`WORKERS_MAX`]. Each is one thread.
+    pub worker_count: usize,
+    /// The size of a read, a multiple of 4096 bytes. Pages that divide it are never cut.
+    pub extent_bytes: usize,
+    /// How many reads each worker has under way, 1 to [`DEPTH_MAX`]. Memory is
+    /// `worker_count * depth * extent_bytes`.
+    pub depth: usize,
+    /// How extents of several files follow each other.
+    pub order: ScanOrder,
+    /// What all workers together may read per second, in bytes.
+    pub rate_bytes_per_s_max: Option<u64>,
+    /// The unit in which an extent that cannot be read is tried again, a multiple of 512 bytes; the size of a page
+    /// tells best what is lost.
+    pub retry_bytes: usize,
+    /// Which way to the kernel.
+    pub backend: BackendChoice,
+    /// Whether to go past the page cache where that is possible.
+    pub want_direct: bool,
+    /// Ends the scan early when set: no extent is claimed any more, those under way are delivered.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Counts the bytes dealt with so far, for a display of progress.
+    pub progress_bytes: Option<Arc<AtomicU64>>,
+}
+
+impl Default for ScanOptions {
+    /// One worker with 8 direct reads of 1 MiB under way, retries by 8 KiB, no limit.
+    fn default() -> Self {
+        ScanOptions {
+            worker_count: 1,
+            extent_bytes: 1 << 20,
+            depth: 8,
+            order: ScanOrder::AllAsOne,
+            rate_bytes_per_s_max: None,
+            retry_bytes: 8192,
+            backend: BackendChoice::Auto,
+            want_direct: true,
+            stop: None,
+            progress_bytes: None,
+        }
+    }
+}
+
+/// A stretch of a file, as it was found. Most are one extent long; where something cannot be read, an extent comes in
+/// several stretches, in order.
+#[derive(Debug)]
+pub struct Extent<'a> {
+    /// The file, by its position in the list.
+    pub file_index: usize,
+    /// Where the stretch begins in the file.
+    pub offset_bytes: u64,
+    /// What is there.
+    pub content: Content<'a>,
+}
+
+/// What was found in a stretch.
+#[derive(Debug)]
+pub enum Content<'a> {
+    /// The bytes. They are gone after the call.
+    Bytes(&'a [u8]),
+    /// The device, the file system or the permissions say no, twice.
+    Unreadable {
+        /// The length of the stretch: of one or more retry units.
+        length_bytes: u64,
+        /// What the operating system said about the first of them.
+        error: &'a io::Error,
+    },
+    /// The file ends before: it has become shorter since the scan began, or never had the range asked for.
+    Missing {
+        /// The length of what is not there.
+        length_bytes: u64,
+    },
+}
+
+/// What became of one file. `expected = read + unreadable + missing + unclaimed`, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileOutcome {
+    /// The bytes that were to be read; 0 when the size could not be found out.
+    pub expected_bytes: u64,
+    /// The bytes delivered.
+    pub read_bytes: u64,
+    /// The bytes reported as unreadable.
+    pub unreadable_bytes: u64,
+    /// The bytes reported as missing.
+    pub missing_bytes: u64,
+    /// The bytes that no worker took, because the scan was stopped.
+    pub unclaimed_bytes: u64,
+    /// Whether its reads went past the page cache; absent when it was never opened.
+    pub cache: Option<CacheMode>,
+    /// Why the file could not be looked at or opened.
+    pub error: Option<String>,
+}
+
+/// What a scan brought.
+#[derive(Debug)]
+pub struct ScanOutcome<S> {
+    /// The state of each worker, by its number.
+    pub states: Vec<S>,
+    /// What became of each file, in the order of the list.
+    pub files: Vec<FileOutcome>,
+    /// From before the first open to after the last worker, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// The processor time of the workers, the visitor's included, in nanoseconds.
+    pub worker_cpu_ns: u64,
+    /// The way to the kernel that was taken.
+    pub backend: BackendFacts,
+}
+
+impl<S> ScanOutcome<S> {
+    /// Says whether every byte of every file was delivered.
+    pub fn is_complete(&self) -> bool {
+        self.files.iter().all(|file| file.error.is_none() && file.read_bytes == file.expected_bytes)
+    }
+
+    /// The bytes delivered, of all files.
+    pub fn read_bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.read_bytes).sum()
+    }
+
+    /// The bytes that were to be read, of all files whose size is known.
+    pub fn expected_bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.expected_bytes).sum()
+    }
+
+    /// The first reason why a file was read through the page cache; `None` when all were read directly.
+    pub fn page_cache_reason(&self) -> Option<&str> {
+        self.files.iter().find_map(|file| match &file.cache {
+            Some(CacheMode::PageCache { reason }) => Some(reason.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// Why a scan could not be done. What concerns one file or one extent is not among it.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// An option is outside its range.
+    #[error("cannot scan with {name} {value}: it must be {range}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+        /// What is allowed.
+        range: String,
+    },
+    /// No queue could be made.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A worker could not be started.
+    #[error("could not start worker {worker_index}: {source}")]
+    Worker {
+        /// Its number.
+        worker_index: usize,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A queue stopped working in the middle.
+    #[error("could not go on with worker {worker_index}: its queue failed: {source}")]
+    Queue {
+        /// Its number.
+        worker_index: usize,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Reads all of `files` and shows each extent to `visit` once, with the state that `make_state` made for the worker.
+///
+/// Files are opened for reading only, when their turn comes, and closed when they are done. Claims follow
+/// `options.order`; a worker gets its extents in the order in which their reads end, which is nearly that. An
+/// extent that cannot be read is tried again in pieces of `options.retry_bytes`. A file that cannot be opened comes
+/// as unreadable extents; one whose size cannot be found out comes not at all, with an error in its outcome.
+///
+/// Nothing is shared between workers but the claim counter, the governor and one short lock per extent for the file.
+///
+/// # Errors
+/// When an option is out of range, memory or threads are short, or a queue breaks. `visit` is then not called for
+/// the rest.
+///
+/// # Panics
+/// When `make_state` or `visit` panics.
+pub fn scan<S: Send>(
+    files: &[ScanFile],
+    options: &ScanOptions,
+    make_state: impl Fn(usize) -> S + Sync,
+    visit: impl Fn(&mut S, Extent<'_>) + Sync,
+) -> Result<ScanOutcome<S>, ScanError> {
+    scan_with(files, options, &|queue| open_backend(options.backend, queue), make_state, visit)
+}
+
+/// How a worker gets its queue; tests put faults in between.
+type MakeBackend<'a> = &'a (dyn Fn(&BackendOptions) -> Result<Box<dyn Backend>, BackendError> + Sync);
+
+fn scan_with<S: Send>(
+    files: &[ScanFile],
+    options: &ScanOptions,
+    make_backend: MakeBackend<'_>,
+    make_state: impl Fn(usize) -> S + Sync,
+    visit: impl Fn(&mut S, Extent<'_>) + Sync,
+) -> Result<ScanOutcome<S>, ScanError> {
+    check(options)?;
+    let start = Instant::now();
+    let sources = Sources::new(files, options.want_direct);
+    let order = ExtentOrder::new(options.order, options.extent_bytes, sources.ranges());
+    let shared = worker::Shared::new(&sources, &order, options);
+    // Workers beyond the number of extents would only make queues.
+    let worker_count =
+        options.worker_count.min(usize::try_from(order.extent_count()).unwrap_or(usize::MAX)).max(1);
+    let results = thread::scope(|scope| {
+        let (shared, make_state, visit) = (&shared, &make_state, &visit);
+        let run = move |worker_index: usize| {
+            let mut state = make_state(worker_index);
+            let mut worker = Worker::new(shared, make_backend)?;
+            match worker.run(&mut |extent| visit(&mut state, extent)) {
+                Ok(()) => Ok((state, worker.finish())),
+                Err(source) => {
+                    shared.stop();
+                    Err(ScanError::Queue { worker_index, source })
+                }
+            }
+        };
+        let mut handles = Vec::new();
+        for worker_index in 1..worker_count {
+            let builder = thread::Builder::new().name(format!("scan-{worker_index}"));
+            match builder.spawn_scoped(scope, move || run(worker_index)) {
+                Ok(handle) => handles.push(handle),
+                Err(source) => {
+                    shared.stop();
+                    return vec![Err(ScanError::Worker { worker_index, source })];
+                }
+            }
+        }
+        let mut results = vec![run(0)];
+        results.extend(handles.into_iter().map(|handle| match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }));
+        results
+    });
+    let mut states = Vec::with_capacity(worker_count);
+    let mut totals = worker::Totals::default();
+    for result in results {
+        let (state, part) = result?;
+        states.push(state);
+        totals.merge(part);
+    }
+    let backend = totals.backend.take().expect("there is at least one worker");
+    let worker_cpu_ns = totals.cpu_ns;
+    let files = sources.into_outcomes(&totals);
+    let elapsed_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(ScanOutcome { states, files, elapsed_ns, worker_cpu_ns, backend })
+}
+
+fn check(options: &ScanOptions) -> Result<(), ScanError> {
+    let demand = |name, value, is_allowed: bool, range: String| match is_allowed {
+        true => Ok(()),
+        false => Err(ScanError::Option { name, value, range }),
+    };
+    let workers = options.worker_count;
+    demand("worker count", workers, (1..=WORKERS_MAX).contains(&workers), format!("1 to {WORKERS_MAX}"))?;
+    let depth = options.depth;
+    demand("depth", depth, (1..=DEPTH_MAX).contains(&depth), format!("1 to {DEPTH_MAX}"))?;
+    let extent = options.extent_bytes;
+    let is_whole = extent > 0 && extent.is_multiple_of(BUFFER_ALIGNMENT_BYTES);
+    demand("extent bytes", extent, is_whole, format!("a multiple of {BUFFER_ALIGNMENT_BYTES}"))?;
+    let retry = options.retry_bytes;
+    demand("retry bytes", retry, retry > 0 && retry.is_multiple_of(512), "a multiple of 512".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

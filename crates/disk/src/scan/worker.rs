@@ -1,0 +1,371 @@
+//! One worker: claims extents, keeps its queue full, and shows what arrives.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::governor::Governor;
+use super::order::{Claim, ExtentOrder};
+use super::source::Sources;
+use super::{Content, Extent, MakeBackend, ScanOptions};
+use crate::backend::{Backend, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request};
+use crate::buffer::BUFFER_ALIGNMENT_BYTES;
+use crate::counters::thread_cpu_ns;
+use crate::file::OpenFile;
+
+/// The longest sleep of a worker that has to wait for the governor, so that a stop is noticed.
+const SLEEP_MAX: Duration = Duration::from_millis(100);
+
+/// What all workers share.
+pub(super) struct Shared<'a> {
+    sources: &'a Sources,
+    order: &'a ExtentOrder,
+    options: &'a ScanOptions,
+    buffer_bytes: usize,
+    governor: Governor,
+    next_number: AtomicU64,
+    broken: AtomicBool,
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(sources: &'a Sources, order: &'a ExtentOrder, options: &'a ScanOptions) -> Self {
+        let unit = BUFFER_ALIGNMENT_BYTES as u64;
+        let is_aligned = sources.ranges().iter().all(|range| range.start.is_multiple_of(unit));
+        // A read that begins between two blocks has to fetch what lies before.
+        let slack_bytes = if is_aligned { 0 } else { BUFFER_ALIGNMENT_BYTES };
+        Shared {
+            sources,
+            order,
+            options,
+            buffer_bytes: options.extent_bytes + slack_bytes,
+            governor: Governor::new(options.rate_bytes_per_s_max),
+            next_number: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends the scan early.
+    pub(super) fn stop(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        let asked = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        asked || self.broken.load(Ordering::Relaxed)
+    }
+
+    fn claim(&self) -> Next {
+        if self.is_stopped() || self.next_number.load(Ordering::Relaxed) >= self.order.extent_count() {
+            return Next::Nothing;
+        }
+        if let Err(wait) = self.governor.reserve(self.options.extent_bytes) {
+            return Next::NotBefore(wait);
+        }
+        // The only thing that workers compete for. Nothing else is published through it: relaxed suffices.
+        match self.order.claim(self.next_number.fetch_add(1, Ordering::Relaxed)) {
+            Some(claim) => Next::Claim(claim),
+            None => Next::Nothing,
+        }
+    }
+}
+
+enum Next {
+    Claim(Claim),
+    NotBefore(Duration),
+    Nothing,
+}
+
+/// The bytes of one file that a worker dealt with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FileCounts {
+    pub(super) read_bytes: u64,
+    pub(super) unreadable_bytes: u64,
+    pub(super) missing_bytes: u64,
+}
+
+/// What workers add up.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    /// By file; shorter than the list when the last files had nothing.
+    pub(super) files: Vec<FileCounts>,
+    pub(super) cpu_ns: u64,
+    /// That of the first worker.
+    pub(super) backend: Option<BackendFacts>,
+}
+
+impl Totals {
+    fn counts(&mut self, file_index: usize) -> &mut FileCounts {
+        if self.files.len() <= file_index {
+            self.files.resize(file_index + 1, FileCounts::default());
+        }
+        &mut self.files[file_index]
+    }
+
+    pub(super) fn merge(&mut self, other: Totals) {
+        for (file_index, counts) in other.files.into_iter().enumerate() {
+            let sum = self.counts(file_index);
+            sum.read_bytes += counts.read_bytes;
+            sum.unreadable_bytes += counts.unreadable_bytes;
+            sum.missing_bytes += counts.missing_bytes;
+        }
+        self.cpu_ns += other.cpu_ns;
+        self.backend = self.backend.take().or(other.backend);
+    }
+}
+
+/// One extent under way.
+struct UnderWay {
+    claim: Claim,
+    open: Arc<OpenFile>,
+}
+
+impl UnderWay {
+    /// Where a read begins that contains the byte `skip_bytes` behind the start of the claim, how many bytes before
+    /// that come with it, and how long it is when it shall contain `length_bytes` from there.
+    fn aligned(&self, skip_bytes: usize, length_bytes: usize) -> (u64, usize, usize) {
+        let alignment_bytes = self.open.alignment_bytes;
+        let wanted_bytes = self.claim.offset_bytes + skip_bytes as u64;
+        let before_bytes = (wanted_bytes % alignment_bytes as u64) as usize;
+        let whole_bytes = (before_bytes + length_bytes).next_multiple_of(alignment_bytes);
+        (wanted_bytes - before_bytes as u64, before_bytes, whole_bytes)
+    }
+}
+
+/// One worker with its queue. Lives on one thread.
+pub(super) struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    backend: Box<dyn Backend>,
+    under_way: Vec<Option<UnderWay>>,
+    /// The file that the backend has for each slot.
+    set: Vec<Option<Arc<OpenFile>>>,
+    free: Vec<usize>,
+    completions: Vec<Completion>,
+    totals: Totals,
+    cpu_ns_before: u64,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, make_backend: MakeBackend<'_>) -> Result<Self, BackendError> {
+        let cpu_ns_before = thread_cpu_ns();
+        let extent_count = usize::try_from(shared.order.extent_count()).unwrap_or(usize::MAX);
+        let depth = shared.options.depth.min(extent_count).max(1);
+        let backend = make_backend(&BackendOptions {
+            depth,
+            buffer_bytes: shared.buffer_bytes,
+            file_count_max: depth,
+            register_files: false,
+            poll: false,
+        })
+        .inspect_err(|_| shared.stop())?;
+        let totals = Totals { backend: Some(backend.facts()), ..Totals::default() };
+        Ok(Worker {
+            shared,
+            backend,
+            under_way: (0..depth).map(|_| None).collect(),
+            set: vec![None; depth],
+            free: (0..depth).rev().collect(),
+            completions: Vec::with_capacity(depth),
+            totals,
+            cpu_ns_before,
+        })
+    }
+
+    /// Works until nothing is left or the scan is stopped.
+    pub(super) fn run(&mut self, visit: &mut dyn FnMut(Extent<'_>)) -> io::Result<()> {
+        loop {
+            let wait = self.fill_queue(visit)?;
+            if self.backend.in_flight() > 0 {
+                self.backend.wait(&mut self.completions)?;
+                while let Some(completion) = self.completions.pop() {
+                    self.complete(completion, visit)?;
+                }
+            } else {
+                match wait {
+                    Some(wait) => thread::sleep(wait.min(SLEEP_MAX)),
+                    None => return Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The sums of this worker.
+    pub(super) fn finish(mut self) -> Totals {
+        // The buffers go first: giving them back takes processor time too.
+        drop(self.backend);
+        self.totals.cpu_ns = thread_cpu_ns().saturating_sub(self.cpu_ns_before);
+        self.totals
+    }
+
+    /// Starts a read in each free slot. Tells how long to wait when the governor holds it back.
+    fn fill_queue(&mut self, visit: &mut dyn FnMut(Extent<'_>)) -> io::Result<Option<Duration>> {
+        while let Some(slot) = self.free.pop() {
+            let claim = match self.shared.claim() {
+                Next::Claim(claim) => claim,
+                next => {
+                    self.free.push(slot);
+                    return Ok(match next {
+                        Next::NotBefore(wait) => Some(wait),
+                        _ => None,
+                    });
+                }
+            };
+            match self.shared.sources.open(claim.file_index) {
+                Ok(open) => self.start(slot, UnderWay { claim, open })?,
+                Err(error) => {
+                    self.free.push(slot);
+                    self.unreadable(&claim, 0..claim.length_bytes, &error, visit);
+                    self.done(&claim);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn start(&mut self, slot: usize, under_way: UnderWay) -> io::Result<()> {
+        let is_set = self.set[slot].as_ref().is_some_and(|set| Arc::ptr_eq(set, &under_way.open));
+        if !is_set {
+            self.backend.set_file(slot, Arc::clone(&under_way.open.file))?;
+            self.set[slot] = Some(Arc::clone(&under_way.open));
+        }
+        let (offset_bytes, _, length_bytes) = under_way.aligned(0, under_way.claim.length_bytes);
+        self.under_way[slot] = Some(under_way);
+        self.backend.start(read(slot, offset_bytes, length_bytes));
+        Ok(())
+    }
+
+    fn complete(&mut self, completion: Completion, visit: &mut dyn FnMut(Extent<'_>)) -> io::Result<()> {
+        let slot = completion.slot;
+        let under_way = self.under_way[slot].take().expect("a completion has its extent");
+        let claim = under_way.claim;
+        let (_, before_bytes, _) = under_way.aligned(0, claim.length_bytes);
+        let whole = before_bytes..before_bytes + claim.length_bytes;
+        match completion.outcome {
+            Ok(bytes) if bytes >= whole.end => {
+                self.totals.counts(claim.file_index).read_bytes += claim.length_bytes as u64;
+                let content = Content::Bytes(&self.backend.buffer(slot)[whole]);
+                visit(Extent { file_index: claim.file_index, offset_bytes: claim.offset_bytes, content });
+            }
+            // Short or not at all: once more, piece by piece.
+            _ => self.read_in_pieces(slot, &under_way, visit)?,
+        }
+        self.done(&claim);
+        self.free.push(slot);
+        Ok(())
+    }
+
+    /// Reads an extent again in pieces and shows runs of readable and of unreadable pieces.
+    fn read_in_pieces(
+        &mut self,
+        slot: usize,
+        under_way: &UnderWay,
+        visit: &mut dyn FnMut(Extent<'_>),
+    ) -> io::Result<()> {
+        let claim = under_way.claim;
+        let mut bytes = Vec::with_capacity(claim.length_bytes);
+        let mut unreadable: Option<(usize, io::Error)> = None;
+        let mut at = 0;
+        while at < claim.length_bytes {
+            let piece_bytes = self.shared.options.retry_bytes.min(claim.length_bytes - at);
+            match self.read_piece(slot, under_way, at, piece_bytes, &mut bytes)? {
+                Ok(0) => break,
+                Ok(length_bytes) => {
+                    if let Some((start, error)) = unreadable.take() {
+                        self.unreadable(&claim, start..at, &error, visit);
+                    }
+                    at += length_bytes;
+                }
+                Err(error) => {
+                    self.readable(&claim, at, &mut bytes, visit);
+                    unreadable.get_or_insert((at, error));
+                    at += piece_bytes;
+                }
+            }
+        }
+        if let Some((start, error)) = unreadable {
+            self.unreadable(&claim, start..at, &error, visit);
+        }
+        self.readable(&claim, at, &mut bytes, visit);
+        let missing_bytes = (claim.length_bytes - at) as u64;
+        if missing_bytes > 0 {
+            self.totals.counts(claim.file_index).missing_bytes += missing_bytes;
+            let content = Content::Missing { length_bytes: missing_bytes };
+            let offset_bytes = claim.offset_bytes + at as u64;
+            visit(Extent { file_index: claim.file_index, offset_bytes, content });
+        }
+        Ok(())
+    }
+
+    /// Reads up to `piece_bytes` from `at` bytes behind the start of the claim and appends them to `bytes`. 0: the
+    /// file ends here. The outer error is that of the queue.
+    fn read_piece(
+        &mut self,
+        slot: usize,
+        under_way: &UnderWay,
+        at: usize,
+        piece_bytes: usize,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<io::Result<usize>> {
+        let (offset_bytes, before_bytes, whole_bytes) = under_way.aligned(at, piece_bytes);
+        let whole_bytes = whole_bytes.min(self.shared.buffer_bytes);
+        self.backend.start(read(slot, offset_bytes, whole_bytes));
+        loop {
+            // What ends meanwhile in other slots stays in the list for `run`.
+            self.backend.wait(&mut self.completions)?;
+            let Some(position) = self.completions.iter().position(|completion| completion.slot == slot)
+            else {
+                continue;
+            };
+            return Ok(self.completions.swap_remove(position).outcome.map(|found_bytes| {
+                let end = found_bytes.min(before_bytes + piece_bytes);
+                let found = self.backend.buffer(slot).get(before_bytes..end).unwrap_or_default();
+                bytes.extend_from_slice(found);
+                found.len()
+            }));
+        }
+    }
+
+    /// Shows the bytes collected before `end`, if there are any.
+    fn readable(
+        &mut self,
+        claim: &Claim,
+        end: usize,
+        bytes: &mut Vec<u8>,
+        visit: &mut dyn FnMut(Extent<'_>),
+    ) {
+        if !bytes.is_empty() {
+            self.totals.counts(claim.file_index).read_bytes += bytes.len() as u64;
+            let offset_bytes = claim.offset_bytes + (end - bytes.len()) as u64;
+            visit(Extent { file_index: claim.file_index, offset_bytes, content: Content::Bytes(bytes) });
+            bytes.clear();
+        }
+    }
+
+    fn unreadable(
+        &mut self,
+        claim: &Claim,
+        part: std::ops::Range<usize>,
+        error: &io::Error,
+        visit: &mut dyn FnMut(Extent<'_>),
+    ) {
+        let length_bytes = part.len() as u64;
+        self.totals.counts(claim.file_index).unreadable_bytes += length_bytes;
+        let offset_bytes = claim.offset_bytes + part.start as u64;
+        let content = Content::Unreadable { length_bytes, error };
+        visit(Extent { file_index: claim.file_index, offset_bytes, content });
+    }
+
+    fn done(&self, claim: &Claim) {
+        let extent_count = self.shared.order.extent_count_of(claim.file_index);
+        self.shared.sources.extent_done(claim.file_index, extent_count);
+        if let Some(progress_bytes) = &self.shared.options.progress_bytes {
+            progress_bytes.fetch_add(claim.length_bytes as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+fn read(slot: usize, offset_bytes: u64, length_bytes: usize) -> Request {
+    // The file has the index of the slot.
+    Request { slot, operation: Operation::Read, file_index: slot, offset_bytes, length_bytes }
+}
