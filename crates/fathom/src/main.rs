@@ -1,1 +1,66 @@
-fn main() {}
+//! fathom: arguments in, work done, exit status out.
+//!
+//! Standard output is the result, standard error is the talk. Exit status 0: done. 1: done, but some
+//! run was invalid. 2: could not finish.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod expectations;
+mod notify;
+mod targets;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+/// How a command ended, when it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing to complain about.
+    Clean,
+    /// Done, but something did not count.
+    Findings,
+    /// Ended early at the user's wish; the same command goes on.
+    Stopped,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    terminal::start_log(arguments.verbose);
+    let done = match arguments.command {
+        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::List(arguments) => commands::list::run(&arguments),
+        Command::Show(arguments) => commands::show::run(&arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Export(arguments) => commands::export::run(&arguments),
+        Command::Mark(arguments) => commands::mark::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man => commands::manual::page(),
+    };
+    match done {
+        Ok(Verdict::Clean) => ExitCode::SUCCESS,
+        Ok(Verdict::Findings) => ExitCode::from(1),
+        Ok(Verdict::Stopped) => ExitCode::from(2),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Did the reader of our output (`head`, a pager) go away? That is its right.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

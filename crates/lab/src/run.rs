@@ -333,18 +333,12 @@ fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
 }
 
 fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
-    let sum =
-        |field: fn(&results::model::ClientRecord) -> u64| -> u64 { dispatch.clients.iter().map(field).sum() };
-    let mut metrics = Vec::new();
-    metrics.push(metric("retries", sum(|client| client.retries) as f64, "1", "counted by the clients"));
-    let workers_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
-    metrics.push(metric(
-        "client_cpu_s",
-        workers_ns as f64 / 1e9,
-        "s",
-        "CLOCK_THREAD_CPUTIME_ID of the worker threads",
-    ));
-    metrics
+    let retries: u64 = dispatch.clients.iter().map(|client| client.retries).sum();
+    let cpu_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
+    vec![
+        metric("retries", retries as f64, "1", "counted by the clients"),
+        metric("client_cpu_s", cpu_ns as f64 / 1e9, "s", "CLOCK_THREAD_CPUTIME_ID of the worker threads"),
+    ]
 }
 
 /// Flushes tried before a run: enough for a median, few enough not to disturb.

@@ -133,21 +133,6 @@ impl Work {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shares_of_all_clients_add_up_to_the_rows_asked_for() {
-        let mut work = Work::example();
-        for (rows, connections) in [(10, 3), (2, 5), (0, 4), (134_217_728, 256), (7, 7)] {
-            work.connections = connections;
-            let sum: u64 = (0..connections).map(|client| work.share_of(rows, client)).sum();
-            assert_eq!(sum, rows);
-        }
-    }
-}
-
-#[cfg(test)]
 impl Work {
     /// A small populate run for tests.
     pub fn example() -> Self {
@@ -170,6 +155,21 @@ impl Work {
             settings: BTreeMap::new(),
             label: String::new(),
             seed: 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_all_clients_add_up_to_the_rows_asked_for() {
+        let mut work = Work::example();
+        for (rows, connections) in [(10, 3), (2, 5), (0, 4), (134_217_728, 256), (7, 7)] {
+            work.connections = connections;
+            let sum: u64 = (0..connections).map(|client| work.share_of(rows, client)).sum();
+            assert_eq!(sum, rows);
         }
     }
 }

@@ -158,7 +158,7 @@ impl fmt::Display for SpecError {
 impl std::error::Error for SpecError {}
 
 /// The word in `candidates` that a person most likely meant by `found`, when one is near enough.
-pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if found.chars().count() > QUOTE_CHARS_MAX {
         return None;
     }

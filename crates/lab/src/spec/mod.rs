@@ -20,7 +20,7 @@ mod shipped;
 mod validity;
 mod value;
 
-pub use error::SpecError;
+pub use error::{SpecError, nearest};
 pub use experiment::{Experiment, Kind};
 pub use parameters::{ENGINES, Parameter, ParameterType, parameter, parameters};
 pub use resolve::{Request, Resolved};

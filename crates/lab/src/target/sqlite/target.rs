@@ -16,7 +16,17 @@ use crate::work::{LoopSide, Placement, Work, Workload};
 #[derive(Debug)]
 pub struct SqliteTarget {
     premises: Option<Premises>,
-    run: Option<(Work, SqliteConnector)>,
+    run: Option<SqliteRun>,
+}
+
+/// What exists from `prepare` to `clean`.
+#[derive(Debug)]
+struct SqliteRun {
+    work: Work,
+    connector: SqliteConnector,
+    /// Stays open, so that no client is the last to close: the last one would fold the log into the database
+    /// file, sometimes before and sometimes after the counters are read.
+    _keeper: Connection,
 }
 
 impl SqliteTarget {
@@ -45,7 +55,7 @@ impl SqliteTarget {
     }
 
     fn work(&self) -> &Work {
-        &self.run.as_ref().expect("prepare comes before anything else in a run").0
+        &self.run.as_ref().expect("prepare comes before anything else in a run").work
     }
 }
 
@@ -80,12 +90,13 @@ impl Target for SqliteTarget {
         }
         // The run starts with everything in the database file and an empty log.
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        self.run = Some((work.clone(), SqliteConnector::new(self.path(), work)));
+        let connector = SqliteConnector::new(self.path(), work);
+        self.run = Some(SqliteRun { work: work.clone(), connector, _keeper: connection });
         Ok(())
     }
 
     fn connector(&self) -> Connector {
-        Connector::Sqlite(self.run.as_ref().expect("prepare comes before connector").1.clone())
+        Connector::Sqlite(self.run.as_ref().expect("prepare comes before connector").connector.clone())
     }
 
     /// A call into SQLite blocks its thread, so every connection has one of its own.
@@ -98,8 +109,8 @@ impl Target for SqliteTarget {
     }
 
     fn interrupt(&mut self) -> Result<(), TargetError> {
-        if let Some((_, connector)) = &self.run {
-            connector.interrupt();
+        if let Some(run) = &self.run {
+            run.connector.interrupt();
         }
         Ok(())
     }

@@ -1,0 +1,247 @@
+//! The command line as the user types it; `commands` turns it into work.
+//!
+//! Help, completions and the man page come from these definitions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A laboratory for the storage under a database.
+///
+/// Measures what devices and databases do over a matrix of configurations, keeps every run with its
+/// clients, its gates and its environment, and tells an effect from noise.
+///
+/// Exit status: 0 done; 1 done, but some run was invalid; 2 could not finish.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Arguments {
+    /// Says more on standard error; twice for everything.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs the main job on embedded SQLite in less than a minute: two published experiments in miniature
+    Demo(DemoArguments),
+    /// Runs an experiment, or goes on with one that was interrupted
+    Run(Box<RunArguments>),
+    /// Lists the experiments that come with fathom, or the studies in a results directory
+    List(ListArguments),
+    /// Prints the spec of an experiment
+    Show(ShowArguments),
+    /// Prints the tables and the verdict of a stored study
+    Report(ReportArguments),
+    /// Writes a stored study for other tools
+    Export(ExportArguments),
+    /// Marks a run as suspect: it no longer counts, and the same `run` command makes it again
+    Mark(MarkArguments),
+    /// Explains a parameter, a metric, a gate or an experiment
+    Explain(ExplainArguments),
+    /// Prints a completion script for a shell
+    Completions {
+        /// Shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page
+    Man,
+}
+
+/// Where results are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResultsArguments {
+    /// Results directory (one SQLite file holds everything)
+    #[arg(long, value_name = "DIR", default_value = "fathom-results", env = "FATHOM_RESULTS")]
+    pub(crate) results: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Name of an experiment (see `fathom list`) or path of a spec (.toml)
+    pub(crate) experiment: String,
+    /// What to test: sqlite, postgres (own cluster from installed binaries), noop, or a postgres:// URL
+    #[arg(short, long, value_name = "TARGET", default_value = "sqlite")]
+    pub(crate) target: String,
+    /// Directory with PostgreSQL server binaries; repeat it to compare servers side by side
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pg_bin: Vec<PathBuf>,
+    /// Port (socket name) of the managed PostgreSQL [default: the first unused one]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) pg_port: Option<u16>,
+    /// Runs the miniature: minutes on two cores
+    #[arg(short, long)]
+    pub(crate) mini: bool,
+    /// Sets a parameter; several values make it a factor (e.g. connections=1,4,16)
+    #[arg(short, long, value_name = "NAME=VALUE[,VALUE]")]
+    pub(crate) set: Vec<String>,
+    /// Connections, each with its loop; the same as --set connections=N
+    #[arg(short = 'c', long, value_name = "N[,N]")]
+    pub(crate) clients: Option<String>,
+    /// Worker threads that drive the connections; the same as --set jobs=N
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) jobs: Option<String>,
+    /// Bounds each run by time, e.g. 30s; the same as --set duration=TIME
+    #[arg(short = 'T', long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+    /// Open loop at this many transactions per second; the same as --set rate=N
+    #[arg(short = 'R', long, value_name = "N[,N]")]
+    pub(crate) rate: Option<String>,
+    /// Repetitions (blocks) of every cell
+    #[arg(long, value_name = "N")]
+    pub(crate) repetitions: Option<u32>,
+    /// Adds blocks until every cell's 95 % interval is this narrow (half width in percent of the mean)
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) repeat_until: Option<f64>,
+    /// Cap for --repeat-until
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "repeat_until")]
+    pub(crate) repeat_max: u32,
+    /// Seed of the order of runs, of keys and of arrival times
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Directory for data; repeat it for several (on PostgreSQL one tablespace each)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Vec<PathBuf>,
+    /// Directory for the log, used where `placement` puts it apart
+    #[arg(long, value_name = "DIR")]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Prints what would run, in which order, how long it may take and how much space it needs
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Makes a new study although the same one exists already
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Leaves the managed server's or SQLite's directory, or the external database, behind
+    #[arg(long)]
+    pub(crate) keep: bool,
+    #[command(flatten)]
+    pub(crate) notify: NotifyArguments,
+    /// Prints the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Who is told, and when.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct NotifyArguments {
+    /// Command that is run on finish, failure and standstill; FATHOM_EVENT and FATHOM_MESSAGE tell what happened
+    #[arg(long, value_name = "COMMAND", env = "FATHOM_NOTIFY_COMMAND")]
+    pub(crate) notify_command: Option<String>,
+    /// URL that gets the same as a JSON object by POST
+    #[arg(long, value_name = "URL", env = "FATHOM_NOTIFY_WEBHOOK", hide_env_values = true)]
+    pub(crate) notify_webhook: Option<String>,
+    /// Time without any progress after which a standstill is told, e.g. 5m
+    #[arg(long, value_name = "TIME", default_value = "5m")]
+    pub(crate) no_progress_after: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Lists the studies in the results directory instead
+    #[arg(long)]
+    pub(crate) studies: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// Name of an experiment or path of a spec
+    pub(crate) experiment: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Tables for a terminal
+    Text,
+    /// Tables for a document
+    Markdown,
+    /// Every figure, for machines
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Number of the study, as `fathom list --studies` gives it [default: the latest]
+    pub(crate) study: Option<i64>,
+    /// Shows one run with its clients and gates instead
+    #[arg(long, value_name = "N", conflicts_with = "study")]
+    pub(crate) run: Option<i64>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One row per run
+    Csv,
+    /// One row per client of each run
+    ClientsCsv,
+    /// One JSON object per run, clients included
+    Jsonl,
+    /// Go benchmark text, which benchstat reads
+    Gobench,
+    /// Apache Parquet, one row per run (in builds with the feature `parquet`)
+    Parquet,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// Number of the study [default: the latest]
+    pub(crate) study: Option<i64>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub(crate) format: ExportFormat,
+    /// File to write; it must not exist [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MarkArguments {
+    /// Number of the run, as reports print it
+    pub(crate) run: i64,
+    /// Why the run is not to be trusted
+    #[arg(long, value_name = "REASON")]
+    pub(crate) suspect: String,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Name of a parameter, metric, gate or experiment
+    pub(crate) name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Arguments;
+
+    #[test]
+    fn the_definitions_of_the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

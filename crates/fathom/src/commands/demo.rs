@@ -1,0 +1,54 @@
+//! `fathom demo`: the main job on embedded SQLite in less than a minute.
+
+use clap::Parser;
+
+use crate::Verdict;
+use crate::arguments::{Arguments, Command, DemoArguments, RunArguments};
+use crate::terminal::print;
+
+/// What the demo runs, as a user would type it.
+const RUNS: [&[&str]; 2] =
+    [&["run", "populate-batch", "--mini", "--again"], &["run", "random-key", "--mini", "--again"]];
+
+pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
+    let mut verdict = Verdict::Clean;
+    for words in RUNS {
+        print(&format!("$ fathom {}\n\n", words.join(" ")))?;
+        match super::run::run(&run_arguments(words, arguments)?)? {
+            Verdict::Clean => {}
+            Verdict::Findings => verdict = Verdict::Findings,
+            Verdict::Stopped => return Ok(Verdict::Stopped),
+        }
+        print("\n")?;
+    }
+    print(&format!("next:\n"))?;
+    for hint in hints() {
+        print(&format!("  {hint}\n"))?;
+    }
+    Ok(verdict)
+}
+
+fn run_arguments(words: &[&str], demo: &DemoArguments) -> anyhow::Result<RunArguments> {
+    let results = demo.results.results.as_os_str();
+    let line = ["fathom"].iter().chain(words).map(std::ffi::OsStr::new);
+    let parsed = Arguments::try_parse_from(line.chain([std::ffi::OsStr::new("--results"), results]))?;
+    match parsed.command {
+        Command::Run(arguments) => Ok(*arguments),
+        other => anyhow::bail!("the demo's own command line is not a run but {other:?}"),
+    }
+}
+
+fn hints() -> Vec<String> {
+    let mut hints = Vec::new();
+    match crate::targets::newest_postgres() {
+        Some(version) => hints.push(format!(
+            "fathom run populate-batch --mini --target postgres    the same on PostgreSQL {version}, which is installed here"
+        )),
+        None => hints.push(
+            "apt-get install postgresql, then: fathom run populate-batch --mini --target postgres".to_owned(),
+        ),
+    }
+    hints.push("fathom list                                            all experiments".to_owned());
+    hints.push("fathom report                                          the tables again".to_owned());
+    hints
+}

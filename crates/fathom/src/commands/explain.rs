@@ -1,0 +1,71 @@
+//! `fathom explain`: what a word in a spec or a table means.
+
+use anyhow::bail;
+use lab::spec::{Experiment, Parameter};
+
+use crate::Verdict;
+use crate::arguments::ExplainArguments;
+use crate::terminal::print;
+
+/// Definitions of metrics, gates and columns: one heading per word.
+const METRICS: &str = include_str!("../../../../docs/metrics.md");
+
+pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
+    let name = arguments.name.trim();
+    let mut found = Vec::new();
+    found.extend(lab::spec::parameter(name).map(parameter_text));
+    found.extend(metric_text(name));
+    found.extend(experiment_text(name)?);
+    if found.is_empty() {
+        bail!(
+            "nothing is called \"{name}\"{}",
+            nearest(name).map_or(String::new(), |near| format!("\nhint: did you mean `{near}`?"))
+        );
+    }
+    print(&format!("{}\n", found.join("\n\n")))?;
+    Ok(Verdict::Clean)
+}
+
+fn parameter_text(parameter: &Parameter) -> String {
+    let unit = if parameter.unit.is_empty() { String::new() } else { format!(", in {}", parameter.unit) };
+    let default = parameter.default.map_or("not set".to_owned(), str::to_owned);
+    format!(
+        "parameter {}: {}\ntakes {}{unit}; default {default}",
+        parameter.name,
+        parameter.doc,
+        parameter.kind.describe()
+    )
+}
+
+/// The section of docs/metrics.md whose heading names the word.
+fn metric_text(name: &str) -> Option<String> {
+    let mut lines = METRICS.lines().skip_while(|line| !is_heading_of(line, name));
+    let heading = lines.next()?;
+    let body: Vec<&str> = lines.take_while(|line| !line.starts_with('#')).collect();
+    Some(format!("{}\n{}", heading.trim_start_matches(['#', ' ']).replace('`', ""), body.join("\n").trim()))
+}
+
+fn is_heading_of(line: &str, name: &str) -> bool {
+    line.starts_with("###") && line.split(['`', ',', '#']).any(|word| word.trim() == name)
+}
+
+fn experiment_text(name: &str) -> anyhow::Result<Option<String>> {
+    let Ok(shipped) = lab::spec::find(name) else { return Ok(None) };
+    let experiment = Experiment::parse(shipped.name, shipped.text)
+        .map_err(|error| anyhow::anyhow!("shipped experiment {name}: {error}"))?;
+    Ok(Some(format!(
+        "experiment {}: {}\n{}\n\n{}",
+        experiment.name, experiment.title, experiment.question, experiment.comment
+    )))
+}
+
+/// The known word that is nearest to what was typed.
+fn nearest(name: &str) -> Option<&str> {
+    let metrics = METRICS
+        .lines()
+        .filter(|line| line.starts_with("###"))
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    let parameters = lab::spec::parameters().iter().map(|parameter| parameter.name);
+    let experiments = lab::spec::shipped().iter().map(|shipped| shipped.name);
+    lab::spec::nearest(name, metrics.chain(parameters).chain(experiments))
+}

@@ -1,0 +1,51 @@
+//! `fathom export`: a stored study for other tools.
+
+use std::fs::OpenOptions;
+use std::io::{Write, stdout};
+
+use anyhow::Context;
+use results::store::{Store, StudyResults};
+
+use super::stored;
+use crate::Verdict;
+use crate::arguments::{ExportArguments, ExportFormat};
+
+pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let study = stored::find(&store, arguments.study)?;
+    let results = store.study_results(study.id)?;
+    let bytes = render(&store, &results, arguments.format)?;
+    match &arguments.output {
+        None => stdout().write_all(&bytes)?,
+        Some(path) => {
+            let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
+                format!(
+                    "could not create file \"{}\" (hint: choose a name that is not taken)",
+                    path.display()
+                )
+            })?;
+            file.write_all(&bytes).with_context(|| format!("could not write file \"{}\"", path.display()))?;
+        }
+    }
+    Ok(Verdict::Clean)
+}
+
+/// The runs are read with their histograms only where the form shows clients.
+fn render(store: &Store, results: &StudyResults, format: ExportFormat) -> anyhow::Result<Vec<u8>> {
+    use report::export;
+    let complete = || -> anyhow::Result<Vec<_>> {
+        results.runs.iter().map(|stored| Ok(store.run(stored.run_id)?)).collect()
+    };
+    Ok(match format {
+        ExportFormat::Csv => export::runs_csv(results).into_bytes(),
+        ExportFormat::ClientsCsv => export::clients_csv(&complete()?).into_bytes(),
+        ExportFormat::Jsonl => export::json_lines(results, &complete()?).into_bytes(),
+        ExportFormat::Gobench => export::go_benchmark(results).into_bytes(),
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet => export::runs_parquet(results)?,
+        #[cfg(not(feature = "parquet"))]
+        ExportFormat::Parquet => anyhow::bail!(
+            "this build cannot write Parquet\nhint: build with `--features parquet`, or take --format csv"
+        ),
+    })
+}

@@ -1,0 +1,67 @@
+//! `fathom list`: experiments that come with fathom, or studies that were made.
+
+use results::model::Scale;
+use results::store::Store;
+
+use crate::Verdict;
+use crate::arguments::ListArguments;
+use crate::terminal::print;
+
+pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+    if arguments.studies { studies(arguments) } else { experiments(arguments) }
+}
+
+fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+    let mut rows = Vec::new();
+    for shipped in lab::spec::shipped() {
+        let experiment = lab::spec::Experiment::parse(shipped.name, shipped.text)
+            .map_err(|error| anyhow::anyhow!("shipped experiment {}: {error}", shipped.name))?;
+        rows.push((shipped, experiment));
+    }
+    if arguments.json {
+        let list: Vec<_> = rows
+            .iter()
+            .map(|(shipped, experiment)| {
+                serde_json::json!({
+                    "name": shipped.name,
+                    "published_as": shipped.published_as,
+                    "kind": experiment.kind.word(),
+                    "title": experiment.title,
+                    "question": experiment.question,
+                })
+            })
+            .collect();
+        print(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
+        return Ok(Verdict::Clean);
+    }
+    let width = rows.iter().map(|(shipped, _)| shipped.name.len()).max().unwrap_or(0);
+    for (shipped, experiment) in &rows {
+        print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
+    }
+    print(&format!(
+        "\nfathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n"
+    ))?;
+    Ok(Verdict::Clean)
+}
+
+fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let studies = store.studies()?;
+    if arguments.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&studies)?))?;
+        return Ok(Verdict::Clean);
+    }
+    for stored in &studies {
+        let study = &stored.study;
+        let counting = store.runs(stored.id)?.iter().filter(|run| run.counts()).count();
+        let scale = if study.scale == Scale::Miniature { "miniature" } else { "full" };
+        print(&format!(
+            "study {}  {}  {} on {} ({scale}), seed {}, {counting} runs that count\n",
+            stored.id.0, study.created_at, study.experiment, study.engine, study.seed
+        ))?;
+    }
+    if studies.is_empty() {
+        print(&format!("\"{}\" holds no study\n", store.path().display()))?;
+    }
+    Ok(Verdict::Clean)
+}

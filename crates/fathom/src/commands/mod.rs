@@ -1,0 +1,13 @@
+//! One module per command: arguments in, output out, a verdict or an error back.
+
+pub(crate) mod demo;
+mod dry_run;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod list;
+pub(crate) mod manual;
+pub(crate) mod mark;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod show;
+mod stored;

@@ -1,0 +1,39 @@
+//! `fathom report`: tables and verdict of a stored study.
+
+use results::store::{Store, StudyId};
+
+use super::stored;
+use crate::Verdict;
+use crate::arguments::{ReportArguments, ReportFormat};
+use crate::expectations;
+use crate::terminal::print;
+
+pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let format = if arguments.json { ReportFormat::Json } else { arguments.format };
+    if let Some(run_id) = arguments.run {
+        let stored = store.run(run_id)?;
+        match format {
+            ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
+            ReportFormat::Text | ReportFormat::Markdown => {
+                print(&format!("{}", report::text::run_detail(&stored)))?
+            }
+        }
+        return Ok(Verdict::Clean);
+    }
+    let study = stored::find(&store, arguments.study)?;
+    print_study(&store, study.id, format)?;
+    Ok(Verdict::Clean)
+}
+
+/// Prints one study in the wanted form.
+pub(crate) fn print_study(store: &Store, study: StudyId, format: ReportFormat) -> anyhow::Result<()> {
+    let results = store.study_results(study)?;
+    let summary = report::summary::summarise(&results, &expectations::evaluate(&results));
+    match format {
+        ReportFormat::Text => print(&format!("{}", report::text::study(&summary)))?,
+        ReportFormat::Markdown => print(&format!("{}", report::markdown::study(&summary)))?,
+        ReportFormat::Json => print(&format!("{}\n", report::export::summary_json(&summary)))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! `fathom run`: from an experiment to stored runs, tables and a verdict.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Context;
+use lab::assignment::Assignment;
+use lab::laboratory::{Laboratory, Notice, Outcome};
+use lab::plan::RepeatUntil;
+use lab::spec::{Experiment, Request, Resolved};
+use lab::target::{Layout, Target};
+use results::model::Scale;
+use results::store::{Store, StudyId};
+
+use super::{dry_run, show};
+use crate::Verdict;
+use crate::arguments::{ReportFormat, RunArguments};
+use crate::notify::{Event, Notifier};
+use crate::targets::{TargetChoice, default_base};
+use crate::terminal::StudyDisplay;
+use crate::terminal::print;
+
+/// Seeds tried by `--again` before giving up.
+const SEEDS_MAX: u64 = 100_000;
+
+pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
+    let choice = TargetChoice::parse(arguments)?;
+    let resolved = resolve(arguments, choice.engine())?;
+    let no_progress = duration(&arguments.notify.no_progress_after)?;
+    let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
+    assignment.no_progress = Some(no_progress);
+    if arguments.dry_run {
+        return dry_run::run(&assignment, arguments);
+    }
+    let (study, outcome) = conduct(arguments, &choice, assignment)?;
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let format = if arguments.json { ReportFormat::Json } else { ReportFormat::Text };
+    super::report::print_study(&store, study, format)?;
+    if !arguments.json {
+        print(&format!("results: {} (study {})\n", store.path().display(), study.0))?;
+    }
+    if outcome.stopped {
+        eprintln!("stopped: the finished runs are stored, the same command goes on");
+        return Ok(Verdict::Stopped);
+    }
+    Ok(if outcome.invalid + outcome.unfilled > 0 { Verdict::Findings } else { Verdict::Clean })
+}
+
+/// Starts the targets, conducts the study, stops the targets whatever happened, tells who wants to know.
+pub(crate) fn conduct(
+    arguments: &RunArguments,
+    choice: &TargetChoice,
+    assignment: Assignment,
+) -> anyhow::Result<(StudyId, Outcome)> {
+    let notifier = Notifier::new(&arguments.notify);
+    let experiment = assignment.resolved().name.clone();
+    let done = conduct_untold(arguments, choice, assignment, &notifier);
+    match &done {
+        Ok((study, outcome)) => {
+            let message = format!(
+                "study {} ended{}: {} runs made now, {} invalid, {} places unfilled",
+                study.0,
+                if outcome.stopped { " early at the user's wish" } else { "" },
+                outcome.ran,
+                outcome.invalid,
+                outcome.unfilled
+            );
+            notifier.tell(Event::Finished, &experiment, &message);
+        }
+        Err(error) => notifier.tell(Event::Failed, &experiment, &format!("could not go on: {error:#}")),
+    }
+    done
+}
+
+fn conduct_untold(
+    arguments: &RunArguments,
+    choice: &TargetChoice,
+    assignment: Assignment,
+    notifier: &Notifier,
+) -> anyhow::Result<(StudyId, Outcome)> {
+    let mut store = Store::open_or_create(&arguments.results.results)?;
+    let assignment = if arguments.again { unused_seed(&store, assignment)? } else { assignment };
+    let base = default_base(&arguments.results.results)?;
+    let layout = assignment.resolved().layout.clone();
+    dry_run::require_space(&assignment, &layout, &base)?;
+    let stop = stop_on_signals()?;
+    let mut targets = choice.start(&layout, &base)?;
+    let experiment = assignment.resolved().name.clone();
+    let mut display = StudyDisplay::new();
+    let mut on_notice = |notice: &Notice<'_>| {
+        display.notice(notice);
+        if let Notice::NoProgress { cell, still_for } = notice {
+            let message = format!("{}: nothing has moved for {} s", cell.label(), still_for.as_secs());
+            notifier.tell(Event::NoProgress, &experiment, &message);
+        }
+    };
+    let conducted = Laboratory { store: &mut store, targets: &mut targets, stop: Arc::clone(&stop) }
+        .conduct(&assignment, &mut on_notice);
+    display.finish();
+    let stopped = stop_targets(&mut targets, arguments.keep);
+    remove_if_empty(&base);
+    let done = conducted?;
+    stopped?;
+    Ok(done)
+}
+
+fn resolve(arguments: &RunArguments, engine: &str) -> anyhow::Result<Resolved> {
+    let (name, text) = show::spec_text(&arguments.experiment)?;
+    let experiment = Experiment::parse(&name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let request = Request {
+        scale: if arguments.mini { Scale::Miniature } else { experiment.scales()[0] },
+        overrides: overrides(arguments)?,
+        engine: engine.to_owned(),
+        repetitions: arguments.repetitions,
+        repeat_until: arguments
+            .repeat_until
+            .map(|half_width_percent| RepeatUntil { half_width_percent, blocks_max: arguments.repeat_max }),
+        layout: Layout { data: absolute(&arguments.data)?, log: absolute(arguments.log.as_slice())?.pop() },
+    };
+    experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {
+    let mut overrides = Vec::new();
+    for text in &arguments.set {
+        let (name, value) = text
+            .split_once('=')
+            .with_context(|| format!("--set {text} has no value\nhint: write --set name=value"))?;
+        overrides.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    let short = [
+        ("connections", &arguments.clients),
+        ("jobs", &arguments.jobs),
+        ("duration", &arguments.time),
+        ("rate", &arguments.rate),
+    ];
+    for (name, value) in short {
+        if let Some(value) = value {
+            overrides.push((name.to_owned(), value.clone()));
+        }
+    }
+    Ok(overrides)
+}
+
+fn absolute(directories: &[std::path::PathBuf]) -> anyhow::Result<Vec<std::path::PathBuf>> {
+    directories
+        .iter()
+        .map(|directory| {
+            std::path::absolute(directory)
+                .with_context(|| format!("could not use directory \"{}\"", directory.display()))
+        })
+        .collect()
+}
+
+/// The first seed from the given one on with which the study does not exist yet.
+fn unused_seed(store: &Store, assignment: Assignment) -> anyhow::Result<Assignment> {
+    let mut assignment = assignment;
+    for _ in 0..SEEDS_MAX {
+        if store.find_study(&assignment.key())?.is_none() {
+            return Ok(assignment);
+        }
+        let next = assignment.seed().wrapping_add(1);
+        assignment = assignment.with_seed(next);
+    }
+    anyhow::bail!("could not find an unused seed for --again\nhint: choose one with --seed")
+}
+
+/// The first Ctrl-C (or SIGTERM) ends the run in flight and keeps the rest; the second one ends fathom at once.
+fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .context("could not watch for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+fn stop_targets(targets: &mut [Box<dyn Target>], keep: bool) -> anyhow::Result<()> {
+    let mut first_error = None;
+    for target in targets {
+        if let Err(error) = target.stop(keep) {
+            tracing::warn!("could not stop or remove the {} target: {error}", target.kind());
+            first_error.get_or_insert(error);
+        }
+    }
+    first_error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Takes away the directory for managed engines when nothing was kept in it.
+fn remove_if_empty(base: &Path) {
+    // Not empty, or never made: both are fine.
+    let _ = std::fs::remove_dir(base);
+}
+
+fn duration(text: &str) -> anyhow::Result<Duration> {
+    let span: jiff::SignedDuration = text.parse().with_context(|| {
+        format!("--no-progress-after {text} is not a length of time\nhint: write 30s or 5m")
+    })?;
+    Duration::try_from(span)
+        .with_context(|| format!("--no-progress-after {text} is not a length of time\nhint: write 30s or 5m"))
+}

@@ -1,0 +1,25 @@
+//! `fathom show`: the spec of an experiment, as it can be saved, changed and run.
+
+use std::io::{Write, stdout};
+
+use anyhow::Context;
+
+use crate::Verdict;
+use crate::arguments::ShowArguments;
+
+pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
+    let (_, text) = spec_text(&arguments.experiment)?;
+    stdout().write_all(text.as_bytes())?;
+    Ok(Verdict::Clean)
+}
+
+/// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.
+pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
+    if experiment.ends_with(".toml") || experiment.contains('/') {
+        let text = std::fs::read_to_string(experiment)
+            .with_context(|| format!("could not read spec \"{experiment}\""))?;
+        return Ok((experiment.to_owned(), text));
+    }
+    let shipped = lab::spec::find(experiment).map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok((format!("{}.toml", shipped.name), shipped.text.to_owned()))
+}

@@ -1,0 +1,153 @@
+//! What people see on standard error: the log, progress, one line per run.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::laboratory::Notice;
+use results::model::{GateOutcome, Run, RunState};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Redraws per second: enough to see it move, too few to cost anything.
+const REDRAWS_PER_S: u8 = 4;
+
+/// Sends warnings (and with `-v` more) to standard error.
+pub(crate) fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => LevelFilter::WARN,
+        1 => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(stderr)
+        .with_ansi(stderr().is_terminal())
+        .without_time()
+        .with_target(false);
+    tracing_subscriber::registry().with(level).with(lines).init();
+}
+
+/// Writes to standard output; an error, not a panic, when the reader went away.
+pub(crate) fn print(text: &str) -> std::io::Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Shows a study as it goes: a bar on a terminal, and one line per run anywhere.
+pub(crate) struct StudyDisplay {
+    bar: ProgressBar,
+    began: Instant,
+    runs_done: usize,
+    runs_to_do: usize,
+    current: String,
+}
+
+impl StudyDisplay {
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S));
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style);
+        Self { bar, began: Instant::now(), runs_done: 0, runs_to_do: 0, current: String::new() }
+    }
+
+    /// Takes note of what happens.
+    pub(crate) fn notice(&mut self, notice: &Notice<'_>) {
+        match notice {
+            Notice::StudyBegins { study, planned, reused } => {
+                self.bar.set_length(*planned as u64);
+                self.bar.set_position(*reused as u64);
+                self.runs_to_do = planned - reused;
+                let reuse =
+                    if *reused > 0 { format!(", {reused} of them done before") } else { String::new() };
+                self.line(format!(
+                    "{} on {}: {planned} runs{reuse}, seed {}",
+                    study.experiment, study.engine, study.seed
+                ));
+            }
+            Notice::Limited(limitation) => self.line(format!("note: {}", limitation.text)),
+            Notice::RunBegins { cell, key, .. } => {
+                let again =
+                    if key.attempt > 0 { format!(", attempt {}", key.attempt + 1) } else { String::new() };
+                self.current = format!("{}{again}", cell.label());
+                self.message(String::new());
+            }
+            Notice::RunProgress { rows, rows_total } => self.message(match rows_total {
+                Some(total) if *total > 0 => format!(" {:.0} %", 100.0 * *rows as f64 / *total as f64),
+                _ => format!(" {rows} rows"),
+            }),
+            Notice::NoProgress { cell, still_for } => {
+                self.line(format!(
+                    "warning: {}: nothing has moved for {}",
+                    cell.label(),
+                    seconds(*still_for)
+                ));
+            }
+            Notice::RunEnds { run_id, cell, run } => {
+                if run.state == RunState::Valid {
+                    self.runs_done += 1;
+                    self.bar.inc(1);
+                }
+                self.line(run_line(*run_id, &cell.label(), run));
+            }
+            Notice::BlockAdded { block_index, half_width_percent } => {
+                let width = half_width_percent.map_or("too few runs for an interval".to_owned(), |p| {
+                    format!("widest interval ± {p:.1} %")
+                });
+                self.line(format!("block {} is added: {width}", block_index + 1));
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn message(&self, detail: String) {
+        let left = self.runs_to_do.saturating_sub(self.runs_done);
+        let eta = if self.runs_done == 0 {
+            String::new()
+        } else {
+            let per_run = self.began.elapsed() / self.runs_done as u32;
+            format!(", about {} left", seconds(per_run * left as u32))
+        };
+        self.bar.set_message(format!("{}{detail}{eta}", self.current));
+    }
+
+    fn line(&self, text: String) {
+        if self.bar.is_hidden() {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+}
+
+fn run_line(run_id: i64, label: &str, run: &Run) -> String {
+    let place = format!("run {run_id}  block {}  {label}", run.key.block_index + 1);
+    if run.state == RunState::Valid {
+        let rate = run
+            .metric("transactions_per_s")
+            .map_or(String::new(), |rate| format!("  {rate:.0} transactions/s"));
+        return format!("{place}  {:.3} s{rate}", run.elapsed_ns as f64 / 1e9);
+    }
+    let reasons: Vec<String> = run
+        .gates
+        .iter()
+        .filter(|gate| gate.outcome == GateOutcome::Failed)
+        .map(|gate| format!("{}: {}", gate.gate, gate.found))
+        .collect();
+    format!("{place}  INVALID, not counted: {}", reasons.join("; "))
+}
+
+fn seconds(time: Duration) -> String {
+    let whole = time.as_secs();
+    match whole {
+        0..=119 => format!("{:.0} s", time.as_secs_f64()),
+        120..=7199 => format!("{} min", whole / 60),
+        _ => format!("{:.1} h", whole as f64 / 3600.0),
+    }
+}

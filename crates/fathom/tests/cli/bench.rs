@@ -1,0 +1,114 @@
+//! An empty directory and the program in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use results::store::{Store, StudyResults};
+
+/// Nothing in these tests takes longer on a machine that works.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A spec whose cells end in a moment without waiting for the device.
+pub(crate) const QUICK: &str = r#"
+name = "quick"
+title = "quick"
+question = "does it run?"
+kind = "own"
+repetitions = 3
+[factors]
+batch_size = [1, 5]
+[parameters]
+workload = "populate"
+connections = 2
+rows_total = 40
+durability = "none"
+"#;
+
+pub(crate) struct Bench {
+    directory: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let bench = Self { directory: tempfile::tempdir().unwrap() };
+        // A server that runs as another user must be able to get here.
+        #[allow(clippy::permissions_set_readonly_false)]
+        std::fs::set_permissions(bench.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        bench.write("quick.toml", QUICK);
+        bench
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn results(&self) -> PathBuf {
+        self.path().join("fathom-results")
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).unwrap();
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+        command.args(words).current_dir(self.path()).env_remove("FATHOM_RESULTS").stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Runs and expects this exit status; returns (standard output, standard error).
+    pub(crate) fn expect(&self, status: i32, words: &[&str]) -> (String, String) {
+        let output = self.run(words);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "fathom {words:?}\n{out}\n{err}");
+        (out, err)
+    }
+
+    pub(crate) fn start(&self, words: &[&str]) -> Child {
+        self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The latest study with all its runs.
+    pub(crate) fn stored(&self) -> StudyResults {
+        let store = Store::open_read_only(&self.results()).unwrap();
+        let study = store.latest_study().unwrap().unwrap();
+        store.study_results(study.id).unwrap()
+    }
+
+    /// How many runs count, read while another process may write; 0 when there is no file yet.
+    pub(crate) fn counting(&self) -> usize {
+        let Ok(store) = Store::open_read_only(&self.results()) else { return 0 };
+        let Ok(Some(study)) = store.latest_study() else { return 0 };
+        store.runs(study.id).map_or(0, |runs| runs.iter().filter(|run| run.counts()).count())
+    }
+}
+
+/// Looks until `look` finds something.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what} did not happen within {PATIENCE:?}");
+        std::thread::yield_now();
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub(crate) fn signal(process: &Child, name: &str) {
+    signal_id(process.id(), name);
+}
+
+pub(crate) fn signal_id(process_id: u32, name: &str) {
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(process_id.to_string()).status().unwrap();
+    assert!(sent.success());
+}

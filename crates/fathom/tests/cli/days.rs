@@ -1,0 +1,86 @@
+//! Bad days: what is killed, interrupted, broken or full.
+
+use crate::bench::{Bench, signal, text, wait_for};
+
+/// Rows enough that a study is still under way when it is looked at.
+const SLOW: [&str; 6] = ["run", "quick.toml", "--set", "rows_total=3000", "--repetitions", "8"];
+
+#[test]
+fn kill_9_at_any_moment_loses_at_most_the_run_in_flight_and_the_next_call_goes_on() {
+    for finished in [0, 1, 3, 6] {
+        let bench = Bench::new();
+        let mut child = bench.start(&SLOW);
+        wait_for("a finished run", || (bench.counting() >= finished).then_some(()));
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        let kept = bench.counting();
+        assert!(kept >= finished);
+        let (_, err) = bench.expect(0, &SLOW);
+        if kept > 0 {
+            assert!(err.contains(&format!("{kept} of them done before")), "{err}");
+        }
+        assert_eq!(bench.counting(), 16);
+        assert!(!bench.results().join("work").exists(), "what the crash left is cleaned");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
+    for name in ["INT", "TERM"] {
+        let bench = Bench::new();
+        let child = bench.start(&SLOW);
+        wait_for("a finished run", || (bench.counting() >= 2).then_some(()));
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("the same command goes on"));
+        assert!(!bench.results().join("work").exists());
+        bench.expect(0, &SLOW);
+        assert_eq!(bench.counting(), 16);
+    }
+}
+
+#[test]
+fn a_second_program_on_the_same_results_is_refused() {
+    let bench = Bench::new();
+    let mut child = bench.start(&SLOW);
+    wait_for("a finished run", || (bench.counting() >= 1).then_some(()));
+    let (_, err) = bench.expect(2, &["run", "quick.toml"]);
+    assert!(err.contains("in use"), "{err}");
+    signal(&child, "KILL");
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_results_file_of_a_newer_version_is_left_alone() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    let path = bench.results().join("results.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    for words in [&["run", "quick.toml"][..], &["report"], &["export"]] {
+        let (_, err) = bench.expect(2, words);
+        assert!(err.contains("version 99"), "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_never_taken_for_results() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.results()).unwrap();
+    std::fs::write(bench.results().join("results.db"), "dear diary, today I am not a database").unwrap();
+    let (_, err) = bench.expect(2, &["run", "quick.toml"]);
+    assert!(err.contains("not a fathom results file"), "{err}");
+    let text = std::fs::read_to_string(bench.results().join("results.db")).unwrap();
+    assert!(text.starts_with("dear diary"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bench = Bench::new();
+    let mut child = bench.start(&["list"]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!text(&output.stderr).contains("panic"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,9 @@
+//! The program as a user meets it: its own process, its exit status, what it prints, what it leaves.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod days;
+mod input;
+mod notification;
+mod postgres;
+mod study;

@@ -1,0 +1,173 @@
+//! The same on PostgreSQL; without server binaries each test says so and passes.
+
+use std::process::Command;
+
+use lab::target::postgres::find_servers;
+use results::model::{GateOutcome, RunState};
+
+use crate::bench::{Bench, signal, signal_id, text, wait_for};
+
+fn has_server() -> bool {
+    let found = !find_servers(&[]).is_empty();
+    if !found {
+        eprintln!("skipped: no PostgreSQL server binaries are installed");
+    }
+    found
+}
+
+/// Process ids of backends that serve clients of the managed cluster below `bench`.
+fn backends(bench: &Bench) -> Vec<u32> {
+    let data = std::fs::canonicalize(bench.path()).unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|id| std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(&data)))
+        .filter(|id| {
+            std::fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("INSERT"))
+        })
+        .collect()
+}
+
+fn servers_below(bench: &Bench) -> usize {
+    let data = std::fs::canonicalize(bench.path()).unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    entries
+        .filter(|entry| {
+            std::fs::read_link(entry.path().join("cwd"))
+                .is_ok_and(|cwd| cwd.starts_with(data.join("fathom-results")))
+        })
+        .count()
+}
+
+#[test]
+fn a_killed_backend_makes_the_run_invalid_and_it_is_repeated() {
+    if !has_server() {
+        return;
+    }
+    let bench = Bench::new();
+    let words = [
+        "run",
+        "quick.toml",
+        "-t",
+        "postgres",
+        "--repetitions",
+        "1",
+        "--set",
+        "batch_size=1",
+        "--set",
+        "rows_total=200000",
+        "-c",
+        "4",
+    ];
+    let child = bench.start(&words);
+    let victim = wait_for("a working backend", || backends(&bench).first().copied());
+    signal_id(victim, "TERM");
+    wait_for("the end of the invalid run", || {
+        let store = results::store::Store::open_read_only(&bench.results()).ok()?;
+        let study = store.latest_study().ok()??;
+        let runs = store.runs(study.id).ok()?;
+        runs.iter().any(|run| run.run.state == RunState::Invalid).then_some(())
+    });
+    let output = child.wait_with_output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{out}\n{err}");
+    assert!(err.contains("INVALID, not counted") && err.contains("client "), "{err}");
+    let stored = bench.stored();
+    assert_eq!(stored.runs.len(), 2);
+    let invalid = &stored.runs[0];
+    assert_eq!(invalid.run.state, RunState::Invalid);
+    assert!(invalid.superseded_by.is_some());
+    let gate = invalid.run.gates.iter().find(|gate| gate.gate == "no_errors").unwrap();
+    assert_eq!(gate.outcome, GateOutcome::Failed);
+    assert!(out.contains("client"), "{out}");
+    let summary: serde_json::Value = serde_json::from_str(&bench.expect(0, &["report", "--json"]).0).unwrap();
+    assert_eq!(summary["cells"][0]["estimate"]["n"], 1, "the invalid run is in no mean");
+}
+
+#[test]
+fn kill_9_leaves_no_server_that_the_next_run_does_not_clean() {
+    if !has_server() {
+        return;
+    }
+    let bench = Bench::new();
+    let words = ["run", "quick.toml", "-t", "postgres", "--set", "rows_total=2000"];
+    let mut child = bench.start(&words);
+    wait_for("a finished run", || (bench.counting() >= 1).then_some(()));
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    bench.expect(0, &words);
+    assert_eq!(bench.counting(), 6);
+    assert!(!bench.results().join("work").exists());
+    wait_for("all servers to end", || (servers_below(&bench) == 0).then_some(()));
+}
+
+#[test]
+fn a_server_that_dies_in_mid_run_costs_one_attempt() {
+    if !has_server() {
+        return;
+    }
+    let bench = Bench::new();
+    let words = [
+        "run",
+        "quick.toml",
+        "-t",
+        "postgres",
+        "--repetitions",
+        "1",
+        "--set",
+        "batch_size=1",
+        "--set",
+        "rows_total=100000",
+    ];
+    let child = bench.start(&words);
+    let backend = wait_for("a working backend", || backends(&bench).first().copied());
+    let status = std::fs::read_to_string(format!("/proc/{backend}/status")).unwrap();
+    let postmaster = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim();
+    signal_id(postmaster.parse().unwrap(), "KILL");
+    let output = child.wait_with_output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("INVALID, not counted"), "{err}");
+    assert_eq!(bench.counting(), 1);
+}
+
+#[test]
+fn the_loop_on_the_server_and_several_servers_side_by_side_give_equal_rows() {
+    let servers = find_servers(&[]);
+    if servers.len() < 2 {
+        eprintln!("skipped: fewer than two PostgreSQL servers are installed");
+        return;
+    }
+    let bench = Bench::new();
+    let directories: Vec<String> =
+        servers.iter().take(2).map(|server| server.bin_dir.display().to_string()).collect();
+    let words = [
+        "run",
+        "quick.toml",
+        "-t",
+        "postgres",
+        "--set",
+        "loop=server",
+        "--repetitions",
+        "1",
+        "--pg-bin",
+        &directories[0],
+        "--pg-bin",
+        &directories[1],
+    ];
+    bench.expect(0, &words);
+    let stored = bench.stored();
+    assert_eq!(stored.study.factors.last().unwrap().name, "server");
+    assert_eq!(stored.runs.len(), 4);
+    assert!(stored.runs.iter().all(|run| run.run.metric("table_rows") == Some(40.0)));
+}
+
+#[test]
+fn an_external_server_without_rights_or_with_a_wrong_password_is_refused_and_the_password_is_not_printed() {
+    let bench = Bench::new();
+    let url = "postgres://nobody:hidden-word@127.0.0.1:1/none";
+    let (out, err) = bench.expect(2, &["run", "quick.toml", "-t", url]);
+    assert!(!(out + &err).contains("hidden-word"), "{err}");
+    let found = Command::new("grep").args(["-r", "hidden-word"]).arg(bench.path()).output().unwrap();
+    assert!(found.stdout.is_empty(), "{}", text(&found.stdout));
+}

@@ -1,0 +1,118 @@
+//! A study from the command line to tables and exports.
+
+use results::model::RunState;
+
+use crate::bench::Bench;
+
+const HARNESS: &str = r#"
+name = "harness"
+title = "harness"
+question = "what does a transaction cost without an engine?"
+kind = "own"
+repetitions = 3
+[parameters]
+workload = "select-one"
+duration = "1s"
+"#;
+
+#[test]
+fn a_study_runs_prints_its_tables_and_can_be_read_again() {
+    let bench = Bench::new();
+    let (out, err) = bench.expect(0, &["run", "quick.toml"]);
+    for phrase in ["batch_size", "95 % interval", "fathom-results/results.db"] {
+        assert!(out.contains(phrase), "no \"{phrase}\" in\n{out}");
+    }
+    assert!(err.contains("6 runs"), "{err}");
+    let (again, _) = bench.expect(0, &["report"]);
+    assert!(again.contains("kernel_release") || again.contains("Machine"), "{again}");
+    assert!(!bench.results().join("work").exists(), "the engine's directory stays behind");
+}
+
+#[test]
+fn the_same_command_reuses_every_run_and_again_makes_a_new_study() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    let (_, err) = bench.expect(0, &["run", "quick.toml"]);
+    assert!(err.contains("6 of them done before"), "{err}");
+    bench.expect(0, &["run", "quick.toml", "--again"]);
+    let (out, _) = bench.expect(0, &["list", "--studies"]);
+    assert_eq!(out.lines().count(), 2, "{out}");
+}
+
+#[test]
+fn a_dry_run_prints_runs_order_time_and_space_and_makes_nothing() {
+    let bench = Bench::new();
+    let words = ["run", "quick.toml", "--set", "connections=1,2,4", "--dry-run"];
+    let (out, _) = bench.expect(0, &words);
+    assert!(out.contains("6 cells x 3 repetitions = 18 runs"), "{out}");
+    assert!(out.contains("time:") && out.contains("space:"), "{out}");
+    let order = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains("  block ")).map(str::to_owned).collect()
+    };
+    assert_eq!(order(&out).len(), 18, "{out}");
+    assert_eq!(order(&bench.expect(0, &words).0), order(&out), "the same seed gives the same plan");
+    assert!(!bench.results().exists());
+}
+
+#[test]
+fn json_on_standard_output_is_one_document() {
+    let bench = Bench::new();
+    let (out, _) = bench.expect(0, &["run", "quick.toml", "--json"]);
+    let summary: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(summary["experiment"], "quick");
+    assert_eq!(summary["cells"].as_array().unwrap().len(), 2);
+    let (out, _) = bench.expect(0, &["list", "--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&out).unwrap().as_array().unwrap().len() >= 11);
+}
+
+#[test]
+fn every_export_holds_every_run() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    let (csv, _) = bench.expect(0, &["export", "--format", "csv"]);
+    assert_eq!(csv.lines().count(), 1 + 6);
+    let (clients, _) = bench.expect(0, &["export", "--format", "clients-csv"]);
+    assert_eq!(clients.lines().count(), 1 + 12);
+    let (lines, _) = bench.expect(0, &["export", "--format", "jsonl"]);
+    assert_eq!(
+        lines.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count(),
+        6
+    );
+    let (benchmark, _) = bench.expect(0, &["export", "--format", "gobench"]);
+    assert_eq!(benchmark.lines().filter(|line| line.starts_with("Benchmark")).count(), 6, "{benchmark}");
+    bench.expect(0, &["export", "--output", "runs.csv"]);
+    let (_, err) = bench.expect(2, &["export", "--output", "runs.csv"]);
+    assert!(err.contains("runs.csv"), "an existing file is not overwritten: {err}");
+}
+
+#[test]
+fn a_marked_run_is_made_again_and_both_values_are_reported() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    bench.expect(0, &["mark", "3", "--suspect", "a backup ran"]);
+    bench.expect(0, &["run", "quick.toml"]);
+    let stored = bench.stored();
+    assert_eq!(stored.runs.len(), 7);
+    assert!(stored.runs.iter().all(|run| run.run.state == RunState::Valid));
+    let (out, _) = bench.expect(0, &["report"]);
+    assert!(out.contains("a backup ran"), "{out}");
+    let (_, err) = bench.expect(2, &["mark", "99", "--suspect", "x"]);
+    assert!(err.contains("99"), "{err}");
+}
+
+#[test]
+fn an_a_a_pair_ends_without_a_winner() {
+    let bench = Bench::new();
+    let words =
+        ["run", "a-a", "--mini", "--set", "rows_total=400", "--set", "durability=none", "--seed", "5"];
+    let (out, _) = bench.expect(0, &words);
+    assert!(out.contains("no difference shown"), "{out}");
+}
+
+#[test]
+fn the_harness_alone_can_be_measured() {
+    let bench = Bench::new();
+    bench.write("harness.toml", HARNESS);
+    bench.expect(0, &["run", "harness.toml", "-t", "noop", "-T", "300ms", "-c", "1,4"]);
+    assert_eq!(bench.counting(), 6);
+}
