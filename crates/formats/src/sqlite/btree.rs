@@ -1,0 +1,330 @@
+//! Pages of tables and indexes, and their cells.
+
+use super::coverage::Coverage;
+use super::damage::{Damage, Fault};
+use super::geometry::Geometry;
+use super::read::{u16_at, u32_at, varint};
+
+/// Longest payload that a row or an index entry can have, in bytes.
+// EVIDENCE: sqlite limits.html, "Maximum length of a string or BLOB": never above 2^31-1
+const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
+/// Fewest bytes that a cell occupies, so that a free block fits in its place.
+// EVIDENCE: sqlite fileformat2 1.6, "freeblock": at least 4 bytes
+const CELL_BYTES_MIN: usize = 4;
+
+/// The four kinds of tree pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PageKind {
+    /// Index entries that separate child pages.
+    IndexInterior,
+    /// Rowids that separate child pages.
+    TableInterior,
+    /// Index entries.
+    IndexLeaf,
+    /// Rows.
+    TableLeaf,
+}
+
+impl PageKind {
+    /// The kind for the first byte of a tree page.
+    // EVIDENCE: sqlite fileformat2 1.6, "B-tree Page Header Format"
+    #[must_use]
+    pub fn of(byte: u8) -> Option<Self> {
+        match byte {
+            2 => Some(Self::IndexInterior),
+            5 => Some(Self::TableInterior),
+            10 => Some(Self::IndexLeaf),
+            13 => Some(Self::TableLeaf),
+            _ => None,
+        }
+    }
+
+    /// Whether pages of this kind have no children.
+    #[must_use]
+    pub fn is_leaf(self) -> bool {
+        matches!(self, Self::IndexLeaf | Self::TableLeaf)
+    }
+
+    /// Whether pages of this kind belong to a tree with rowids as keys.
+    #[must_use]
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::TableInterior | Self::TableLeaf)
+    }
+
+    /// The name in the words of the format.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IndexInterior => "index interior",
+            Self::TableInterior => "table interior",
+            Self::IndexLeaf => "index leaf",
+            Self::TableLeaf => "table leaf",
+        }
+    }
+}
+
+/// A tree page: its header, and access to its cells.
+#[derive(Debug, Clone, Copy)]
+pub struct BtreePage<'a> {
+    /// What the page holds.
+    pub kind: PageKind,
+    /// Cells of the page, cut to what the page has room for.
+    pub cell_count: usize,
+    /// Where the cell content area begins, as the page says; 65536 for a stored 0.
+    pub content_start: usize,
+    /// Offset of the first free block, 0 for none.
+    pub first_free_block: usize,
+    /// Bytes in gaps of fewer than 4, as the page says.
+    pub fragmented_bytes: usize,
+    /// Last child of an interior page, 0 for a leaf.
+    pub right_child: u32,
+    usable: &'a [u8],
+    pointers_start: usize,
+    geometry: Geometry,
+}
+
+/// A cell: what the page says about one row, entry or child.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cell<'a> {
+    /// Where the cell begins.
+    pub offset: usize,
+    /// Bytes that the cell occupies; 0 when it could not be read.
+    pub size: usize,
+    /// Child page left of the cell in an interior page, else 0.
+    pub left_child: u32,
+    /// Key of a table cell, else 0.
+    pub rowid: i64,
+    /// Bytes of the payload with what is in overflow pages.
+    pub payload_bytes: u64,
+    /// The part of the payload that is in the cell.
+    pub local: &'a [u8],
+    /// First overflow page, 0 when the whole payload is in the cell.
+    pub overflow: u32,
+}
+
+impl<'a> BtreePage<'a> {
+    /// Reads the header of a tree page.
+    ///
+    /// `header_offset` is 100 on page 1 and 0 elsewhere. No view is made when the kind is none of the four; every
+    /// other damage leaves a view whose cells can be asked for.
+    // EVIDENCE: sqlite fileformat2 1.6, "B-tree Page Header Format"
+    #[inline]
+    #[must_use]
+    pub fn new(page: &'a [u8], header_offset: usize, geometry: Geometry) -> (Option<Self>, Option<Damage>) {
+        let usable = page.get(..geometry.usable_bytes as usize).unwrap_or(page);
+        let byte = usable.get(header_offset).copied().unwrap_or(0);
+        let Some(kind) = PageKind::of(byte) else {
+            return (None, Some(Damage::new(Fault::PageKind, header_offset, 2..=13, u64::from(byte))));
+        };
+        let half = |offset: usize| usize::from(u16_at(usable, header_offset + offset).unwrap_or(0));
+        let pointers_start = header_offset + if kind.is_leaf() { 8 } else { 12 };
+        let room = usable.len().saturating_sub(pointers_start) / (2 + CELL_BYTES_MIN);
+        let stored_count = half(3);
+        let cell_count = stored_count.min(room);
+        let content_start = if half(5) == 0 { 65536 } else { half(5) };
+        let right_child = if kind.is_leaf() { 0 } else { u32_at(usable, header_offset + 8).unwrap_or(0) };
+        let view = Self {
+            kind,
+            cell_count,
+            content_start,
+            first_free_block: half(1),
+            fragmented_bytes: usize::from(usable.get(header_offset + 7).copied().unwrap_or(0)),
+            right_child,
+            usable,
+            pointers_start,
+            geometry,
+        };
+        let damage = if stored_count > room {
+            Some(Damage::new(Fault::CellCount, header_offset + 3, 0..=room as u64, stored_count as u64))
+        } else {
+            view.content_damage(header_offset)
+        };
+        (Some(view), damage)
+    }
+
+    fn content_damage(&self, header_offset: usize) -> Option<Damage> {
+        let lowest = self.pointers_start + 2 * self.cell_count;
+        let allowed = lowest..=self.usable.len();
+        (!allowed.contains(&self.content_start)).then(|| {
+            let range = *allowed.start() as u64..=*allowed.end() as u64;
+            Damage::new(Fault::ContentStart, header_offset + 5, range, self.content_start as u64)
+        })
+    }
+
+    /// Child page at a position: left of cell `index`, or the right child for `index == cell_count`.
+    ///
+    /// 0 for a leaf, and where the cell cannot be read.
+    #[inline]
+    #[must_use]
+    pub fn child(&self, index: usize) -> u32 {
+        if self.kind.is_leaf() {
+            0
+        } else if index >= self.cell_count {
+            self.right_child
+        } else {
+            self.cell_offset(index).and_then(|offset| u32_at(self.usable, offset)).unwrap_or(0)
+        }
+    }
+
+    #[inline]
+    fn cell_offset(&self, index: usize) -> Option<usize> {
+        u16_at(self.usable, self.pointers_start + 2 * index).map(usize::from)
+    }
+
+    /// Key of a cell of a table page; `None` where it cannot be read.
+    #[inline]
+    #[must_use]
+    pub fn rowid(&self, index: usize) -> Option<i64> {
+        let offset = self.cell_offset(index)?;
+        let skip = match self.kind {
+            PageKind::TableInterior => 4,
+            PageKind::TableLeaf => varint(self.usable.get(offset..)?)?.1,
+            _ => return None,
+        };
+        let (rowid, _) = varint(self.usable.get(offset.checked_add(skip)?..)?)?;
+        Some(rowid.cast_signed())
+    }
+
+    /// Reads a cell. What could be read of a damaged one is filled in; its size is then 0.
+    #[inline]
+    #[must_use]
+    pub fn cell(&self, index: usize) -> (Cell<'a>, Option<Damage>) {
+        let usable_end = self.usable.len();
+        let Some(offset) = self.cell_offset(index) else {
+            return (Cell::default(), Some(self.pointer_damage(index, 0)));
+        };
+        if offset < self.content_start || offset + CELL_BYTES_MIN > usable_end {
+            return (Cell { offset, ..Cell::default() }, Some(self.pointer_damage(index, offset)));
+        }
+        let mut cell = Cell { offset, ..Cell::default() };
+        match self.fill(&mut cell) {
+            Ok(end) => {
+                cell.size = (end - offset).max(CELL_BYTES_MIN);
+                (cell, None)
+            }
+            Err(damage) => (cell, Some(damage.at_slot(index))),
+        }
+    }
+
+    /// Reads the fields of a cell that begins inside the page; returns where it ends.
+    #[inline]
+    fn fill(&self, cell: &mut Cell<'a>) -> Result<usize, Damage> {
+        let usable_end = self.usable.len();
+        let end_damage = |end: u64| Damage::new(Fault::CellEnd, cell.offset, 0..=usable_end as u64, end);
+        let mut at = cell.offset;
+        if !self.kind.is_leaf() {
+            cell.left_child = u32_at(self.usable, at).ok_or_else(|| end_damage(at as u64 + 4))?;
+            at += 4;
+        }
+        let number = |at: &mut usize| {
+            let (value, size) = varint(self.usable.get(*at..).unwrap_or_default())
+                .ok_or_else(|| end_damage(usable_end as u64 + 1))?;
+            *at += size;
+            Ok(value)
+        };
+        if self.kind == PageKind::TableInterior {
+            cell.rowid = number(&mut at)?.cast_signed();
+            return Ok(at);
+        }
+        let payload_bytes = number(&mut at)?;
+        if self.kind == PageKind::TableLeaf {
+            cell.rowid = number(&mut at)?.cast_signed();
+        }
+        if payload_bytes > PAYLOAD_BYTES_MAX {
+            return Err(Damage::new(Fault::PayloadLength, cell.offset, 0..=PAYLOAD_BYTES_MAX, payload_bytes));
+        }
+        cell.payload_bytes = payload_bytes;
+        let local_bytes = self.geometry.local_payload_bytes(payload_bytes, self.kind.is_table());
+        // Never above the page size, which is 65536 at most.
+        let local_end = at + local_bytes as usize;
+        cell.local = self.usable.get(at..local_end).ok_or_else(|| end_damage(local_end as u64))?;
+        if local_bytes == payload_bytes {
+            return Ok(local_end);
+        }
+        cell.overflow = u32_at(self.usable, local_end).ok_or_else(|| end_damage(local_end as u64 + 4))?;
+        Ok(local_end + 4)
+    }
+
+    fn pointer_damage(&self, index: usize, found: usize) -> Damage {
+        let highest = self.usable.len().saturating_sub(CELL_BYTES_MIN);
+        let allowed = self.content_start as u64..=highest as u64;
+        Damage::new(Fault::CellPointer, self.pointers_start + 2 * index, allowed, found as u64).at_slot(index)
+    }
+
+    /// Reads all cells and proves that every byte of the content area has one use.
+    ///
+    /// `on_cell` gets each cell in the order of the pointer array, with its index; a damaged cell has size 0.
+    /// Cost: one pass over the cells, plus one over the free blocks.
+    #[inline]
+    pub fn audit(
+        &self,
+        coverage: &mut Coverage,
+        mut on_cell: impl FnMut(usize, &Cell<'a>),
+        mut on_damage: impl FnMut(Damage),
+    ) {
+        coverage.clear(self.usable.len());
+        let mut used_bytes = 0;
+        let mut is_sound = self.content_start <= self.usable.len();
+        for index in 0..self.cell_count {
+            let (cell, damage) = self.cell(index);
+            if let Some(damage) = damage {
+                is_sound = false;
+                on_damage(damage);
+            } else if !coverage.claim(cell.offset, cell.size) || cell.offset + cell.size > self.usable.len() {
+                is_sound = false;
+                let last = (cell.offset + cell.size - 1) as u64;
+                on_damage(Damage::new(Fault::CellOverlap, cell.offset, 0..=0, last).at_slot(index));
+            }
+            used_bytes += cell.size;
+            on_cell(index, &cell);
+        }
+        match self.free_blocks(coverage) {
+            Ok(free_bytes) => used_bytes += free_bytes,
+            Err(damage) => {
+                is_sound = false;
+                on_damage(damage);
+            }
+        }
+        // With every byte claimed at most once, the rest of the content area is the fragments.
+        let fragments = (self.usable.len() as u64).saturating_sub((self.content_start + used_bytes) as u64);
+        if is_sound && fragments != self.fragmented_bytes as u64 {
+            let offset = self.pointers_start - if self.kind.is_leaf() { 1 } else { 5 };
+            on_damage(Damage::new(
+                Fault::FragmentedBytes,
+                offset,
+                fragments..=fragments,
+                self.fragmented_bytes as u64,
+            ));
+        }
+    }
+
+    /// Claims the free blocks; returns their bytes.
+    // EVIDENCE: sqlite fileformat2 1.6, "freeblocks are always connected in order of increasing offset"
+    fn free_blocks(&self, coverage: &mut Coverage) -> Result<usize, Damage> {
+        let end = self.usable.len();
+        let mut free_bytes = 0;
+        let mut lowest = self.content_start;
+        let mut from = self.pointers_start;
+        let mut block = self.first_free_block;
+        // Each block lies behind the one before, so that the walk ends with the page.
+        while block != 0 {
+            if block < lowest || block + 4 > end {
+                let allowed = lowest as u64..=end.saturating_sub(4) as u64;
+                return Err(Damage::new(Fault::FreeBlockOrder, from, allowed, block as u64));
+            }
+            let size = usize::from(u16_at(self.usable, block + 2).unwrap_or(0));
+            if size < 4 || block + size > end {
+                let allowed = 4..=(end - block) as u64;
+                return Err(Damage::new(Fault::FreeBlockSize, block + 2, allowed, size as u64));
+            }
+            if !coverage.claim(block, size) {
+                return Err(Damage::new(Fault::CellOverlap, block, 0..=0, (block + size - 1) as u64));
+            }
+            free_bytes += size;
+            from = block;
+            lowest = block + size;
+            block = usize::from(u16_at(self.usable, block).unwrap_or(0));
+        }
+        Ok(free_bytes)
+    }
+}
