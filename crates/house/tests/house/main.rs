@@ -1,0 +1,11 @@
+//! The house rules that hold for the repository as a whole.
+//!
+//! They read files, never a network: `cargo metadata` runs offline.
+#![allow(clippy::unwrap_used)]
+
+mod graph_of_crates;
+mod licences;
+mod metadata;
+mod style;
+mod tree;
+mod unsafe_code;
