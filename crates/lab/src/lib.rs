@@ -10,6 +10,7 @@ pub mod environment;
 pub mod estimate;
 pub mod gates;
 pub mod laboratory;
+pub mod observe;
 pub mod plan;
 pub mod run;
 pub mod spec;

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
 use results::model::{Event, Metric, Run, RunKey, RunState, Setting, Warning};
+use results::observations::Observations;
 
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
+use crate::observe::Window;
 use crate::target::{Aftermath, Counters, Target, TargetError};
 use crate::work::{Durability, LoopSide, WarmUp, Work};
 
@@ -101,9 +103,16 @@ fn prepare_and_measure(
     }
     let before = Totals::read(target)?;
     let started_at = jiff::Timestamp::now().to_string();
-    crew.release();
+    let samplers = target.samplers(work);
+    let running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
+    let began = crew.release();
     crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
+    let window = Window { began, ended: Instant::now() };
     let cpu_after = CpuTotals::read(target);
+    let mut observations = Observations::default();
+    for sampler in running {
+        observations.merge(sampler.stop(window));
+    }
     let dispatch = crew.dismiss();
     let after = Totals::read(target);
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
@@ -144,6 +153,7 @@ fn prepare_and_measure(
         events: events(work),
         settings: sorted(settings),
         environment,
+        observations,
         clients: dispatch.clients,
     })
 }

@@ -9,4 +9,5 @@
 
 pub mod histogram;
 pub mod model;
+pub mod observations;
 pub mod store;

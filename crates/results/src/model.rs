@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::LatencyHistogram;
+use crate::observations::Observations;
 
 /// One value that a factor takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +185,9 @@ pub struct Run {
     pub settings: Vec<Setting>,
     /// What the run ran on: stored once per distinct content.
     pub environment: Environment,
+    /// What was seen while it ran.
+    #[serde(default)]
+    pub observations: Observations,
 }
 
 impl Run {

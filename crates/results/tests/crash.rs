@@ -85,6 +85,7 @@ fn run(block_index: u32) -> Run {
         warnings: Vec::new(),
         events: Vec::new(),
         settings: Vec::new(),
+        observations: Default::default(),
         environment: Environment { machine: serde_json::json!(block_index), ..Environment::default() },
     }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use results::model::{Metric, Setting, Warning};
 
+use crate::observe::Sampler;
 use crate::work::Work;
 
 pub mod noop;
@@ -139,6 +140,12 @@ pub trait Target {
 
     /// Cumulative counters now.
     fn counters(&mut self) -> Result<Counters, TargetError>;
+
+    /// Samplers that look at this engine during the next measured part, e.g. at its waits. Asked for after the
+    /// clients connected and before the barrier.
+    fn samplers(&mut self, _work: &Work) -> Vec<Box<dyn Sampler>> {
+        Vec::new()
+    }
 
     /// Rows, pages and sizes after the clients finished. May read the table once.
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError>;

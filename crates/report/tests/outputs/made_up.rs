@@ -112,6 +112,7 @@ pub(crate) fn run(block_index: u32, cell_index: u32, elapsed_s: f64) -> Run {
             value: "FULL".to_owned(),
             source: "pragma".to_owned(),
         }],
+        observations: Default::default(),
         environment: Environment {
             machine: serde_json::json!({
                 "cpu": {"model": "Made-up CPU", "threads": 2, "numa_nodes": 1},

@@ -8,6 +8,7 @@ use crate::model::{
     Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState,
     Setting, StoredRun, Study, StudyKey, Warning,
 };
+use crate::observations::Observations;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
 use crate::store::{
     CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults,
@@ -337,6 +338,7 @@ impl Store {
                 events: Vec::new(),
                 settings: settings.unwrap_or_default(),
                 environment,
+                observations: Observations::default(),
             },
             superseded_by: self.get(row, 8)?,
             suspect: marked_at.zip(reason).map(|(marked_at, reason)| Mark { marked_at, reason }),

@@ -102,6 +102,7 @@ fn run(key: RunKey, state: RunState) -> Run {
             value: "FULL".to_owned(),
             source: "pragma".to_owned(),
         }],
+        observations: Default::default(),
         environment: Environment {
             machine: serde_json::json!({"cpu": "made up", "memory_bytes": 1}),
             layout: serde_json::json!([{"role": "data 1"}]),

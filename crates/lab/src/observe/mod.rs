@@ -1,0 +1,31 @@
+//! Looking at a run while it goes on: samplers on one clock with the clients.
+//!
+//! A sampler is made by the target (waits of its engine) or by the laboratory (counters of the machine),
+//! started just before the barrier is released and stopped right after the last client. Each one states
+//! its period, how many looks it got and what it cost. A sampler that cannot look says so in its record;
+//! it never ends a run.
+
+use std::time::Instant;
+
+use results::observations::Observations;
+
+/// The measured part of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Release of the barrier: time zero.
+    pub began: Instant,
+    /// End of the last client.
+    pub ended: Instant,
+}
+
+/// A sampler that has not begun.
+pub trait Sampler: Send {
+    /// Begins to look, on threads of its own.
+    fn start(self: Box<Self>) -> Box<dyn RunningSampler>;
+}
+
+/// A sampler at work.
+pub trait RunningSampler: Send {
+    /// Ends, and hands over what it saw inside the window.
+    fn stop(self: Box<Self>, window: Window) -> Observations;
+}
