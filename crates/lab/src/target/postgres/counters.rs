@@ -243,6 +243,15 @@ pub(super) fn clients_seen(control: &mut Control, application_name: &str) -> Res
     control.number("could not count the clients that the server sees", &sql)
 }
 
+/// Cancels what the run's clients have running.
+pub(super) fn interrupt(control: &mut Control, application_name: &str) -> Result<(), TargetError> {
+    let sql = format!(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = {}",
+        super::control::literal(application_name)
+    );
+    control.rows("could not interrupt the clients of the run", &sql).map(drop)
+}
+
 /// Settings that differ from the server's defaults, with their units.
 pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetError> {
     let rows = control.rows(

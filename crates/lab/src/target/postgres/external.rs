@@ -228,6 +228,14 @@ impl Target for ExternalPostgres {
         }
     }
 
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::interrupt(self.running()?, &name),
+            None => Ok(()),
+        }
+    }
+
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)

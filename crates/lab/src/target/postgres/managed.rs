@@ -25,7 +25,7 @@ const CONTROL_NAME: &str = "fathom-control";
 pub struct ManagedOptions {
     /// Binaries of the server.
     pub server: ServerBinaries,
-    /// Existing directory for the cluster when the layout names no data directory.
+    /// Directory for the cluster when the layout names no data directory; made when it is not there.
     pub base: PathBuf,
     /// Directories by role; they must exist. The cluster itself goes into the first data directory.
     pub layout: Layout,
@@ -44,6 +44,8 @@ pub struct ManagedPostgres {
     control: Option<Control>,
     capabilities: Capabilities,
     connector: Option<PostgresConnector>,
+    /// Which of the layout's directories the current run uses for what.
+    placement: Placement,
     /// Tablespaces made so far: directory of the layout, name.
     tablespaces: Vec<(PathBuf, String)>,
     /// Has everything that was written before been brought to the devices?
@@ -58,7 +60,17 @@ impl ManagedPostgres {
     /// As [`Cluster::create`].
     pub fn create(options: &ManagedOptions) -> Result<Self, TargetError> {
         let layout = options.layout.clone();
-        let base = layout.data.first().unwrap_or(&options.base).clone();
+        let base = match layout.data.first() {
+            Some(first) => first.clone(),
+            None => {
+                std::fs::create_dir_all(&options.base).map_err(|source| TargetError::Io {
+                    action: "create directory",
+                    path: options.base.clone(),
+                    source,
+                })?;
+                options.base.clone()
+            }
+        };
         let elsewhere = layout.data.iter().skip(1).chain(&layout.log).cloned().collect();
         let cluster = Cluster::create(&ClusterOptions {
             server: options.server.clone(),
@@ -72,6 +84,7 @@ impl ManagedPostgres {
             control: None,
             capabilities: Capabilities::default(),
             connector: None,
+            placement: Placement::Together,
             tablespaces: Vec::new(),
             settled: false,
         })
@@ -146,7 +159,8 @@ impl ManagedPostgres {
     /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.
     fn settle(&mut self, work: &Work) -> Result<(), TargetError> {
         if !self.settled {
-            for (_, directory) in self.directories() {
+            let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
+            for directory in own.into_iter().chain(self.layout.data.clone()).chain(self.layout.log.clone()) {
                 let io = |source| TargetError::Io { action: "flush", path: directory.clone(), source };
                 let file = std::fs::File::open(&directory).map_err(io)?;
                 rustix::fs::syncfs(&file).map_err(|error| io(error.into()))?;
@@ -170,6 +184,7 @@ impl Target for ManagedPostgres {
         require_possible(&self.limitations(work))?;
         self.connector = None;
         self.control = None;
+        self.placement = work.placement;
         let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
         let cluster = self.cluster_mut()?;
         cluster.stop();
@@ -218,6 +233,14 @@ impl Target for ManagedPostgres {
         }
     }
 
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::interrupt(self.running()?, &name),
+            None => Ok(()),
+        }
+    }
+
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
@@ -244,18 +267,16 @@ impl Target for ManagedPostgres {
 
     fn directories(&self) -> Vec<(String, PathBuf)> {
         let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
-        let mut roles: Vec<(String, PathBuf)> =
-            own.into_iter().map(|directory| ("data 1".to_owned(), directory)).collect();
-        roles.extend(
-            self.layout
-                .data
-                .iter()
-                .enumerate()
-                .skip(1)
-                .map(|(index, dir)| (format!("data {}", index + 1), dir.clone())),
-        );
-        roles.extend(self.layout.log.iter().map(|dir| ("log".to_owned(), dir.clone())));
-        roles
+        if self.placement == Placement::DataApart {
+            let data = self.layout.log.iter().map(|dir| ("data 1".to_owned(), dir.clone()));
+            return data.chain(own.map(|directory| ("log".to_owned(), directory))).collect();
+        }
+        let data = own.into_iter().chain(self.layout.data.iter().skip(1).cloned());
+        let log = self.layout.log.iter().filter(|_| self.placement == Placement::LogApart);
+        data.enumerate()
+            .map(|(index, directory)| (format!("data {}", index + 1), directory))
+            .chain(log.map(|directory| ("log".to_owned(), directory.clone())))
+            .collect()
     }
 
     fn warnings(&self) -> Vec<Warning> {

@@ -5,7 +5,7 @@
 
 use crate::work::{KeyOrder, Work, Workload};
 
-use super::control::identifier;
+use super::control::literal;
 
 /// The table of every workload.
 pub(super) const TABLE: &str = "fathom_rows";
@@ -44,7 +44,7 @@ pub(super) fn create(work: &Work, tablespaces: &[Option<String>], storage_plain:
     let place = |index: usize| {
         let name = tablespaces.get(index % tablespaces.len().max(1)).cloned().flatten().unwrap_or_default();
         // The indexes of a table, and of its partitions, follow this setting too.
-        format!("SET default_tablespace = {}", identifier(&name))
+        format!("SET default_tablespace = {}", literal(&name))
     };
     let needs_place = tablespaces.iter().any(Option::is_some);
     let mut statements = Vec::new();
@@ -190,7 +190,7 @@ mod tests {
         let statements = create(&work, &[None, Some("b".to_owned())], true);
         let places: Vec<&str> =
             statements.iter().filter_map(|text| text.strip_prefix("SET default_tablespace = ")).collect();
-        assert_eq!(places, ["\"\"", "\"b\"", "\"\"", "\"b\""]);
+        assert_eq!(places, ["''", "'b'", "''", "'b'"]);
         assert_eq!(statements.iter().filter(|text| text.contains("PARTITION OF")).count(), 4);
     }
 

@@ -10,6 +10,8 @@
 mod answer;
 mod startup;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::ops::Range;

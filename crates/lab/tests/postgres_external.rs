@@ -1,0 +1,196 @@
+//! External PostgreSQL: servers started by the tests, reached by TCP with a password, as somebody else's would be.
+#![allow(clippy::unwrap_used)]
+
+mod postgres_support;
+
+use std::path::Path;
+
+use lab::target::postgres::cluster::{Cluster, ClusterOptions};
+use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
+use lab::target::{Target, TargetError};
+use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, Work, Workload};
+use postgres_support::{newest, run, runtime, scratch, servers, work};
+
+const PASSWORD: &str = "geheim-wort";
+
+/// A server that listens on loopback, with a role that may create databases and one that may not.
+struct Somebody {
+    cluster: Cluster,
+}
+
+impl Somebody {
+    fn new(server: &ServerBinaries, base: &Path) -> Self {
+        let options = ClusterOptions {
+            server: server.clone(),
+            base: base.to_path_buf(),
+            elsewhere: Vec::new(),
+            port: None,
+        };
+        let mut cluster = Cluster::create(&options).unwrap();
+        // One role for each way to send a password; the rest of the file asks for SCRAM.
+        let rules = cluster.data().join("pg_hba.conf");
+        let asked = std::fs::read_to_string(&rules).unwrap();
+        let older = "host all older 127.0.0.1/32 md5\nhost all plain 127.0.0.1/32 password\n";
+        std::fs::write(&rules, format!("{older}{asked}")).unwrap();
+        cluster.start(&[("listen_addresses".to_owned(), "127.0.0.1".to_owned())]).unwrap();
+        let somebody = Self { cluster };
+        somebody.sql(&format!(
+            "CREATE ROLE maker LOGIN CREATEDB PASSWORD '{PASSWORD}'; CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'; \
+             SET password_encryption = 'md5'; CREATE ROLE older LOGIN CREATEDB PASSWORD '{PASSWORD}'; \
+             CREATE ROLE plain LOGIN CREATEDB PASSWORD '{PASSWORD}'"
+        ));
+        somebody
+    }
+
+    fn url(&self, user: &str) -> String {
+        format!("postgresql://{user}:{PASSWORD}@127.0.0.1:{}/postgres", self.cluster.port())
+    }
+
+    /// Runs statements as superuser and returns the values of all rows, NULL as the empty text.
+    fn sql(&self, statements: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        runtime().block_on(async {
+            let mut config = tokio_postgres::Config::new();
+            config.host_path(self.cluster.socket_directory()).port(self.cluster.port());
+            config.user("fathom").dbname("postgres");
+            let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
+            let driver = tokio::spawn(connection);
+            for message in client.simple_query(statements).await.unwrap() {
+                if let tokio_postgres::SimpleQueryMessage::Row(row) = message {
+                    values
+                        .extend((0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()));
+                }
+            }
+            drop(client);
+            let _ = driver.await;
+        });
+        values
+    }
+
+    fn databases(&self) -> Vec<String> {
+        self.sql("SELECT datname FROM pg_database WHERE datname NOT LIKE 'template%' ORDER BY 1")
+    }
+}
+
+fn connect(url: &str, database: Option<&str>) -> Result<ExternalPostgres, TargetError> {
+    ExternalPostgres::connect(&ExternalOptions { url: url.to_owned(), database: database.map(str::to_owned) })
+}
+
+/// An error's text, after it was looked through for the password.
+fn refusal(url: &str, database: Option<&str>) -> String {
+    let error = connect(url, database).unwrap_err();
+    let text = error.to_string();
+    assert!(!text.contains(PASSWORD) && !format!("{error:?}").contains(PASSWORD), "{text}");
+    text
+}
+
+#[test]
+fn runs_on_a_server_by_url_leave_nothing_there() {
+    for server in servers() {
+        let scratch = scratch();
+        let somebody = Somebody::new(&server, scratch.path());
+        for user in ["maker", "older", "plain"] {
+            let mut target = connect(&somebody.url(user), None).unwrap();
+            assert_eq!(somebody.databases().len(), 2, "{}", server.version);
+            let matrix = [
+                (Workload::Populate, LoopSide::Client, KeyOrder::Sequential, 1),
+                (Workload::RandomInsert, LoopSide::Server, KeyOrder::Random, 3),
+            ];
+            for (workload, loop_side, key, data_files) in matrix {
+                let durability = Durability::Relaxed;
+                let work = Work { workload, loop_side, key, data_files, durability, ..work() };
+                let outcome = run(&mut target, &work);
+                assert_eq!(outcome.aftermath.rows, Some(50), "{} {work:?}", server.version);
+                assert!(outcome.difference("log_bytes").unwrap() > 0.0, "{}", server.version);
+                target.clean().unwrap();
+            }
+            assert!(!format!("{target:?}").contains(PASSWORD));
+            assert!(!target.facts().unwrap().to_string().contains(PASSWORD));
+            assert!(!format!("{:?}", target.settings().unwrap()).contains(PASSWORD));
+            target.stop(false).unwrap();
+            assert_eq!(somebody.databases(), ["postgres"], "{}", server.version);
+        }
+    }
+}
+
+#[test]
+fn logins_and_databases_that_do_not_fit_are_refused_in_words() {
+    for server in newest() {
+        let scratch = scratch();
+        let somebody = Somebody::new(&server, scratch.path());
+        let wrong = somebody.url("maker").replace(PASSWORD, "falsch");
+        let text = connect(&wrong, None).unwrap_err().to_string();
+        assert!(text.contains("password authentication failed") && text.contains("28P01"), "{text}");
+        assert!(!text.contains("falsch"), "{text}");
+
+        let text = refusal(&somebody.url("reader"), None);
+        assert!(
+            text.contains("user \"reader\" may not create a database") && text.contains("CREATEDB"),
+            "{text}"
+        );
+
+        somebody.sql("CREATE DATABASE precious");
+        let text = refusal(&somebody.url("maker"), Some("precious"));
+        assert!(text.contains("\"precious\": it exists and was not made by fathom"), "{text}");
+
+        let text = refusal(&(somebody.url("maker") + "?sslmode=require"), None);
+        assert!(text.contains("TLS"), "{text}");
+
+        let text = refusal(&format!("postgresql://maker:{PASSWORD}@127.0.0.1:1/postgres"), None);
+        assert!(text.contains("\"127.0.0.1:1\""), "{text}");
+        assert_eq!(somebody.databases(), ["postgres", "precious"]);
+    }
+}
+
+#[test]
+fn a_crashed_run_s_database_is_dropped_and_one_in_use_is_not() {
+    for server in newest() {
+        let scratch = scratch();
+        let somebody = Somebody::new(&server, scratch.path());
+        let living = connect(&somebody.url("maker"), Some("fathom_living")).unwrap();
+        // What a crash leaves: the mark, and nobody connected.
+        somebody.sql("CREATE DATABASE fathom_left OWNER maker");
+        somebody
+            .sql("COMMENT ON DATABASE fathom_left IS 'made by fathom 0.0.1; dropped when the study ends'");
+        somebody.sql("CREATE DATABASE fathom_named_alike OWNER maker");
+        let text = refusal(&somebody.url("maker"), Some("fathom_living"));
+        assert!(text.contains("another fathom works in it"), "{text}");
+        let mut next = connect(&somebody.url("maker"), Some("fathom_next")).unwrap();
+        assert_eq!(somebody.databases(), ["fathom_living", "fathom_named_alike", "fathom_next", "postgres"]);
+        // One that was kept is not taken for a leftover.
+        next.stop(true).unwrap();
+        drop(living);
+        connect(&somebody.url("maker"), None).unwrap().stop(false).unwrap();
+        assert_eq!(somebody.databases(), ["fathom_named_alike", "fathom_next", "postgres"]);
+    }
+}
+
+#[test]
+fn what_the_server_s_owner_decides_is_refused_before_anything_runs() {
+    for server in newest() {
+        let scratch = scratch();
+        let somebody = Somebody::new(&server, scratch.path());
+        let mut target = connect(&somebody.url("maker"), None).unwrap();
+        let mut with_setting = |name: &str, value: &str| {
+            let mut work = Work { durability: Durability::Full, ..work() };
+            work.settings.insert(name.to_owned(), value.to_owned());
+            target.prepare(&work).map_err(|error| error.to_string())
+        };
+        with_setting("work_mem", "5MB").unwrap();
+        assert!(with_setting("work_mem", "lots").unwrap_err().contains("SET \"work_mem\" = 'lots'"));
+        assert!(with_setting("wal_buffers", "8MB").unwrap_err().contains("postmaster"));
+        assert!(
+            with_setting("no_such_setting", "1").unwrap_err().contains("has no setting \"no_such_setting\"")
+        );
+        for work in [
+            Work { durability: Durability::None, ..work() },
+            Work { placement: Placement::LogApart, durability: Durability::Full, ..work() },
+            Work { connections: 1000, durability: Durability::Full, ..work() },
+        ] {
+            assert!(target.prepare(&work).is_err(), "{work:?}");
+        }
+        let work = Work { durability: Durability::Full, amount: Amount::Rows(5), ..work() };
+        assert_eq!(run(&mut target, &work).aftermath.rows, Some(5));
+        target.stop(false).unwrap();
+    }
+}
