@@ -129,10 +129,9 @@ impl StudyDisplay {
 fn run_line(run_id: i64, label: &str, run: &Run) -> String {
     let place = format!("run {run_id}  block {}  {label}", run.key.block_index + 1);
     if run.state == RunState::Valid {
-        let rate = run
-            .metric("transactions_per_s")
-            .map_or(String::new(), |rate| format!("  {rate:.0} transactions/s"));
-        return format!("{place}  {:.3} s{rate}", run.elapsed_ns as f64 / 1e9);
+        let seconds = run.elapsed_ns as f64 / 1e9;
+        let rate = run.transactions() as f64 / seconds;
+        return format!("{place}  {seconds:.3} s  {rate:.0} transactions/s");
     }
     let reasons: Vec<String> = run
         .gates

@@ -4,7 +4,7 @@ mod outcome;
 mod record;
 mod run;
 
-pub(crate) use outcome::results_sections;
+pub(crate) use outcome::{brief_sections, results_sections};
 pub(crate) use record::record_sections;
 pub(crate) use run::run_sections;
 

@@ -6,7 +6,7 @@ use results::model::StoredRun;
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
 use crate::summary::StudySummary;
-use crate::tables::{record_sections, results_sections, run_sections};
+use crate::tables::{brief_sections, record_sections, results_sections, run_sections};
 
 /// Columns of the output, unless a single word is longer.
 pub const WIDTH: usize = 100;
@@ -27,6 +27,11 @@ pub fn study(summary: &StudySummary) -> String {
 /// Writes the outcome: invalid runs first, verdict, tables, expectations, corrections.
 pub fn results(summary: &StudySummary) -> String {
     render(&results_sections(summary))
+}
+
+/// Writes the end of a run on a terminal: tables of the outcome, the verdict last.
+pub fn brief(summary: &StudySummary) -> String {
+    render(&brief_sections(summary))
 }
 
 /// Writes the record: warnings, versions, machine, storage, settings, order of runs.

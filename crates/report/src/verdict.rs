@@ -223,10 +223,36 @@ impl<'a> Words<'a> {
                 } else {
                     String::new()
                 };
-                parts.push(format!("{words}: {}{needed}", names(&cells)));
+                let named = if verdict == Verdict::Worse { self.worse(&cells) } else { names(&cells) };
+                parts.push(format!("{words}: {named}{needed}"));
             }
         }
         (!parts.is_empty()).then(|| format!("Of the others: {}.", parts.join("; ")))
+    }
+
+    /// `key=random (0.78 s [0.63, 0.94] (n=5), 91.0 % more time, 0.52 times as fast, p = 0.019), ...`.
+    fn worse(&self, cells: &[&CellSummary]) -> String {
+        let of_one = |cell: &&CellSummary| {
+            let (Some(estimate), Some(change), Some(comparison)) =
+                (cell.estimate, cell.vs_reference, cell.comparison)
+            else {
+                return cell.label.clone();
+            };
+            format!(
+                "{} ({}, {} % more time{}, {} times as fast, {})",
+                cell.label,
+                self.mean(estimate),
+                percent(-change.time_reduction_percent),
+                self.per_row(),
+                factor(change.speed_up),
+                p_value(comparison.p_adjusted.unwrap_or(comparison.p_value)),
+            )
+        };
+        let named: Vec<String> = cells.iter().take(NAMES_MAX).map(of_one).collect();
+        match cells.len().saturating_sub(NAMES_MAX) {
+            0 => named.join(", "),
+            more => format!("{} and {more} more", named.join(", ")),
+        }
     }
 
     fn needed(&self) -> String {

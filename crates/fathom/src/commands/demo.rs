@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
         }
         print("\n")?;
     }
-    print(&format!("next:\n"))?;
+    print("next:\n")?;
     for hint in hints() {
         print(&format!("  {hint}\n"))?;
     }

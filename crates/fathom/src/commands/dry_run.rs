@@ -83,7 +83,7 @@ fn print_order(assignment: &Assignment, cells: &[Cell]) -> anyhow::Result<()> {
         for cell_index in plan.block(block_index) {
             number += 1;
             if number > RUNS_LISTED_MAX {
-                print(&format!("... and so on\n"))?;
+                print("... and so on\n")?;
                 return Ok(());
             }
             print(&format!(

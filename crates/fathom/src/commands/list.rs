@@ -38,9 +38,7 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     for (shipped, experiment) in &rows {
         print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
     }
-    print(&format!(
-        "\nfathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n"
-    ))?;
+    print("\nfathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n")?;
     Ok(Verdict::Clean)
 }
 

@@ -1,5 +1,6 @@
 //! `fathom report`: tables and verdict of a stored study.
 
+use report::summary::StudySummary;
 use results::store::{Store, StudyId};
 
 use super::stored;
@@ -15,9 +16,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         let stored = store.run(run_id)?;
         match format {
             ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
-            ReportFormat::Text | ReportFormat::Markdown => {
-                print(&format!("{}", report::text::run_detail(&stored)))?
-            }
+            ReportFormat::Text | ReportFormat::Markdown => print(&report::text::run_detail(&stored))?,
         }
         return Ok(Verdict::Clean);
     }
@@ -28,12 +27,17 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
 
 /// Prints one study in the wanted form.
 pub(crate) fn print_study(store: &Store, study: StudyId, format: ReportFormat) -> anyhow::Result<()> {
-    let results = store.study_results(study)?;
-    let summary = report::summary::summarise(&results, &expectations::evaluate(&results));
+    let summary = summarise(store, study)?;
     match format {
-        ReportFormat::Text => print(&format!("{}", report::text::study(&summary)))?,
-        ReportFormat::Markdown => print(&format!("{}", report::markdown::study(&summary)))?,
+        ReportFormat::Text => print(&report::text::study(&summary))?,
+        ReportFormat::Markdown => print(&report::markdown::study(&summary))?,
         ReportFormat::Json => print(&format!("{}\n", report::export::summary_json(&summary)))?,
     }
     Ok(())
+}
+
+/// Every number of one study.
+pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
+    let results = store.study_results(study)?;
+    Ok(report::summary::summarise(&results, &expectations::evaluate(&results)))
 }

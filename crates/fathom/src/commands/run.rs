@@ -36,10 +36,15 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     }
     let (study, outcome) = conduct(arguments, &choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
-    let format = if arguments.json { ReportFormat::Json } else { ReportFormat::Text };
-    super::report::print_study(&store, study, format)?;
-    if !arguments.json {
-        print(&format!("results: {} (study {})\n", store.path().display(), study.0))?;
+    if arguments.json {
+        super::report::print_study(&store, study, ReportFormat::Json)?;
+    } else {
+        print(&report::text::brief(&super::report::summarise(&store, study)?))?;
+        print(&format!(
+            "\nresults: {} (study {}); `fathom report` prints every figure and what it ran on\n",
+            store.path().display(),
+            study.0
+        ))?;
     }
     if outcome.stopped {
         eprintln!("stopped: the finished runs are stored, the same command goes on");

@@ -16,7 +16,7 @@ use crate::tables::or_dash;
 pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     let mut sections = vec![head(summary)];
     sections.extend(invalid_runs(summary));
-    sections.push(Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))]));
+    sections.push(verdict(summary));
     sections.push(means(summary));
     sections.extend(changes(summary));
     sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
@@ -28,6 +28,26 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections
+}
+
+/// Lays out what matters at the end of a run: tables first, the verdict last, where the eye is.
+pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
+    let mut sections = vec![head(summary)];
+    sections.extend(invalid_runs(summary));
+    sections.push(means(summary));
+    sections.extend(changes(summary));
+    sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
+    sections.extend(best_per_level(summary));
+    let title = "Improvement factor: time at the first level of the columns over the time at each";
+    sections.extend(matrices(summary, &summary.improvement_factors, title, true));
+    sections.extend(expectations(summary));
+    sections.extend(corrections(summary));
+    sections.push(verdict(summary));
+    sections
+}
+
+fn verdict(summary: &StudySummary) -> Section {
+    Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))])
 }
 
 fn head(summary: &StudySummary) -> Section {
