@@ -25,6 +25,15 @@ pub fn newest() -> Vec<ServerBinaries> {
     servers().into_iter().take(1).collect()
 }
 
+/// The two ends of what is installed: for what hardly depends on the version. Making a cluster takes a second of CPU.
+pub fn oldest_and_newest() -> Vec<ServerBinaries> {
+    let mut servers = servers();
+    if servers.len() > 2 {
+        servers.drain(1..servers.len() - 1);
+    }
+    servers
+}
+
 /// A directory that the server's user can reach, also when the tests run as root.
 pub fn scratch() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;
@@ -108,7 +117,6 @@ pub fn run(target: &mut impl Target, work: &Work) -> Outcome {
     let connector = target.connector();
     let runtime = runtime();
     let mut sessions = runtime.block_on(connect_all(&connector, work.connections));
-    assert!(matches!(target.clients_seen().unwrap(), None | Some(_)));
     if let Some(seen) = target.clients_seen().unwrap() {
         assert_eq!(seen, work.connections);
     }
