@@ -14,12 +14,14 @@
 //! | [`file`](mod@file) | whether transfers of a file go past the page cache |
 //! | [`backend`] | how many transfers are under way at the same time |
 //! | [`scan`] | how a list of files is read whole, at the speed of the device |
+//! | [`baseline`] | what the device can do, at which pattern and depth |
 //! | [`counters`] | what devices, processes and the machine have done since a moment |
 //!
 //! Everything under `/proc` and `/sys` is read as untrusted text: a line that is cut short, has odd bytes or is
 //! not there at all makes a fact absent or an error with a name, never a panic and never a made-up number.
 
 pub mod backend;
+pub mod baseline;
 pub mod binary;
 pub mod buffer;
 pub mod counters;

@@ -105,9 +105,7 @@ pub fn sync_latency(dir: &Path, count: u32, size_bytes: usize) -> Result<SyncLat
     drop(file);
     times_ns.sort_unstable();
     let median_ns = times_ns[(times_ns.len() - 1) / 2];
-    let in_memory = storage_behind(dir).is_ok_and(|facts| {
-        !facts.physical_devices.is_empty() && facts.physical_devices.iter().all(|d| d == MEMORY)
-    });
+    let in_memory = is_in_memory(dir);
     Ok(SyncLatency {
         count,
         size_bytes,
@@ -118,7 +116,14 @@ pub fn sync_latency(dir: &Path, count: u32, size_bytes: usize) -> Result<SyncLat
     })
 }
 
-fn behaviour_of(median_ns: u64, in_memory: bool) -> FlushBehaviour {
+/// Says whether all that lies behind `dir` is memory.
+pub(crate) fn is_in_memory(dir: &Path) -> bool {
+    storage_behind(dir).is_ok_and(|facts| {
+        !facts.physical_devices.is_empty() && facts.physical_devices.iter().all(|d| d == MEMORY)
+    })
+}
+
+pub(crate) fn behaviour_of(median_ns: u64, in_memory: bool) -> FlushBehaviour {
     match (in_memory, median_ns < FLUSH_NS_MIN) {
         (true, _) => FlushBehaviour::InMemory,
         (false, true) => FlushBehaviour::TooFast,

@@ -72,6 +72,14 @@ pub fn machine_cpu() -> Result<MachineCpu, CountersError> {
     parse(&read(path)?, rustix::param::clock_ticks_per_second(), path)
 }
 
+/// Reads the processor time of the whole machine from the content of `/proc/stat`, for callers that keep it open.
+///
+/// # Errors
+/// When the text does not have the fields.
+pub fn parse_machine_cpu(text: &str) -> Result<MachineCpu, CountersError> {
+    parse(text, rustix::param::clock_ticks_per_second(), Path::new("/proc/stat"))
+}
+
 /// Reads the processor time of the calling thread in nanoseconds (`CLOCK_THREAD_CPUTIME_ID`). One system call.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(ClockId::ThreadCPUTime)

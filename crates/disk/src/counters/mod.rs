@@ -10,11 +10,11 @@ mod process;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-pub use cpu::{MachineCpu, machine_cpu, process_cpu_ns, thread_cpu_ns};
+pub use cpu::{MachineCpu, machine_cpu, parse_machine_cpu, process_cpu_ns, thread_cpu_ns};
 pub use disk::{
     DeviceActivity, DiscardCounters, DiskCounters, FlushCounters, disk_counters, parse_diskstats,
 };
-pub use process::{ProcessCpu, ProcessIo, process_cpu, process_io};
+pub use process::{ProcessCpu, ProcessIo, parse_process_cpu, process_cpu, process_io};
 
 /// The most that is read of one counter file; `/proc/diskstats` of ten thousand devices is about 1 MiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;

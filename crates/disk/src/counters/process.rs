@@ -71,6 +71,14 @@ pub fn process_cpu(pid: u32) -> Result<ProcessCpu, CountersError> {
     parse_stat(&read(&path)?, rustix::param::clock_ticks_per_second(), &path)
 }
 
+/// Reads the processor time of a process from the content of its `/proc/PID/stat`, for callers that keep it open.
+///
+/// # Errors
+/// When the text does not have the fields.
+pub fn parse_process_cpu(text: &str) -> Result<ProcessCpu, CountersError> {
+    parse_stat(text, rustix::param::clock_ticks_per_second(), Path::new("/proc/PID/stat"))
+}
+
 fn parse_io(text: &str, path: &Path) -> Result<ProcessIo, CountersError> {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

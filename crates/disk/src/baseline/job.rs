@@ -1,0 +1,202 @@
+//! One job of a row: a full queue, refilled as transfers end, counted by windows of time.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+
+use super::stream::Stream;
+use crate::backend::{
+    Backend, BackendChoice, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request,
+    open_backend,
+};
+use crate::buffer::fill_incompressible;
+
+/// Every so many bytes of a written buffer get a stamp of their own, so that no device finds a block twice.
+const STAMP_BYTES: usize = 4096;
+
+/// What a job does.
+#[derive(Clone, Debug)]
+pub(super) struct JobPlan {
+    pub(super) file: Arc<File>,
+    pub(super) stream: Stream,
+    pub(super) transfer_bytes: usize,
+    pub(super) outstanding: usize,
+    pub(super) writes: bool,
+    pub(super) choice: BackendChoice,
+    pub(super) poll: bool,
+    pub(super) window_ns: u64,
+    pub(super) window_count: usize,
+}
+
+/// The transfers that ended in one window of time.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub(super) transfer_count: u64,
+    pub(super) transferred_bytes: u64,
+    pub(super) latency_ns_sum: u128,
+    pub(super) latency_ns_max: u64,
+    pub(super) latencies: Histogram<u32>,
+}
+
+impl Window {
+    pub(super) fn new() -> Self {
+        // From 1 ns, so that fast devices keep their digits too. 3 digits: about 4 KiB per doubling.
+        let mut latencies = Histogram::new_with_bounds(1, 2, 3).expect("the bounds are accepted constants");
+        latencies.auto(true);
+        Window { transfer_count: 0, transferred_bytes: 0, latency_ns_sum: 0, latency_ns_max: 0, latencies }
+    }
+
+    fn record(&mut self, bytes: usize, latency_ns: u64) {
+        self.transfer_count += 1;
+        self.transferred_bytes += bytes as u64;
+        self.latency_ns_sum += u128::from(latency_ns);
+        self.latency_ns_max = self.latency_ns_max.max(latency_ns);
+        if self.latencies.record(latency_ns).is_err() {
+            self.latencies.saturating_record(latency_ns);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Window) {
+        self.transfer_count += other.transfer_count;
+        self.transferred_bytes += other.transferred_bytes;
+        self.latency_ns_sum += other.latency_ns_sum;
+        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+        self.latencies.add(&other.latencies).expect("both histograms resize themselves");
+    }
+}
+
+/// Why a job ended before its time.
+#[derive(Debug)]
+pub(super) enum JobError {
+    Backend(BackendError),
+    Transfer { operation: Operation, offset_bytes: u64, source: io::Error },
+    Queue(io::Error),
+}
+
+/// A job that is ready to start.
+pub(super) struct Job {
+    plan: JobPlan,
+    backend: Box<dyn Backend>,
+    slots: Vec<SlotTransfer>,
+    written_count: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SlotTransfer {
+    operation: Operation,
+    offset_bytes: u64,
+    started_ns: u64,
+}
+
+impl Job {
+    /// Makes queue and buffers. With polling it first tries one read, and waits for interrupts when that is refused.
+    pub(super) fn new(plan: JobPlan, job_seed: u64) -> Result<Self, JobError> {
+        let options = BackendOptions {
+            depth: plan.outstanding,
+            buffer_bytes: plan.transfer_bytes,
+            file_count_max: 1,
+            register_files: true,
+            poll: plan.poll,
+        };
+        let mut backend = open_backend(plan.choice, &options).map_err(JobError::Backend)?;
+        backend.set_file(0, Arc::clone(&plan.file)).map_err(JobError::Queue)?;
+        if plan.poll && !reads_one(backend.as_mut(), plan.transfer_bytes) {
+            let options = BackendOptions { poll: false, ..options };
+            backend = open_backend(plan.choice, &options).map_err(JobError::Backend)?;
+            backend.set_file(0, Arc::clone(&plan.file)).map_err(JobError::Queue)?;
+        }
+        if plan.writes {
+            let slot_seed = |slot: usize| job_seed.wrapping_add(slot as u64).wrapping_mul(2).wrapping_add(1);
+            (0..plan.outstanding)
+                .for_each(|slot| fill_incompressible(backend.buffer_mut(slot), slot_seed(slot)));
+        }
+        let empty = SlotTransfer { operation: Operation::Read, offset_bytes: 0, started_ns: 0 };
+        let slots = vec![empty; plan.outstanding];
+        Ok(Job { plan, backend, slots, written_count: 0 })
+    }
+
+    pub(super) fn facts(&self) -> BackendFacts {
+        self.backend.facts()
+    }
+
+    /// Runs from `start` for all windows; what ends later is waited for and not counted.
+    pub(super) fn run(mut self, start: Instant) -> Result<Vec<Window>, JobError> {
+        let mut windows: Vec<Window> = (0..self.plan.window_count).map(|_| Window::new()).collect();
+        let end_ns = self.plan.window_ns * self.plan.window_count as u64;
+        let now_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut fresh: Vec<usize> = (0..self.plan.outstanding).collect();
+        fresh.iter().for_each(|&slot| self.start_next(slot));
+        let mut completions: Vec<Completion> = Vec::with_capacity(self.plan.outstanding);
+        while self.backend.in_flight() > 0 {
+            // Latency begins here, right before the requests are handed over, and not when the slot became free:
+            // what lies between is time of ours, and Little's law shows it.
+            let handed_over_ns = now_ns();
+            fresh.drain(..).for_each(|slot| self.slots[slot].started_ns = handed_over_ns);
+            self.backend.wait(&mut completions).map_err(JobError::Queue)?;
+            let ended_ns = now_ns();
+            let window = windows.get_mut((ended_ns / self.plan.window_ns) as usize);
+            let has_time_left = ended_ns < end_ns;
+            match window {
+                Some(window) => {
+                    for completion in completions.drain(..) {
+                        let slot = completion.slot;
+                        let bytes = self.outcome(completion)?;
+                        window.record(bytes, ended_ns.saturating_sub(self.slots[slot].started_ns));
+                        if has_time_left {
+                            self.start_next(slot);
+                            fresh.push(slot);
+                        }
+                    }
+                }
+                None => {
+                    for completion in completions.drain(..) {
+                        self.outcome(completion)?;
+                    }
+                }
+            }
+        }
+        Ok(windows)
+    }
+
+    fn outcome(&self, completion: Completion) -> Result<usize, JobError> {
+        let SlotTransfer { operation, offset_bytes, .. } = self.slots[completion.slot];
+        completion.outcome.map_err(|source| JobError::Transfer { operation, offset_bytes, source })
+    }
+
+    fn start_next(&mut self, slot: usize) {
+        let (operation, offset_bytes) = self.plan.stream.draw();
+        if operation == Operation::Write {
+            self.written_count += 1;
+            stamp(self.backend.buffer_mut(slot), self.written_count);
+        }
+        self.slots[slot] = SlotTransfer { operation, offset_bytes, started_ns: 0 };
+        let length_bytes = self.plan.transfer_bytes;
+        self.backend.start(Request { slot, operation, file_index: 0, offset_bytes, length_bytes });
+    }
+}
+
+/// Makes each block of a buffer different from all written before.
+pub(super) fn stamp(buffer: &mut [u8], number: u64) {
+    for block in buffer.chunks_mut(STAMP_BYTES) {
+        if let Some(place) = block.first_chunk_mut::<8>() {
+            *place = number.to_le_bytes();
+        }
+    }
+}
+
+/// Says whether the queue can read from the start of the file at all.
+fn reads_one(backend: &mut dyn Backend, length_bytes: usize) -> bool {
+    backend.start(Request {
+        slot: 0,
+        operation: Operation::Read,
+        file_index: 0,
+        offset_bytes: 0,
+        length_bytes,
+    });
+    let mut completions = Vec::new();
+    let waited = backend.wait(&mut completions);
+    waited.is_ok() && completions.iter().all(|completion| completion.outcome.is_ok())
+}

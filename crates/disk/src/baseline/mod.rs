@@ -1,0 +1,293 @@
+//! What the device can do: the matrix of IOMeter with the words of fio, and the time of a flush.
+//!
+//! [`measure`] takes a directory (and makes a file in it), an existing file or a block device (and reads it), and
+//! gives one [`Row`] per pattern, each with the reasons that speak against its figures. A row is never left out and
+//! never mended.
+
+mod fio_job;
+mod job;
+mod link;
+mod matrix;
+mod row;
+mod runner;
+mod steady;
+mod stream;
+mod sync;
+mod target;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+pub use fio_job::{FioJob, FioJobError, read_fio_job};
+pub use link::{RateLimit, link_limit};
+pub use matrix::{JOBS_MAX, Matrix, Pattern, TRANSFER_BYTES_MAX};
+pub use row::{Flag, LITTLE_PERCENT_MAX, Row, UNIT_PERCENT_MAX};
+pub use steady::Steadiness;
+pub use sync::{SyncMatrix, SyncMethod, SyncRow, measure_sync};
+pub use target::{TargetFacts, TargetKind};
+
+use crate::backend::{BackendError, BackendFacts, Operation};
+use crate::space::SpaceError;
+use target::Target;
+
+/// A measured matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// The matrix as it was asked for.
+    pub matrix: Matrix,
+    /// What was measured.
+    pub target: TargetFacts,
+    /// The way to the kernel that was taken.
+    pub backend: BackendFacts,
+    /// The highest rates that are known to be possible, from the machine and from the matrix.
+    pub limits: Vec<RateLimit>,
+    /// One row per pattern, in the order of the matrix.
+    pub rows: Vec<Row>,
+    /// What touches all rows, as sentences.
+    pub warnings: Vec<String>,
+    /// The time for making the file, in nanoseconds; 0 when none was made.
+    pub preparation_ns: u64,
+}
+
+impl Baseline {
+    /// Says what the table shows: `direct I/O` or `page cache`, the way to the kernel, the file.
+    pub fn title(&self) -> String {
+        let TargetFacts { path, size_bytes, .. } = &self.target;
+        let cache = if self.target.cache.is_direct() { "direct I/O" } else { "page cache" };
+        let polled = if self.backend.polled { ", polled" } else { "" };
+        let size = crate::space::format_bytes(*size_bytes);
+        format!("{cache}, {}{polled}, {size} of {path}", self.backend.engine)
+    }
+}
+
+/// What [`measure`] tells while it works.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The file is being made, of so many bytes.
+    MakingFile {
+        /// Its size.
+        size_bytes: u64,
+    },
+    /// A row begins.
+    RowStarted {
+        /// Its position in the matrix.
+        row_index: usize,
+        /// Its pattern.
+        pattern: &'a Pattern,
+    },
+    /// A row is done.
+    RowDone {
+        /// Its position in the matrix.
+        row_index: usize,
+        /// What it gave.
+        row: &'a Row,
+    },
+}
+
+/// Why a baseline could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// There is nothing to do.
+    #[error("cannot measure a matrix without rows or without time")]
+    Nothing,
+    /// A pattern is impossible.
+    #[error(
+        "cannot measure transfers of {} bytes, {} outstanding, {} jobs: {problem}",
+        .pattern.transfer_bytes, .pattern.outstanding, .pattern.jobs
+    )]
+    Pattern {
+        /// The pattern.
+        pattern: Pattern,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The device cannot transfer so few bytes.
+    #[error(
+        "cannot transfer {transfer_bytes} bytes directly: the device takes multiples of {alignment_bytes} bytes"
+    )]
+    Unaligned {
+        /// The bytes of a transfer.
+        transfer_bytes: u64,
+        /// What the device takes.
+        alignment_bytes: u64,
+    },
+    /// The target does not hold one transfer for each job.
+    #[error(
+        "cannot measure \"{}\": its {size_bytes} bytes do not hold {jobs} transfers of {transfer_bytes} bytes side by side",
+        .path.display()
+    )]
+    TooSmall {
+        /// The target.
+        path: PathBuf,
+        /// Its size in use.
+        size_bytes: u64,
+        /// The bytes of a transfer.
+        transfer_bytes: u64,
+        /// The number of jobs.
+        jobs: u32,
+    },
+    /// A matrix that writes was pointed at something that fathom did not make.
+    #[error(
+        "will not write to \"{}\": fathom did not make it; name a directory instead, or repeat the name with --destroy-contents to lose what is in it",
+        .path.display()
+    )]
+    WouldDestroy {
+        /// The file or device.
+        path: PathBuf,
+    },
+    /// The target cannot be opened.
+    #[error("could not open \"{}\": {source}", .path.display())]
+    Open {
+        /// The target.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file could not be made.
+    #[error("could not {action} file \"{}\": {source}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// There is no room for the file.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// There is no queue of the kind or size asked for.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A thread could not be started.
+    #[error("could not start job {job_index}: {source}")]
+    Job {
+        /// Its number, from 0.
+        job_index: u32,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A transfer ended with an error.
+    #[error(
+        "could not {} \"{}\" at byte {offset_bytes}: {source}", verb(*.operation), .path.display()
+    )]
+    Transfer {
+        /// What was tried.
+        operation: Operation,
+        /// The target.
+        path: PathBuf,
+        /// Where.
+        offset_bytes: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The queue stopped working.
+    #[error("could not go on: the queue failed: {source}")]
+    Queue {
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+fn verb(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::FlushData => "flush",
+    }
+}
+
+/// Measures `matrix` on `path`: a directory, in which a file is made, or an existing file or block device.
+///
+/// Takes [`Matrix::duration`] and the time to write the file. Everything is checked before anything is written.
+///
+/// # Errors
+/// When the matrix is impossible on the target, something would be overwritten that fathom did not make, there is no
+/// room, or a transfer fails.
+pub fn measure(
+    path: &Path,
+    matrix: &Matrix,
+    watch: &mut dyn FnMut(Progress<'_>),
+) -> Result<Baseline, BaselineError> {
+    matrix.check()?;
+    let start = Instant::now();
+    if path.is_dir() {
+        watch(Progress::MakingFile { size_bytes: matrix.size_bytes });
+    }
+    let target = Target::open(path, matrix)?;
+    let is_made = target.facts.kind == TargetKind::MadeFile;
+    let preparation_ns =
+        if is_made { u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX) } else { 0 };
+    check_fit(path, matrix, &target)?;
+    let limits = limits_of(matrix, &target.facts);
+    let mut backend = None;
+    let mut rows = Vec::new();
+    for (row_index, pattern) in matrix.patterns.iter().enumerate() {
+        watch(Progress::RowStarted { row_index, pattern });
+        let (facts, measured) = runner::run(path, &target, matrix, pattern)?;
+        let row = Row::new(*pattern, &measured, &limits);
+        watch(Progress::RowDone { row_index, row: &row });
+        backend.get_or_insert(facts);
+        rows.push(row);
+    }
+    let backend = backend.expect("a checked matrix has a row");
+    let warnings = warnings_of(&target.facts, &backend);
+    Ok(Baseline {
+        matrix: matrix.clone(),
+        target: target.facts,
+        backend,
+        limits,
+        rows,
+        warnings,
+        preparation_ns,
+    })
+}
+
+fn check_fit(path: &Path, matrix: &Matrix, target: &Target) -> Result<(), BaselineError> {
+    let TargetFacts { size_bytes, alignment_bytes, .. } = target.facts;
+    for &Pattern { transfer_bytes, jobs, .. } in &matrix.patterns {
+        if !transfer_bytes.is_multiple_of(alignment_bytes) {
+            return Err(BaselineError::Unaligned { transfer_bytes, alignment_bytes });
+        }
+        if size_bytes / transfer_bytes < u64::from(jobs) {
+            let path = path.to_path_buf();
+            return Err(BaselineError::TooSmall { path, size_bytes, transfer_bytes, jobs });
+        }
+    }
+    Ok(())
+}
+
+fn limits_of(matrix: &Matrix, target: &TargetFacts) -> Vec<RateLimit> {
+    let told = matrix.rate_bytes_per_s_max.map(|bytes_per_s| RateLimit {
+        bytes_per_s: bytes_per_s as f64,
+        source: "the device as stated".to_owned(),
+    });
+    // A link limits only what passes through the one device; behind a RAID there are several.
+    let only_device = match target.storage.as_ref().map(|storage| storage.physical_devices.as_slice()) {
+        Some([device]) => Some(device.as_str()),
+        Some(_) => None,
+        None => target.counted_device.as_deref(),
+    };
+    let link = only_device.filter(|_| target.cache.is_direct()).and_then(link_limit);
+    told.into_iter().chain(link).collect()
+}
+
+fn warnings_of(target: &TargetFacts, backend: &BackendFacts) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let crate::file::CacheMode::PageCache { reason } = &target.cache {
+        warnings.push(format!("the figures are those of the page cache, not of a device: {reason}"));
+    }
+    if target.is_sparse {
+        warnings.push(
+            "parts of the file have no place on the device, and reads of them do not reach it".to_owned(),
+        );
+    }
+    warnings.extend(backend.fallback_reason.clone());
+    warnings
+}
+
+#[cfg(test)]
+mod tests;
