@@ -11,7 +11,9 @@ use results::observations::Observations;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
-use crate::observe::Window;
+use crate::observe::machine::MachineProbe;
+use crate::observe::series::SeriesSampler;
+use crate::observe::{Sampler, Window};
 use crate::target::{Aftermath, Counters, Target, TargetError};
 use crate::work::{Durability, LoopSide, WarmUp, Work};
 
@@ -103,13 +105,17 @@ fn prepare_and_measure(
     }
     let before = Totals::read(target)?;
     let started_at = jiff::Timestamp::now().to_string();
-    let samplers = target.samplers(work);
-    let running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
+    let mut samplers = machine_samplers(target);
+    samplers.extend(target.samplers(work));
+    let mut running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
     let began = crew.release();
     crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     let window = Window { began, ended: Instant::now() };
     let cpu_after = CpuTotals::read(target);
     let mut observations = Observations::default();
+    let mut marks = events(work);
+    running.iter_mut().for_each(|sampler| marks.extend(sampler.halt(window)));
+    marks.sort_by_key(|mark| mark.at_ns);
     for sampler in running {
         observations.merge(sampler.stop(window));
     }
@@ -150,12 +156,18 @@ fn prepare_and_measure(
         metrics,
         gates,
         warnings,
-        events: events(work),
+        events: marks,
         settings: sorted(settings),
         environment,
         observations,
         clients: dispatch.clients,
     })
+}
+
+/// What looks at every run, whatever the engine.
+fn machine_samplers(target: &dyn Target) -> Vec<Box<dyn Sampler>> {
+    let probe = MachineProbe::new(&target.directories(), target.server_process_id());
+    vec![Box::new(SeriesSampler::new(probe))]
 }
 
 /// Counters of an engine are asked for signs of life this often while its own loop runs.

@@ -7,7 +7,12 @@
 
 use std::time::Instant;
 
+use results::model::Event;
 use results::observations::Observations;
+
+pub mod machine;
+mod processes;
+pub mod series;
 
 /// The measured part of a run.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +31,12 @@ pub trait Sampler: Send {
 
 /// A sampler at work.
 pub trait RunningSampler: Send {
+    /// Looks for the last time and hands over the marks that it saw; called once, before `stop` is called on any
+    /// sampler, so that none waits for what another one has to add up.
+    fn halt(&mut self, _window: Window) -> Vec<Event> {
+        Vec::new()
+    }
+
     /// Ends, and hands over what it saw inside the window.
     fn stop(self: Box<Self>, window: Window) -> Observations;
 }

@@ -1,0 +1,400 @@
+//! A look a second on a thread of its own, and the series that follow from the looks.
+//!
+//! A probe reads running totals and states; it keeps nothing between two looks but open descriptors and
+//! connections. Rates are differences of two looks over the time that really lay between them, so a late look
+//! makes no peak, and the first and last parts of a second are counted at their own length. A look that did not
+//! succeed leaves a hole with its time; the next difference spans the hole.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use disk::counters::thread_cpu_ns;
+use results::model::Event;
+use results::observations::{Observations, SamplerRecord, Series, SeriesKind};
+
+use super::{RunningSampler, Sampler, Window};
+
+/// Time between two looks of every series, so that all have the same clock.
+pub const PERIOD: Duration = Duration::from_secs(1);
+
+/// How long the start of a run waits for the first look; a server that does not answer must not hold the run.
+const FIRST_LOOK_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// How long the end of a run waits for the last look.
+const LAST_LOOK_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// A last part of a second shorter than this share of the period is counted with the second before it: totals that
+/// move in steps of 10 ms say nothing about so short a time.
+const LAST_PART_MIN: f64 = 0.25;
+
+/// Something to look at once a second.
+pub trait Probe: Send + 'static {
+    /// What one look reads.
+    type Reading: Send + 'static;
+
+    /// Name of the sampler in the record of the run.
+    fn name(&self) -> String;
+
+    /// Looks once.
+    ///
+    /// # Errors
+    /// Why there is nothing to see now; the next look is tried all the same.
+    fn look(&mut self) -> Result<Self::Reading, String>;
+
+    /// Makes series and marks of all looks.
+    fn tell(self, looks: &Looks<Self::Reading>) -> Told;
+}
+
+/// What a probe makes of its looks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Series on the run's clock.
+    pub series: Vec<Series>,
+    /// Marks on the run's clock.
+    pub events: Vec<Event>,
+    /// What could not be seen although the looks succeeded.
+    pub problem: Option<String>,
+}
+
+/// All looks of a run in the order of their time; a failed one has no reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looks<R> {
+    /// Nanoseconds since the barrier, and what was read.
+    pub looks: Vec<(i64, Option<R>)>,
+}
+
+/// Name, unit and source of a series.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Naming {
+    /// Name from docs/metrics.md.
+    pub name: String,
+    /// Unit.
+    pub unit: &'static str,
+    /// Where it was had.
+    pub source: String,
+}
+
+/// Names a series.
+pub fn series(name: impl Into<String>, unit: &'static str, source: impl Into<String>) -> Naming {
+    Naming { name: name.into(), unit, source: source.into() }
+}
+
+impl<R> Looks<R> {
+    /// A state at each look; `None` when no look saw it.
+    pub fn gauge(&self, naming: Naming, value: impl Fn(&R) -> Option<f64>) -> Option<Series> {
+        let points =
+            self.looks.iter().map(|(at_ns, reading)| (*at_ns, reading.as_ref().and_then(&value))).collect();
+        build(naming, SeriesKind::Gauge, points)
+    }
+
+    /// A running total as an amount per second; one value less than looks. A total that went back (the server was
+    /// started again) leaves a hole.
+    pub fn rate(&self, naming: Naming, total: impl Fn(&R) -> Option<f64>) -> Option<Series> {
+        let points = self.between(|earlier, later, elapsed_s| {
+            let amount = total(later)? - total(earlier)?;
+            (amount >= 0.0).then(|| amount / elapsed_s)
+        });
+        build(naming, SeriesKind::Rate, points)
+    }
+
+    /// What one running total grew while another grew by one: ms per write. A hole where the other stood still.
+    pub fn ratio(
+        &self,
+        naming: Naming,
+        numerator: impl Fn(&R) -> Option<f64>,
+        denominator: impl Fn(&R) -> Option<f64>,
+    ) -> Option<Series> {
+        let points = self.between(|earlier, later, _| {
+            let by = denominator(later)? - denominator(earlier)?;
+            let amount = numerator(later)? - numerator(earlier)?;
+            (by > 0.0 && amount >= 0.0).then(|| amount / by)
+        });
+        build(naming, SeriesKind::Gauge, points)
+    }
+
+    /// A value for each pair of looks that follow each other; at a failed look a hole.
+    pub fn between(&self, value: impl Fn(&R, &R, f64) -> Option<f64>) -> Vec<(i64, Option<f64>)> {
+        let mut points = Vec::with_capacity(self.looks.len());
+        let mut earlier: Option<(i64, &R)> = None;
+        for (at_ns, reading) in &self.looks {
+            if let Some((earlier_ns, earlier)) = earlier {
+                let elapsed_s = (at_ns - earlier_ns) as f64 / 1e9;
+                let later = reading.as_ref().filter(|_| elapsed_s > 0.0);
+                points.push((*at_ns, later.and_then(|later| value(earlier, later, elapsed_s))));
+            }
+            if let Some(reading) = reading {
+                earlier = Some((*at_ns, reading));
+            }
+        }
+        points
+    }
+
+    /// The looks that succeeded.
+    pub fn seen(&self) -> impl Iterator<Item = (i64, &R)> {
+        self.looks.iter().filter_map(|(at_ns, reading)| Some((*at_ns, reading.as_ref()?)))
+    }
+}
+
+/// A series of points; `None` when all are holes.
+pub fn build(naming: Naming, kind: SeriesKind, points: Vec<(i64, Option<f64>)>) -> Option<Series> {
+    if points.iter().all(|(_, value)| value.is_none()) {
+        return None;
+    }
+    let (at_ns, values) = points.into_iter().unzip();
+    let Naming { name, unit, source } = naming;
+    Some(Series { name, unit: unit.to_owned(), source, kind, at_ns, values })
+}
+
+/// A probe that has not begun.
+#[derive(Debug)]
+pub struct SeriesSampler<P> {
+    probe: P,
+    period: Duration,
+}
+
+impl<P: Probe> SeriesSampler<P> {
+    /// Looks once a second.
+    pub fn new(probe: P) -> Self {
+        Self { probe, period: PERIOD }
+    }
+
+    /// Looks with another period; for tests.
+    #[cfg(test)]
+    pub(crate) fn every(probe: P, period: Duration) -> Self {
+        Self { probe, period }
+    }
+}
+
+impl<P: Probe> Sampler for SeriesSampler<P> {
+    /// Returns when the first look is done, so that it lies before the barrier.
+    fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
+        let Self { probe, period } = *self;
+        let name = probe.name();
+        let (stop, stopped) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let (done, outcome) = mpsc::channel();
+        let body = move || {
+            let raw = watch(probe, period, &ready, &stopped);
+            // Nobody listens any more when the run gave up waiting.
+            let _ = done.send(raw);
+        };
+        let thread = std::thread::Builder::new().name(name.clone()).spawn(body).ok();
+        let _ = is_ready.recv_timeout(FIRST_LOOK_WAIT_MAX);
+        Box::new(Running { name, period, stop, thread, outcome, seen: None })
+    }
+}
+
+/// Looks as the thread had them.
+struct Raw<P: Probe> {
+    probe: P,
+    looks: Vec<(Instant, Option<P::Reading>)>,
+    due: u64,
+    cpu_ns: u64,
+    first_error: Option<String>,
+}
+
+fn watch<P: Probe>(
+    mut probe: P,
+    period: Duration,
+    ready: &Sender<()>,
+    stopped: &mpsc::Receiver<()>,
+) -> Raw<P> {
+    let cpu_before_ns = thread_cpu_ns();
+    let began = Instant::now();
+    let mut looks = Vec::new();
+    let mut first_error = None;
+    let mut look = |probe: &mut P| {
+        let reading = probe.look().map_err(|error| first_error.get_or_insert(error).clone()).ok();
+        looks.push((Instant::now(), reading));
+    };
+    look(&mut probe);
+    let _ = ready.send(());
+    let mut tick: u32 = 1;
+    loop {
+        let until = (began + period * tick).saturating_duration_since(Instant::now());
+        match stopped.recv_timeout(until) {
+            Err(RecvTimeoutError::Timeout) => look(&mut probe),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+        // A look that took longer than a period leaves out what was due meanwhile.
+        tick = (began.elapsed().as_nanos() / period.as_nanos()) as u32 + 1;
+    }
+    let due = (began.elapsed().as_nanos() / period.as_nanos()) as u64 + 2;
+    look(&mut probe);
+    Raw { probe, looks, due, cpu_ns: thread_cpu_ns() - cpu_before_ns, first_error }
+}
+
+/// A probe at work.
+struct Running<P: Probe> {
+    name: String,
+    period: Duration,
+    stop: Sender<()>,
+    thread: Option<JoinHandle<()>>,
+    outcome: mpsc::Receiver<Raw<P>>,
+    seen: Option<Observations>,
+}
+
+impl<P: Probe> Running<P> {
+    fn finish(&mut self, window: Window) -> (Observations, Vec<Event>) {
+        let _ = self.stop.send(());
+        let raw = self.outcome.recv_timeout(LAST_LOOK_WAIT_MAX);
+        let record = |due: u64, taken: u64, cpu_s: f64, problem: Option<String>| SamplerRecord {
+            name: self.name.clone(),
+            period_ns: self.period.as_nanos() as u64,
+            samples_expected: due,
+            samples_taken: taken,
+            cpu_s,
+            problem,
+        };
+        let Ok(raw) = raw else {
+            let due = (window.ended.duration_since(window.began).as_nanos() / self.period.as_nanos()) as u64;
+            let problem = "the last look did not come back in time".to_owned();
+            let samplers = vec![record(due + 2, 0, 0.0, Some(problem))];
+            return (Observations { samplers, ..Observations::default() }, Vec::new());
+        };
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        let taken = raw.looks.iter().filter(|(_, reading)| reading.is_some()).count() as u64;
+        let looks = Looks { looks: without_short_end(on_clock(raw.looks, window.began), self.period) };
+        let told = raw.probe.tell(&looks);
+        let problem = raw.first_error.or(told.problem);
+        let samplers = vec![record(raw.due, taken, raw.cpu_ns as f64 / 1e9, problem)];
+        (Observations { series: told.series, samplers, ..Observations::default() }, told.events)
+    }
+}
+
+impl<P: Probe> RunningSampler for Running<P> {
+    fn halt(&mut self, window: Window) -> Vec<Event> {
+        let (seen, events) = self.finish(window);
+        self.seen = Some(seen);
+        events
+    }
+
+    fn stop(mut self: Box<Self>, window: Window) -> Observations {
+        match self.seen.take() {
+            Some(seen) => seen,
+            None => self.finish(window).0,
+        }
+    }
+}
+
+fn on_clock<R>(looks: Vec<(Instant, R)>, zero: Instant) -> Vec<(i64, R)> {
+    looks.into_iter().map(|(at, reading)| (nanoseconds_since(zero, at), reading)).collect()
+}
+
+/// Nanoseconds from `zero` to `at`; negative when it was before.
+pub(crate) fn nanoseconds_since(zero: Instant, at: Instant) -> i64 {
+    match at.checked_duration_since(zero) {
+        Some(after) => after.as_nanos() as i64,
+        None => -(zero.duration_since(at).as_nanos() as i64),
+    }
+}
+
+/// Leaves out the look before the last when the last follows it too soon to be counted by itself.
+fn without_short_end<R>(mut looks: Vec<(i64, R)>, period: Duration) -> Vec<(i64, R)> {
+    if let [.., _, (before_ns, _), (last_ns, _)] = looks.as_slice()
+        && ((last_ns - before_ns) as f64) < LAST_PART_MIN * period.as_nanos() as f64
+    {
+        looks.remove(looks.len() - 2);
+    }
+    looks
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn looks(totals: &[(i64, Option<f64>)]) -> Looks<f64> {
+        Looks { looks: totals.iter().map(|(ms, total)| (ms * 1_000_000, *total)).collect() }
+    }
+
+    #[test]
+    fn a_rate_is_the_difference_over_the_time_that_really_passed() {
+        let looks = looks(&[(0, Some(10.0)), (1000, Some(30.0)), (2500, Some(60.0)), (2750, Some(61.0))]);
+        let rate = looks.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
+        assert_eq!(rate.values, [Some(20.0), Some(20.0), Some(4.0)]);
+        assert_eq!(rate.at_ns, [1_000_000_000, 2_500_000_000, 2_750_000_000]);
+    }
+
+    #[test]
+    fn a_failed_look_is_a_hole_and_the_next_difference_spans_it() {
+        let looks = looks(&[(0, Some(0.0)), (1000, None), (2000, Some(30.0)), (3000, Some(5.0))]);
+        let rate = looks.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
+        assert_eq!(rate.values, [None, Some(15.0), None]);
+        let gauge = looks.gauge(series("rows", "1", "made up"), |total| Some(*total)).unwrap();
+        assert_eq!(gauge.values, [Some(0.0), None, Some(30.0), Some(5.0)]);
+    }
+
+    #[test]
+    fn a_ratio_has_a_hole_where_nothing_was_counted() {
+        let looks = looks(&[(0, Some(0.0)), (1000, Some(4.0)), (2000, Some(4.0))]);
+        let ratio =
+            looks.ratio(series("write_ms", "ms", "made up"), |total| Some(total * 2.5), |total| Some(*total));
+        assert_eq!(ratio.unwrap().values, [Some(2.5), None]);
+    }
+
+    #[test]
+    fn what_was_never_seen_makes_no_series() {
+        let looks = looks(&[(0, Some(0.0)), (1000, Some(4.0))]);
+        assert_eq!(looks.gauge(series("x", "1", "made up"), |_| None), None);
+    }
+
+    #[test]
+    fn a_last_part_of_a_second_that_is_too_short_is_counted_with_the_one_before() {
+        let at = |times: &[i64]| times.iter().map(|ms| (ms * 1_000_000, ())).collect::<Vec<_>>();
+        assert_eq!(without_short_end(at(&[0, 1000, 1200]), PERIOD), at(&[0, 1200]));
+        assert_eq!(without_short_end(at(&[0, 1000, 1300]), PERIOD), at(&[0, 1000, 1300]));
+        assert_eq!(without_short_end(at(&[0, 200]), PERIOD), at(&[0, 200]));
+    }
+
+    /// Counts its looks; every third one fails.
+    struct Counting(f64);
+
+    impl Probe for Counting {
+        type Reading = f64;
+
+        fn name(&self) -> String {
+            "counting".to_owned()
+        }
+
+        fn look(&mut self) -> Result<f64, String> {
+            self.0 += 1.0;
+            if self.0 % 3.0 == 0.0 { Err(format!("look {} failed", self.0)) } else { Ok(self.0) }
+        }
+
+        fn tell(self, looks: &Looks<f64>) -> Told {
+            let gauge = looks.gauge(series("looks", "1", "made up"), |look| Some(*look));
+            Told { series: gauge.into_iter().collect(), ..Told::default() }
+        }
+    }
+
+    #[test]
+    fn a_run_shorter_than_the_period_still_has_a_first_and_a_last_look() {
+        let running = Box::new(SeriesSampler::new(Counting(0.0))).start();
+        let began = Instant::now();
+        let seen = running.stop(Window { began, ended: Instant::now() });
+        assert_eq!(seen.series[0].values, [Some(1.0), Some(2.0)]);
+        assert!(seen.series[0].at_ns[0] <= 0 && seen.series[0].at_ns[1] >= 0);
+        assert_eq!((seen.samplers[0].samples_taken, seen.samplers[0].problem.clone()), (2, None));
+    }
+
+    #[test]
+    fn looks_come_at_the_asked_period_and_the_first_error_is_named() {
+        let period = Duration::from_millis(2);
+        let mut running = Box::new(SeriesSampler::every(Counting(0.0), period)).start();
+        let began = Instant::now();
+        while began.elapsed() < period * 10 {
+            std::thread::yield_now();
+        }
+        let window = Window { began, ended: Instant::now() };
+        assert_eq!(running.halt(window), []);
+        let seen = running.stop(window);
+        let record = &seen.samplers[0];
+        assert!(record.samples_expected >= 11, "{record:?}");
+        assert_eq!(record.problem.as_deref(), Some("look 3 failed"));
+        assert!(seen.series[0].at_ns.is_sorted());
+    }
+}
