@@ -279,7 +279,9 @@ pub(super) fn facts(control: &mut Control, capabilities: &Capabilities) -> serde
         "version_num": capabilities.version_num,
         "family": format!("{:?}", capabilities.family),
     });
-    for name in ["block_size", "data_checksums", "wal_segment_size", "server_encoding", "lc_collate"] {
+    for name in
+        ["block_size", "data_checksums", "wal_segment_size", "server_encoding", "lc_collate", "autovacuum"]
+    {
         if let Some(value) = control.probe(&format!("SHOW {name}")) {
             facts[name] = value.into();
         }

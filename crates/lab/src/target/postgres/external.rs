@@ -96,6 +96,10 @@ impl ExternalPostgres {
         let mark = format!("{MARK} {}; dropped when the study ends", env!("CARGO_PKG_VERSION"));
         set_comment(&mut control, &name, &mark)?;
         maintenance.close();
+        if control.probe("SELECT gen_random_uuid()").is_none() {
+            // Before version 13 the function is in an extension; without either, creating a table says so.
+            let _ = control.query("CREATE EXTENSION pgcrypto");
+        }
         let server = ServerState::ask(&mut control);
         Ok(Self { maintenance_login, login, control: Some(control), capabilities, server, connector: None })
     }
@@ -170,25 +174,22 @@ impl Target for ExternalPostgres {
         require_possible(&self.limitations(work))?;
         self.connector = None;
         let first_statements = self.session_statements(work);
-        let storage_plain = self.capabilities.storage_plain;
-        let procedures = self.capabilities.procedures;
+        let mut statements = schema::drop_all(self.capabilities.procedures);
+        statements.extend(schema::create(work, &[None], &self.capabilities));
         let control = self.running()?;
         for statement in &first_statements {
-            control.query(statement).map_err(|error| {
+            // Tried where it leaves no trace.
+            let outcome = control.query(&format!("BEGIN; {statement}"));
+            control.rows("could not take back a setting", "ROLLBACK")?;
+            outcome.map_err(|error| {
                 TargetError::refused(
                     format!("the server refuses \"{statement}\": {error}"),
                     "see the server's manual for its settings and their values",
                 )
             })?;
         }
-        control.rows("could not take back the settings of the run", "RESET ALL")?;
-        for statement in schema::drop_all() {
-            control.rows("could not remove the objects of an earlier run", &statement)?;
-        }
-        for statement in schema::create(work, &[None], storage_plain) {
-            if procedures || !statement.starts_with("CREATE PROCEDURE") {
-                control.rows("could not make the objects of the run", &statement)?;
-            }
+        for statement in &statements {
+            control.rows("could not make the objects of the run", statement)?;
         }
         // Not everybody may (superusers, pg_checkpoint from 15 on): `warnings` says so.
         let _ = control.query("CHECKPOINT");
@@ -281,8 +282,9 @@ impl Target for ExternalPostgres {
 
     fn clean(&mut self) -> Result<(), TargetError> {
         self.connector = None;
+        let statements = schema::drop_all(self.capabilities.procedures);
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in schema::drop_all() {
+            for statement in statements {
                 control.rows("could not remove the objects of the run", &statement)?;
             }
         }

@@ -193,9 +193,9 @@ impl Target for ManagedPostgres {
         self.start(work)?;
         self.clean()?;
         let tablespaces = self.tablespaces_for(work)?;
-        let storage_plain = self.capabilities.storage_plain;
+        let statements = schema::create(work, &tablespaces, &self.capabilities);
         let control = self.running()?;
-        for statement in schema::create(work, &tablespaces, storage_plain) {
+        for statement in statements {
             control.rows("could not make the objects of the run", &statement)?;
         }
         if work.workload != Workload::SelectOne {
@@ -305,7 +305,7 @@ impl Target for ManagedPostgres {
         self.connector = None;
         // A server that died has nothing to clean now; the next start finds the objects and drops them.
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in schema::drop_all() {
+            for statement in schema::drop_all(true) {
                 control.rows("could not remove the objects of the run", &statement)?;
             }
         }

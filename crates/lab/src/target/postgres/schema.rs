@@ -5,6 +5,7 @@
 
 use crate::work::{KeyOrder, Work, Workload};
 
+use super::capabilities::Capabilities;
 use super::control::literal;
 
 /// The table of every workload.
@@ -36,10 +37,15 @@ pub(super) fn row_statement(work: &Work) -> RowStatement {
 }
 
 /// Statements that make a workload's objects, in order. `tablespaces` are the places of the partitions in turn
-/// (`None` is the database's own place); never empty. `storage_plain` is false where the server has no such clause.
-pub(super) fn create(work: &Work, tablespaces: &[Option<String>], storage_plain: bool) -> Vec<String> {
+/// (`None` is the database's own place); never empty. What the server does not have is left out.
+pub(super) fn create(
+    work: &Work,
+    tablespaces: &[Option<String>],
+    capabilities: &Capabilities,
+) -> Vec<String> {
+    let procedure = capabilities.procedures.then(|| procedure(work));
     if work.workload == Workload::SelectOne {
-        return vec![procedure(work)];
+        return procedure.into_iter().collect();
     }
     let place = |index: usize| {
         let name = tablespaces.get(index % tablespaces.len().max(1)).cloned().flatten().unwrap_or_default();
@@ -65,7 +71,7 @@ pub(super) fn create(work: &Work, tablespaces: &[Option<String>], storage_plain:
         columns.join(", "),
         if partitioned { " PARTITION BY HASH (c1)" } else { "" }
     ));
-    if work.workload == Workload::Populate && storage_plain {
+    if work.workload == Workload::Populate && capabilities.storage_plain {
         // Before the partitions are made: they take it over.
         statements.push(format!("ALTER TABLE {TABLE} ALTER COLUMN c2 SET STORAGE PLAIN"));
     }
@@ -87,17 +93,18 @@ pub(super) fn create(work: &Work, tablespaces: &[Option<String>], storage_plain:
     if needs_place {
         statements.push("RESET default_tablespace".to_owned());
     }
-    statements.push(procedure(work));
+    statements.extend(procedure);
     statements
 }
 
 /// Statements that remove whatever workload's objects there are.
-pub(super) fn drop_all() -> [String; 3] {
-    [
-        format!("DROP TABLE IF EXISTS {TABLE}"),
-        "DROP SEQUENCE IF EXISTS fathom_keys".to_owned(),
-        "DROP PROCEDURE IF EXISTS fathom_run".to_owned(),
-    ]
+pub(super) fn drop_all(procedures: bool) -> Vec<String> {
+    let mut statements =
+        vec![format!("DROP TABLE IF EXISTS {TABLE}"), "DROP SEQUENCE IF EXISTS fathom_keys".to_owned()];
+    if procedures {
+        statements.push("DROP PROCEDURE IF EXISTS fathom_run".to_owned());
+    }
+    statements
 }
 
 /// Bytes of one row as the client knows them: key and columns, without headers and indexes.
@@ -183,11 +190,22 @@ $body$"
 mod tests {
     use super::*;
 
+    fn capabilities() -> Capabilities {
+        Capabilities { storage_plain: true, procedures: true, ..Capabilities::default() }
+    }
+
+    #[test]
+    fn what_a_server_does_not_have_is_left_out() {
+        let text = create(&Work::example(), &[None], &Capabilities::default()).join("\n");
+        assert!(!text.contains("PROCEDURE") && !text.contains("STORAGE"), "{text}");
+        assert!(!drop_all(false).join("\n").contains("PROCEDURE"));
+    }
+
     #[test]
     fn partitions_go_round_the_tablespaces_and_leave_none_out() {
         let mut work = Work::example();
         work.data_files = 4;
-        let statements = create(&work, &[None, Some("b".to_owned())], true);
+        let statements = create(&work, &[None, Some("b".to_owned())], &capabilities());
         let places: Vec<&str> =
             statements.iter().filter_map(|text| text.strip_prefix("SET default_tablespace = ")).collect();
         assert_eq!(places, ["''", "'b'", "''", "'b'"]);
@@ -196,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_table_in_one_file_is_not_partitioned_and_stays_where_the_database_is() {
-        let text = create(&Work::example(), &[None], true).join("\n");
+        let text = create(&Work::example(), &[None], &capabilities()).join("\n");
         assert!(!text.contains("PARTITION") && !text.contains("tablespace"), "{text}");
         assert!(text.contains("SET STORAGE PLAIN"), "{text}");
     }
