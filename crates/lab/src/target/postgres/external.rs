@@ -1,8 +1,5 @@
 //! A server that is not ours, reached by URL. fathom works only inside a database that it creates there and marks
 //! with a comment, and drops it when it is done.
-//!
-//! As long as a fathom lives it holds a connection to its database; a marked database without any connection is
-//! what a crashed run left, and is dropped at the next start.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,23 +11,16 @@ use super::address;
 use super::capabilities::{Capabilities, Family};
 use super::cluster::unique_id;
 use super::control::{Control, identifier, literal};
+use super::external_limits::{ServerState, refusals};
+use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};
 use super::session::{Connecting, PostgresConnector};
-use super::settings::{SETTINGS_OF_PARAMETERS, common_limitations, require_possible};
+use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
 use super::{counters, schema};
-use crate::work::{Durability, LoopSide, Placement, Work, Workload};
-
-/// Comment on a database in use; what begins with [`MARK`] may be dropped by a later fathom.
-const MARK: &str = "made by fathom";
-
-/// Comment on a database that was kept on purpose.
-const KEPT_MARK: &str = "kept by fathom";
+use crate::work::{Durability, Work};
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";
-
-/// Databases of crashed runs that are dropped at one start.
-const LEFTOVERS_MAX: usize = 100;
 
 /// Which server, and how the database is to be called.
 #[derive(Clone)]
@@ -62,15 +52,6 @@ pub struct ExternalPostgres {
     capabilities: Capabilities,
     server: ServerState,
     connector: Option<PostgresConnector>,
-}
-
-/// What the server is set to and we cannot change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct ServerState {
-    /// `fsync`; `None` where the server does not say.
-    fsync: Option<bool>,
-    /// Connections left for ordinary roles, by configuration.
-    connections_max: Option<u32>,
 }
 
 impl ExternalPostgres {
@@ -132,19 +113,6 @@ impl ExternalPostgres {
                 .map(|(name, value)| format!("SET {} = {}", setting_name(name), literal(value))),
         );
         statements
-    }
-}
-
-impl ServerState {
-    fn ask(control: &mut Control) -> Self {
-        let number = |text: Option<String>| text.and_then(|text| text.parse::<u32>().ok());
-        let total = number(control.probe("SHOW max_connections"));
-        let reserved = number(control.probe("SHOW superuser_reserved_connections")).unwrap_or(0);
-        Self {
-            fsync: control.probe("SHOW fsync").map(|text| text == "on"),
-            // One more is ours, for control.
-            connections_max: total.map(|total| total.saturating_sub(reserved + 1)),
-        }
     }
 }
 
@@ -321,78 +289,6 @@ impl Drop for ExternalPostgres {
     }
 }
 
-/// What this server makes impossible for this work.
-fn refusals(work: &Work, capabilities: &Capabilities, server: &ServerState) -> Vec<Limitation> {
-    let mut limitations = Vec::new();
-    let mut refuse = |subject: &str, text: String| {
-        limitations.push(Limitation { subject: subject.to_owned(), text, refuses: true });
-    };
-    if work.placement != Placement::Together {
-        refuse("placement", "the directories of an external server cannot be chosen".to_owned());
-    }
-    for (subject, value, setting) in [
-        ("buffer_pool_mib", work.buffer_pool_mib, "shared_buffers"),
-        ("log_size_mib", work.log_size_mib, "max_wal_size"),
-    ] {
-        if let Some(mib) = value {
-            refuse(
-                subject,
-                format!("{subject} = {mib}: \"{setting}\" of an external server is not ours to change"),
-            );
-        }
-    }
-    match (work.durability, server.fsync) {
-        (Durability::None, Some(true) | None) => {
-            refuse(
-                "durability",
-                "durability none: the server runs with fsync on, which is not ours to change".into(),
-            );
-        }
-        (Durability::Full | Durability::Relaxed, Some(false)) => {
-            refuse("durability", "the server runs with fsync off: its commits wait for nothing".into());
-        }
-        _ => {}
-    }
-    if work.durability == Durability::Relaxed && capabilities.family == Family::Cockroach {
-        refuse(
-            "durability",
-            "durability relaxed: this server has no commit that returns before the log".into(),
-        );
-    }
-    if work.loop_side == LoopSide::Server && !capabilities.procedures && work.workload != Workload::SelectOne
-    {
-        refuse(
-            "loop_side",
-            "the loop on the server needs procedures with COMMIT, which are not driven here".into(),
-        );
-    }
-    if let Some(most) = server.connections_max.filter(|&most| work.connections > most) {
-        refuse(
-            "connections",
-            format!("connections = {}: the server takes {most} (max_connections)", work.connections),
-        );
-    }
-    for (name, value) in &work.settings {
-        let lower = name.to_ascii_lowercase();
-        if let Some((_, parameter)) = SETTINGS_OF_PARAMETERS.iter().find(|(setting, _)| *setting == lower) {
-            refuse(name, format!("setting \"{name}\" is what the parameter \"{parameter}\" stands for"));
-            continue;
-        }
-        match capabilities.setting_contexts.get(&lower).map(String::as_str) {
-            Some("user") => {}
-            Some("superuser") if capabilities.superuser => {}
-            Some(context) => refuse(
-                name,
-                format!(
-                    "setting \"{name}\" = \"{value}\" cannot be set by a session (its context is {context})"
-                ),
-            ),
-            None => refuse(name, format!("the server has no setting \"{name}\"")),
-        }
-    }
-    limitations
-}
-
 fn connect(login: &Login) -> Result<Control, TargetError> {
     Control::connect(login).map_err(|error| {
         TargetError::refused(
@@ -408,127 +304,4 @@ fn connect(login: &Login) -> Result<Control, TargetError> {
 /// A setting's name for SET: words and dots only, so that nothing else gets into the statement.
 fn setting_name(name: &str) -> String {
     name.split('.').map(identifier).collect::<Vec<_>>().join(".")
-}
-
-fn comment_of(maintenance: &mut Control, name: &str) -> Result<Option<Option<String>>, TargetError> {
-    let sql = format!(
-        "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = {}",
-        literal(name)
-    );
-    let rows = maintenance.rows(&format!("could not look for database \"{name}\""), &sql)?;
-    Ok(rows.into_iter().next().map(|row| row.into_iter().next().flatten()))
-}
-
-/// Makes the name free: refuses a database that is not marked or is in use, drops a marked one that is not.
-fn make_way(maintenance: &mut Control, name: &str) -> Result<(), TargetError> {
-    match comment_of(maintenance, name)? {
-        None => Ok(()),
-        Some(Some(comment)) if comment.starts_with(MARK) => {
-            let sql = format!("DROP DATABASE {}", identifier(name));
-            maintenance.query(&sql).map(drop).map_err(|error| {
-                TargetError::refused(
-                    format!("cannot use database \"{name}\": another fathom works in it ({error})"),
-                    "wait for it to end, or name another database",
-                )
-            })
-        }
-        Some(_) => Err(TargetError::refused(
-            format!("cannot use database \"{name}\": it exists and was not made by fathom"),
-            "name a database that does not exist; fathom makes and drops its own",
-        )),
-    }
-}
-
-fn create_database(maintenance: &mut Control, login: &Login, name: &str) -> Result<(), TargetError> {
-    maintenance.query(&format!("CREATE DATABASE {}", identifier(name))).map(drop).map_err(|error| {
-        if error.code() == Some("42501") {
-            TargetError::refused(
-                format!("user \"{}\" may not create a database at {}", login.user, login.endpoint),
-                format!("let an administrator run: ALTER ROLE {} CREATEDB", identifier(&login.user)),
-            )
-        } else {
-            TargetError::engine(format!("could not create database \"{name}\" at {}", login.endpoint), error)
-        }
-    })
-}
-
-fn set_comment(control: &mut Control, name: &str, text: &str) -> Result<(), TargetError> {
-    control
-        .rows(
-            &format!("could not mark database \"{name}\""),
-            &format!("COMMENT ON DATABASE {} IS {}", identifier(name), literal(text)),
-        )
-        .map(drop)
-}
-
-/// Drops marked databases that nobody is connected to. What cannot be dropped is left and logged.
-fn drop_leftovers(maintenance: &mut Control) {
-    let sql = format!(
-        "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{MARK}%' \
-         AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.datname = d.datname) LIMIT {LEFTOVERS_MAX}"
-    );
-    let Ok(rows) = maintenance.query(&sql) else {
-        return;
-    };
-    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
-        // Without FORCE: should somebody have connected since, the server refuses.
-        match maintenance.query(&format!("DROP DATABASE {}", identifier(&name))) {
-            Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
-            Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn capabilities() -> Capabilities {
-        let contexts =
-            [("work_mem", "user"), ("max_connections", "postmaster"), ("log_duration", "superuser")];
-        Capabilities {
-            procedures: true,
-            setting_contexts: contexts.map(|(name, context)| (name.to_owned(), context.to_owned())).into(),
-            ..Capabilities::default()
-        }
-    }
-
-    fn refused(work: &Work) -> Vec<String> {
-        let server = ServerState { fsync: Some(true), connections_max: Some(90) };
-        refusals(work, &capabilities(), &server).into_iter().map(|limitation| limitation.subject).collect()
-    }
-
-    #[test]
-    fn what_only_the_server_s_owner_can_change_is_refused() {
-        let mut work = Work::example();
-        assert_eq!(refused(&work), Vec::<String>::new());
-        work.placement = Placement::LogApart;
-        work.buffer_pool_mib = Some(8);
-        work.log_size_mib = Some(64);
-        work.durability = Durability::None;
-        work.connections = 91;
-        assert_eq!(
-            refused(&work),
-            ["placement", "buffer_pool_mib", "log_size_mib", "durability", "connections"]
-        );
-    }
-
-    #[test]
-    fn only_settings_of_a_session_are_allowed() {
-        let mut work = Work::example();
-        for name in ["work_mem", "max_connections", "log_duration", "no_such_setting", "synchronous_commit"] {
-            work.settings.insert(name.to_owned(), "1".to_owned());
-        }
-        assert_eq!(
-            refused(&work),
-            ["log_duration", "max_connections", "no_such_setting", "synchronous_commit"]
-        );
-    }
-
-    #[test]
-    fn a_server_without_fsync_is_not_taken_for_durable() {
-        let server = ServerState { fsync: Some(false), connections_max: None };
-        let work = Work::example();
-        assert_eq!(refusals(&work, &capabilities(), &server).len(), 1);
-    }
 }
