@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod export;
+pub mod io_table;
 pub mod markdown;
 pub mod number;
 pub mod quantity;

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod histogram;
+pub mod io;
 pub mod model;
 pub mod observations;
 pub mod store;

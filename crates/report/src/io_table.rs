@@ -1,0 +1,372 @@
+//! The table of the I/O baseline: the published ten columns in the published order, and what is measured beyond.
+
+use results::io::{IoRow, IoSyncRow, IoTable};
+
+use crate::export::{Column, Frame, Values};
+use crate::plain::plain;
+
+/// The published columns, with the units that they have: IOMeter's "MBytes" are MiB.
+const PUBLISHED: [&str; 10] =
+    ["KiB", "Read/write", "% random", "% seq", "Outstanding", "IOPS", "MiB/s", "Avg ms", "Max ms", "CPU %"];
+
+/// Writes the tables for a terminal: transfers in the published columns, the rest of their figures by row number,
+/// flushes, then what speaks against rows, then warnings.
+pub fn text(table: &IoTable) -> String {
+    let mut text = plain(&table.title) + "\n";
+    if !table.rows.is_empty() {
+        let rows: Vec<Vec<String>> = table.rows.iter().map(published_cells).collect();
+        text += "\n";
+        text += &aligned(&PUBLISHED, &rows);
+        let header = [
+            "Row",
+            "p50 ms",
+            "p99 ms",
+            "p99.9 ms",
+            "Device MiB",
+            "Device %",
+            "Own CPU %",
+            "Own us/IO",
+            "Warm-up s",
+        ];
+        let rows: Vec<Vec<String>> =
+            table.rows.iter().enumerate().map(|(index, row)| further_cells(index, row)).collect();
+        text += "\n";
+        text += &aligned(&header, &rows);
+    }
+    if !table.sync_rows.is_empty() {
+        let header = [
+            "Bytes",
+            "Method",
+            "Writers",
+            "Appends/s",
+            "MiB/s",
+            "Avg ms",
+            "p50 ms",
+            "p99 ms",
+            "Max ms",
+            "Flushes",
+            "CPU %",
+        ];
+        let rows: Vec<Vec<String>> = table.sync_rows.iter().map(sync_cells).collect();
+        text += "\nDurable appends\n\n";
+        text += &aligned(&header, &rows);
+    }
+    let rows = table.rows.iter().map(|row| &row.flags);
+    let sync_rows = table.sync_rows.iter().map(|row| &row.flags);
+    let notes = notes("row", rows).into_iter().chain(notes("append row", sync_rows));
+    let notes: Vec<String> = notes.chain(table.warnings.iter().map(|warning| plain(warning))).collect();
+    if !notes.is_empty() {
+        text += "\n";
+        notes.iter().for_each(|note| text += &format!("{note}\n"));
+    }
+    text
+}
+
+/// Writes the transfers as CSV (RFC 4180, LF). The first ten columns have the names and the order of the published
+/// table; `mbytes_per_s` is in MiB as there.
+pub fn csv(table: &IoTable) -> String {
+    let rows = &table.rows;
+    let float = |get: fn(&IoRow) -> f64| Values::Float(rows.iter().map(|row| Some(get(row))).collect());
+    let whole =
+        |get: fn(&IoRow) -> Option<u64>| Values::Integer(rows.iter().map(|row| signed(get(row)?)).collect());
+    let text = |get: fn(&IoRow) -> String| Values::Text(rows.iter().map(|row| Some(get(row))).collect());
+    let columns = vec![
+        ("transfer_kb", float(|row| kib(row.transfer_bytes))),
+        ("read_write", text(direction)),
+        ("pct_random", whole(|row| Some(row.random_percent.into()))),
+        ("pct_sequential", whole(|row| Some(sequential_percent(row)))),
+        ("outstanding_io", whole(|row| Some(row.outstanding))),
+        ("iops", float(|row| row.iops)),
+        ("mbytes_per_s", float(|row| row.mib_per_s)),
+        ("avg_io_ms", float(|row| row.latency_ns_mean / 1e6)),
+        ("max_io_ms", float(|row| ms(row.latency_ns_max))),
+        ("cpu_pct", float(|row| row.cpu_percent)),
+        ("jobs", whole(|row| Some(row.jobs.into()))),
+        ("pct_read", whole(|row| Some(row.read_percent.into()))),
+        ("p50_ms", float(|row| ms(row.latency_ns_p50))),
+        ("p99_ms", float(|row| ms(row.latency_ns_p99))),
+        ("p999_ms", float(|row| ms(row.latency_ns_p999))),
+        ("own_cpu_pct", float(|row| row.own_cpu_percent)),
+        ("own_cpu_us_per_io", float(|row| row.own_cpu_ns_per_transfer / 1e3)),
+        ("transfer_count", whole(|row| Some(row.transfer_count))),
+        ("transferred_bytes", whole(|row| Some(row.transferred_bytes))),
+        ("device_read_bytes", whole(|row| row.device_read_bytes)),
+        ("device_write_bytes", whole(|row| row.device_write_bytes)),
+        ("device_pct", Values::Float(rows.iter().map(IoRow::device_percent).collect())),
+        ("measured_s", float(|row| row.measured_ns as f64 / 1e9)),
+        ("warm_up_s", float(|row| row.warm_up_ns as f64 / 1e9)),
+        ("is_steady", Values::Boolean(rows.iter().map(|row| Some(row.is_steady)).collect())),
+        ("flags", text(|row| row.flags.join("; "))),
+    ];
+    frame(columns).to_csv()
+}
+
+/// Writes the durable appends as CSV (RFC 4180, LF).
+pub fn sync_csv(table: &IoTable) -> String {
+    let rows = &table.sync_rows;
+    let float = |get: fn(&IoSyncRow) -> f64| Values::Float(rows.iter().map(|row| Some(get(row))).collect());
+    let whole = |get: fn(&IoSyncRow) -> Option<u64>| {
+        Values::Integer(rows.iter().map(|row| signed(get(row)?)).collect())
+    };
+    let text = |get: fn(&IoSyncRow) -> String| Values::Text(rows.iter().map(|row| Some(get(row))).collect());
+    let columns = vec![
+        ("size_bytes", whole(|row| Some(row.size_bytes))),
+        ("method", text(|row| row.method.clone())),
+        ("writers", whole(|row| Some(row.writer_count.into()))),
+        ("appends_per_s", float(|row| row.appends_per_s)),
+        ("mbytes_per_s", float(|row| row.mib_per_s)),
+        ("avg_ms", float(|row| row.latency_ns_mean / 1e6)),
+        ("p50_ms", float(|row| ms(row.latency_ns_p50))),
+        ("p99_ms", float(|row| ms(row.latency_ns_p99))),
+        ("max_ms", float(|row| ms(row.latency_ns_max))),
+        ("cpu_pct", float(|row| row.cpu_percent)),
+        ("own_cpu_pct", float(|row| row.own_cpu_percent)),
+        ("append_count", whole(|row| Some(row.append_count))),
+        ("device_flush_count", whole(|row| row.device_flush_count)),
+        ("measured_s", float(|row| row.measured_ns as f64 / 1e9)),
+        ("flags", text(|row| row.flags.join("; "))),
+    ];
+    frame(columns).to_csv()
+}
+
+/// Writes everything as one line of JSON, with the names and units of [`IoTable`].
+pub fn json(table: &IoTable) -> String {
+    serde_json::to_string(table).expect("numbers and text have a JSON form") + "\n"
+}
+
+fn frame(columns: Vec<(&str, Values)>) -> Frame {
+    let column = |(name, values): (&str, Values)| Column { name: name.to_owned(), values };
+    Frame { columns: columns.into_iter().map(column).collect() }
+}
+
+fn published_cells(row: &IoRow) -> Vec<String> {
+    vec![
+        number(kib(row.transfer_bytes)),
+        direction(row),
+        row.random_percent.to_string(),
+        sequential_percent(row).to_string(),
+        row.outstanding.to_string(),
+        format!("{:.0}", row.iops),
+        number(row.mib_per_s),
+        number(row.latency_ns_mean / 1e6),
+        number(ms(row.latency_ns_max)),
+        format!("{:.2}", row.cpu_percent),
+    ]
+}
+
+fn further_cells(index: usize, row: &IoRow) -> Vec<String> {
+    let device_bytes =
+        row.device_read_bytes.zip(row.device_write_bytes).map(|(read, write)| read.saturating_add(write));
+    vec![
+        (index + 1).to_string(),
+        number(ms(row.latency_ns_p50)),
+        number(ms(row.latency_ns_p99)),
+        number(ms(row.latency_ns_p999)),
+        device_bytes.map_or_else(absent, |bytes| format!("{:.0}", bytes as f64 / f64::from(1 << 20))),
+        row.device_percent().map_or_else(absent, |percent| format!("{percent:.1}")),
+        format!("{:.2}", row.own_cpu_percent),
+        format!("{:.2}", row.own_cpu_ns_per_transfer / 1e3),
+        format!("{:.2}", row.warm_up_ns as f64 / 1e9),
+    ]
+}
+
+fn sync_cells(row: &IoSyncRow) -> Vec<String> {
+    vec![
+        row.size_bytes.to_string(),
+        plain(&row.method),
+        row.writer_count.to_string(),
+        format!("{:.0}", row.appends_per_s),
+        number(row.mib_per_s),
+        number(row.latency_ns_mean / 1e6),
+        number(ms(row.latency_ns_p50)),
+        number(ms(row.latency_ns_p99)),
+        number(ms(row.latency_ns_max)),
+        row.device_flush_count.map_or_else(absent, |count| count.to_string()),
+        format!("{:.2}", row.cpu_percent),
+    ]
+}
+
+/// One line for each thing that speaks against some rows, with their numbers from 1.
+fn notes<'a>(noun: &str, flags_by_row: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
+    let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
+    for (index, flags) in flags_by_row.enumerate() {
+        for flag in flags {
+            let number = (index + 1).to_string();
+            match notes.iter_mut().find(|(text, _)| text == flag) {
+                Some((_, rows)) => rows.push(number),
+                None => notes.push((flag, vec![number])),
+            }
+        }
+    }
+    let line = |(flag, rows): (&str, Vec<String>)| {
+        let plural = if rows.len() > 1 { "s" } else { "" };
+        format!("{noun}{plural} {}: {}", rows.join(", "), plain(flag))
+    };
+    notes.into_iter().map(line).collect()
+}
+
+/// Lines of a table: words left, numbers right, two spaces between.
+fn aligned(header: &[&str], rows: &[Vec<String>]) -> String {
+    let width_of = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([header[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width_of).collect();
+    let is_word = |column: usize| {
+        rows.iter().all(|row| row[column].starts_with(|first: char| first.is_alphabetic()))
+            && !rows.is_empty()
+    };
+    let line = |cells: Vec<&str>| {
+        let padded = cells.iter().enumerate().map(|(column, cell)| match is_word(column) {
+            true => format!("{cell:<0$}", widths[column]),
+            false => format!("{cell:>0$}", widths[column]),
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut text = line(header.to_vec());
+    rows.iter().for_each(|row| text += &line(row.iter().map(String::as_str).collect()));
+    text
+}
+
+/// `Read`, `Write`, or the share of both.
+fn direction(row: &IoRow) -> String {
+    match row.read_percent {
+        100.. => "Read".to_owned(),
+        0 => "Write".to_owned(),
+        read => format!("Read {read} % write {} %", 100 - read),
+    }
+}
+
+fn sequential_percent(row: &IoRow) -> u64 {
+    100u64.saturating_sub(row.random_percent.into())
+}
+
+fn kib(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn absent() -> String {
+    crate::number::ABSENT.to_owned()
+}
+
+/// Whole numbers and large ones without decimals, others with as many as show three digits.
+fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        large if large >= 100.0 || large.fract() == 0.0 => 0,
+        medium if medium >= 10.0 => 1,
+        small if small >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn signed(value: u64) -> Option<i64> {
+    i64::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// The seventh published row, with what was not published made up.
+    fn published() -> IoRow {
+        IoRow {
+            transfer_bytes: 8192,
+            read_percent: 100,
+            random_percent: 100,
+            outstanding: 32,
+            jobs: 1,
+            iops: 65_627.0,
+            mib_per_s: 512.71,
+            latency_ns_mean: 480_000.0,
+            latency_ns_max: 13_050_000,
+            cpu_percent: 30.49,
+            transferred_bytes: 1 << 30,
+            device_read_bytes: Some(1 << 30),
+            device_write_bytes: Some(0),
+            ..IoRow::default()
+        }
+    }
+
+    fn table(rows: Vec<IoRow>) -> IoTable {
+        IoTable { title: "direct I/O, io_uring, 1.0 GiB of /data".to_owned(), rows, ..IoTable::default() }
+    }
+
+    #[test]
+    fn the_ten_columns_stand_in_the_published_order_with_the_published_digits() {
+        let text = text(&table(vec![published()]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "direct I/O, io_uring, 1.0 GiB of /data");
+        let words: Vec<&str> = lines[3].split_whitespace().collect();
+        assert_eq!(words, ["8", "Read", "100", "0", "32", "65627", "513", "0.480", "13.1", "30.49"]);
+        assert!(
+            lines[2]
+                .starts_with("KiB  Read/write  % random  % seq  Outstanding   IOPS  MiB/s  Avg ms  Max ms")
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn csv_begins_with_the_published_header_and_has_one_line_per_row() {
+        let csv = csv(&table(vec![published(), published()]));
+        let published = "transfer_kb,read_write,pct_random,pct_sequential,outstanding_io,iops,mbytes_per_s,avg_io_ms,max_io_ms,cpu_pct,";
+        assert!(csv.starts_with(published), "{csv}");
+        let row = csv.lines().nth(1).unwrap();
+        assert!(row.starts_with("8,Read,100,0,32,65627,512.71,0.48,13.05,30.49,1,100,"), "{row}");
+        assert_eq!(csv.lines().count(), 3);
+        assert_eq!(csv.lines().map(|line| line.split(',').count()).max(), Some(26));
+    }
+
+    #[test]
+    fn what_speaks_against_rows_is_said_once_with_their_numbers() {
+        let flagged = |flag: &str| IoRow { flags: vec![flag.to_owned()], ..published() };
+        let mut table = table(vec![flagged("a"), published(), flagged("a"), flagged("b\u{1b}[31m")]);
+        table.warnings.push("page cache".to_owned());
+        let text = text(&table);
+        assert!(text.contains("\nrows 1, 3: a\nrow 4: b"), "{text}");
+        assert!(text.ends_with("\npage cache\n") && !text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn flushes_have_a_table_of_their_own() {
+        let row = IoSyncRow {
+            size_bytes: 61_440,
+            method: "fdatasync".to_owned(),
+            writer_count: 4,
+            appends_per_s: 1190.2,
+            flags: vec!["doubtful".to_owned()],
+            ..IoSyncRow::default()
+        };
+        let table = IoTable { sync_rows: vec![row], ..table(Vec::new()) };
+        let text = text(&table);
+        assert!(text.contains("Durable appends\n\nBytes  Method     Writers  Appends/s"), "{text}");
+        assert!(
+            text.contains("61440  fdatasync        4       1190") && text.contains("append row 1: doubtful")
+        );
+        assert_eq!(csv(&table).lines().count(), 1);
+        assert!(sync_csv(&table).lines().nth(1).unwrap().starts_with("61440,fdatasync,4,1190.2,"));
+    }
+
+    #[test]
+    fn absent_counters_are_dashes_and_mixes_are_spelled_out() {
+        let row = IoRow { read_percent: 70, device_read_bytes: None, transfer_bytes: 512, ..published() };
+        let text = text(&table(vec![row.clone()]));
+        assert!(text.contains("0.500") && text.contains("Read 70 % write 30 %"), "{text}");
+        assert!(text.lines().nth(6).unwrap().contains("  -  "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(csv(&table(vec![row])).contains(",,"));
+    }
+
+    #[test]
+    fn json_is_one_line_that_reads_back() {
+        let table = table(vec![published()]);
+        let json = json(&table);
+        assert_eq!(json.lines().count(), 1);
+        assert_eq!(serde_json::from_str::<IoTable>(&json).unwrap(), table);
+    }
+}
