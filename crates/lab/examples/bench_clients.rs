@@ -193,6 +193,7 @@ fn work(workload: Workload, connections: u32, time: Duration) -> Work {
         placement: Placement::Together,
         buffer_pool_mib: None,
         log_size_mib: None,
+        manual_checkpoint_every: None,
         settings: BTreeMap::new(),
         label: String::new(),
         seed: 1,

@@ -116,6 +116,9 @@ pub struct Work {
     pub buffer_pool_mib: Option<u64>,
     /// Log size in MiB before a checkpoint is forced (`min_wal_size` = `max_wal_size`, `wal_autocheckpoint`).
     pub log_size_mib: Option<u64>,
+    /// Time between checkpoints that the run itself asks for; `None` leaves them to the engine.
+    #[serde(default)]
+    pub manual_checkpoint_every: Option<Duration>,
     /// Settings of the engine, by its own names.
     pub settings: BTreeMap<String, String>,
     /// Free word that changes nothing; two levels of it make an A/A pair.
@@ -152,6 +155,7 @@ impl Work {
             placement: Placement::Together,
             buffer_pool_mib: None,
             log_size_mib: None,
+            manual_checkpoint_every: None,
             settings: BTreeMap::new(),
             label: String::new(),
             seed: 1,

@@ -225,6 +225,7 @@ log = "/log"
         placement: Placement::LogApart,
         buffer_pool_mib: Some(16),
         log_size_mib: Some(32),
+        manual_checkpoint_every: None,
         settings: [("work_mem".to_owned(), "4096".to_owned())].into(),
         label: "b".to_owned(),
         seed: 9,

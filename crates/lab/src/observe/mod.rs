@@ -11,6 +11,7 @@ use results::model::Event;
 use results::observations::Observations;
 
 pub mod machine;
+pub mod manual_checkpoint;
 mod processes;
 pub mod series;
 

@@ -53,6 +53,7 @@ impl Values<'_> {
             },
             buffer_pool_mib: self.count("buffer_pool_mib"),
             log_size_mib: self.count("log_size_mib"),
+            manual_checkpoint_every: self.time("manual_checkpoint_every").filter(|period| !period.is_zero()),
             settings: self.settings(engine),
             label: self.word("label").to_owned(),
             seed: 0,

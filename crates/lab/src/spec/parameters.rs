@@ -106,7 +106,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Rows are counted in `i64` by all engines; this bound leaves room for sums over clients and for bytes in `u128`.
 const ROWS_MAX: i64 = 1 << 48;
 
-static PARAMETERS: [Parameter; 19] = [
+static PARAMETERS: [Parameter; 20] = [
     Parameter {
         name: "workload",
         aliases: &[],
@@ -263,6 +263,14 @@ static PARAMETERS: [Parameter; 19] = [
         unit: "MiB",
         default: None,
         doc: "Size of the log at which a checkpoint is forced (`max_wal_size`, `wal_autocheckpoint`). Not set: the engine's default.",
+    },
+    Parameter {
+        name: "manual_checkpoint_every",
+        aliases: &[],
+        kind: ParameterType::Duration { min: Duration::ZERO, max: DAY },
+        unit: "time",
+        default: None,
+        doc: "Time between checkpoints that the run asks for while the clients work (`CHECKPOINT`, `wal_checkpoint(TRUNCATE)`), the first after one such time. Not set, or `0s`: checkpoints are left to the engine.",
     },
     Parameter {
         name: "label",

@@ -59,6 +59,7 @@ pub fn work() -> Work {
         placement: Placement::Together,
         buffer_pool_mib: None,
         log_size_mib: None,
+        manual_checkpoint_every: None,
         settings: BTreeMap::new(),
         label: String::new(),
         seed: 7,

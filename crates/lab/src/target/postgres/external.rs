@@ -16,7 +16,8 @@ use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
-use super::{counters, schema};
+use super::{counters, schema, series};
+use crate::observe::Sampler;
 use crate::work::{Durability, Work};
 
 /// Name of the control connections in the list of sessions.
@@ -208,6 +209,11 @@ impl Target for ExternalPostgres {
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
+    }
+
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
+        series::samplers(&login, work)
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {

@@ -11,7 +11,8 @@ use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{managed_limitations, require_possible, server_settings};
-use super::{counters, log_place, log_space, process, schema};
+use super::{counters, log_place, log_space, process, schema, series};
+use crate::observe::Sampler;
 use crate::work::{Durability, Placement, Work, Workload};
 
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
@@ -244,6 +245,13 @@ impl Target for ManagedPostgres {
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
+    }
+
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        match &self.cluster {
+            Some(cluster) => series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work),
+            None => Vec::new(),
+        }
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {

@@ -7,6 +7,7 @@
 
 mod address;
 mod capabilities;
+mod checkpoints;
 pub mod cluster;
 mod control;
 mod counters;
@@ -21,6 +22,7 @@ mod marker;
 mod own_database;
 mod process;
 mod schema;
+mod series;
 mod server_user;
 mod session;
 mod settings;

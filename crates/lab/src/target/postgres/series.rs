@@ -1,0 +1,432 @@
+//! One SQL look a second at a PostgreSQL server, over a connection of its own.
+//!
+//! One prepared statement reads all views at once (about a millisecond of the server's time). Which views there are
+//! is found out by asking for each by itself when the sampler begins; what does not answer is named.
+//!
+//! A backend hands in its statistics at most once a second: counts of a second may appear in the next one. Positions
+//! in the log are exact at any moment, and so are the marks of checkpoints, which are found by them: a checkpoint
+//! begins when the log passes its redo position and ends when it passes the position of its record.
+
+use std::collections::BTreeMap;
+
+use crate::observe::Sampler;
+use crate::observe::manual_checkpoint::{Issue, ManualCheckpoints};
+use crate::observe::series::{Looks, Probe, SeriesSampler, Told, series};
+use crate::work::Work;
+
+use super::checkpoints;
+use super::control::Control;
+use super::wire::Login;
+
+/// Name of these connections in the list of sessions.
+pub(super) const CONTROL_NAME: &str = "fathom-control-series";
+
+/// The counters of a run and, where the work asks for them, its manual checkpoints; each over a connection of its
+/// own, since a checkpoint can take longer than a second.
+pub(super) fn samplers(login: &Login, work: &Work) -> Vec<Box<dyn Sampler>> {
+    let mut samplers: Vec<Box<dyn Sampler>> =
+        vec![Box::new(SeriesSampler::new(PostgresProbe::new(login.clone())))];
+    if let Some(period) = work.manual_checkpoint_every {
+        samplers.push(Box::new(ManualCheckpoints::new(period, checkpoint_over(login.clone()))));
+    }
+    samplers
+}
+
+/// Sends CHECKPOINT over a connection that is made for the first one and made again when it is gone.
+fn checkpoint_over(login: Login) -> Issue {
+    let mut connection: Option<Control> = None;
+    Box::new(move || {
+        let mut control = match connection.take().filter(Control::is_usable) {
+            Some(control) => control,
+            None => Control::connect(&login).map_err(|error| format!("could not connect: {error}"))?,
+        };
+        let outcome = control.query("CHECKPOINT").map(|_| String::new()).map_err(|error| error.to_string());
+        connection = Some(control);
+        outcome
+    })
+}
+
+/// What is asked of one view, as one row of named numbers.
+struct Group {
+    /// Alias in the statement.
+    alias: &'static str,
+    /// What the user does not see when it is refused.
+    subject: &'static str,
+    /// Oldest and newest `server_version_num / 10000`.
+    majors: std::ops::RangeInclusive<u32>,
+    /// Name of each number and its expression.
+    columns: &'static [(&'static str, &'static str)],
+    /// Rest of the query.
+    from: &'static str,
+}
+
+const ALL: std::ops::RangeInclusive<u32> = 0..=u32::MAX;
+
+/// Everything that is asked for. The order is that of the statement.
+const GROUPS: [Group; 13] = [
+    Group {
+        alias: "position",
+        subject: "log position",
+        majors: ALL,
+        columns: &[("log_position", "pg_current_wal_insert_lsn() - '0/0'")],
+        from: "",
+    },
+    Group {
+        alias: "ids",
+        subject: "transaction numbers",
+        majors: ALL,
+        columns: &[("write_transactions", "pg_snapshot_xmax(pg_current_snapshot())::text")],
+        from: "",
+    },
+    Group {
+        alias: "wal",
+        subject: "pg_stat_wal",
+        majors: 14..=u32::MAX,
+        columns: &[("log_full_pages", "wal_fpi"), ("log_buffers_full", "wal_buffers_full")],
+        from: "FROM pg_stat_wal",
+    },
+    Group {
+        alias: "wal_sync",
+        subject: "pg_stat_wal.wal_sync",
+        majors: 14..=17,
+        columns: &[
+            ("log_flushes", "wal_sync"),
+            ("log_flush_ms", "wal_sync_time"),
+            ("log_writes", "wal_write"),
+            ("log_write_ms", "wal_write_time"),
+        ],
+        from: "FROM pg_stat_wal",
+    },
+    Group {
+        alias: "wal_io",
+        subject: "pg_stat_io of the log",
+        majors: 18..=u32::MAX,
+        columns: &[
+            ("log_flushes", "sum(fsyncs)"),
+            ("log_flush_ms", "sum(fsync_time)"),
+            ("log_writes", "sum(writes)"),
+            ("log_write_ms", "sum(write_time)"),
+        ],
+        from: "FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+    },
+    Group {
+        alias: "bgwriter",
+        subject: "pg_stat_bgwriter",
+        majors: ALL,
+        columns: &[("pages_allocated", "buffers_alloc"), ("background_pages", "buffers_clean")],
+        from: "FROM pg_stat_bgwriter",
+    },
+    Group {
+        alias: "old_checkpoints",
+        subject: "checkpoints in pg_stat_bgwriter",
+        majors: 0..=16,
+        columns: &[
+            ("checkpoints", "checkpoints_timed + checkpoints_req"),
+            ("checkpoint_pages", "buffers_checkpoint"),
+        ],
+        from: "FROM pg_stat_bgwriter",
+    },
+    Group {
+        alias: "checkpointer",
+        subject: "pg_stat_checkpointer",
+        majors: 17..=u32::MAX,
+        columns: &[("checkpoints", "num_timed + num_requested"), ("checkpoint_pages", "buffers_written")],
+        from: "FROM pg_stat_checkpointer",
+    },
+    Group {
+        alias: "old_backends",
+        subject: "writes of backends in pg_stat_bgwriter",
+        majors: 0..=15,
+        columns: &[("backend_pages", "buffers_backend")],
+        from: "FROM pg_stat_bgwriter",
+    },
+    Group {
+        alias: "io",
+        subject: "pg_stat_io",
+        majors: 16..=u32::MAX,
+        columns: &[
+            ("backend_pages", "sum(writes) FILTER (WHERE backend_type = 'client backend')"),
+            ("pages_extended", "sum(extends)"),
+        ],
+        from: "FROM pg_stat_io WHERE object = 'relation'",
+    },
+    Group {
+        alias: "control",
+        subject: "pg_control_checkpoint()",
+        majors: ALL,
+        columns: &[("redo_position", "redo_lsn - '0/0'"), ("checkpoint_position", "checkpoint_lsn - '0/0'")],
+        from: "FROM pg_control_checkpoint()",
+    },
+    Group {
+        alias: "log_files",
+        subject: "pg_ls_waldir()",
+        majors: ALL,
+        columns: &[("log_segments", "count(*)"), ("log_size_bytes", "coalesce(sum(size), 0)")],
+        from: "FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'",
+    },
+    Group {
+        alias: "base",
+        subject: "size and transactions of the database",
+        majors: ALL,
+        columns: &[
+            ("data_size_bytes", "pg_database_size(current_database())"),
+            ("transactions", "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())"),
+        ],
+        from: "",
+    },
+];
+
+/// Is the checkpointer at work? Asked by itself: other servers have no such process.
+const CHECKPOINTER: Group = Group {
+    alias: "process",
+    subject: "the checkpointer in pg_stat_activity",
+    majors: ALL,
+    columns: &[(
+        "checkpoint_active",
+        "count(*) FILTER (WHERE wait_event IS DISTINCT FROM 'CheckpointerMain')",
+    )],
+    from: "FROM pg_stat_activity WHERE backend_type = 'checkpointer' HAVING count(*) > 0",
+};
+
+impl Group {
+    fn query(&self) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, expression)| format!("({expression})::float8 AS {name}"))
+            .collect();
+        format!("SELECT {} {}", columns.join(", "), self.from)
+    }
+}
+
+/// Numbers of one look by name; one that the server left NULL is absent.
+pub(super) type PostgresReading = BTreeMap<&'static str, f64>;
+
+/// Looks at the server's counters.
+#[derive(Debug)]
+pub(super) struct PostgresProbe {
+    login: Login,
+    connection: Option<Prepared>,
+    missing: Vec<String>,
+}
+
+/// A connection with the statement of one look.
+#[derive(Debug)]
+struct Prepared {
+    control: Control,
+    names: Vec<&'static str>,
+}
+
+impl PostgresProbe {
+    /// Will connect when it begins.
+    pub(super) fn new(login: Login) -> Self {
+        Self { login, connection: None, missing: Vec::new() }
+    }
+
+    fn connect(&mut self) -> Result<Prepared, String> {
+        let mut control =
+            Control::connect(&self.login).map_err(|error| format!("could not connect: {error}"))?;
+        let major: u32 = control
+            .probe("SHOW server_version_num")
+            .and_then(|text| text.parse::<u32>().ok())
+            .map_or(0, |number| number / 10_000);
+        // Each look must see what is there now; older servers know no such setting and need none.
+        let _ = control.query("SET stats_fetch_consistency = none");
+        self.missing.clear();
+        let (mut queries, mut outputs, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for group in GROUPS.iter().chain([&CHECKPOINTER]).filter(|group| group.majors.contains(&major)) {
+            match control.query(&group.query()) {
+                Ok(rows) if rows.len() == 1 => {
+                    queries.push(format!("({}) AS {}", group.query(), group.alias));
+                    for (name, _) in group.columns {
+                        outputs.push(format!("{}.{name}", group.alias));
+                        names.push(*name);
+                    }
+                }
+                Ok(_) => self.missing.push(group.subject.to_owned()),
+                Err(error) => self.missing.push(format!("{}: {error}", group.subject)),
+            }
+        }
+        if queries.is_empty() {
+            return Err(format!("the server answers none of our questions: {}", self.missing.join("; ")));
+        }
+        let statement =
+            format!("PREPARE fathom_look AS SELECT {} FROM {}", outputs.join(", "), queries.join(", "));
+        control.query(&statement).map_err(|error| format!("could not prepare the look: {error}"))?;
+        Ok(Prepared { control, names })
+    }
+}
+
+impl Probe for PostgresProbe {
+    type Reading = PostgresReading;
+
+    fn name(&self) -> String {
+        "postgres_counters".to_owned()
+    }
+
+    /// Connects again when the connection is gone, as after a restart of the server.
+    fn look(&mut self) -> Result<PostgresReading, String> {
+        let mut prepared = match self.connection.take().filter(|prepared| prepared.control.is_usable()) {
+            Some(prepared) => prepared,
+            None => self.connect()?,
+        };
+        let rows = prepared.control.query("EXECUTE fathom_look");
+        let row = rows
+            .map_err(|error| format!("could not read the counters of the server: {error}"))
+            .map(|rows| rows.into_iter().next().unwrap_or_default());
+        let names = prepared.names.clone();
+        self.connection = Some(prepared);
+        let numbers = row?.into_iter().map(|value| value.and_then(|text| text.parse::<f64>().ok()));
+        Ok(names.into_iter().zip(numbers).filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+
+    fn tell(self, looks: &Looks<PostgresReading>) -> Told {
+        if let Some(prepared) = self.connection {
+            prepared.control.close();
+        }
+        let problem = (!self.missing.is_empty())
+            .then(|| format!("the server does not show {}", self.missing.join("; ")));
+        Told { series: all_series(looks), events: checkpoints::events(looks), problem }
+    }
+}
+
+/// Running totals that become rates: series, number of the look, unit, source.
+const RATES: [(&str, &str, &str, &str); 14] = [
+    ("log_bytes_per_s", "log_position", "bytes/s", "pg_current_wal_insert_lsn()"),
+    ("log_flushes_per_s", "log_flushes", "1/s", "pg_stat_wal.wal_sync; from 18 pg_stat_io.fsyncs of the log"),
+    ("log_writes_per_s", "log_writes", "1/s", "pg_stat_wal.wal_write; from 18 pg_stat_io.writes of the log"),
+    ("log_full_pages_per_s", "log_full_pages", "1/s", "pg_stat_wal.wal_fpi"),
+    ("log_buffers_full_per_s", "log_buffers_full", "1/s", "pg_stat_wal.wal_buffers_full"),
+    ("pages_allocated_per_s", "pages_allocated", "1/s", "pg_stat_bgwriter.buffers_alloc"),
+    ("pages_extended_per_s", "pages_extended", "1/s", "pg_stat_io.extends"),
+    (
+        "checkpoint_pages_per_s",
+        "checkpoint_pages",
+        "1/s",
+        "pg_stat_bgwriter.buffers_checkpoint; from 17 pg_stat_checkpointer.buffers_written",
+    ),
+    ("background_pages_per_s", "background_pages", "1/s", "pg_stat_bgwriter.buffers_clean"),
+    (
+        "backend_pages_per_s",
+        "backend_pages",
+        "1/s",
+        "pg_stat_bgwriter.buffers_backend, extensions included; from 16 pg_stat_io.writes of client backends",
+    ),
+    (
+        "checkpoints_per_s",
+        "checkpoints",
+        "1/s",
+        "pg_stat_bgwriter.checkpoints_timed + checkpoints_req; from 17 pg_stat_checkpointer",
+    ),
+    ("write_transactions_per_s", "write_transactions", "1/s", "pg_snapshot_xmax(pg_current_snapshot())"),
+    ("transactions_per_s", "transactions", "1/s", "pg_stat_database.xact_commit"),
+    ("data_growth_bytes_per_s", "data_size_bytes", "bytes/s", "pg_database_size()"),
+];
+
+/// States: series, which is also the number of the look, unit, source.
+const GAUGES: [(&str, &str, &str); 4] = [
+    ("log_size_bytes", "bytes", "pg_ls_waldir()"),
+    ("log_segments", "1", "pg_ls_waldir()"),
+    ("data_size_bytes", "bytes", "pg_database_size()"),
+    ("checkpoint_active", "1", "pg_stat_activity.wait_event of the checkpointer"),
+];
+
+/// Milliseconds per call: series, total time, total count, source.
+const TIMES: [(&str, &str, &str, &str); 2] = [
+    (
+        "log_flush_ms",
+        "log_flush_ms",
+        "log_flushes",
+        "pg_stat_wal.wal_sync_time; from 18 pg_stat_io.fsync_time",
+    ),
+    (
+        "log_write_ms",
+        "log_write_ms",
+        "log_writes",
+        "pg_stat_wal.wal_write_time; from 18 pg_stat_io.write_time",
+    ),
+];
+
+fn all_series(looks: &Looks<PostgresReading>) -> Vec<results::observations::Series> {
+    let rates = RATES.iter().map(|(name, number, unit, source)| {
+        looks.rate(series(*name, unit, *source), |reading| reading.get(number).copied())
+    });
+    let gauges = GAUGES.iter().map(|(name, unit, source)| {
+        looks.gauge(series(*name, unit, *source), |reading| reading.get(name).copied())
+    });
+    let times = TIMES.iter().map(|(name, time, count, source)| {
+        looks.ratio(
+            series(*name, "ms", *source),
+            // Without track_wal_io_timing all times are zero: not fast, but not measured.
+            |reading| reading.get(time).copied().filter(|total_ms| *total_ms > 0.0),
+            |reading| reading.get(count).copied(),
+        )
+    });
+    rates.chain(gauges).chain(times).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn looks(readings: &[(i64, &[(&'static str, f64)])]) -> Looks<PostgresReading> {
+        let look = |(at_s, numbers): &(i64, &[(&'static str, f64)])| {
+            (at_s * 1_000_000_000, Some(numbers.iter().copied().collect()))
+        };
+        Looks { looks: readings.iter().map(look).collect() }
+    }
+
+    #[test]
+    fn totals_become_rates_and_times_become_milliseconds_per_call() {
+        let looks = looks(&[
+            (0, &[("log_position", 1000.0), ("log_flushes", 10.0), ("log_flush_ms", 40.0)]),
+            (2, &[("log_position", 5000.0), ("log_flushes", 30.0), ("log_flush_ms", 100.0)]),
+        ]);
+        let told = all_series(&looks);
+        let value = |name: &str| told.iter().find(|series| series.name == name).unwrap().values[0];
+        assert_eq!(value("log_bytes_per_s"), Some(2000.0));
+        assert_eq!(value("log_flushes_per_s"), Some(10.0));
+        assert_eq!(value("log_flush_ms"), Some(3.0));
+        assert!(told.iter().all(|series| series.name != "pages_extended_per_s"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_time_its_flushes_has_no_time_of_zero() {
+        let looks = looks(&[
+            (0, &[("log_flushes", 10.0), ("log_flush_ms", 0.0)]),
+            (1, &[("log_flushes", 30.0), ("log_flush_ms", 0.0)]),
+        ]);
+        assert!(all_series(&looks).iter().all(|series| series.name != "log_flush_ms"));
+    }
+
+    #[test]
+    fn every_series_has_a_number_that_some_group_asks_for() {
+        let known: Vec<&str> = GROUPS
+            .iter()
+            .chain([&CHECKPOINTER])
+            .flat_map(|group| group.columns)
+            .map(|(name, _)| *name)
+            .collect();
+        let used = RATES.iter().map(|rate| rate.1).chain(GAUGES.iter().map(|gauge| gauge.0));
+        for name in used.chain(TIMES.iter().flat_map(|time| [time.1, time.2])) {
+            assert!(known.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_major_asks_for_a_number_twice() {
+        for major in 14..=19 {
+            let mut names: Vec<&str> = GROUPS
+                .iter()
+                .filter(|group| group.majors.contains(&major))
+                .flat_map(|group| group.columns)
+                .map(|(name, _)| *name)
+                .collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count, "{major}");
+        }
+    }
+}

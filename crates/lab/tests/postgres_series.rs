@@ -1,0 +1,154 @@
+//! Series and marks of a run on real servers of every major that is installed.
+#![allow(clippy::unwrap_used)]
+
+mod postgres_support;
+
+use std::time::Duration;
+
+use lab::gates::Limits;
+use lab::run::{Course, RunRequest, execute};
+use lab::target::postgres::ManagedPostgres;
+use lab::target::{Layout, Target};
+use lab::work::{Amount, Durability, Work};
+use postgres_support::{managed, scratch, servers, work};
+use results::model::{Event, Run, RunKey};
+use results::observations::{SamplerRecord, Series};
+
+fn measured(target: &mut ManagedPostgres, work: &Work) -> Run {
+    let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+    let request = RunRequest { work, key, position: 0, limits: Limits::default() };
+    execute(target, request, &mut |_| Course::Continue).unwrap()
+}
+
+fn series<'a>(run: &'a Run, name: &str) -> &'a Series {
+    let series = &run.observations.series;
+    series.iter().find(|series| series.name == name).unwrap_or_else(|| {
+        let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+        panic!("no series {name} among {names:?}")
+    })
+}
+
+/// A rate added up over its intervals, from the first look at or before the barrier.
+fn total(series: &Series, first_ns: i64) -> f64 {
+    let mut from_ns = first_ns;
+    series.at_ns.iter().zip(&series.values).fold(0.0, |sum, (&at_ns, value)| {
+        let seconds = (at_ns - from_ns) as f64 / 1e9;
+        from_ns = at_ns;
+        sum + value.unwrap() * seconds
+    })
+}
+
+fn sampler<'a>(run: &'a Run, name: &str) -> &'a SamplerRecord {
+    run.observations.samplers.iter().find(|sampler| sampler.name == name).unwrap()
+}
+
+fn marks<'a>(run: &'a Run, kind: &str) -> Vec<&'a Event> {
+    run.events.iter().filter(|event| event.kind == kind).collect()
+}
+
+#[test]
+fn every_major_tells_its_series_and_marks_manual_checkpoints_within_one_sample() {
+    for server in servers() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let work = Work {
+            durability: Durability::Full,
+            batch_size: 1,
+            amount: Amount::Time(Duration::from_millis(3600)),
+            manual_checkpoint_every: Some(Duration::from_millis(1500)),
+            ..work()
+        };
+        let run = measured(&mut target, &work);
+        the_series_agree_with_the_totals(&run, server.major);
+        manual_checkpoints_are_seen(&run, server.major);
+        target.stop(false).unwrap();
+    }
+}
+
+fn the_series_agree_with_the_totals(run: &Run, major: u32) {
+    let counters = sampler(run, "postgres_counters");
+    assert_eq!(counters.problem, None, "{major}");
+    assert!(counters.samples_taken * 100 >= counters.samples_expected * 95, "{major}: {counters:?}");
+    assert_eq!(sampler(run, "machine").samples_taken, sampler(run, "machine").samples_expected, "{major}");
+    // The log position is exact; the looks lie around the counters read before and after.
+    let first_ns = series(run, "log_segments").at_ns[0];
+    assert!(first_ns <= 0, "{major}: the first look lies before the barrier");
+    let log_bytes = run.metric("log_bytes").unwrap();
+    let seen_bytes = total(series(run, "log_bytes_per_s"), first_ns);
+    assert!((seen_bytes / log_bytes - 1.0).abs() < 0.05, "{major}: {seen_bytes} of {log_bytes}");
+    let mut names = vec![
+        "log_flushes_per_s",
+        "log_flush_ms",
+        "log_writes_per_s",
+        "log_full_pages_per_s",
+        "log_buffers_full_per_s",
+        "pages_allocated_per_s",
+        "checkpoint_pages_per_s",
+        "background_pages_per_s",
+        "backend_pages_per_s",
+        "write_transactions_per_s",
+        "transactions_per_s",
+        "log_size_bytes",
+        "data_size_bytes",
+        "data_growth_bytes_per_s",
+        "checkpoint_active",
+        "server_cpus",
+        "fathom_cpus",
+        "other_cpus",
+        "server_run_delay",
+    ];
+    if major >= 16 {
+        names.push("pages_extended_per_s");
+    }
+    for name in names {
+        let series = series(run, name);
+        assert_eq!(series.at_ns.len(), series.values.len(), "{major} {name}");
+        assert!(series.at_ns.is_sorted(), "{major} {name}");
+    }
+    assert!(series(run, "data_size_bytes").values.iter().all(|value| value.unwrap() > 1e6), "{major}");
+}
+
+fn manual_checkpoints_are_seen(run: &Run, major: u32) {
+    let issued = marks(run, "manual_checkpoint");
+    assert_eq!(issued.len(), 2, "{major}: {:?}", run.events);
+    assert!(issued.iter().all(|event| event.text.starts_with("took ")), "{major}: {issued:?}");
+    let starts = marks(run, "checkpoint_start");
+    let ends = marks(run, "checkpoint_end");
+    // One that ends after the last look is not seen to end.
+    assert!(!ends.is_empty() && starts.len() >= ends.len(), "{major}: {:?}", run.events);
+    for issued in issued.iter().take(ends.len()) {
+        let is_near = |event: &&&Event| (event.at_ns - issued.at_ns).abs() < 1_000_000_000;
+        assert!(starts.iter().any(|event| is_near(&event)), "{major}: {:?}", run.events);
+    }
+    assert!(run.events.is_sorted_by_key(|event| event.at_ns), "{major}");
+}
+
+#[test]
+fn a_server_that_is_gone_in_the_middle_is_named_and_ends_no_sampler() {
+    for server in postgres_support::newest() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let work = Work { amount: Amount::Time(Duration::from_millis(2500)), ..work() };
+        let mut killed = false;
+        target.prepare(&work).unwrap();
+        let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+        let request = RunRequest { work: &work, key, position: 0, limits: Limits::default() };
+        let began = std::time::Instant::now();
+        let data = target.cluster().data();
+        let run = execute(&mut target, request, &mut |tick| {
+            if !killed && tick.rows > 0 && began.elapsed() > Duration::from_millis(500) {
+                let pid_file = std::fs::read_to_string(data.join("postmaster.pid")).unwrap();
+                let pid: i32 = pid_file.lines().next().unwrap().parse().unwrap();
+                let pid = rustix::process::Pid::from_raw(pid).unwrap();
+                rustix::process::kill_process(pid, rustix::process::Signal::QUIT).unwrap();
+                killed = true;
+            }
+            Course::Continue
+        })
+        .unwrap();
+        let counters = sampler(&run, "postgres_counters");
+        assert!(counters.problem.is_some() && counters.samples_taken >= 1, "{counters:?}");
+        assert!(sampler(&run, "machine").samples_taken >= 2);
+        target.stop(false).unwrap();
+    }
+}
