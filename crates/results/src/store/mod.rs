@@ -7,6 +7,7 @@
 
 mod error;
 mod lock;
+mod observed;
 mod open;
 mod read;
 mod row;
@@ -83,7 +84,7 @@ pub struct StudyResults {
     pub study: Study,
     /// Its cells in the order of their index.
     pub cells: Vec<Cell>,
-    /// All its runs in the order in which they ran, without histograms.
+    /// All its runs in the order in which they ran, without histograms, series and waiting tasks.
     pub runs: Vec<StoredRun>,
     /// Latencies of the counting runs, per cell that has any.
     pub latencies: Vec<CellLatency>,

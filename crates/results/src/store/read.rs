@@ -9,6 +9,7 @@ use crate::model::{
     Setting, StoredRun, Study, StudyKey, Warning,
 };
 use crate::observations::Observations;
+use crate::store::observed::Depth;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
 use crate::store::{
     CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults,
@@ -111,7 +112,8 @@ impl Store {
             .map_err(self.sqlite())
     }
 
-    /// Reads all runs of a study without their histograms, in the order in which they ran.
+    /// Reads all runs of a study without what grows with the length of a run (histograms, series, waiting tasks), in
+    /// the order in which they ran.
     ///
     /// Costs memory for the records of all clients, a few hundred bytes each.
     ///
@@ -121,12 +123,12 @@ impl Store {
         let sql = format!("{RUN_SELECT} WHERE run.study_id = ?1 ORDER BY run.position, run.id");
         let mut runs = self.rows(&sql, [study.0], |row| self.run_of_row(row))?;
         for stored in &mut runs {
-            self.add_parts(stored, false)?;
+            self.add_parts(stored, Depth::Short)?;
         }
         Ok(runs)
     }
 
-    /// Reads one run complete, histograms included.
+    /// Reads one run complete, with histograms, series and waiting tasks.
     ///
     /// # Errors
     /// No such run, a stored value cannot be read, or SQLite refuses.
@@ -134,7 +136,7 @@ impl Store {
         let sql = format!("{RUN_SELECT} WHERE run.id = ?1");
         let mut found = self.rows(&sql, [run_id], |row| self.run_of_row(row))?;
         let mut stored = found.pop().ok_or_else(|| self.no_such_run(run_id))?;
-        self.add_parts(&mut stored, true)?;
+        self.add_parts(&mut stored, Depth::Complete)?;
         Ok(stored)
     }
 
@@ -227,9 +229,10 @@ impl Store {
         found.pop().ok_or_else(|| self.no_such_run(run_id))
     }
 
-    fn add_parts(&self, stored: &mut StoredRun, with_histograms: bool) -> Result<(), StoreError> {
+    fn add_parts(&self, stored: &mut StoredRun, depth: Depth) -> Result<(), StoreError> {
         let run_id = stored.run_id;
-        stored.run.clients = self.clients(run_id, with_histograms)?;
+        stored.run.clients = self.clients(run_id, depth == Depth::Complete)?;
+        stored.run.observations = self.observations(run_id, depth)?;
         let sql = "SELECT name, value, unit, source FROM metric WHERE run_id = ?1 ORDER BY position";
         stored.run.metrics = self.rows(sql, [run_id], |row| {
             let value: Option<f64> = self.get(row, 1)?;

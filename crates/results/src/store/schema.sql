@@ -105,6 +105,73 @@ CREATE TABLE event (
     PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- What samplers saw while a run went on. Absent figures could not be had; they are never zero.
+CREATE TABLE wait_profile (
+    run_id        INTEGER NOT NULL REFERENCES run (id),
+    position      INTEGER NOT NULL,
+    session_group TEXT NOT NULL,    -- clients, checkpointer, ...
+    session_count INTEGER NOT NULL,
+    session_s     REAL NOT NULL,    -- time of all its sessions, added
+    on_cpu_s      REAL,
+    run_delay_s   REAL,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE wait (
+    run_id           INTEGER NOT NULL,
+    profile_position INTEGER NOT NULL,
+    position         INTEGER NOT NULL,
+    class            TEXT NOT NULL,
+    name             TEXT NOT NULL,
+    is_idle          INTEGER NOT NULL CHECK (is_idle IN (0, 1)),
+    wait_s           REAL NOT NULL,
+    resource_s       REAL,
+    signal_s         REAL,
+    count            INTEGER,       -- exact, or absent
+    period_ns        INTEGER,       -- seconds are samples times this; absent: measured around every wait
+    PRIMARY KEY (run_id, profile_position, position),
+    FOREIGN KEY (run_id, profile_position) REFERENCES wait_profile (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE waiting_task (
+    run_id     INTEGER NOT NULL REFERENCES run (id),
+    position   INTEGER NOT NULL,
+    at_ns      INTEGER NOT NULL,    -- since the release of the barrier
+    session    TEXT NOT NULL,
+    wait       TEXT NOT NULL,       -- class:name
+    resource   TEXT NOT NULL,
+    page_class TEXT,
+    waited_s   REAL,
+    blocked_by TEXT NOT NULL,       -- JSON: list of sessions
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE series (
+    run_id       INTEGER NOT NULL REFERENCES run (id),
+    position     INTEGER NOT NULL,
+    name         TEXT NOT NULL,
+    unit         TEXT NOT NULL,
+    source       TEXT NOT NULL,
+    kind         TEXT NOT NULL CHECK (kind IN ('rate', 'gauge')),
+    sample_count INTEGER NOT NULL,
+    at_ns        BLOB NOT NULL,     -- 8 bytes each, little-endian, signed; since the release of the barrier, ascending
+    samples      BLOB NOT NULL,     -- 8 bytes each, little-endian IEEE 754; a sample that is missing is a NaN
+    PRIMARY KEY (run_id, position),
+    CHECK (length(at_ns) = 8 * sample_count AND length(samples) = 8 * sample_count)
+) STRICT;
+
+CREATE TABLE sampler (
+    run_id           INTEGER NOT NULL REFERENCES run (id),
+    position         INTEGER NOT NULL,
+    name             TEXT NOT NULL,
+    period_ns        INTEGER NOT NULL,
+    samples_expected INTEGER NOT NULL,
+    samples_taken    INTEGER NOT NULL,
+    cpu_s            REAL NOT NULL, -- of the sampler itself
+    problem          TEXT,
+    PRIMARY KEY (run_id, position)
+) STRICT, WITHOUT ROWID;
+
 -- What happened to a run afterwards is added here, so that the run itself stays as it was.
 CREATE TABLE mark (
     id        INTEGER PRIMARY KEY,
@@ -151,6 +218,26 @@ CREATE TRIGGER event_is_written_once BEFORE UPDATE ON event
 BEGIN SELECT RAISE(ABORT, 'an event cannot change'); END;
 CREATE TRIGGER event_is_kept BEFORE DELETE ON event
 BEGIN SELECT RAISE(ABORT, 'an event cannot be deleted'); END;
+CREATE TRIGGER wait_profile_is_written_once BEFORE UPDATE ON wait_profile
+BEGIN SELECT RAISE(ABORT, 'a wait profile cannot change'); END;
+CREATE TRIGGER wait_profile_is_kept BEFORE DELETE ON wait_profile
+BEGIN SELECT RAISE(ABORT, 'a wait profile cannot be deleted'); END;
+CREATE TRIGGER wait_is_written_once BEFORE UPDATE ON wait
+BEGIN SELECT RAISE(ABORT, 'a wait cannot change'); END;
+CREATE TRIGGER wait_is_kept BEFORE DELETE ON wait
+BEGIN SELECT RAISE(ABORT, 'a wait cannot be deleted'); END;
+CREATE TRIGGER waiting_task_is_written_once BEFORE UPDATE ON waiting_task
+BEGIN SELECT RAISE(ABORT, 'a waiting task cannot change'); END;
+CREATE TRIGGER waiting_task_is_kept BEFORE DELETE ON waiting_task
+BEGIN SELECT RAISE(ABORT, 'a waiting task cannot be deleted'); END;
+CREATE TRIGGER series_is_written_once BEFORE UPDATE ON series
+BEGIN SELECT RAISE(ABORT, 'a series cannot change'); END;
+CREATE TRIGGER series_is_kept BEFORE DELETE ON series
+BEGIN SELECT RAISE(ABORT, 'a series cannot be deleted'); END;
+CREATE TRIGGER sampler_is_written_once BEFORE UPDATE ON sampler
+BEGIN SELECT RAISE(ABORT, 'a sampler cannot change'); END;
+CREATE TRIGGER sampler_is_kept BEFORE DELETE ON sampler
+BEGIN SELECT RAISE(ABORT, 'a sampler cannot be deleted'); END;
 CREATE TRIGGER mark_is_written_once BEFORE UPDATE ON mark
 BEGIN SELECT RAISE(ABORT, 'a mark cannot change'); END;
 CREATE TRIGGER mark_is_kept BEFORE DELETE ON mark

@@ -9,6 +9,9 @@ use crate::model::{
     ClientRecord, Environment, Event, Expectation, Factor, GateOutcome, GateResult, Level, Metric, Run,
     Scale, Setting, StudyKey, Warning,
 };
+use crate::observations::{
+    How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
+};
 
 const BEGUN_AT: &str = "2026-11-20T10:00:00Z";
 
@@ -102,12 +105,71 @@ fn run(key: RunKey, state: RunState) -> Run {
             value: "FULL".to_owned(),
             source: "pragma".to_owned(),
         }],
-        observations: Default::default(),
+        observations: observations(),
         environment: Environment {
             machine: serde_json::json!({"cpu": "made up", "memory_bytes": 1}),
             layout: serde_json::json!([{"role": "data 1"}]),
             engine: serde_json::json!({"version": "3.50"}),
         },
+    }
+}
+
+fn observations() -> Observations {
+    let sampled = How::Sampled { period_ns: 10_000_000 };
+    let row = |name: &str, how| WaitRow {
+        class: "IO".to_owned(),
+        name: name.to_owned(),
+        is_idle: false,
+        wait_s: 0.1 + 0.2,
+        resource_s: Some(0.25),
+        signal_s: None,
+        count: Some(3),
+        how,
+    };
+    Observations {
+        waits: vec![
+            WaitProfile {
+                group: "clients".to_owned(),
+                session_count: 2,
+                session_s: 4.0,
+                on_cpu_s: Some(1.5),
+                run_delay_s: None,
+                rows: vec![row("WalSync", sampled), row("WalWrite", How::Exact)],
+            },
+            WaitProfile {
+                group: "checkpointer".to_owned(),
+                session_count: 1,
+                session_s: 2.0,
+                on_cpu_s: None,
+                run_delay_s: Some(0.125),
+                rows: Vec::new(),
+            },
+        ],
+        tasks: vec![WaitingTask {
+            at_ns: -1,
+            session: "731".to_owned(),
+            wait: "Lock:extend".to_owned(),
+            resource: "extend fathom_rows".to_owned(),
+            page_class: None,
+            waited_s: Some(0.5),
+            blocked_by: vec!["730".to_owned(), "\"odd\"".to_owned()],
+        }],
+        series: vec![Series {
+            name: "log_bytes_per_s".to_owned(),
+            unit: "bytes/s".to_owned(),
+            source: "pg_current_wal_insert_lsn()".to_owned(),
+            kind: SeriesKind::Rate,
+            at_ns: vec![i64::MIN, 0, i64::MAX],
+            values: vec![Some(0.1), None, Some(f64::MAX)],
+        }],
+        samplers: vec![SamplerRecord {
+            name: "postgres_waits".to_owned(),
+            period_ns: 10_000_000,
+            samples_expected: 200,
+            samples_taken: 199,
+            cpu_s: 0.01,
+            problem: Some("one look came late".to_owned()),
+        }],
     }
 }
 
@@ -154,7 +216,7 @@ fn a_run_reads_back_as_it_was_written_also_in_another_process() {
 }
 
 #[test]
-fn a_list_of_runs_has_everything_but_the_histograms() {
+fn a_list_of_runs_has_everything_but_histograms_series_and_tasks() {
     let (_directory, mut store, id) = store();
     let mut written = run(key(0, 1, 0), RunState::Valid);
     store_run(&mut store, id, &written);
@@ -162,6 +224,8 @@ fn a_list_of_runs_has_everything_but_the_histograms() {
         client.service_time = LatencyHistogram::new();
         client.response_time = None;
     }
+    written.observations.series.clear();
+    written.observations.tasks.clear();
     let runs = store.runs(id).unwrap();
     assert_eq!(runs.iter().map(|stored| &stored.run).collect::<Vec<_>>(), [&written]);
 }
@@ -246,6 +310,11 @@ fn a_finished_run_can_neither_change_nor_vanish() {
         "DELETE FROM client",
         "UPDATE metric SET value = 1",
         "DELETE FROM gate",
+        "UPDATE wait SET wait_s = 1",
+        "DELETE FROM wait_profile",
+        "DELETE FROM waiting_task",
+        "UPDATE series SET sample_count = 0",
+        "DELETE FROM sampler",
     ] {
         assert!(store.connection.execute(sql, []).is_err(), "{sql}");
     }
@@ -336,6 +405,20 @@ fn a_damaged_histogram_is_named() {
     store.connection.execute("UPDATE client SET service_time = x'00' WHERE client_index = 1", []).unwrap();
     let text = store.run(run_id).unwrap_err().to_string();
     assert!(text.contains("histogram of run 1, client 1") && text.contains("1 bytes"), "{text}");
+}
+
+#[test]
+fn a_damaged_series_is_named() {
+    let (_directory, mut store, id) = store();
+    let run_id = store_run(&mut store, id, &run(key(0, 0, 0), RunState::Valid));
+    store.connection.execute_batch("DROP TRIGGER series_is_written_once").unwrap();
+    store.connection.execute_batch("PRAGMA ignore_check_constraints = on").unwrap();
+    for (damage, reason) in [("x'00'", "1 bytes are no whole numbers"), ("x''", "3 times and 0 values")] {
+        store.connection.execute(&format!("UPDATE series SET samples = {damage}"), []).unwrap();
+        let text = store.run(run_id).unwrap_err().to_string();
+        assert!(text.contains("series \"log_bytes_per_s\" of run 1") && text.contains(reason), "{text}");
+        assert_eq!(store.runs(id).unwrap().len(), 1);
+    }
 }
 
 #[test]

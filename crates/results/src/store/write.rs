@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Study};
 use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
-use crate::store::{Store, StoreError, StudyId, open};
+use crate::store::{Store, StoreError, StudyId, observed, open};
 
 impl Store {
     /// Stores a study, or finds the one with the same key; the stored one is never changed.
@@ -113,6 +113,7 @@ impl Store {
             insert_clients(connection, run_id, &run.clients)?;
             insert_metrics_and_gates(connection, run_id, run)?;
             insert_warnings_and_events(connection, run_id, run)?;
+            observed::insert(connection, run_id, &run.observations)?;
             if run.state == RunState::Valid {
                 supersede_earlier_attempts(connection, run_id)?;
             }
