@@ -5,6 +5,7 @@ use std::time::Duration;
 use results::model::{Cell, Factor, Level, Study, StudyKey};
 use sha2::{Digest, Sha256};
 
+use crate::observe::external::ExternalCommand;
 use crate::spec::Resolved;
 use crate::work::Work;
 
@@ -20,6 +21,8 @@ pub struct Assignment {
     seed: u64,
     /// How long nothing may move before a standstill is told; `None` never tells.
     pub no_progress: Option<Duration>,
+    /// Commands that look at every run beside fathom's own samplers. They do not change what the study is.
+    pub samplers: Vec<ExternalCommand>,
 }
 
 impl Assignment {
@@ -29,7 +32,8 @@ impl Assignment {
     /// says what else makes two studies different (an address without password, a directory); it is stored only
     /// inside the key.
     pub fn new(resolved: Resolved, servers: Vec<String>, target_identity: &str, seed: u64) -> Self {
-        Self { resolved, servers, target_identity: target_identity.to_owned(), seed, no_progress: None }
+        let target_identity = target_identity.to_owned();
+        Self { resolved, servers, target_identity, seed, no_progress: None, samplers: Vec::new() }
     }
 
     /// The experiment.

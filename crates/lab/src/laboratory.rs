@@ -260,7 +260,7 @@ impl Laboratory<'_> {
             if stop.load(Ordering::Relaxed) { Course::Stop } else { Course::Continue }
         };
         let target = self.targets[assignment.target_index(cell)].as_mut();
-        let request = RunRequest { work: &work, key, position, limits };
+        let request = RunRequest { work: &work, key, position, limits, samplers: &assignment.samplers };
         let executed = run::execute(target, request, &mut on_tick);
         if self.stop.load(Ordering::Relaxed) && !matches!(&executed, Ok(run) if run.state == RunState::Valid)
         {

@@ -11,6 +11,7 @@ use results::observations::Observations;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
+use crate::observe::external::{ExternalCommand, ExternalSampler};
 use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
@@ -45,6 +46,8 @@ pub struct RunRequest<'a> {
     pub position: u32,
     /// Limits of the gates.
     pub limits: Limits,
+    /// Samplers of the user's own.
+    pub samplers: &'a [ExternalCommand],
 }
 
 /// What the control thread sees while clients work.
@@ -107,6 +110,9 @@ fn prepare_and_measure(
     let started_at = jiff::Timestamp::now().to_string();
     let mut samplers = machine_samplers(target);
     samplers.extend(target.samplers(work));
+    for command in request.samplers {
+        samplers.push(Box::new(ExternalSampler::new(command.clone())));
+    }
     let mut running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
     let began = crew.release();
     crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());

@@ -16,7 +16,7 @@ use results::observations::{SamplerRecord, Series};
 
 fn measured(target: &mut ManagedPostgres, work: &Work) -> Run {
     let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
-    let request = RunRequest { work, key, position: 0, limits: Limits::default() };
+    let request = RunRequest { work, key, position: 0, limits: Limits::default(), samplers: &[] };
     execute(target, request, &mut |_| Course::Continue).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn a_server_that_is_gone_in_the_middle_is_named_and_ends_no_sampler() {
         let mut killed = false;
         target.prepare(&work).unwrap();
         let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
-        let request = RunRequest { work: &work, key, position: 0, limits: Limits::default() };
+        let request = RunRequest { work: &work, key, position: 0, limits: Limits::default(), samplers: &[] };
         let began = std::time::Instant::now();
         let data = target.cluster().data();
         let run = execute(&mut target, request, &mut |tick| {

@@ -10,10 +10,12 @@ use std::time::Instant;
 use results::model::Event;
 use results::observations::Observations;
 
+pub mod external;
 pub mod machine;
 pub mod manual_checkpoint;
 mod processes;
 pub mod series;
+pub mod sqlite_files;
 
 /// The measured part of a run.
 #[derive(Clone, Copy, Debug)]
