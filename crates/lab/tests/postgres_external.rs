@@ -19,7 +19,8 @@ struct Somebody {
 }
 
 impl Somebody {
-    fn new(server: &ServerBinaries, base: &Path) -> Self {
+    /// Without `is_durable` the server never flushes: making a database takes hundreds of flushes.
+    fn new(server: &ServerBinaries, base: &Path, is_durable: bool) -> Self {
         let options = ClusterOptions {
             server: server.clone(),
             base: base.to_path_buf(),
@@ -32,7 +33,10 @@ impl Somebody {
         let asked = std::fs::read_to_string(&rules).unwrap();
         let older = "host all older 127.0.0.1/32 md5\nhost all plain 127.0.0.1/32 password\n";
         std::fs::write(&rules, format!("{older}{asked}")).unwrap();
-        cluster.start(&[("listen_addresses".to_owned(), "127.0.0.1".to_owned())]).unwrap();
+        let fsync = if is_durable { "on" } else { "off" };
+        cluster
+            .start(&[("listen_addresses".into(), "127.0.0.1".into()), ("fsync".into(), fsync.into())])
+            .unwrap();
         let somebody = Self { cluster };
         somebody.sql(&format!(
             "CREATE ROLE maker LOGIN CREATEDB PASSWORD '{PASSWORD}'; CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'; \
@@ -86,10 +90,12 @@ fn refusal(url: &str, database: Option<&str>) -> String {
 
 #[test]
 fn runs_on_a_server_by_url_leave_nothing_there() {
-    for server in servers() {
+    for (index, server) in servers().into_iter().enumerate() {
         let scratch = scratch();
-        let somebody = Somebody::new(&server, scratch.path());
-        for user in ["maker", "older", "plain"] {
+        let somebody = Somebody::new(&server, scratch.path(), false);
+        // How a password is sent does not depend on the version.
+        let users = if index == 0 { &["maker", "older", "plain"][..] } else { &["maker"] };
+        for user in users {
             let mut target = connect(&somebody.url(user), None).unwrap();
             assert_eq!(somebody.databases().len(), 2, "{}", server.version);
             let matrix = [
@@ -97,7 +103,7 @@ fn runs_on_a_server_by_url_leave_nothing_there() {
                 (Workload::RandomInsert, LoopSide::Server, KeyOrder::Random, 3),
             ];
             for (workload, loop_side, key, data_files) in matrix {
-                let durability = Durability::Relaxed;
+                let durability = Durability::None;
                 let work = Work { workload, loop_side, key, data_files, durability, ..work() };
                 let outcome = run(&mut target, &work);
                 assert_eq!(outcome.aftermath.rows, Some(50), "{} {work:?}", server.version);
@@ -117,7 +123,7 @@ fn runs_on_a_server_by_url_leave_nothing_there() {
 fn logins_and_databases_that_do_not_fit_are_refused_in_words() {
     for server in newest() {
         let scratch = scratch();
-        let somebody = Somebody::new(&server, scratch.path());
+        let somebody = Somebody::new(&server, scratch.path(), false);
         let wrong = somebody.url("maker").replace(PASSWORD, "falsch");
         let text = connect(&wrong, None).unwrap_err().to_string();
         assert!(text.contains("password authentication failed") && text.contains("28P01"), "{text}");
@@ -146,7 +152,7 @@ fn logins_and_databases_that_do_not_fit_are_refused_in_words() {
 fn a_crashed_run_s_database_is_dropped_and_one_in_use_is_not() {
     for server in newest() {
         let scratch = scratch();
-        let somebody = Somebody::new(&server, scratch.path());
+        let somebody = Somebody::new(&server, scratch.path(), false);
         let living = connect(&somebody.url("maker"), Some("fathom_living")).unwrap();
         // What a crash leaves: the mark, and nobody connected.
         somebody.sql("CREATE DATABASE fathom_left OWNER maker");
@@ -169,7 +175,7 @@ fn a_crashed_run_s_database_is_dropped_and_one_in_use_is_not() {
 fn what_the_server_s_owner_decides_is_refused_before_anything_runs() {
     for server in newest() {
         let scratch = scratch();
-        let somebody = Somebody::new(&server, scratch.path());
+        let somebody = Somebody::new(&server, scratch.path(), true);
         let mut target = connect(&somebody.url("maker"), None).unwrap();
         let mut with_setting = |name: &str, value: &str| {
             let mut work = Work { durability: Durability::Full, ..work() };
