@@ -1,3 +1,30 @@
 //! The consistency checker: reads database files, tests what their format promises, names what is broken.
+//!
+//! ```text
+//! anchor (header, log, locks) -> map (roots, inner pages, free list) -> one pass in physical order
+//!   -> chains, unused pages, sums -> second pass over objects whose sums differ -> accounting -> report
+//! ```
+//!
+//! Files are opened for reading only, always. A finding is made only after the page was read a second time with the
+//! same bytes. Silence means something only when the accounting is complete: pages = clean + damaged + skipped +
+//! unreadable + not reached, and bytes read = bytes expected.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`rule`] | the table of all promises; `fathom explain` and docs/checks.md come from it |
+//! | [`options`] | level, workers, limits |
+//! | [`findings`] | collecting findings under a cap, with the count kept |
+//! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
+//! | [`progress`] | how far a check is, and the wish to stop it |
+//! | [`text`] | a report for people |
+//! | [`sqlite`] | everything about SQLite |
 
 #![forbid(unsafe_code)]
+
+pub mod findings;
+pub mod options;
+pub mod progress;
+pub mod rule;
+pub mod sqlite;
+pub mod sums;
+pub mod text;

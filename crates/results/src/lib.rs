@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod check;
 pub mod histogram;
 pub mod io;
 pub mod model;

@@ -143,6 +143,22 @@ pub struct Fields<'a> {
     start: u64,
 }
 
+impl Fields<'_> {
+    /// Whether all fields were given; false when a type stopped them that cannot be read.
+    #[inline]
+    #[must_use]
+    pub fn is_at_end(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// Where the next value would begin in the payload.
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start
+    }
+}
+
 impl Iterator for Fields<'_> {
     type Item = Field;
 

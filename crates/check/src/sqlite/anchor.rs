@@ -1,0 +1,267 @@
+//! What everything else rests on: the header, the log, and that nobody writes.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use formats::sqlite::{
+    Damage, FRAME_HEADER_SIZE_BYTES, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES,
+    WalHeader,
+};
+use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+
+use super::reader::{LogPages, PageReader};
+
+/// First byte of the locks on the database file: pending, reserved, then 510 shared bytes.
+// EVIDENCE: sqlite os.h, PENDING_BYTE and SHARED_SIZE; fileformat2 1.4
+const LOCK_START: u64 = 1 << 30;
+const LOCK_BYTES: u64 = 512;
+/// First byte of the locks on the shared-memory file that exclude others: writer, checkpointer, recovery.
+// EVIDENCE: sqlite walformat 2.3, "WAL Locks"
+const LOG_LOCK_START: u64 = 120;
+const LOG_LOCK_BYTES: u64 = 3;
+/// The first bytes of a rollback journal that SQLite would play back.
+// EVIDENCE: sqlite fileformat2 3, "The Rollback Journal"
+const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// A database file that can be checked.
+#[derive(Debug)]
+pub(super) struct Anchor {
+    pub(super) path: PathBuf,
+    pub(super) header: Header,
+    /// What is wrong in the header.
+    pub(super) header_damage: Vec<Damage>,
+    /// `None` when the header cannot be used; then pages are judged one by one.
+    pub(super) geometry: Option<Geometry>,
+    /// Pages of the database.
+    pub(super) page_count: u32,
+    /// Bytes of the database file, without the log.
+    pub(super) file_bytes: u64,
+    pub(super) log: Option<LogFacts>,
+    pub(super) reader: PageReader,
+}
+
+/// What the log holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LogFacts {
+    /// Frames up to the last commit.
+    pub(super) committed_count: u64,
+    /// The first frame that does not continue the log though a later one of the same generation commits.
+    pub(super) break_at: Option<u64>,
+    salt: (u32, u32),
+}
+
+/// Why a database cannot be checked now.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnchorError {
+    #[error("could not read \"{}\": {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot check \"{}\": it is not a regular file", path.display())]
+    Kind { path: PathBuf },
+    #[error(
+        "cannot check \"{}\" now: process {pid} is writing it; try again when it is idle, or check a copy made with VACUUM INTO",
+        path.display()
+    )]
+    Writer { path: PathBuf, pid: i32 },
+    #[error(
+        "cannot check \"{}\": the journal \"{}\" holds a transaction that was cut short; open the database once with SQLite, which rolls it back",
+        path.display(), journal.display()
+    )]
+    Journal { path: PathBuf, journal: PathBuf },
+}
+
+impl Anchor {
+    /// Opens a database file and its log for reading.
+    pub(super) fn new(path: &Path) -> Result<Self, AnchorError> {
+        let failed = |source| AnchorError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            return Err(AnchorError::Kind { path: path.to_owned() });
+        }
+        refuse_writer(path, &file)?;
+        refuse_journal(path)?;
+        let file_bytes = metadata.len();
+        let mut page_one = vec![0; HEADER_SIZE_BYTES];
+        let read = read_start(&file, &mut page_one).map_err(failed)?;
+        page_one.truncate(read);
+        let mut header_damage = Vec::new();
+        let mut header = Header::new(&page_one, |damage| header_damage.push(damage));
+        let mut reader = PageReader {
+            file,
+            page_size_bytes: header.page_size_bytes as usize,
+            log: None,
+            read_count: AtomicU64::new(0),
+        };
+        let mut log = None;
+        let mut log_page_count = None;
+        if let Some(read) = read_log(path, &header)? {
+            log = Some(read.facts);
+            log_page_count = read.page_count;
+            reader.log = read.page_count.map(|_| read.pages);
+            let mut newest = Vec::new();
+            if reader.pages_in_log(1, 2).next().is_some() && reader.read(1, &mut newest).is_ok() {
+                header_damage.clear();
+                header = Header::new(&newest, |damage| header_damage.push(damage));
+            }
+        }
+        let geometry = header.geometry();
+        let file_pages = file_bytes.checked_div(u64::from(header.page_size_bytes)).unwrap_or(0);
+        let file_pages = u32::try_from(file_pages).unwrap_or(u32::MAX);
+        let stored = if header.is_page_count_valid() { header.page_count } else { file_pages };
+        let page_count = log_page_count.unwrap_or(stored);
+        Ok(Self {
+            path: path.to_owned(),
+            header,
+            header_damage,
+            geometry,
+            page_count,
+            file_bytes,
+            log,
+            reader,
+        })
+    }
+
+    /// Whether database and log are still those that were opened.
+    pub(super) fn is_unchanged(&self) -> bool {
+        let Ok(now) = Self::new(&self.path) else { return false };
+        (now.header, now.file_bytes, now.log, now.page_count)
+            == (self.header, self.file_bytes, self.log, self.page_count)
+    }
+}
+
+fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
+    use std::os::unix::fs::FileExt;
+    let mut done = 0;
+    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, done as u64)? {
+            0 => break,
+            count => done += count,
+        }
+    }
+    Ok(done)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn refuse_writer(path: &Path, file: &File) -> Result<(), AnchorError> {
+    let mut holder = lock_holder(file, LOCK_START, LOCK_BYTES);
+    if holder.is_none()
+        && let Ok(shared) = File::open(beside(path, "-shm"))
+    {
+        holder = lock_holder(&shared, LOG_LOCK_START, LOG_LOCK_BYTES);
+    }
+    match holder {
+        Some(pid) => Err(AnchorError::Writer { path: path.to_owned(), pid }),
+        None => Ok(()),
+    }
+}
+
+/// The process that holds a lock which excludes readers. Asks only; takes no lock. Blind to locks of this process.
+fn lock_holder(file: &File, start: u64, length: u64) -> Option<i32> {
+    let question =
+        Flock { start, length, pid: None, typ: FlockType::ReadLock, offset_type: FlockOffsetType::Set };
+    let answer = fcntl_getlk(file, &question).ok().flatten()?;
+    Some(answer.pid.map_or(0, |pid| pid.as_raw_nonzero().get()))
+}
+
+fn refuse_journal(path: &Path) -> Result<(), AnchorError> {
+    let journal = beside(path, "-journal");
+    let Ok(mut file) = File::open(&journal) else { return Ok(()) };
+    let mut magic = [0; 8];
+    // A journal that was ended has its first bytes zeroed or cut.
+    match file.read_exact(&mut magic) {
+        Ok(()) if magic == JOURNAL_MAGIC => Err(AnchorError::Journal { path: path.to_owned(), journal }),
+        _ => Ok(()),
+    }
+}
+
+struct Log {
+    facts: LogFacts,
+    /// Pages of the database after the last commit; `None` when nothing was committed.
+    page_count: Option<u32>,
+    pages: LogPages,
+}
+
+/// Reads the log; `None` when there is none, or one that SQLite would ignore.
+fn read_log(path: &Path, header: &Header) -> Result<Option<Log>, AnchorError> {
+    let log_path = beside(path, "-wal");
+    let failed = |source| AnchorError::Read { path: log_path.clone(), source };
+    let file = match File::open(&log_path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut head = [0; WAL_HEADER_SIZE_BYTES];
+    if read_start(&file, &mut head).map_err(failed)? < WAL_HEADER_SIZE_BYTES {
+        return Ok(None);
+    }
+    let mut is_sound = true;
+    let log_header = WalHeader::new(&head, header.page_size_bytes, |_| is_sound = false);
+    if !is_sound {
+        return Ok(None);
+    }
+    let mut reader = BufReader::with_capacity(1 << 20, &file);
+    reader.read_exact(&mut head).map_err(failed)?;
+    let frame_bytes = FRAME_HEADER_SIZE_BYTES + log_header.page_size_bytes as usize;
+    let frames = Frames { frame_bytes, header: log_header };
+    let (facts, page_count, offsets) = frames.read(&mut reader).map_err(failed)?;
+    Ok(Some(Log { facts, page_count, pages: LogPages { file, offsets } }))
+}
+
+struct Frames {
+    frame_bytes: usize,
+    header: WalHeader,
+}
+
+type FramesRead = (LogFacts, Option<u32>, BTreeMap<u32, u64>);
+
+impl Frames {
+    fn read(&self, reader: &mut impl Read) -> io::Result<FramesRead> {
+        let mut offsets = BTreeMap::new();
+        let mut since_commit = Vec::new();
+        let mut sum = Some(self.header.sum);
+        let mut facts = LogFacts { committed_count: 0, break_at: None, salt: self.header.salt };
+        let mut page_count = None;
+        let mut broken_at = 0;
+        let mut frame = vec![0; self.frame_bytes];
+        let mut offset = WAL_HEADER_SIZE_BYTES as u64;
+        // Bounded by the length of the log.
+        for index in 0u64.. {
+            match reader.read_exact(&mut frame) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => return Err(error),
+            }
+            let head = FrameHeader::new(&frame);
+            match sum.and_then(|sum| head.continues(&self.header, sum, &frame)) {
+                Some(after) => {
+                    sum = Some(after);
+                    since_commit.push((head.page, offset + FRAME_HEADER_SIZE_BYTES as u64));
+                    if head.page_count_after_commit > 0 {
+                        offsets.extend(since_commit.drain(..));
+                        page_count = Some(head.page_count_after_commit);
+                        facts.committed_count = index + 1;
+                    }
+                }
+                None => {
+                    if sum.take().is_some() {
+                        broken_at = index;
+                    }
+                    let is_same_generation = head.salt == self.header.salt && head.page != 0;
+                    if is_same_generation && head.page_count_after_commit > 0 {
+                        facts.break_at = Some(broken_at);
+                    }
+                }
+            }
+            offset += self.frame_bytes as u64;
+        }
+        Ok((facts, page_count, offsets))
+    }
+}

@@ -1,0 +1,236 @@
+//! Overflow chains: followed inside the extent that a worker holds, joined together after the pass.
+//!
+//! A chain that leaves the extent is kept as its open end. Overflow pages that no chain of the extent reached are kept
+//! as runs: neighbours that refer to each other, with the page that follows. So a long value in neighbouring pages
+//! costs one run per extent, and nothing is read twice. Where memory for runs is short, the page is read again.
+
+use std::collections::HashMap;
+
+use formats::sqlite::{PointerMapKind, u32_at};
+
+use crate::sums::{Difference, keyed_hash};
+
+use super::context::{Context, Draft};
+use super::map::Use;
+use super::rules;
+
+/// The pages that a worker holds at the moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window<'p> {
+    pub(super) first_page: u32,
+    pub(super) bytes: &'p [u8],
+    pub(super) page_size_bytes: usize,
+}
+
+impl<'p> Window<'p> {
+    pub(super) fn page(&self, page: u32) -> Option<&'p [u8]> {
+        let index = page.checked_sub(self.first_page)? as usize;
+        let start = index.checked_mul(self.page_size_bytes)?;
+        self.bytes.get(start..start.checked_add(self.page_size_bytes)?)
+    }
+
+    pub(super) fn page_count(&self) -> u32 {
+        (self.bytes.len() / self.page_size_bytes) as u32
+    }
+}
+
+/// A chain on its way: where it began and what is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OpenChain {
+    /// The cell that owns the payload.
+    pub(super) page: u32,
+    pub(super) slot: u32,
+    pub(super) tree: u32,
+    /// Pages that the payload needs in all.
+    pub(super) page_count: u32,
+    /// The page that refers to the next one.
+    pub(super) from: u32,
+    pub(super) next: u32,
+    /// Pages still to come.
+    pub(super) left: u32,
+}
+
+/// Neighbouring overflow pages that refer to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) length: u32,
+    pub(super) next: u32,
+}
+
+/// How far a chain could be followed.
+enum Step {
+    Done,
+    Broken(Draft),
+    /// The next page is not among those given.
+    Elsewhere,
+}
+
+/// Follows chains and claims their pages.
+#[derive(Debug, Default)]
+pub(super) struct Chains {
+    pub(super) open: Vec<OpenChain>,
+    pub(super) runs: Vec<Run>,
+    /// What the pointer map should say about overflow pages, on the left.
+    pub(super) expected_entries: Difference,
+}
+
+/// Hash of what a pointer map says about a page.
+pub(super) fn entry_hash(page: u32, kind: PointerMapKind, parent: u32, key: u64) -> u128 {
+    let mut bytes = [0; 9];
+    let (head, tail) = bytes.split_at_mut(4);
+    head.copy_from_slice(&page.to_le_bytes());
+    if let Some((code, place)) = tail.split_first_mut() {
+        *code = if kind == PointerMapKind::FirstOverflow { 3 } else { 4 };
+        place.copy_from_slice(&parent.to_le_bytes());
+    }
+    keyed_hash(&bytes, key)
+}
+
+impl Chains {
+    /// Follows a chain as far as the window goes; keeps its open end, or gives what is broken.
+    pub(super) fn start(
+        &mut self,
+        context: &Context<'_>,
+        window: &Window<'_>,
+        mut chain: OpenChain,
+    ) -> Option<Draft> {
+        let next_in = |page| window.page(page).and_then(|bytes| u32_at(bytes, 0));
+        loop {
+            match self.step(context, &mut chain, next_in) {
+                Step::Done if chain.left == 0 => return None,
+                Step::Done => {}
+                Step::Broken(draft) => return Some(draft),
+                Step::Elsewhere => {
+                    self.open.push(chain);
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Claims the next page of a chain, or ends it.
+    fn step(
+        &mut self,
+        context: &Context<'_>,
+        chain: &mut OpenChain,
+        next_in: impl Fn(u32) -> Option<u32>,
+    ) -> Step {
+        let done = chain.page_count - chain.left;
+        let broken = |found: String| {
+            let expected = format!("a chain of {} overflow pages", chain.page_count);
+            let draft = Draft::new(&rules::OVERFLOW, chain.page, expected, found);
+            Step::Broken(draft.slot(chain.slot as usize).tree(chain.tree as usize))
+        };
+        if !context.map.is_allowed(chain.next) {
+            let after = if done == 0 { "the cell".to_owned() } else { format!("page {}", chain.from) };
+            return broken(format!("page {} after {done} pages, named by {after}", chain.next));
+        }
+        let Some(next) = next_in(chain.next) else { return Step::Elsewhere };
+        if let Err(first) = context.map.claim(chain.next, Use::Overflow) {
+            return Step::Broken(used_twice(context, chain, first));
+        }
+        if context.geometry.auto_vacuum {
+            let kind = if done == 0 { PointerMapKind::FirstOverflow } else { PointerMapKind::LaterOverflow };
+            self.expected_entries.add_left(entry_hash(chain.next, kind, chain.from, context.key));
+        }
+        chain.left -= 1;
+        chain.from = chain.next;
+        chain.next = next;
+        if chain.left == 0 && next != 0 {
+            let draft = Draft::new(
+                &rules::OVERFLOW,
+                chain.page,
+                format!("a chain of {} overflow pages that ends with 0", chain.page_count),
+                format!("the last one, page {}, refers to page {next}", chain.from),
+            );
+            return Step::Broken(draft.slot(chain.slot as usize).tree(chain.tree as usize));
+        }
+        Step::Done
+    }
+
+    /// Keeps the runs of the window: pages that still have no use. Pages behind a full memory are read again later.
+    pub(super) fn keep_runs(&mut self, context: &Context<'_>, window: &Window<'_>) {
+        let mut current: Option<Run> = None;
+        for index in 0..window.page_count() {
+            let page = window.first_page + index;
+            if context.map.use_of(page) != Use::None || page > context.page_count {
+                self.runs.extend(current.take());
+                continue;
+            }
+            let next = window.page(page).and_then(|bytes| u32_at(bytes, 0)).unwrap_or(0);
+            match &mut current {
+                Some(run) if run.next == page => {
+                    run.length += 1;
+                    run.next = next;
+                }
+                _ => {
+                    self.runs.extend(current.take());
+                    current = Some(Run { first: page, length: 1, next });
+                }
+            }
+        }
+        self.runs.extend(current);
+        let most = context.run_bytes_max / size_of::<Run>();
+        self.runs.truncate(most);
+    }
+
+    /// Joins open ends and runs after the pass; gives what is broken. Returns the bytes of memory that it took.
+    pub(super) fn finish(&mut self, context: &Context<'_>, mut report: impl FnMut(Draft)) -> u64 {
+        let runs: HashMap<u32, Run> = self.runs.drain(..).map(|run| (run.first, run)).collect();
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_unstable();
+        let memory = (runs.len() * 2 * size_of::<(u32, Run)>() + open.len() * size_of::<OpenChain>()) as u64;
+        let mut bytes = Vec::new();
+        for mut chain in open {
+            // Ends: each round claims a page that nothing had claimed, or stops.
+            let mut inside: Option<Run> = None;
+            while chain.left > 0 {
+                let page = chain.next;
+                let run = inside.filter(|run| (run.first..run.first + run.length).contains(&page));
+                inside = run.or_else(|| runs.get(&page).copied());
+                let next = match inside {
+                    Some(run) if page + 1 < run.first + run.length => Some(page + 1),
+                    Some(run) => Some(run.next),
+                    None => context.reader.read(page, &mut bytes).ok().and_then(|()| u32_at(&bytes, 0)),
+                };
+                match self.step(context, &mut chain, |_| next) {
+                    Step::Done => {}
+                    Step::Broken(draft) => {
+                        report(draft);
+                        break;
+                    }
+                    // Cannot be read: the pass has reported the page.
+                    Step::Elsewhere => break,
+                }
+            }
+        }
+        memory
+    }
+}
+
+fn used_twice(context: &Context<'_>, chain: &OpenChain, first: Use) -> Draft {
+    let expected = format!("page {} used once", chain.next);
+    let owner = use_text(context, chain.next, first);
+    let found = format!("it is {owner} and also an overflow page of page {} slot {}", chain.page, chain.slot);
+    Draft::new(&rules::PAGE_USED_TWICE, chain.page, expected, found)
+        .slot(chain.slot as usize)
+        .tree(chain.tree as usize)
+}
+
+/// What a page is used for, in words.
+pub(super) fn use_text(context: &Context<'_>, page: u32, what: Use) -> String {
+    let tree = |node: u32| context.map.node(node).map_or("", |node| context.tree_name(node.tree as usize));
+    match what {
+        Use::None => format!("page {page}, behind the end of the file"),
+        Use::Lock => "the lock page".to_owned(),
+        Use::PointerMap => "a pointer map".to_owned(),
+        Use::FreeTrunk | Use::FreeLeaf => "on the free list".to_owned(),
+        Use::Overflow => "an overflow page of another payload".to_owned(),
+        Use::Leaf(node) => {
+            let parent = context.map.node(node).map_or(0, |node| node.page);
+            format!("a page of {} below page {parent}", tree(node))
+        }
+        Use::Node(node) => format!("a page of {}", tree(node)),
+    }
+}

@@ -1,0 +1,148 @@
+//! What all workers of one check share, and how a finding is written down.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use formats::sqlite::{Encoding, Geometry};
+use results::check::{CheckLevel, Confidence, Finding};
+
+use crate::rule::Rule;
+
+use super::map::PageMap;
+use super::plan::Plans;
+use super::reader::PageReader;
+
+/// Read by all workers; the sets in it are written only where something is wrong.
+pub(super) struct Context<'a> {
+    pub(super) file: String,
+    pub(super) level: CheckLevel,
+    pub(super) geometry: Geometry,
+    pub(super) encoding: Encoding,
+    pub(super) page_count: u32,
+    pub(super) reader: &'a PageReader,
+    pub(super) map: &'a PageMap,
+    pub(super) plans: &'a Plans,
+    /// Key of the sums.
+    pub(super) key: u64,
+    pub(super) findings_per_rule_max: usize,
+    /// Memory for the runs of overflow pages of each worker, in bytes.
+    pub(super) run_bytes_max: usize,
+    /// Whether trees or lists lost a branch, so that pages may seem to have no use.
+    pub(super) is_cut: AtomicBool,
+    pub(super) damaged_pages: PageSet,
+    /// Trees with findings about their structure.
+    pub(super) damaged_trees: PageSet,
+}
+
+/// One bit per page or tree.
+#[derive(Debug)]
+pub(super) struct PageSet {
+    words: Vec<AtomicU64>,
+}
+
+impl PageSet {
+    /// Makes an empty set of numbers up to `last`.
+    pub(super) fn new(last: usize) -> Self {
+        Self { words: (0..=last / 64).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    pub(super) fn insert(&self, number: usize) {
+        if let Some(word) = self.words.get(number / 64) {
+            word.fetch_or(1 << (number % 64), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn contains(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (number % 64) != 0)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+    }
+}
+
+/// A finding before it is certain: where, which rule, expected, found.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    pub(super) rule: &'static Rule,
+    pub(super) page: Option<u32>,
+    pub(super) slot: Option<u64>,
+    pub(super) offset_bytes: Option<u64>,
+    pub(super) tree: Option<usize>,
+    pub(super) expected: String,
+    pub(super) found: String,
+    pub(super) confidence: Confidence,
+}
+
+impl Draft {
+    pub(super) fn new(
+        rule: &'static Rule,
+        page: u32,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self {
+            rule,
+            page: Some(page),
+            slot: None,
+            offset_bytes: None,
+            tree: None,
+            expected: expected.into(),
+            found: found.into(),
+            confidence: Confidence::Certain,
+        }
+    }
+
+    pub(super) fn of_file(
+        rule: &'static Rule,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self { page: None, ..Self::new(rule, 0, expected, found) }
+    }
+
+    pub(super) fn slot(self, slot: usize) -> Self {
+        Self { slot: Some(slot as u64), ..self }
+    }
+
+    pub(super) fn tree(self, tree: usize) -> Self {
+        Self { tree: Some(tree), ..self }
+    }
+
+    pub(super) fn confidence(self, confidence: Confidence) -> Self {
+        Self { confidence, ..self }
+    }
+
+    pub(super) fn into_finding(self, file: &str, plans: &Plans) -> Finding {
+        Finding {
+            file: file.to_owned(),
+            page: self.page.map(u64::from),
+            slot: self.slot,
+            offset_bytes: self.offset_bytes,
+            rule: self.rule.id.to_owned(),
+            engine: "sqlite".to_owned(),
+            object: self.tree.and_then(|tree| plans.trees.get(tree)).map(|plan| plan.name.clone()),
+            promise: self.rule.promise.to_owned(),
+            expected: self.expected,
+            found: self.found,
+            confidence: self.confidence,
+            next_step: self.rule.next_step.to_owned(),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Makes a finding of a draft and marks its page and tree.
+    pub(super) fn commit(&self, draft: Draft) -> Finding {
+        if let Some(page) = draft.page.filter(|page| (1..=self.page_count).contains(page)) {
+            self.damaged_pages.insert(page as usize);
+        }
+        if let Some(tree) = draft.tree.filter(|_| draft.rule.level < CheckLevel::Full) {
+            self.damaged_trees.insert(tree);
+        }
+        draft.into_finding(&self.file, self.plans)
+    }
+
+    pub(super) fn tree_name(&self, tree: usize) -> &str {
+        self.plans.trees.get(tree).map_or("", |plan| plan.name.as_str())
+    }
+}

@@ -1,0 +1,438 @@
+//! SQLite database files, with their write-ahead log.
+//!
+//! ```text
+//! Anchor    header, log laid over the file, no writer, no hot journal
+//! Schema    the tree at page 1, read by hand; Plans: its definitions, understood by SQLite in an empty database
+//! PageMap   free list, roots, inner pages: the use of every page but overflow pages
+//! pass      every page once, in physical order: inside of pages, keys against pages above, records, sums
+//! after     chains joined, pages without use, pointer maps, sums compared; second pass where they differ
+//! ```
+
+mod anchor;
+mod chain;
+mod collect;
+mod context;
+mod map;
+mod pass;
+mod plan;
+mod pointers;
+mod raw;
+mod reader;
+mod records;
+mod rules;
+mod schema;
+mod worker;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use formats::sqlite::{Encoding, Geometry};
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped};
+
+use crate::findings::Findings;
+use crate::options::Options;
+use crate::progress::{Phase, Progress};
+
+use anchor::Anchor;
+use context::{Context, Draft, PageSet};
+use map::{MapFinding, PageMap, Use};
+use pass::Passed;
+use plan::Plans;
+use schema::SchemaRows;
+use worker::Worker;
+
+pub use rules::RULES;
+
+/// Checks a database file, with its log laid over it, as deep as the options say.
+///
+/// Opens files for reading only. What hinders the check is in the report: `unfinished`, `not_checked`, and an
+/// accounting that is not complete. Cost: one read of the file, about one page in a hundred twice; memory as
+/// [`CheckCounters::memory_bytes_max`] says, about 4 bytes per page and the inner pages up to a quarter of
+/// `memory_bytes_max`.
+pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> CheckReport {
+    let started = Instant::now();
+    let mut report = empty_report(path, options.level);
+    match Anchor::new(path) {
+        Ok(anchor) => {
+            describe(&anchor, &mut report);
+            match anchor.geometry {
+                Some(geometry) if !options.is_raw => {
+                    check_anchored(&anchor, geometry, options, started, progress, &mut report);
+                }
+                _ => raw::check(&anchor, options, started, progress, &mut report),
+            }
+            if report.unfinished.is_none() && !anchor.is_unchanged() {
+                report.unfinished = Some("the database was changed while it was checked".to_owned());
+            }
+            report.counters.extra_read_count = anchor.reader.read_count.load(Ordering::Relaxed);
+            report.counters.extra_read_bytes =
+                report.counters.extra_read_count * u64::from(anchor.header.page_size_bytes);
+        }
+        Err(error) => report.unfinished = Some(error.to_string()),
+    }
+    report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    report.not_checked.sort();
+    report.not_checked.dedup();
+    report
+}
+
+fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {
+    CheckReport {
+        engine: "sqlite".to_owned(),
+        target: path.display().to_string(),
+        level,
+        facts: Vec::new(),
+        findings: Vec::new(),
+        rule_counts: Vec::new(),
+        not_checked: Vec::new(),
+        accounting: Accounting::default(),
+        counters: CheckCounters::default(),
+        unfinished: None,
+    }
+}
+
+fn describe(anchor: &Anchor, report: &mut CheckReport) {
+    let header = &anchor.header;
+    let encoding = match header.encoding {
+        Encoding::Utf8 => "UTF-8",
+        Encoding::Utf16Le => "UTF-16le",
+        Encoding::Utf16Be => "UTF-16be",
+    };
+    let vacuum = match (header.largest_root, header.incremental_vacuum) {
+        (0, _) => "none",
+        (_, true) => "incremental",
+        (_, false) => "full",
+    };
+    let mut fact = |name: &str, value: String| report.facts.push((name.to_owned(), value));
+    fact("page size", header.page_size_bytes.to_string());
+    fact("reserved bytes", header.reserved_bytes.to_string());
+    fact("encoding", encoding.to_owned());
+    fact("auto-vacuum", vacuum.to_owned());
+    fact("schema format", header.schema_format.to_string());
+    fact("written by version", header.library_version.to_string());
+    if let Some(log) = anchor.log {
+        fact("log frames laid over", log.committed_count.to_string());
+    }
+}
+
+/// What every level needs before the pass.
+struct Prepared {
+    schema: SchemaRows,
+    plans: Plans,
+    map: PageMap,
+}
+
+fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
+    let mut schema = SchemaRows::default();
+    let mut plans = Plans::default();
+    let is_deep = options.level >= CheckLevel::Structure && anchor.page_count > 0;
+    let page_count = if is_deep { anchor.page_count } else { 0 };
+    let mut map = PageMap::new(geometry, page_count, options.memory_bytes_max / 4);
+    if is_deep {
+        schema = schema::read_schema(&anchor.reader, geometry, anchor.header.encoding, anchor.page_count);
+        plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format);
+        map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
+        map.add_trees(&anchor.reader, &plans);
+    }
+    Prepared { schema, plans, map }
+}
+
+fn check_anchored(
+    anchor: &Anchor,
+    geometry: Geometry,
+    options: &Options,
+    started: Instant,
+    progress: &mut dyn Progress,
+    report: &mut CheckReport,
+) {
+    progress.advance(Phase::Map, 0, 0);
+    let prepared = prepare(anchor, geometry, options);
+    let context = Context {
+        file: anchor.path.display().to_string(),
+        level: options.level,
+        geometry,
+        encoding: anchor.header.encoding,
+        page_count: anchor.page_count,
+        reader: &anchor.reader,
+        map: &prepared.map,
+        plans: &prepared.plans,
+        key: options.seed,
+        findings_per_rule_max: options.findings_per_rule_max,
+        run_bytes_max: usize::try_from(options.memory_bytes_max / 4).unwrap_or(usize::MAX)
+            / options.worker_count.max(1),
+        is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
+        damaged_pages: PageSet::new(anchor.page_count as usize),
+        damaged_trees: PageSet::new(prepared.plans.trees.len()),
+    };
+    let mut passed = pass::pass(
+        &context,
+        &anchor.path,
+        anchor.file_bytes,
+        options,
+        started,
+        &mut report.counters,
+        progress,
+    );
+    look_at_log_only_pages(anchor, &context, &mut passed);
+    report_anchor(anchor, &mut passed.worker);
+    let mut skipped = Vec::new();
+    if options.level >= CheckLevel::Structure {
+        report_map(&prepared.map, &mut passed.worker);
+        report_schema(&prepared, anchor, &mut passed.worker);
+        skipped = after_pass(&context, &mut passed, options, report, progress);
+        gaps(&prepared, options.level, report);
+    } else {
+        report
+            .not_checked
+            .push(gap("tree pages, rows and index entries", "the level looks at no page's inside"));
+        if options.level == CheckLevel::Page {
+            report.not_checked.push(gap("checksums and addresses of pages", "the format has none"));
+        }
+    }
+    finish(anchor, &context, passed, skipped, report);
+}
+
+fn gap(what: &str, why: &str) -> NotChecked {
+    NotChecked { object: None, what: what.to_owned(), why: why.to_owned() }
+}
+
+/// Pages that the file is too short for but the log has.
+fn look_at_log_only_pages(anchor: &Anchor, context: &Context<'_>, passed: &mut Passed<'_>) {
+    let page_size = u64::from(context.geometry.page_size_bytes);
+    let in_file = u32::try_from(anchor.file_bytes / page_size).unwrap_or(u32::MAX);
+    let mut bytes = Vec::new();
+    for page in in_file.saturating_add(1)..=context.page_count {
+        match anchor.reader.read(page, &mut bytes) {
+            Ok(()) => {
+                passed.bytes_read += page_size;
+                let page_size_bytes = page_size as usize;
+                passed.worker.look(&chain::Window { first_page: page, bytes: &bytes, page_size_bytes });
+            }
+            Err(_) => {
+                passed.worker.unreadable_count += 1;
+                context.is_cut.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
+    for damage in &anchor.header_damage {
+        let what = worker::fault_text(damage.fault);
+        let mut draft =
+            Draft::new(&rules::HEADER, 1, format!("{what}: {}", damage.expected_text()), damage.found_text());
+        draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+        worker.report_at_once(draft);
+    }
+    let page_size = u64::from(anchor.header.page_size_bytes).max(1);
+    let in_file = anchor.file_bytes / page_size;
+    let is_short = in_file < u64::from(anchor.page_count);
+    let lacks_pages = is_short && worker.unreadable_count > 0;
+    if lacks_pages {
+        let expected = format!("{} pages of {page_size} bytes", anchor.page_count);
+        let found = format!("{} bytes, {in_file} whole pages", anchor.file_bytes);
+        worker.report_at_once(Draft::of_file(&rules::FILE_SIZE, expected, found));
+    } else if !anchor.file_bytes.is_multiple_of(page_size) {
+        let expected = format!("a multiple of {page_size} bytes");
+        worker.report_at_once(Draft::of_file(
+            &rules::FILE_SIZE,
+            expected,
+            format!("{} bytes", anchor.file_bytes),
+        ));
+    }
+    if let Some(frame) = anchor.log.and_then(|log| log.break_at) {
+        let expected = format!("frame {frame} of the log to continue its checksum");
+        let found = "another sum, while later frames of the same generation commit transactions".to_owned();
+        let draft = Draft::of_file(&rules::WAL, expected, found);
+        worker.report_at_once(draft.confidence(Confidence::Possible));
+    }
+}
+
+fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
+    for finding in &map.findings {
+        let context = worker.context;
+        let draft = match finding {
+            MapFinding::Root { tree, page } => Draft::new(
+                &rules::SCHEMA,
+                1,
+                format!("a root page from 2 to {} that is no map", context.page_count),
+                format!("root page {page}"),
+            )
+            .tree(*tree),
+            MapFinding::Child { node, slot, page } => {
+                let Some(node) = map.node(*node) else { continue };
+                Draft::new(
+                    &rules::CHILD_POINTER,
+                    node.page,
+                    format!("a child page from 2 to {} that is no map", context.page_count),
+                    format!("page {page}"),
+                )
+                .slot(*slot as usize)
+                .tree(node.tree as usize)
+            }
+            MapFinding::UsedTwice { page, first, by, slot, what } => {
+                let owner = chain::use_text(context, *page, *first);
+                let found = format!("it is {owner} and also {what}");
+                let mut draft =
+                    Draft::new(&rules::PAGE_USED_TWICE, *by, format!("page {page} used once"), found);
+                draft.slot = slot.map(u64::from);
+                draft
+            }
+            MapFinding::FreeList { page, slot, expected, found } => {
+                let mut draft = Draft::new(&rules::FREE_LIST, *page, expected.clone(), found.clone());
+                draft.slot = slot.map(u64::from);
+                draft
+            }
+            // The pass reads the page as well and reports it.
+            MapFinding::Unreadable => continue,
+        };
+        worker.report_at_once(draft);
+    }
+}
+
+fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) {
+    for (row, reason) in &prepared.plans.unusable {
+        let draft = Draft::new(
+            &rules::SCHEMA,
+            row.page,
+            "an object of its own name".to_owned(),
+            format!("{}: {reason}", row.name),
+        );
+        worker.report_at_once(draft.slot(row.slot).tree(0));
+    }
+    let largest = prepared.plans.trees.iter().map(|plan| plan.root).max().unwrap_or(0);
+    let header = &anchor.header;
+    let is_comparable = header.largest_root != 0 && !prepared.schema.is_cut;
+    if is_comparable && largest != header.largest_root && prepared.plans.trees.len() > 1 {
+        let mut draft = Draft::new(
+            &rules::HEADER,
+            1,
+            format!("{largest} as largest root page, as in sqlite_schema"),
+            header.largest_root.to_string(),
+        );
+        draft.offset_bytes = Some(52);
+        worker.report_at_once(draft);
+    }
+    if prepared.schema.is_cut && worker.findings.count_of(rules::PAGE_KIND.id) == 0 {
+        let draft =
+            Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
+        worker.report_at_once(draft.tree(0));
+    }
+}
+
+/// Chains, pages without use, pointer maps and sums. Returns the pages that could not be judged.
+fn after_pass(
+    context: &Context<'_>,
+    passed: &mut Passed<'_>,
+    options: &Options,
+    report: &mut CheckReport,
+    progress: &mut dyn Progress,
+) -> Vec<Skipped> {
+    progress.advance(Phase::Match, 0, 0);
+    if passed.unreached_count > 0 {
+        report.not_checked.push(gap(
+            "links between pages, rows against index entries",
+            "the check was stopped before it had seen all pages",
+        ));
+        return Vec::new();
+    }
+    let mut drafts = Vec::new();
+    let mut chains = std::mem::take(&mut passed.worker.chains);
+    let chain_bytes = chains.finish(context, |draft| drafts.push(draft));
+    if context.geometry.auto_vacuum {
+        pointers::check_pointer_maps(context, &mut chains, |draft| drafts.push(draft));
+    }
+    drafts.into_iter().for_each(|draft| passed.worker.report_at_once(draft));
+    let skipped = report_unused(context, &mut passed.worker);
+    progress.advance(Phase::SecondPass, 0, 0);
+    let limits = collect::Limits {
+        memory_bytes_max: options.memory_bytes_max / 2,
+        pair_count_max: options.object_batch.unwrap_or(usize::MAX),
+    };
+    let objects = collect::second_pass(context, &mut passed.worker, limits);
+    report.counters.second_pass_object_count = objects;
+    let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
+    report.counters.memory_bytes_max = context.map.memory_bytes() + chain_bytes + sums;
+    skipped
+}
+
+/// Pages that nothing refers to: lost when all trees could be followed, else not to be judged.
+fn report_unused(context: &Context<'_>, worker: &mut Worker<'_>) -> Vec<Skipped> {
+    let is_cut = context.is_cut.load(Ordering::Relaxed);
+    let mut skipped = 0;
+    for page in 1..=context.page_count {
+        if context.map.use_of(page) != Use::None {
+            continue;
+        }
+        if is_cut {
+            skipped += 1;
+        } else {
+            let draft = Draft::new(&rules::PAGE_UNUSED, page, "a use or a place on the free list", "neither");
+            worker.report_at_once(draft);
+        }
+    }
+    let why = "nothing that could be read refers to them; a branch that could not be read may";
+    (skipped > 0).then(|| Skipped { why: why.to_owned(), page_count: skipped }).into_iter().collect()
+}
+
+fn gaps(prepared: &Prepared, level: CheckLevel, report: &mut CheckReport) {
+    if level < CheckLevel::Full {
+        report
+            .not_checked
+            .push(gap("rows against index entries, key order, values", "the level does not include it"));
+    } else {
+        report.not_checked.extend(prepared.plans.not_checked.iter().cloned());
+        report.not_checked.push(gap(
+            "foreign keys",
+            "they are no promise of the file; PRAGMA foreign_key_check tests them",
+        ));
+        report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
+    }
+}
+
+fn finish(
+    anchor: &Anchor,
+    context: &Context<'_>,
+    passed: Passed<'_>,
+    mut skipped: Vec<Skipped>,
+    report: &mut CheckReport,
+) {
+    let Passed { worker, unreached_count, bytes_read, trouble } = passed;
+    report.counters.row_count = worker.row_count;
+    report.counters.entry_count = worker.entry_count;
+    let page_count = u64::from(context.page_count);
+    let damaged_count = context.damaged_pages.count();
+    // A page that cannot be read and is accused by its parent as well counts once.
+    let unreadable_count = worker.unreadable_count;
+    let rest = page_count.saturating_sub(damaged_count + unreadable_count + unreached_count);
+    if let Some(first) = skipped.first_mut() {
+        first.page_count = first.page_count.min(rest);
+    }
+    let skipped_count: u64 = skipped.iter().map(|skipped| skipped.page_count).sum();
+    report.accounting = Accounting {
+        page_count,
+        clean_count: rest - skipped_count,
+        damaged_count,
+        skipped,
+        unreadable_count,
+        unreached_count,
+        bytes_expected: page_count * u64::from(context.geometry.page_size_bytes),
+        bytes_read,
+    };
+    if worker.changed_count > 0 {
+        report.unfinished = Some(format!("{} pages changed while they were read", worker.changed_count));
+    } else if let Some(trouble) = trouble {
+        report.unfinished = Some(trouble);
+    } else if unreached_count > 0 {
+        report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}"));
+    }
+    let _ = anchor;
+    list(worker.findings, report);
+}
+
+fn list(findings: Findings, report: &mut CheckReport) {
+    let (findings, rule_counts) = findings.into_lists();
+    report.findings = findings;
+    report.rule_counts = rule_counts;
+}

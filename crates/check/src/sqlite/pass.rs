@@ -1,0 +1,182 @@
+//! The pass over all pages in physical order.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use disk::scan::{Content, Extent, ScanFile, ScanOptions, ScanOutcome, scan};
+use results::check::CheckCounters;
+
+use crate::options::Options;
+use crate::progress::{Phase, Progress};
+
+use super::chain::Window;
+use super::context::Context;
+use super::worker::Worker;
+
+/// How often progress is told.
+const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
+/// Reads that each worker has under way.
+const DEPTH: usize = 8;
+/// Bytes of a claim without a wish.
+const CLAIM_BYTES: usize = 1 << 20;
+/// Fewest bytes of a claim: what direct reads allow.
+const CLAIM_BYTES_MIN: usize = 4096;
+
+/// What the pass brought: the sum of all workers, and how it was read.
+pub(super) struct Passed<'a> {
+    pub(super) worker: Worker<'a>,
+    /// Pages that were not claimed because the check was stopped.
+    pub(super) unreached_count: u64,
+    pub(super) bytes_read: u64,
+    /// Why the file could not be read to its end.
+    pub(super) trouble: Option<String>,
+}
+
+/// Reads all pages once and shows them to the workers.
+pub(super) fn pass<'a>(
+    context: &'a Context<'a>,
+    path: &Path,
+    file_bytes: u64,
+    options: &Options,
+    started: Instant,
+    counters: &mut CheckCounters,
+    progress: &mut dyn Progress,
+) -> Passed<'a> {
+    let page_size_bytes = context.geometry.page_size_bytes as usize;
+    let database_bytes = u64::from(context.page_count) * page_size_bytes as u64;
+    let whole_bytes = file_bytes / page_size_bytes as u64 * page_size_bytes as u64;
+    let range_bytes = 0..whole_bytes.min(database_bytes);
+    let wanted = options.page_batch.map_or(CLAIM_BYTES, |pages| pages.saturating_mul(page_size_bytes));
+    let claim_bytes =
+        wanted.clamp(CLAIM_BYTES_MIN.max(page_size_bytes), 1 << 28).next_multiple_of(CLAIM_BYTES_MIN);
+    let stop = options.stop.clone().unwrap_or_default();
+    let done = Arc::new(AtomicU64::new(0));
+    let scan_options = ScanOptions {
+        worker_count: options.worker_count.max(1),
+        extent_bytes: claim_bytes,
+        depth: DEPTH,
+        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
+        retry_bytes: page_size_bytes,
+        want_direct: options.want_direct,
+        stop: Some(stop.clone()),
+        progress_bytes: Some(done.clone()),
+        ..ScanOptions::default()
+    };
+    let files = [ScanFile::part(path, range_bytes.clone())];
+    let pass_started = Instant::now();
+    let deadline = options.time_max.map(|time| started + time);
+    let outcome = with_ticker(deadline, &stop, &done, range_bytes.end, progress, || {
+        scan(
+            &files,
+            &scan_options,
+            |_| Worker::new(context),
+            |worker, extent| visit(context, worker, &extent),
+        )
+    });
+    counters.claim_bytes = claim_bytes as u64;
+    counters.pass_ns = u64::try_from(pass_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    match outcome {
+        Ok(outcome) => merged(context, outcome, page_size_bytes as u64, counters),
+        Err(error) => Passed {
+            worker: Worker::new(context),
+            unreached_count: u64::from(context.page_count),
+            bytes_read: 0,
+            trouble: Some(error.to_string()),
+        },
+    }
+}
+
+fn merged<'a>(
+    context: &'a Context<'a>,
+    outcome: ScanOutcome<Worker<'a>>,
+    page_size_bytes: u64,
+    counters: &mut CheckCounters,
+) -> Passed<'a> {
+    let bytes_read = outcome.read_bytes();
+    let direct = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
+    counters.reader = format!("{}, {direct}", outcome.backend.engine);
+    counters.worker_count = outcome.states.len() as u64;
+    counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    let trouble = outcome.files.iter().find_map(|file| file.error.clone());
+    let mut worker = Worker::new(context);
+    outcome.states.into_iter().for_each(|state| worker.merge(state));
+    counters.claim_count = worker.claim_count;
+    Passed { worker, unreached_count: unclaimed / page_size_bytes, bytes_read, trouble }
+}
+
+fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Extent<'_>) {
+    let page_size_bytes = context.geometry.page_size_bytes as usize;
+    let first_page = u32::try_from(extent.offset_bytes / page_size_bytes as u64 + 1).unwrap_or(u32::MAX);
+    match &extent.content {
+        Content::Bytes(bytes) => {
+            worker.claim_count += 1;
+            let end = first_page.saturating_add((bytes.len() / page_size_bytes) as u32);
+            let mut in_log = context.reader.pages_in_log(first_page, end).peekable();
+            if in_log.peek().is_none() {
+                worker.look(&Window { first_page, bytes, page_size_bytes });
+                return;
+            }
+            let mut laid_over = bytes.to_vec();
+            let mut newest = Vec::new();
+            for page in in_log {
+                let start = (page - first_page) as usize * page_size_bytes;
+                if context.reader.read(page, &mut newest).is_ok()
+                    && let Some(place) = laid_over.get_mut(start..start + page_size_bytes)
+                {
+                    place.copy_from_slice(&newest);
+                }
+            }
+            worker.look(&Window { first_page, bytes: &laid_over, page_size_bytes });
+        }
+        Content::Unreadable { length_bytes, error } => {
+            let count = (*length_bytes as usize).div_ceil(page_size_bytes) as u32;
+            for page in first_page..first_page.saturating_add(count) {
+                worker.unreadable(page, &error.to_string());
+            }
+        }
+        Content::Missing { length_bytes } => {
+            let count = (*length_bytes as usize).div_ceil(page_size_bytes) as u32;
+            for page in first_page..first_page.saturating_add(count) {
+                worker.unreadable(page, "the file ends before the page");
+            }
+        }
+    }
+}
+
+/// Runs `work` while another thread tells the progress and watches the clock.
+fn with_ticker<R>(
+    deadline: Option<Instant>,
+    stop: &AtomicBool,
+    done: &AtomicU64,
+    total: u64,
+    progress: &mut dyn Progress,
+    work: impl FnOnce() -> R,
+) -> R {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let is_over = &is_over;
+        let ticker = scope.spawn(move || {
+            while !is_over.load(Ordering::Acquire) {
+                let now = Instant::now();
+                let wait = deadline.map_or(PROGRESS_PERIOD, |deadline| {
+                    deadline.saturating_duration_since(now).min(PROGRESS_PERIOD)
+                });
+                if deadline.is_some_and(|deadline| now >= deadline) {
+                    stop.store(true, Ordering::Relaxed);
+                    progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
+                    return;
+                }
+                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
+                thread::park_timeout(wait);
+            }
+        });
+        let result = work();
+        is_over.store(true, Ordering::Release);
+        ticker.thread().unpark();
+        result
+    })
+}

@@ -1,0 +1,63 @@
+//! Single pages out of a database file with its log laid over it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Advice, fadvise};
+
+/// Reads pages one by one, through the page cache. Shared by all workers.
+#[derive(Debug)]
+pub(super) struct PageReader {
+    pub(super) file: File,
+    pub(super) page_size_bytes: usize,
+    pub(super) log: Option<LogPages>,
+    pub(super) read_count: AtomicU64,
+}
+
+/// The pages that the log has in a newer version.
+#[derive(Debug)]
+pub(super) struct LogPages {
+    pub(super) file: File,
+    /// Offset in the log of the newest committed version, by page.
+    pub(super) offsets: BTreeMap<u32, u64>,
+}
+
+impl PageReader {
+    /// Reads a page into a buffer, which gets exactly its size.
+    pub(super) fn read(&self, page: u32, into: &mut Vec<u8>) -> io::Result<()> {
+        self.read_count.fetch_add(1, Ordering::Relaxed);
+        into.resize(self.page_size_bytes, 0);
+        match self.log_offset(page) {
+            Some((log, offset)) => log.read_exact_at(into, offset),
+            None => self.file.read_exact_at(into, self.offset(page)),
+        }
+    }
+
+    /// Where a page lies in the database file.
+    pub(super) fn offset(&self, page: u32) -> u64 {
+        u64::from(page.saturating_sub(1)) * self.page_size_bytes as u64
+    }
+
+    fn log_offset(&self, page: u32) -> Option<(&File, u64)> {
+        let log = self.log.as_ref()?;
+        Some((&log.file, *log.offsets.get(&page)?))
+    }
+
+    /// The pages from `first` to before `end` that the log has, ascending.
+    pub(super) fn pages_in_log(&self, first: u32, end: u32) -> impl Iterator<Item = u32> {
+        let offsets = self.log.as_ref().map(|log| log.offsets.range(first..end.max(first)));
+        offsets.into_iter().flatten().map(|(page, _)| *page)
+    }
+
+    /// Tells the kernel that these pages will be read, so that many reads are under way at once.
+    pub(super) fn prefetch(&self, pages: &[u32]) {
+        let length = std::num::NonZeroU64::new(self.page_size_bytes as u64);
+        for page in pages {
+            // Advice only: without it the reads are slower, not wrong.
+            let _ = fadvise(&self.file, self.offset(*page), length, Advice::WillNeed);
+        }
+    }
+}

@@ -1,0 +1,636 @@
+//! Records of rows and index entries: their form, their order, and what must match.
+
+use std::cmp::Ordering;
+
+use formats::sqlite::{BtreePage, Cell, Record, Value, compare_keys, number_in_text, u32_at};
+use results::check::CheckLevel;
+
+use crate::sums::keyed_hash;
+
+use super::context::Draft;
+use super::plan::{
+    CLASS_BLOB, CLASS_INTEGER, CLASS_NULL, CLASS_REAL, CLASS_TEXT, Order, OwnedValue, Part, Rows,
+    StoredColumn, TreePlan,
+};
+use super::rules;
+use super::worker::{Place, Worker, fault_text};
+
+impl<'a> Worker<'a> {
+    /// Proves the form of a record, and at level full its place, its values and its partners.
+    #[inline]
+    pub(super) fn record<'p>(
+        &mut self,
+        place: &Place<'p>,
+        slot: usize,
+        cell: &Cell<'p>,
+        previous: Option<&Cell<'p>>,
+    ) {
+        let (record, damage) = Record::new(cell.local, cell.payload_bytes);
+        if let Some(damage) = damage {
+            let draft =
+                record_draft(place, fault_text(damage.fault), &damage.expected_text(), &damage.found_text());
+            self.report(draft.slot(slot));
+            return;
+        }
+        let Some(record) = record else {
+            // The header of the record goes on in overflow pages.
+            let Some(payload) = self.payload(place, cell) else { return };
+            match Record::new(&payload, cell.payload_bytes) {
+                (Some(record), _) => self.whole_record(place, slot, cell, &record, previous),
+                (None, damage) => {
+                    let found = damage.map(|damage| damage.found_text()).unwrap_or_default();
+                    let draft =
+                        record_draft(place, "header of the record", "a header inside the record", &found);
+                    self.report(draft.slot(slot));
+                }
+            }
+            return;
+        };
+        self.whole_record(place, slot, cell, &record, previous);
+    }
+
+    #[inline]
+    fn whole_record<'p>(
+        &mut self,
+        place: &Place<'p>,
+        slot: usize,
+        cell: &Cell<'p>,
+        record: &Record<'_>,
+        previous: Option<&Cell<'p>>,
+    ) {
+        if self.context.level < CheckLevel::Full {
+            if let Some(damage) = record.damage() {
+                let draft = record_draft(
+                    place,
+                    fault_text(damage.fault),
+                    &damage.expected_text(),
+                    &damage.found_text(),
+                );
+                self.report(draft.slot(slot));
+            }
+            return;
+        }
+        let mut fields = std::mem::take(&mut self.fields);
+        fields.clear();
+        let mut rest = record.fields();
+        fields.extend(&mut rest);
+        if !rest.is_at_end() || rest.end() != cell.payload_bytes {
+            if let Some(damage) = record.damage() {
+                let draft = record_draft(
+                    place,
+                    fault_text(damage.fault),
+                    &damage.expected_text(),
+                    &damage.found_text(),
+                );
+                self.report(draft.slot(slot));
+            }
+        } else if let Some(plan) = self.context.plans.trees.get(place.tree) {
+            self.fields = fields;
+            self.matched_record(place, slot, cell, record, previous, plan);
+            return;
+        }
+        self.fields = fields;
+    }
+
+    #[inline]
+    fn matched_record<'p>(
+        &mut self,
+        place: &Place<'p>,
+        slot: usize,
+        cell: &Cell<'p>,
+        record: &Record<'_>,
+        previous: Option<&Cell<'p>>,
+        plan: &TreePlan,
+    ) {
+        if let (Some(order), Some(previous)) = (&plan.order, previous)
+            && self.collector.is_none()
+        {
+            self.order(place, slot, (previous, cell), order);
+        }
+        if let Some(rows) = &plan.rows {
+            self.row(place, slot, cell, record, rows);
+        }
+        if let Some(expected) = plan.field_count
+            && self.fields.len() != expected
+        {
+            let draft = Draft::new(
+                &rules::COLUMN_COUNT,
+                place.page,
+                format!("{expected} fields"),
+                format!("{} fields", self.fields.len()),
+            );
+            self.report(draft.slot(slot).tree(place.tree));
+        }
+        if let Some(pair) = plan.entries {
+            self.entry(place, slot, cell, record, pair);
+        }
+    }
+
+    /// The whole payload of a cell; `None` when its chain is broken, which is reported elsewhere.
+    pub(super) fn payload(&self, place: &Place<'_>, cell: &Cell<'_>) -> Option<Vec<u8>> {
+        let geometry = self.context.geometry;
+        let mut payload = cell.local.to_vec();
+        let mut next = cell.overflow;
+        let mut read = Vec::new();
+        let mut pages_left = self.context.page_count;
+        while (payload.len() as u64) < cell.payload_bytes {
+            pages_left = pages_left.checked_sub(1)?;
+            if !self.context.map.is_allowed(next) {
+                return None;
+            }
+            let bytes = match place.window.page(next) {
+                Some(bytes) => bytes,
+                None => {
+                    self.context.reader.read(next, &mut read).ok()?;
+                    read.as_slice()
+                }
+            };
+            let here = bytes.get(4..geometry.usable_bytes as usize)?;
+            let rest = usize::try_from(cell.payload_bytes).ok()?.saturating_sub(payload.len());
+            payload.extend_from_slice(here.get(..rest.min(here.len()))?);
+            next = u32_at(bytes, 0)?;
+        }
+        Some(payload)
+    }
+
+    /// Two neighbouring entries: the second must be above the first, and differ from it under a unique key.
+    #[inline]
+    fn order(&mut self, place: &Place<'_>, slot: usize, cells: (&Cell<'_>, &Cell<'_>), order: &Order) {
+        let Some(found) = self.compare(place, cells.0, cells.1, order) else { return };
+        if found.ordering != Ordering::Less {
+            let what = if found.ordering == Ordering::Equal { "equal to" } else { "below" };
+            let draft = Draft::new(
+                &rules::KEY_ORDER,
+                place.page,
+                "a key above the one before it".to_owned(),
+                format!(
+                    "{} is {what} {}",
+                    self.key_text(place, cells.1, order),
+                    self.key_text(place, cells.0, order)
+                ),
+            );
+            self.report(draft.slot(slot).tree(place.tree));
+        }
+        self.unique(place, slot, &found, cells.1, order);
+    }
+
+    fn unique(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        found: &formats::sqlite::KeyOrder,
+        cell: &Cell<'_>,
+        order: &Order,
+    ) {
+        let is_double =
+            order.unique_columns > 0 && found.equal_columns >= order.unique_columns && !found.has_null;
+        if is_double {
+            let draft = Draft::new(
+                &rules::UNIQUE,
+                place.page,
+                "a key that no other entry has".to_owned(),
+                format!("{} twice", self.key_text(place, cell, order)),
+            );
+            self.report(draft.slot(slot).tree(place.tree));
+        }
+    }
+
+    /// Compares the keys of two cells, with their overflow pages where needed.
+    #[inline]
+    pub(super) fn compare(
+        &self,
+        place: &Place<'_>,
+        left: &Cell<'_>,
+        right: &Cell<'_>,
+        order: &Order,
+    ) -> Option<formats::sqlite::KeyOrder> {
+        let encoding = self.context.encoding;
+        let left_record = Record::new(left.local, left.payload_bytes).0;
+        let right_record = Record::new(right.local, right.payload_bytes).0;
+        if let (Some(left), Some(right)) = (left_record, right_record)
+            && let Some(found) = compare_keys(&left, &right, &order.columns, encoding)
+        {
+            return Some(found);
+        }
+        if left.overflow == 0 && right.overflow == 0 {
+            return None;
+        }
+        let (left_bytes, right_bytes) = (self.payload(place, left)?, self.payload(place, right)?);
+        let left = Record::new(&left_bytes, left.payload_bytes).0?;
+        let right = Record::new(&right_bytes, right.payload_bytes).0?;
+        compare_keys(&left, &right, &order.columns, encoding)
+    }
+
+    fn key_text(&self, place: &Place<'_>, cell: &Cell<'_>, order: &Order) -> String {
+        let payload = self.payload(place, cell).unwrap_or_default();
+        let Some(record) = Record::new(&payload, cell.payload_bytes).0 else {
+            return "an unreadable key".to_owned();
+        };
+        let values = record.fields().take(order.columns.len()).map(|field| match record.value(field) {
+            Some(value) => self.value_text(value),
+            None => "?".to_owned(),
+        });
+        format!("({})", values.collect::<Vec<_>>().join(", "))
+    }
+
+    fn value_text(&self, value: Value<'_>) -> String {
+        const LETTERS_MAX: usize = 40;
+        match value {
+            Value::Null => "NULL".to_owned(),
+            Value::Integer(value) => value.to_string(),
+            Value::Real(value) => format!("{value:?}"),
+            Value::Text(bytes) => {
+                let text = super::schema::decode(bytes, self.context.encoding);
+                let short: String = text.chars().take(LETTERS_MAX).collect();
+                let more = if text.chars().nth(LETTERS_MAX).is_some() { "..." } else { "" };
+                format!("{short:?}{more}")
+            }
+            Value::Blob(bytes) => {
+                let short: String =
+                    bytes.iter().take(LETTERS_MAX / 2).map(|byte| format!("{byte:02x}")).collect();
+                let more = if bytes.len() > LETTERS_MAX / 2 { "..." } else { "" };
+                format!("x'{short}{more}'")
+            }
+        }
+    }
+
+    /// The values of a row, and its share in the sums of each index.
+    #[inline]
+    fn row(&mut self, place: &Place<'_>, slot: usize, cell: &Cell<'_>, record: &Record<'_>, rows: &Rows) {
+        self.row_count += 1;
+        if self.fields.len() > rows.columns.len() {
+            let draft = Draft::new(
+                &rules::COLUMN_COUNT,
+                place.page,
+                format!("at most {} fields", rows.columns.len()),
+                format!("{} fields", self.fields.len()),
+            );
+            self.report(draft.slot(slot).tree(place.tree));
+        }
+        let local_end = cell.local.len() as u64;
+        let needs_more = cell.overflow != 0 && self.needs_overflow(rows, local_end);
+        if !needs_more {
+            self.row_values(place, slot, cell, record, rows);
+            return;
+        }
+        let Some(payload) = self.payload(place, cell) else { return };
+        if let Some(record) = Record::new(&payload, cell.payload_bytes).0 {
+            self.row_values(place, slot, cell, &record, rows);
+        }
+    }
+
+    /// Whether a value that is looked at lies in the overflow pages.
+    fn needs_overflow(&self, rows: &Rows, local_end: u64) -> bool {
+        let is_outside =
+            |index: usize| self.fields.get(index).is_some_and(|field| field.start + field.size > local_end);
+        let in_feeds = rows.feeds.iter().flat_map(|feed| &feed.parts).any(|part| match part {
+            Part::Field(index) => is_outside(*index),
+            Part::Rowid => false,
+        });
+        in_feeds
+            || rows.has_tests
+                && rows.columns.iter().enumerate().any(|(index, column)| {
+                    column.refuses_numeric_text
+                        && self
+                            .fields
+                            .get(index)
+                            .is_some_and(|field| class_of(field.serial_type) == CLASS_TEXT)
+                        && is_outside(index)
+                })
+    }
+
+    #[inline]
+    fn row_values(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        cell: &Cell<'_>,
+        record: &Record<'_>,
+        rows: &Rows,
+    ) {
+        if rows.has_tests && self.collector.is_none() {
+            for (index, column) in rows.columns.iter().enumerate() {
+                self.column(place, slot, cell, record, index, column);
+            }
+        }
+        let mut key = std::mem::take(&mut self.key);
+        for feed in &rows.feeds {
+            key.clear();
+            for part in &feed.parts {
+                match part {
+                    Part::Rowid => push_value(&mut key, Value::Integer(cell.rowid)),
+                    Part::Field(index) => match self.fields.get(*index) {
+                        Some(field) => push_value(&mut key, record.value(*field).unwrap_or(Value::Null)),
+                        None => push_default(&mut key, rows, *index),
+                    },
+                }
+            }
+            let hash = keyed_hash(&key, self.context.key);
+            match &mut self.collector {
+                Some(collector) => collector.row(feed.pair, hash, place.page, slot, cell.rowid),
+                None => {
+                    if let Some(difference) = self.differences.get_mut(feed.pair) {
+                        difference.add_left(hash);
+                    }
+                }
+            }
+        }
+        self.key = key;
+    }
+
+    #[inline]
+    fn column(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        cell: &Cell<'_>,
+        record: &Record<'_>,
+        index: usize,
+        column: &StoredColumn,
+    ) {
+        let class = match self.fields.get(index) {
+            Some(field) if field.serial_type == 7 && record.value(*field) == Some(Value::Null) => CLASS_NULL,
+            Some(field) => class_of(field.serial_type),
+            None => default_class(&column.default),
+        };
+        let is_null = class == CLASS_NULL;
+        let is_numeric_text = column.refuses_numeric_text
+            && class == CLASS_TEXT
+            && self.fields.get(index).is_some_and(|field| match record.value(*field) {
+                Some(Value::Text(text)) => number_in_text(text, self.context.encoding),
+                _ => false,
+            });
+        let (rule, expected) = if column.is_not_null && is_null {
+            (&rules::NOT_NULL, "a value".to_owned())
+        } else if class & column.classes == 0 {
+            (&rules::VALUE_TYPE, classes_text(column.classes))
+        } else if is_numeric_text {
+            (&rules::VALUE_TYPE, "no text that is a number".to_owned())
+        } else {
+            return;
+        };
+        let what =
+            if cell.rowid != 0 { format!(" of the row with rowid {}", cell.rowid) } else { String::new() };
+        let draft = Draft::new(
+            rule,
+            place.page,
+            format!("{expected} in column {}{what}", column.name),
+            classes_text(class),
+        );
+        self.report(draft.slot(slot).tree(place.tree));
+    }
+
+    /// The share of an index entry in the sums of its index.
+    #[inline]
+    fn entry(&mut self, place: &Place<'_>, slot: usize, cell: &Cell<'_>, record: &Record<'_>, pair: usize) {
+        self.entry_count += 1;
+        let assembled;
+        let whole;
+        let record = if cell.overflow == 0 {
+            record
+        } else {
+            let Some(payload) = self.payload(place, cell) else { return };
+            assembled = payload;
+            let Some(record) = Record::new(&assembled, cell.payload_bytes).0 else { return };
+            whole = record;
+            &whole
+        };
+        let mut rowid = 0;
+        self.key.clear();
+        for field in &self.fields {
+            let value = record.value(*field).unwrap_or(Value::Null);
+            if let Value::Integer(number) = value {
+                rowid = number;
+            }
+            push_value(&mut self.key, value);
+        }
+        let hash = keyed_hash(&self.key, self.context.key);
+        match &mut self.collector {
+            Some(collector) => collector.entry(pair, hash, place.page, slot, rowid),
+            None => {
+                if let Some(difference) = self.differences.get_mut(pair) {
+                    difference.add_right(hash);
+                }
+            }
+        }
+    }
+
+    /// Proves that the keys of a page lie between those that enclose it above.
+    pub(super) fn bounds(
+        &mut self,
+        place: &Place<'_>,
+        view: &BtreePage<'_>,
+        parent: u32,
+        slot: Option<usize>,
+        (first, last): (&Cell<'_>, &Cell<'_>),
+    ) {
+        let is_table = view.kind.is_table();
+        let order = self.context.plans.trees.get(place.tree).and_then(|plan| plan.order.as_ref());
+        if self.collector.is_some() || !is_table && (self.context.level < CheckLevel::Full || order.is_none())
+        {
+            return;
+        }
+        let map = self.context.map;
+        let reader = self.context.reader;
+        let Some(parent_node) = map.node(parent) else { return };
+        let find = |above: &BtreePage<'_>| {
+            let guess = match order {
+                Some(order) if !is_table => self.search(place, above, first, order),
+                _ => partition_point(above.cell_count, |index| {
+                    above.rowid(index).is_some_and(|key| key < first.rowid)
+                }),
+            };
+            if above.child(guess) == place.page {
+                return Some((guess, above.cell_count));
+            }
+            (0..=above.cell_count)
+                .find(|index| above.child(*index) == place.page)
+                .map(|index| (index, above.cell_count))
+        };
+        let found = match slot {
+            Some(slot) => map.with_node_page(reader, parent_node, |above| Some((slot, above.cell_count))),
+            None => map.with_node_page(reader, parent_node, find),
+        };
+        let Some(Some((slot, cell_count))) = found else { return };
+        let lower = if slot > 0 { Some((parent, slot - 1)) } else { self.climb(parent, false) };
+        let upper = if slot < cell_count { Some((parent, slot)) } else { self.climb(parent, true) };
+        for (bound, cell, is_upper) in [(lower, first, false), (upper, last, true)] {
+            let Some((node, index)) = bound else { continue };
+            let Some(node) = map.node(node) else { continue };
+            let draft = map.with_node_page(reader, node, |above| {
+                self.bound(place, cell, above, (node.page, index), is_upper, order)
+            });
+            for draft in draft.into_iter().flatten() {
+                self.report(draft);
+            }
+        }
+    }
+
+    /// The position among the children of an index page where a key belongs.
+    fn search(&self, place: &Place<'_>, above: &BtreePage<'_>, cell: &Cell<'_>, order: &Order) -> usize {
+        partition_point(above.cell_count, |index| {
+            let (bound, damage) = above.cell(index);
+            let found = if damage.is_none() { self.compare(place, &bound, cell, order) } else { None };
+            found.is_some_and(|found| found.ordering == Ordering::Less)
+        })
+    }
+
+    /// The key that encloses the last (or first) children of a node: in the nearest node above that has one.
+    fn climb(&self, mut node: u32, is_upper: bool) -> Option<(u32, usize)> {
+        let map = self.context.map;
+        loop {
+            let here = *map.node(node)?;
+            if here.parent == node {
+                return None;
+            }
+            let slot = here.slot as usize;
+            let parent = map.node(here.parent)?;
+            if is_upper {
+                let cell_count = map.with_node_page(self.context.reader, parent, |view| view.cell_count)?;
+                if slot < cell_count {
+                    return Some((here.parent, slot));
+                }
+            } else if slot > 0 {
+                return Some((here.parent, slot - 1));
+            }
+            node = here.parent;
+        }
+    }
+
+    fn bound(
+        &self,
+        place: &Place<'_>,
+        cell: &Cell<'_>,
+        above: &BtreePage<'_>,
+        (above_page, index): (u32, usize),
+        is_upper: bool,
+        order: Option<&Order>,
+    ) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        let side = if is_upper { "below" } else { "above" };
+        let (bound, damage) = above.cell(index);
+        if damage.is_some() {
+            return drafts;
+        }
+        let make = |rule, expected: String, found: String| {
+            Draft::new(rule, place.page, expected, found).tree(place.tree)
+        };
+        let Some(order) = order.filter(|_| !above.kind.is_table()) else {
+            // EVIDENCE: sqlite fileformat2 1.6: keys left of a key are less than or equal to it, in table trees
+            let is_inside = if is_upper { cell.rowid <= bound.rowid } else { cell.rowid > bound.rowid };
+            if !is_inside {
+                let limit = if is_upper { "at most" } else { "above" };
+                let expected = format!("rowids {limit} {}, by page {above_page} slot {index}", bound.rowid);
+                drafts.push(make(&rules::PARENT_BOUNDS, expected, format!("rowid {}", cell.rowid)));
+            }
+            return drafts;
+        };
+        let (left, right) = if is_upper { (cell, &bound) } else { (&bound, cell) };
+        let Some(found) = self.compare(place, left, right, order) else { return drafts };
+        if found.ordering != Ordering::Less {
+            let expected = format!(
+                "keys {side} {}, by page {above_page} slot {index}",
+                self.key_text(place, &bound, order)
+            );
+            drafts.push(make(&rules::PARENT_BOUNDS, expected, self.key_text(place, cell, order)));
+        }
+        if order.unique_columns > 0 && found.equal_columns >= order.unique_columns && !found.has_null {
+            let expected = "a key that no other entry has".to_owned();
+            let found =
+                format!("{} also on page {above_page} slot {index}", self.key_text(place, cell, order));
+            drafts.push(make(&rules::UNIQUE, expected, found));
+        }
+        drafts
+    }
+}
+
+fn record_draft(place: &Place<'_>, what: &str, expected: &str, found: &str) -> Draft {
+    Draft::new(&rules::RECORD, place.page, format!("{what}: {expected}"), found.to_owned()).tree(place.tree)
+}
+
+/// The first index for which `is_before` is false, when it is true up to there.
+fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Writes a value so that equal values of row and entry have equal bytes, and different ones differ.
+///
+/// A whole number stored as floating-point equals the same number stored as integer, as SQLite compares them.
+#[inline]
+fn push_value(key: &mut Vec<u8>, value: Value<'_>) {
+    // 2^63 as f64; below it a whole f64 converts without loss.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Null => key.push(0),
+        Value::Integer(number) => push_tagged(key, 1, &number.to_le_bytes()),
+        Value::Real(number) if number.trunc() == number && (-LIMIT..LIMIT).contains(&number) => {
+            push_tagged(key, 1, &(number as i64).to_le_bytes());
+        }
+        Value::Real(number) => push_tagged(key, 2, &number.to_bits().to_le_bytes()),
+        Value::Text(bytes) => push_sized(key, 3, bytes),
+        Value::Blob(bytes) => push_sized(key, 4, bytes),
+    }
+}
+
+#[inline]
+fn push_tagged(key: &mut Vec<u8>, tag: u8, bytes: &[u8; 8]) {
+    key.push(tag);
+    key.extend_from_slice(bytes);
+}
+
+#[inline]
+fn push_sized(key: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    key.push(tag);
+    key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    key.extend_from_slice(bytes);
+}
+
+fn push_default(key: &mut Vec<u8>, rows: &Rows, index: usize) {
+    let value = match rows.columns.get(index).map(|column| &column.default) {
+        Some(OwnedValue::Integer(number)) => Value::Integer(*number),
+        Some(OwnedValue::Real(number)) => Value::Real(*number),
+        Some(OwnedValue::Text(bytes)) => Value::Text(bytes),
+        Some(OwnedValue::Blob(bytes)) => Value::Blob(bytes),
+        Some(OwnedValue::Null) | None => Value::Null,
+    };
+    push_value(key, value);
+}
+
+#[inline]
+fn class_of(serial_type: u64) -> u8 {
+    match serial_type {
+        0 => CLASS_NULL,
+        7 => CLASS_REAL,
+        1..=9 => CLASS_INTEGER,
+        other if other % 2 == 0 => CLASS_BLOB,
+        _ => CLASS_TEXT,
+    }
+}
+
+fn default_class(value: &OwnedValue) -> u8 {
+    match value {
+        OwnedValue::Null => CLASS_NULL,
+        OwnedValue::Integer(_) => CLASS_INTEGER,
+        OwnedValue::Real(_) => CLASS_REAL,
+        OwnedValue::Text(_) => CLASS_TEXT,
+        OwnedValue::Blob(_) => CLASS_BLOB,
+    }
+}
+
+fn classes_text(classes: u8) -> String {
+    let names = [
+        (CLASS_INTEGER, "INTEGER"),
+        (CLASS_REAL, "REAL"),
+        (CLASS_TEXT, "TEXT"),
+        (CLASS_BLOB, "BLOB"),
+        (CLASS_NULL, "NULL"),
+    ];
+    let held: Vec<_> =
+        names.iter().filter(|(class, _)| classes & class != 0).map(|(_, name)| *name).collect();
+    held.join(" or ")
+}

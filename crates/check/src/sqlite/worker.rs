@@ -1,0 +1,328 @@
+//! One worker of the pass: takes the pages of an extent one after the other and keeps all it learns to itself.
+
+use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field};
+use results::check::{CheckLevel, Confidence};
+
+use crate::findings::Findings;
+use crate::sums::Difference;
+
+use super::chain::{Chains, OpenChain, Window};
+use super::collect::Collector;
+use super::context::{Context, Draft};
+use super::map::{Node, Use};
+use super::rules;
+
+/// Everything that one worker knows. Merges by addition.
+pub(super) struct Worker<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) findings: Findings,
+    pub(super) chains: Chains,
+    /// Rows on the left, index entries on the right, by pair.
+    pub(super) differences: Vec<Difference>,
+    pub(super) row_count: u64,
+    pub(super) entry_count: u64,
+    pub(super) unreadable_count: u64,
+    pub(super) claim_count: u64,
+    /// Pages whose bytes differed between two reads.
+    pub(super) changed_count: u64,
+    /// Pages without a use that look like tree pages or not, when roots are not known.
+    pub(super) collector: Option<Collector>,
+    coverage: Coverage,
+    /// Findings about the page in hand, until it was read again.
+    pub(super) pending: Vec<Draft>,
+    pub(super) fields: Vec<Field>,
+    pub(super) key: Vec<u8>,
+}
+
+/// Where a page is: what cells need to know about it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) page: u32,
+    pub(super) tree: usize,
+    pub(super) window: Window<'p>,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(context: &'a Context<'a>) -> Self {
+        let pairs = if context.level == CheckLevel::Full { context.plans.pairs.len() } else { 0 };
+        Self {
+            context,
+            findings: Findings::new(context.findings_per_rule_max),
+            chains: Chains::default(),
+            differences: vec![Difference::default(); pairs],
+            row_count: 0,
+            entry_count: 0,
+            unreadable_count: 0,
+            claim_count: 0,
+            changed_count: 0,
+            collector: None,
+            coverage: Coverage::default(),
+            pending: Vec::new(),
+            fields: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Looks at all pages of a window.
+    pub(super) fn look(&mut self, window: &Window<'_>) {
+        if self.context.level < CheckLevel::Structure {
+            return;
+        }
+        for index in 0..window.page_count() {
+            let page = window.first_page + index;
+            if page > self.context.page_count {
+                break;
+            }
+            self.look_at_page(window, page);
+        }
+        self.chains.keep_runs(self.context, window);
+    }
+
+    /// Looks at one page of a window; findings count only when the page reads the same a second time.
+    pub(super) fn look_at_page(&mut self, window: &Window<'_>, page: u32) {
+        let Some(bytes) = window.page(page) else { return };
+        let (node, expects_leaf) = match self.context.map.use_of(page) {
+            Use::Leaf(node) => (node, Some(true)),
+            Use::Node(node) => (node, None),
+            _ => return,
+        };
+        let Some(node) = self.context.map.node(node) else { return };
+        self.tree_page(window, page, bytes, node, expects_leaf);
+        if !self.pending.is_empty() {
+            self.confirm(page, bytes);
+        }
+    }
+
+    /// Reads the page again before accusing it.
+    fn confirm(&mut self, page: u32, bytes: &[u8]) {
+        let mut again = Vec::new();
+        let is_same = self.context.reader.read(page, &mut again).is_ok() && again == bytes;
+        for draft in self.pending.drain(..) {
+            if is_same && self.collector.is_none() {
+                self.findings.push(self.context.commit(draft));
+            }
+        }
+        if !is_same {
+            self.changed_count += 1;
+        }
+    }
+
+    pub(super) fn report(&mut self, draft: Draft) {
+        self.pending.push(draft);
+    }
+
+    fn tree_page(
+        &mut self,
+        window: &Window<'_>,
+        page: u32,
+        bytes: &[u8],
+        node: &Node,
+        expects_leaf: Option<bool>,
+    ) {
+        let context = self.context;
+        let place = Place { page, tree: node.tree as usize, window: *window };
+        let is_own = expects_leaf.is_none();
+        let is_root = is_own && context.map.node(node.parent).is_some_and(|parent| parent.page == page);
+        let expects_leaf = if is_root { None } else { Some(expects_leaf.unwrap_or(false)) };
+        let header_offset = if page == 1 { 100 } else { 0 };
+        let (view, damage) = BtreePage::new(bytes, header_offset, context.geometry);
+        let plan = context.plans.trees.get(place.tree);
+        let expects_table = plan.and_then(|plan| plan.is_table);
+        let fits = view.as_ref().is_some_and(|view| {
+            expects_leaf.is_none_or(|leaf| leaf == view.kind.is_leaf())
+                && expects_table.is_none_or(|table| table == view.kind.is_table())
+        });
+        let Some(view) = view.filter(|_| fits) else {
+            context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
+            self.report(wrong_kind(page, bytes, header_offset, expects_leaf, expects_table).tree(place.tree));
+            return;
+        };
+        if let Some(damage) = damage {
+            self.page_damage(&place, damage);
+        }
+        let mut damages = Vec::new();
+        let mut first = None;
+        let mut last = None;
+        let mut coverage = std::mem::take(&mut self.coverage);
+        view.audit(
+            &mut coverage,
+            |slot, cell| {
+                if cell.size > 0 {
+                    self.cell(&place, &view, slot, cell, last.as_ref());
+                    if first.is_none() {
+                        first = Some(*cell);
+                    }
+                    last = Some(*cell);
+                }
+            },
+            |damage| damages.push(damage),
+        );
+        self.coverage = coverage;
+        for damage in damages {
+            self.page_damage(&place, damage);
+        }
+        if let (Some(first), Some(last), false) = (first, last, is_root) {
+            let (parent, slot) =
+                if is_own { (node.parent, Some(node.slot as usize)) } else { (self.own_node(page), None) };
+            self.bounds(&place, &view, parent, slot, (&first, &last));
+        }
+    }
+
+    /// The node above a leaf.
+    fn own_node(&self, page: u32) -> u32 {
+        match self.context.map.use_of(page) {
+            Use::Leaf(node) | Use::Node(node) => node,
+            _ => 0,
+        }
+    }
+
+    fn cell<'p>(
+        &mut self,
+        place: &Place<'p>,
+        view: &BtreePage<'p>,
+        slot: usize,
+        cell: &formats::sqlite::Cell<'p>,
+        previous: Option<&formats::sqlite::Cell<'p>>,
+    ) {
+        if view.kind.is_table()
+            && let Some(previous) = previous
+            && previous.rowid >= cell.rowid
+        {
+            let draft = Draft::new(
+                &rules::ROWID_ORDER,
+                place.page,
+                format!("a rowid above {}", previous.rowid),
+                format!("rowid {}", cell.rowid),
+            );
+            self.report(draft.slot(slot).tree(place.tree));
+        }
+        if cell.overflow != 0 || cell.payload_bytes > cell.local.len() as u64 {
+            self.chain(place, slot, cell);
+        }
+        if view.kind != formats::sqlite::PageKind::TableInterior {
+            self.record(place, slot, cell, previous);
+        }
+    }
+
+    fn chain(&mut self, place: &Place<'_>, slot: usize, cell: &formats::sqlite::Cell<'_>) {
+        if self.collector.is_some() {
+            return;
+        }
+        let geometry = self.context.geometry;
+        let count = geometry.overflow_page_count(cell.payload_bytes, cell.local.len() as u64);
+        // At most 2^31 bytes in pages of at least 476: fits.
+        let page_count = u32::try_from(count).unwrap_or(u32::MAX);
+        let chain = OpenChain {
+            page: place.page,
+            slot: slot as u32,
+            tree: place.tree as u32,
+            page_count,
+            from: place.page,
+            next: cell.overflow,
+            left: page_count,
+        };
+        if let Some(draft) = self.chains.start(self.context, &place.window, chain) {
+            self.report(draft);
+        }
+    }
+
+    fn page_damage(&mut self, place: &Place<'_>, damage: Damage) {
+        let rule =
+            if damage.fault == Fault::CellOverlap { &rules::CELL_OVERLAP } else { &rules::PAGE_LAYOUT };
+        let what = fault_text(damage.fault);
+        let mut draft =
+            Draft::new(rule, place.page, format!("{what}: {}", damage.expected_text()), damage.found_text())
+                .tree(place.tree);
+        draft.slot = damage.slot.map(u64::from);
+        draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+        self.report(draft);
+    }
+
+    /// Adds what another worker learned.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.findings.merge(other.findings);
+        self.chains.open.extend(other.chains.open);
+        self.chains.runs.extend(other.chains.runs);
+        self.chains.expected_entries.merge(&other.chains.expected_entries);
+        for (difference, more) in self.differences.iter_mut().zip(&other.differences) {
+            difference.merge(more);
+        }
+        self.row_count += other.row_count;
+        self.entry_count += other.entry_count;
+        self.unreadable_count += other.unreadable_count;
+        self.claim_count += other.claim_count;
+        self.changed_count += other.changed_count;
+    }
+
+    /// Reports something that concerns no page in hand.
+    pub(super) fn report_at_once(&mut self, draft: Draft) {
+        self.findings.push(self.context.commit(draft));
+    }
+
+    /// A page that could not be read.
+    pub(super) fn unreadable(&mut self, page: u32, error: &str) {
+        self.unreadable_count += 1;
+        self.context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
+        let draft = Draft::new(&rules::READ_ERROR, page, "the bytes of the page", error)
+            .confidence(Confidence::Certain);
+        // Counted as unreadable, not as damaged as well.
+        self.findings.push(draft.into_finding(&self.context.file, self.context.plans));
+    }
+}
+
+/// What a fault is about, in words.
+pub(super) fn fault_text(fault: Fault) -> &'static str {
+    match fault {
+        Fault::CellCount => "number of cells",
+        Fault::ContentStart => "start of the cell content area",
+        Fault::FreeBlockOrder => "offset of a free block",
+        Fault::FreeBlockSize => "size of a free block",
+        Fault::FragmentedBytes => "number of fragmented bytes",
+        Fault::CellPointer => "cell pointer",
+        Fault::CellEnd => "end of the cell",
+        Fault::CellOverlap => "bytes of the cell",
+        Fault::PayloadLength => "length of the payload",
+        Fault::PageKind => "kind of page",
+        Fault::RecordHeader => "header of the record",
+        Fault::SerialType => "serial type",
+        Fault::RecordLength => "length of the record by its fields",
+        Fault::Magic => "first 16 bytes",
+        Fault::PageSize => "page size",
+        Fault::FormatVersion => "format version",
+        Fault::ReservedBytes => "reserved bytes per page",
+        Fault::PayloadFraction => "payload fraction",
+        Fault::SchemaFormat => "schema format",
+        Fault::TextEncoding => "text encoding",
+        Fault::HeaderExpansion => "bytes kept for expansion",
+        Fault::IncrementalVacuum => "incremental vacuum without a largest root",
+        _ => "value",
+    }
+}
+
+fn wrong_kind(
+    page: u32,
+    bytes: &[u8],
+    header_offset: usize,
+    expects_leaf: Option<bool>,
+    expects_table: Option<bool>,
+) -> Draft {
+    let depth = match expects_leaf {
+        Some(true) => "leaf",
+        Some(false) => "interior",
+        None => "root",
+    };
+    let tree = match expects_table {
+        Some(true) => "table ",
+        Some(false) => "index ",
+        None => "",
+    };
+    let byte = bytes.get(header_offset).copied().unwrap_or(0);
+    let found = match formats::sqlite::PageKind::of(byte) {
+        Some(kind) => format!("a {} page", kind.name()),
+        None if bytes.iter().all(|byte| *byte == 0) => "a page of zeros".to_owned(),
+        None => format!("first byte {byte}, no tree page"),
+    };
+    let mut draft = Draft::new(&rules::PAGE_KIND, page, format!("a {tree}{depth} page"), found);
+    draft.offset_bytes = Some(header_offset as u64);
+    draft
+}

@@ -1,0 +1,311 @@
+//! What a check of database files found: the stored form, and the lines for machines.
+//!
+//! A report is complete in itself: it says what was checked, how deep, what was not checked and why, and accounts for
+//! every page and every byte. Lists are sorted, so that the same damage gives the same report whatever the number of
+//! workers.
+
+use serde::{Deserialize, Serialize};
+
+/// How much of a database a check proves. Each level contains those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckLevel {
+    /// Every byte can be read; nothing is looked at.
+    Read,
+    /// Checksum, header and address of each page, as far as the format has them.
+    Page,
+    /// The inside of each page, the links between pages, and that each page has one use.
+    Structure,
+    /// Rows and index entries matched both ways, key order, unique keys, values.
+    #[default]
+    Full,
+}
+
+impl CheckLevel {
+    /// The name as it is written on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Page => "page",
+            Self::Structure => "structure",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// The same bytes were read twice and break the promise.
+    Certain,
+    /// True, but may follow from another finding in the same object.
+    Consequence,
+    /// What the page is for is not known; it may be in order.
+    Possible,
+}
+
+impl Confidence {
+    /// The name in texts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Certain => "certain",
+            Self::Consequence => "may follow from another finding",
+            Self::Possible => "possible",
+        }
+    }
+}
+
+/// A broken promise, located.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Finding {
+    /// The file concerned.
+    pub file: String,
+    /// The page in the file, counted as the engine does; absent when the file as a whole is concerned.
+    pub page: Option<u64>,
+    /// The cell, line pointer or entry in the page, counted from 0.
+    pub slot: Option<u64>,
+    /// The offset in the page, in bytes.
+    pub offset_bytes: Option<u64>,
+    /// The rule that was broken; `fathom explain RULE` tells more.
+    pub rule: String,
+    /// `sqlite` or `postgres`.
+    pub engine: String,
+    /// The table, index or list that the page belongs to, where that is known.
+    pub object: Option<String>,
+    /// What the format promises.
+    pub promise: String,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+    /// How sure this is.
+    pub confidence: Confidence,
+    /// What to do.
+    pub next_step: String,
+}
+
+/// How often a rule was found broken, and how many of these findings are listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleCount {
+    /// The rule.
+    pub rule: String,
+    /// Findings made.
+    pub found_count: u64,
+    /// Findings listed.
+    pub listed_count: u64,
+}
+
+/// Something that was not checked.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NotChecked {
+    /// The table, index or file; absent for the whole database.
+    pub object: Option<String>,
+    /// What was not checked.
+    pub what: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// Pages that were not judged, for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Skipped {
+    /// Why.
+    pub why: String,
+    /// How many pages.
+    pub page_count: u64,
+}
+
+/// Where all pages and bytes went: `pages = clean + damaged + skipped + unreadable + not reached`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Accounting {
+    /// Pages of everything that was to be checked.
+    pub page_count: u64,
+    /// Pages that kept all promises tested.
+    pub clean_count: u64,
+    /// Pages with at least one finding.
+    pub damaged_count: u64,
+    /// Pages read but not judged, by reason.
+    pub skipped: Vec<Skipped>,
+    /// Pages that could not be read, or that the file ends before.
+    pub unreadable_count: u64,
+    /// Pages that the check did not come to before it was stopped.
+    pub unreached_count: u64,
+    /// Bytes that one pass over everything should read.
+    pub bytes_expected: u64,
+    /// Bytes that the pass read. Repeated reads are not among them.
+    pub bytes_read: u64,
+}
+
+impl Accounting {
+    /// Pages skipped for any reason.
+    #[must_use]
+    pub fn skipped_count(&self) -> u64 {
+        self.skipped.iter().map(|skipped| skipped.page_count).sum()
+    }
+
+    /// Whether every page is in exactly one of the classes.
+    #[must_use]
+    pub fn is_balanced(&self) -> bool {
+        let classes = self.clean_count + self.damaged_count + self.skipped_count();
+        self.page_count == classes + self.unreadable_count + self.unreached_count
+    }
+
+    /// Whether every page was read: only then does the absence of findings mean something.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.unreached_count == 0 && self.unreadable_count == 0 && self.bytes_read == self.bytes_expected
+    }
+}
+
+/// What the check cost and what its switches did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CheckCounters {
+    /// Workers of the pass.
+    pub worker_count: u64,
+    /// Bytes of one claim.
+    pub claim_bytes: u64,
+    /// Claims that the pass took.
+    pub claim_count: u64,
+    /// From the first open to the report, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// The part of it that the pass over the pages took, in nanoseconds.
+    pub pass_ns: u64,
+    /// Processor time of the workers in the pass, in nanoseconds.
+    pub worker_cpu_ns: u64,
+    /// Single pages read apart from the pass: roots, inner pages, chains, second looks.
+    pub extra_read_count: u64,
+    /// Bytes of these reads.
+    pub extra_read_bytes: u64,
+    /// Rows matched.
+    pub row_count: u64,
+    /// Index entries matched.
+    pub entry_count: u64,
+    /// Objects read again because their sums differed.
+    pub second_pass_object_count: u64,
+    /// The most memory that tables of this check took, in bytes, without the buffers of the reader.
+    pub memory_bytes_max: u64,
+    /// Bytes written to temporary files.
+    pub temporary_bytes: u64,
+    /// How the pass reached the device: `io_uring` or `threads`, direct or through the page cache.
+    pub reader: String,
+}
+
+/// Everything about one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// `sqlite` or `postgres`.
+    pub engine: String,
+    /// What was checked, as the user named it.
+    pub target: String,
+    /// How deep.
+    pub level: CheckLevel,
+    /// Facts about the database that the user should see: page size, encoding, version.
+    pub facts: Vec<(String, String)>,
+    /// The findings, sorted by file, page, slot and rule; at most so many of each rule.
+    pub findings: Vec<Finding>,
+    /// How often each broken rule was found, sorted by rule.
+    pub rule_counts: Vec<RuleCount>,
+    /// What was not checked, sorted.
+    pub not_checked: Vec<NotChecked>,
+    /// Where all pages and bytes went.
+    pub accounting: Accounting,
+    /// What it cost.
+    pub counters: CheckCounters,
+    /// Why the check could not finish; absent when it did.
+    pub unfinished: Option<String>,
+}
+
+impl CheckReport {
+    /// Findings made, those not listed included.
+    #[must_use]
+    pub fn finding_count(&self) -> u64 {
+        self.rule_counts.iter().map(|count| count.found_count).sum()
+    }
+
+    /// 0 clean, 1 damage, 2 could not finish. Damage wins: it is true whatever else was not seen.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        if self.finding_count() > 0 {
+            1
+        } else if self.unfinished.is_some() || !self.accounting.is_complete() {
+            2
+        } else {
+            0
+        }
+    }
+
+    /// The report as JSON lines: one object for each finding and each thing not checked, then one with the rest.
+    ///
+    /// Each object has a member `kind`: `finding`, `not_checked` or `summary`.
+    #[must_use]
+    pub fn to_json_lines(&self) -> String {
+        let mut lines = String::new();
+        let mut push = |kind: &str, value: serde_json::Value| {
+            let mut object = serde_json::Map::new();
+            object.insert("kind".to_owned(), kind.into());
+            if let serde_json::Value::Object(members) = value {
+                object.extend(members);
+            }
+            lines.push_str(&serde_json::Value::Object(object).to_string());
+            lines.push('\n');
+        };
+        let value = |result: serde_json::Result<serde_json::Value>| result.unwrap_or_default();
+        for finding in &self.findings {
+            push("finding", value(serde_json::to_value(finding)));
+        }
+        for gap in &self.not_checked {
+            push("not_checked", value(serde_json::to_value(gap)));
+        }
+        let summary = serde_json::json!({
+            "engine": self.engine, "target": self.target, "level": self.level, "facts": self.facts,
+            "finding_count": self.finding_count(), "rule_counts": self.rule_counts,
+            "accounting": self.accounting, "counters": self.counters, "unfinished": self.unfinished,
+            "exit_code": self.exit_code(),
+        });
+        push("summary", summary);
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn report() -> CheckReport {
+        CheckReport {
+            engine: "sqlite".to_owned(),
+            target: "a.db".to_owned(),
+            level: CheckLevel::Full,
+            facts: Vec::new(),
+            findings: Vec::new(),
+            rule_counts: Vec::new(),
+            not_checked: Vec::new(),
+            accounting: Accounting { page_count: 3, clean_count: 3, ..Accounting::default() },
+            counters: CheckCounters::default(),
+            unfinished: None,
+        }
+    }
+
+    #[test]
+    fn damage_wins_over_an_unfinished_check_and_a_missing_page_over_silence() {
+        let mut report = report();
+        assert_eq!(report.exit_code(), 0);
+        report.accounting = Accounting { unreadable_count: 1, clean_count: 2, ..report.accounting };
+        assert!(report.accounting.is_balanced());
+        assert_eq!(report.exit_code(), 2);
+        report.rule_counts = vec![RuleCount { rule: "r".to_owned(), found_count: 5, listed_count: 1 }];
+        assert_eq!((report.exit_code(), report.finding_count()), (1, 5));
+    }
+
+    #[test]
+    fn json_lines_end_with_one_summary() {
+        let lines = report().to_json_lines();
+        let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        assert_eq!(last["kind"], "summary");
+        assert_eq!(last["exit_code"], 0);
+    }
+}
