@@ -108,6 +108,10 @@ impl Job {
             backend = open_backend(plan.choice, &options).map_err(JobError::Backend)?;
             backend.set_file(0, Arc::clone(&plan.file)).map_err(JobError::Queue)?;
         }
+        Ok(Job::with_backend(plan, backend, job_seed))
+    }
+
+    fn with_backend(plan: JobPlan, mut backend: Box<dyn Backend>, job_seed: u64) -> Self {
         if plan.writes {
             let slot_seed = |slot: usize| job_seed.wrapping_add(slot as u64).wrapping_mul(2).wrapping_add(1);
             (0..plan.outstanding)
@@ -115,7 +119,7 @@ impl Job {
         }
         let empty = SlotTransfer { operation: Operation::Read, offset_bytes: 0, started_ns: 0 };
         let slots = vec![empty; plan.outstanding];
-        Ok(Job { plan, backend, slots, written_count: 0 })
+        Job { plan, backend, slots, written_count: 0 }
     }
 
     pub(super) fn facts(&self) -> BackendFacts {
@@ -199,4 +203,104 @@ fn reads_one(backend: &mut dyn Backend, length_bytes: usize) -> bool {
     let mut completions = Vec::new();
     let waited = backend.wait(&mut completions);
     waited.is_ok() && completions.iter().all(|completion| completion.outcome.is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::backend::{Fault, FaultyBackend};
+    use crate::baseline::Pattern;
+    use crate::file::{Access, OpenFile};
+
+    const SIZE_BYTES: usize = 1 << 20;
+
+    fn plan(file: &tempfile::NamedTempFile, pattern: Pattern) -> JobPlan {
+        std::fs::write(file.path(), vec![1; SIZE_BYTES]).unwrap();
+        let open = OpenFile::open(file.path(), Access::ReadWrite, true).unwrap();
+        JobPlan {
+            file: open.file,
+            stream: Stream::new(&pattern, 0, SIZE_BYTES as u64, 1).unwrap(),
+            transfer_bytes: pattern.transfer_bytes as usize,
+            outstanding: pattern.outstanding as usize,
+            writes: pattern.writes(),
+            choice: BackendChoice::Auto,
+            poll: false,
+            window_ns: 10_000_000,
+            window_count: 5,
+        }
+    }
+
+    fn faulty_job(plan: JobPlan, fault: impl Fn(u64) -> Option<Fault> + 'static) -> Job {
+        let options = BackendOptions {
+            depth: plan.outstanding,
+            buffer_bytes: plan.transfer_bytes,
+            file_count_max: 1,
+            register_files: false,
+            poll: false,
+        };
+        let mut inner = open_backend(plan.choice, &options).unwrap();
+        inner.set_file(0, Arc::clone(&plan.file)).unwrap();
+        Job::with_backend(
+            plan,
+            Box::new(FaultyBackend::new(inner, Box::new(move |serial, _| fault(serial)))),
+            1,
+        )
+    }
+
+    fn sum(windows: &[Window]) -> Window {
+        let mut sum = Window::new();
+        windows.iter().for_each(|window| sum.merge(window));
+        sum
+    }
+
+    #[test]
+    fn asking_for_polling_works_whether_the_device_can_or_not() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let plan = JobPlan { poll: true, ..plan(&file, Pattern::read(4096, 100, 4)) };
+        let sum = sum(&Job::new(plan, 1).unwrap().run(Instant::now()).unwrap());
+        assert!(sum.transfer_count > 0 && sum.transferred_bytes == sum.transfer_count * 4096);
+    }
+
+    #[test]
+    fn short_transfers_show_in_the_bytes_and_not_in_the_count() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let plan = plan(&file, Pattern::read(4096, 0, 2));
+        let job = faulty_job(plan, |serial| (serial % 2 == 0).then_some(Fault::Short { bytes: 512 }));
+        let sum = sum(&job.run(Instant::now()).unwrap());
+        assert!(sum.transferred_bytes < sum.transfer_count * 4096 * 3 / 4, "{}", sum.transferred_bytes);
+        assert_eq!(sum.latencies.len(), sum.transfer_count);
+    }
+
+    #[test]
+    fn an_error_ends_the_job_and_names_its_place() {
+        for (pattern, errno) in
+            [(Pattern::read(4096, 0, 1), libc::EIO), (Pattern::write(4096, 0, 1), libc::ENOSPC)]
+        {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let job = faulty_job(plan(&file, pattern), move |serial| {
+                (serial == 3).then_some(Fault::Error { errno })
+            });
+            let Err(JobError::Transfer { operation, offset_bytes, source }) = job.run(Instant::now()) else {
+                panic!("the error was lost");
+            };
+            assert_eq!((offset_bytes, source.raw_os_error()), (3 * 4096, Some(errno)));
+            assert_eq!(operation == Operation::Write, pattern.writes());
+        }
+    }
+
+    #[test]
+    fn no_two_blocks_that_are_written_are_equal() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let plan = plan(&file, Pattern::write(8192, 0, 4));
+        Job::new(plan, 1).unwrap().run(Instant::now()).unwrap();
+        let content = std::fs::read(file.path()).unwrap();
+        let mut blocks: Vec<&[u8]> =
+            content.chunks(4096).filter(|block| block.iter().any(|&byte| byte != 1)).collect();
+        let count = blocks.len();
+        assert!(count >= 8);
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), count);
+    }
 }

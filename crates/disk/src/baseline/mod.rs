@@ -4,6 +4,7 @@
 //! gives one [`Row`] per pattern, each with the reasons that speak against its figures. A row is never left out and
 //! never mended.
 
+mod ceiling;
 mod fio_job;
 mod job;
 mod link;
@@ -21,6 +22,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+pub use ceiling::{Ceiling, CeilingCache, CeilingPattern, device_identity, measure_ceiling};
 pub use fio_job::{FioJob, FioJobError, read_fio_job};
 pub use link::{RateLimit, link_limit};
 pub use matrix::{JOBS_MAX, Matrix, Pattern, TRANSFER_BYTES_MAX};
