@@ -44,6 +44,58 @@ pub(super) fn pragma_values(work: &Work) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Settings of fathom's own under `sqlite.*`, with what they may be; the first word is the default.
+pub(super) const OWN_SETTINGS: [(&str, [&str; 2]); 2] = [
+    // Which table of functions SQLite calls: the one that times and counts, or SQLite's own, to price the former.
+    ("vfs", ["timed", "plain"]),
+    // Holds a reading transaction open for the whole run, so that no checkpoint copies anything and the log grows.
+    ("reader_blocks_checkpoint", ["false", "true"]),
+];
+
+/// Is this setting of fathom's own at the other word than its default?
+fn is_switched(work: &Work, name: &str) -> bool {
+    let words = OWN_SETTINGS.iter().find(|(own, _)| *own == name).map(|(_, words)| words);
+    words.is_some_and(|words| setting(work, name) == Some(words[1]))
+}
+
+/// Do the connections go through the VFS that times and counts?
+pub(super) fn is_timed(work: &Work) -> bool {
+    !is_switched(work, "vfs")
+}
+
+/// Does a reader hold the log back?
+pub(super) fn reader_blocks_checkpoint(work: &Work) -> bool {
+    is_switched(work, "reader_blocks_checkpoint")
+}
+
+/// Value of one pragma for `work`.
+pub(super) fn pragma_value(work: &Work, name: &str) -> String {
+    pragma_values(work)
+        .into_iter()
+        .find(|(known, _)| *known == name)
+        .map_or(String::new(), |(_, value)| value)
+}
+
+/// Why a setting under `sqlite.*` cannot be; `None` when all are known.
+pub(super) fn misfit(work: &Work) -> Option<(String, String)> {
+    for (name, value) in &work.settings {
+        if let Some((_, words)) = OWN_SETTINGS.iter().find(|(own, _)| own == name) {
+            if !words.contains(&value.as_str()) {
+                let text = format!("cannot set sqlite.{name} to {value}: it is a switch of fathom's own");
+                return Some((text, format!("use {} or {}", words[0], words[1])));
+            }
+        } else if !PRAGMAS.iter().any(|(known, _)| known == name) {
+            let own = OWN_SETTINGS.iter().map(|(own, _)| *own);
+            let known: Vec<_> = PRAGMAS.iter().map(|(known, _)| *known).chain(own).collect();
+            return Some((
+                format!("cannot set sqlite.{name}: it is not a pragma that an experiment may vary"),
+                format!("use one of {}", known.join(", ")),
+            ));
+        }
+    }
+    None
+}
+
 fn setting<'a>(work: &'a Work, name: &str) -> Option<&'a str> {
     work.settings.get(name).map(String::as_str)
 }

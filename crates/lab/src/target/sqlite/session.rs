@@ -1,13 +1,14 @@
 //! One client's connection to the embedded engine.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
+use rustix::thread::{Pid, gettid};
 use stats::random::{Random, derive_seed};
 
+use super::database::Database;
 use super::schema;
 use crate::target::{ServerLoop, ServerShare, SessionError};
 use crate::work::{KeyOrder, Work, Workload};
@@ -20,21 +21,32 @@ const KEY_STREAM: u64 = 0x6b65_7973;
 /// How clients open the database of one run.
 #[derive(Clone, Debug)]
 pub struct SqliteConnector {
-    path: PathBuf,
+    database: Database,
     work: Arc<Work>,
     /// Next sequential key, shared by all clients: keys grow over the whole run.
     next_key: Arc<AtomicU64>,
     is_interrupted: Arc<AtomicBool>,
+    /// Threads that opened a connection: the engine's work is theirs.
+    threads: Arc<Mutex<Vec<Pid>>>,
 }
 
 impl SqliteConnector {
-    pub(super) fn new(path: PathBuf, work: &Work) -> Self {
+    pub(super) fn new(database: Database, work: &Work) -> Self {
         Self {
-            path,
+            database,
             work: Arc::new(work.clone()),
             next_key: Arc::new(AtomicU64::new(1)),
             is_interrupted: Arc::new(AtomicBool::new(false)),
+            threads: Arc::default(),
         }
+    }
+
+    /// Threads that opened a connection until now, each once.
+    pub(super) fn threads(&self) -> Vec<Pid> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        threads.sort_unstable_by_key(|thread| thread.as_raw_nonzero());
+        threads.dedup();
+        threads
     }
 
     /// Ends the loops of all sessions after their transaction.
@@ -44,15 +56,14 @@ impl SqliteConnector {
 
     /// Opens a connection and applies the pragmas that belong to a connection.
     pub fn connect(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(|error| {
-            SessionError::Fatal(format!("could not open database \"{}\": {error}", self.path.display()))
+        let connection = self.database.open().map_err(|error| {
+            let path = self.database.path().display();
+            SessionError::Fatal(format!("could not open database \"{path}\": {error}"))
         })?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(gettid());
         connection.busy_timeout(BUSY_TIME_MAX).map_err(session_error)?;
         for (name, value) in schema::pragma_values(&self.work) {
-            if ["synchronous", "cache_size", "wal_autocheckpoint", "mmap_size", "locking_mode"]
-                .contains(&name)
-            {
+            if belongs_to_connection(name, &value) {
                 connection
                     .query_row(&format!("PRAGMA {name}={value}"), [], |_| Ok(()))
                     .or_else(|error| match error {
@@ -85,7 +96,17 @@ impl SqliteConnector {
 
     #[cfg(test)]
     pub(crate) fn unprepared() -> Self {
-        Self::new(PathBuf::from("/nonexistent/fathom.db"), &Work::example())
+        Self::new(Database::new("/nonexistent/fathom.db".into(), None), &Work::example())
+    }
+}
+
+/// Must every connection set this pragma again? The others are properties of the file; so is the journal mode only
+/// when it is `wal`.
+fn belongs_to_connection(name: &str, value: &str) -> bool {
+    match name {
+        "journal_mode" => value != "wal",
+        "synchronous" | "cache_size" | "wal_autocheckpoint" | "mmap_size" | "locking_mode" => true,
+        _ => false,
     }
 }
 

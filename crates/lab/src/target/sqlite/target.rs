@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 use results::model::{Metric, Setting, Warning};
 use rusqlite::Connection;
 
+use super::counters::{self, LogKind};
+use super::database::Database;
 use super::schema::{self, TABLE};
 use super::session::SqliteConnector;
+use super::vfs::Instrument;
+use super::waits::VfsSampler;
+use crate::observe::Sampler;
 use crate::target::premises::{Premises, leftovers};
 use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
 use crate::work::{LoopSide, Placement, Work, Workload};
@@ -17,6 +22,8 @@ use crate::work::{LoopSide, Placement, Work, Workload};
 pub struct SqliteTarget {
     premises: Option<Premises>,
     run: Option<SqliteRun>,
+    /// Behind `run`, so that connections close before it is handed on.
+    instrument: Instrument,
 }
 
 /// What exists from `prepare` to `clean`.
@@ -25,8 +32,10 @@ struct SqliteRun {
     work: Work,
     connector: SqliteConnector,
     /// Stays open, so that no client is the last to close: the last one would fold the log into the database
-    /// file, sometimes before and sometimes after the counters are read.
-    _keeper: Connection,
+    /// file, sometimes before and sometimes after the counters are read. Absent where it would lock clients out.
+    _keeper: Option<Connection>,
+    /// Holds a reading transaction open, where the work asks for it.
+    _reader: Option<Connection>,
 }
 
 impl SqliteTarget {
@@ -38,20 +47,18 @@ impl SqliteTarget {
             tracing::info!("removing what an earlier crash left: \"{}\"", left.directory().display());
             left.remove()?;
         }
-        Ok(Self { premises: Some(Premises::create(base, "sqlite")?), run: None })
+        let instrument = Instrument::take()
+            .map_err(|error| TargetError::engine("could not watch SQLite's files", error))?;
+        Ok(Self { premises: Some(Premises::create(base, "sqlite")?), run: None, instrument })
     }
 
     fn directory(&self) -> &Path {
         self.premises.as_ref().expect("a stopped target is not used again").directory()
     }
 
-    fn path(&self) -> PathBuf {
-        self.directory().join("run.db")
-    }
-
-    fn open(&self, context: &str) -> Result<Connection, TargetError> {
-        Connection::open(self.path())
-            .map_err(|error| TargetError::engine(format!("{context} \"{}\"", self.path().display()), error))
+    fn database(&self, work: &Work) -> Database {
+        let vfs = schema::is_timed(work).then(|| self.instrument.name());
+        Database::new(self.directory().join("run.db"), vfs)
     }
 
     fn work(&self) -> &Work {
@@ -70,16 +77,11 @@ impl Target for SqliteTarget {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         self.clean()?;
-        for name in work.settings.keys() {
-            if !schema::PRAGMAS.iter().any(|(known, _)| known == name) {
-                let known: Vec<_> = schema::PRAGMAS.iter().map(|(known, _)| *known).collect();
-                return Err(TargetError::refused(
-                    format!("cannot set sqlite.{name}: it is not a pragma that an experiment may vary"),
-                    format!("use one of {}", known.join(", ")),
-                ));
-            }
+        if let Some((text, hint)) = schema::misfit(work) {
+            return Err(TargetError::refused(text, hint));
         }
-        let connection = self.open("could not create database")?;
+        let database = self.database(work);
+        let connection = database.create().map_err(|error| open_error("create", &database, error))?;
         for (name, value) in schema::pragma_values(work) {
             set_pragma(&connection, name, &value)?;
         }
@@ -90,8 +92,10 @@ impl Target for SqliteTarget {
         }
         // The run starts with everything in the database file and an empty log.
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        let connector = SqliteConnector::new(self.path(), work);
-        self.run = Some(SqliteRun { work: work.clone(), connector, _keeper: connection });
+        let reader = if schema::reader_blocks_checkpoint(work) { Some(reading(&database)?) } else { None };
+        let keeper = (schema::pragma_value(work, "locking_mode") != "exclusive").then_some(connection);
+        let connector = SqliteConnector::new(database, work);
+        self.run = Some(SqliteRun { work: work.clone(), connector, _keeper: keeper, _reader: reader });
         Ok(())
     }
 
@@ -115,31 +119,30 @@ impl Target for SqliteTarget {
         Ok(())
     }
 
-    /// What the process wrote: the engine runs inside it and nothing else of fathom writes during a run.
+    /// What the engine asked of its files, and what the process wrote: the engine runs inside it and nothing else of
+    /// fathom writes during a run.
     fn counters(&mut self) -> Result<Counters, TargetError> {
-        let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
-            return Ok(Counters::default());
-        };
-        let metric = |name: &str, value: u64, unit: &str, field: &str| Metric {
-            name: name.to_owned(),
-            value: value as f64,
-            unit: unit.to_owned(),
-            source: format!("/proc/self/io {field}"),
-        };
-        Ok(Counters {
-            cumulative: vec![
-                metric("engine_written_bytes", io.wchar, "bytes", "wchar"),
-                metric("engine_write_calls", io.syscw, "1", "syscw"),
-                metric("engine_device_write_bytes", io.write_bytes, "bytes", "write_bytes"),
-            ],
-        })
+        let mut cumulative = process_metrics();
+        if let Some(run) = self.run.as_ref().filter(|run| schema::is_timed(&run.work)) {
+            let log = LogKind::of(&schema::pragma_value(&run.work, "journal_mode"));
+            cumulative.extend(counters::metrics(&self.instrument.meter().read(), log));
+        }
+        Ok(Counters { cumulative })
+    }
+
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let Some(run) = self.run.as_ref().filter(|_| schema::is_timed(work)) else { return Vec::new() };
+        let (meter, threads) = (self.instrument.meter(), run.connector.threads());
+        vec![Box::new(VfsSampler { meter, threads, clients: work.connections })]
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
         if work.workload == Workload::SelectOne {
             return Ok(Aftermath::default());
         }
-        let connection = self.open("could not open database")?;
+        let database = self.database(work);
+        let log_size = log_size(&database);
+        let connection = database.open().map_err(|error| open_error("open", &database, error))?;
         let number = |sql: String| -> Result<u64, TargetError> {
             let value: i64 = connection
                 .query_row(&sql, [], |row| row.get(0))
@@ -158,22 +161,27 @@ impl Target for SqliteTarget {
             rows_per_page: one_per_page.then_some(1),
             total_bytes: Some(page_count * page_size),
             payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
-            metrics: Vec::new(),
+            metrics: log_size.into_iter().collect(),
         })
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        let values = schema::pragma_values(self.work());
-        Ok(schema::PRAGMAS
+        let work = self.work();
+        let setting = |name: &str, value: String, source: &str| Setting {
+            name: name.to_owned(),
+            value,
+            source: source.to_owned(),
+        };
+        let pragmas = schema::PRAGMAS
             .iter()
-            .zip(values)
+            .zip(schema::pragma_values(work))
             .filter(|((_, default), (_, value))| default != value)
-            .map(|((name, _), (_, value))| Setting {
-                name: (*name).to_owned(),
-                value,
-                source: "pragma".to_owned(),
-            })
-            .collect())
+            .map(|((name, _), (_, value))| setting(name, value, "pragma"));
+        let own = schema::OWN_SETTINGS.iter().filter_map(|(name, words)| {
+            let value = work.settings.get(*name).filter(|value| *value != words[0])?;
+            Some(setting(name, value.clone(), "fathom"))
+        });
+        Ok(pragmas.chain(own).collect())
     }
 
     fn facts(&mut self) -> Result<EngineFacts, TargetError> {
@@ -237,6 +245,51 @@ impl Drop for SqliteTarget {
     }
 }
 
+fn open_error(verb: &str, database: &Database, error: rusqlite::Error) -> TargetError {
+    TargetError::engine(format!("could not {verb} database \"{}\"", database.path().display()), error)
+}
+
+/// Opens a reading transaction on the empty table. What is written afterwards must stay in the log for its sake.
+fn reading(database: &Database) -> Result<Connection, TargetError> {
+    let context = "could not hold a reading transaction open";
+    let error = |error: rusqlite::Error| TargetError::engine(context, error);
+    let connection = database.open().map_err(error)?;
+    connection.execute_batch("BEGIN").map_err(error)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(error)?;
+    Ok(connection)
+}
+
+fn process_metrics() -> Vec<Metric> {
+    let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
+        return Vec::new();
+    };
+    let metric = |name: &str, value: u64, unit: &str, field: &str| Metric {
+        name: name.to_owned(),
+        value: value as f64,
+        unit: unit.to_owned(),
+        source: format!("/proc/self/io {field}"),
+    };
+    vec![
+        metric("engine_written_bytes", io.wchar, "bytes", "wchar"),
+        metric("engine_write_calls", io.syscw, "1", "syscw"),
+        metric("engine_device_write_bytes", io.write_bytes, "bytes", "write_bytes"),
+    ]
+}
+
+/// Length of the write-ahead log's file; `None` where there is none.
+fn log_size(database: &Database) -> Option<Metric> {
+    let mut path = database.path().as_os_str().to_owned();
+    path.push("-wal");
+    let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
+        name: name.to_owned(),
+        value: value as f64,
+        unit: unit.to_owned(),
+        source: source.to_owned(),
+    };
+    let size_bytes = fs::metadata(&path).ok()?.len();
+    Some(metric("log_size_bytes", size_bytes, "bytes", "length of the -wal file after the run"))
+}
+
 /// What SQLite cannot do or does in its own way; needs no database.
 pub fn limitations(work: &Work) -> Vec<Limitation> {
     let mut found = Vec::new();
@@ -249,11 +302,23 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
     if work.placement != Placement::Together {
         add("placement", true, "SQLite keeps its log beside the database: placement must be together");
     }
-    if work.connections > 1 && work.workload != Workload::SelectOne {
+    let is_exclusive = schema::pragma_value(work, "locking_mode") == "exclusive";
+    if is_exclusive && work.connections > 1 {
+        add("connections", true, "locking_mode exclusive keeps others out: connections must be 1");
+    } else if work.connections > 1 && work.workload != Workload::SelectOne {
         add("connections", false, "SQLite has one writer at a time: further connections wait for it");
     }
     if work.loop_side == LoopSide::Server {
         add("loop", false, "SQLite has no server: the loop runs in fathom's process either way");
+    }
+    let log_is_shared = !is_exclusive && schema::pragma_value(work, "journal_mode") == "wal";
+    if schema::reader_blocks_checkpoint(work) && !log_is_shared {
+        let text = "without a shared write-ahead log a reader blocks writers, not checkpoints: \
+                    reader_blocks_checkpoint needs journal_mode wal and locking_mode normal";
+        add("reader_blocks_checkpoint", true, text);
+    }
+    if let Some((text, _)) = schema::misfit(work) {
+        add("settings", true, &text);
     }
     found
 }

@@ -1,0 +1,175 @@
+//! The wait table of the embedded engine: every call to its files, timed, and what its threads did besides.
+//!
+//! A call's time is the time until it came back. SQLite cannot tell how much of it was spent on a processor or in
+//! front of one, so all of it stands as resource time and there is no signal time; the run-queue delay of the clients'
+//! threads stands beside the table, exact and as a total. Waiting tasks do not exist: nobody but the client itself
+//! knows that it sleeps before it tries a lock again.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
+use rustix::thread::Pid;
+
+use super::vfs::{Call, Meter, Role, Totals};
+use crate::observe::{RunningSampler, Sampler, Window};
+
+/// Class of all rows.
+const CLASS: &str = "vfs";
+/// Name of the sampler in the record of the run.
+const SAMPLER: &str = "sqlite_vfs";
+/// Calls tried to price one: 0.1 ms.
+const CALLS_TRIED: u32 = 2_000;
+
+/// Takes a reading of the meter before and after the measured part.
+#[derive(Debug)]
+pub(super) struct VfsSampler {
+    /// What the connections' VFS measures.
+    pub(super) meter: &'static Meter,
+    /// Threads on which the clients live.
+    pub(super) threads: Vec<Pid>,
+    /// Number of clients.
+    pub(super) clients: u32,
+}
+
+impl Sampler for VfsSampler {
+    fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
+        let cost_ns = call_cost_ns();
+        let (totals, usage) = (self.meter.read(), Usage::read(&self.threads));
+        Box::new(Running { sampler: *self, totals, usage, cost_ns })
+    }
+}
+
+struct Running {
+    sampler: VfsSampler,
+    totals: Totals,
+    usage: Option<Usage>,
+    cost_ns: f64,
+}
+
+impl RunningSampler for Running {
+    fn stop(self: Box<Self>, window: Window) -> Observations {
+        let usage = Usage::read(&self.sampler.threads).zip(self.usage);
+        let totals = self.sampler.meter.read().since(&self.totals);
+        let window_s = window.ended.duration_since(window.began).as_secs_f64();
+        let seconds = |of: fn(&Usage) -> u64| {
+            usage.as_ref().map(|(after, before)| of(after).saturating_sub(of(before)) as f64 / 1e9)
+        };
+        let clients = WaitProfile {
+            group: "clients".to_owned(),
+            session_count: self.sampler.clients,
+            session_s: f64::from(self.sampler.clients) * window_s,
+            on_cpu_s: seconds(|usage| usage.on_cpu_ns),
+            run_delay_s: seconds(|usage| usage.run_delay_ns),
+            rows: rows(&totals),
+        };
+        let problem = usage.is_none().then(|| {
+            "could not read /proc/self/task/TID/schedstat of the clients' threads: time on a processor is not known"
+                .to_owned()
+        });
+        let record = SamplerRecord {
+            name: SAMPLER.to_owned(),
+            // Not a period: one reading before and one after, of figures that miss nothing in between.
+            period_ns: window.ended.duration_since(window.began).as_nanos() as u64,
+            samples_expected: 2,
+            samples_taken: 2,
+            cpu_s: totals.call_count() as f64 * self.cost_ns / 1e9,
+            problem,
+        };
+        Observations { waits: vec![clients], samplers: vec![record], ..Observations::default() }
+    }
+}
+
+/// One row per role and kind of call that happened.
+pub(super) fn rows(totals: &Totals) -> Vec<WaitRow> {
+    let mut rows: Vec<WaitRow> = Vec::new();
+    for role in Role::ALL {
+        for call in Call::ALL {
+            let tally = totals.of(role, call);
+            if tally.count == 0 {
+                continue;
+            }
+            let name = name(role, call);
+            if let Some(row) = rows.iter_mut().find(|row| row.name == name) {
+                row.wait_s += tally.seconds();
+                row.resource_s = Some(row.wait_s);
+                row.count = row.count.map(|count| count + tally.count);
+                continue;
+            }
+            rows.push(WaitRow {
+                class: CLASS.to_owned(),
+                name,
+                is_idle: false,
+                wait_s: tally.seconds(),
+                resource_s: Some(tally.seconds()),
+                signal_s: None,
+                count: Some(tally.count),
+                how: How::Exact,
+            });
+        }
+    }
+    rows
+}
+
+/// Name of a wait. Locks are taken on the database only, and sleeps belong to no file.
+fn name(role: Role, call: Call) -> String {
+    let file = match role {
+        Role::Database => "DataFile",
+        Role::Log => "Wal",
+        Role::Journal => "Journal",
+        Role::Temporary => "TempFile",
+    };
+    let what = match call {
+        Call::Read => "Read",
+        Call::Write => "Write",
+        Call::Sync => "Sync",
+        Call::CheckpointSync if role == Role::Log => "CheckpointSync",
+        // The database file is flushed by checkpoints alone where there is a log.
+        Call::CheckpointSync => "Sync",
+        Call::Truncate => "Truncate",
+        Call::Open => "Open",
+        Call::Delete => "Delete",
+        Call::Lock => return "FileLock".to_owned(),
+        Call::Unlock => return "FileUnlock".to_owned(),
+        Call::SharedLock => return "ShmLock".to_owned(),
+        Call::SharedUnlock => return "ShmUnlock".to_owned(),
+        Call::SharedMap => return "ShmMap".to_owned(),
+        Call::Sleep => return "BusyWait".to_owned(),
+    };
+    format!("{file}{what}")
+}
+
+/// Running totals of the scheduler over some threads, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    on_cpu_ns: u64,
+    run_delay_ns: u64,
+}
+
+impl Usage {
+    /// `None` unless every thread is there and the kernel tells.
+    fn read(threads: &[Pid]) -> Option<Self> {
+        let mut sum = Self::default();
+        for thread in threads {
+            let path = format!("/proc/self/task/{}/schedstat", thread.as_raw_nonzero());
+            let text = std::fs::read_to_string(path).ok()?;
+            let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
+            sum.on_cpu_ns += fields.next()?.ok()?;
+            sum.run_delay_ns += fields.next()?.ok()?;
+        }
+        (!threads.is_empty()).then_some(sum)
+    }
+}
+
+/// What timing one call costs on this machine, in nanoseconds; tried once.
+fn call_cost_ns() -> f64 {
+    static COST_NS: OnceLock<f64> = OnceLock::new();
+    *COST_NS.get_or_init(|| {
+        let meter = Meter::new();
+        let began = Instant::now();
+        for _ in 0..CALLS_TRIED {
+            meter.add(Role::Database, Call::Read, std::hint::black_box(Instant::now()), 1);
+        }
+        began.elapsed().as_nanos() as f64 / f64::from(CALLS_TRIED)
+    })
+}
