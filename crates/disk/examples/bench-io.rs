@@ -1,8 +1,11 @@
 //! Side by side with fio: same file, same engine, same minute, in turns. Prints Markdown tables.
 //!
 //! ```text
-//! cargo run --release -p disk --example bench-io -- DIRECTORY|DEVICE [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT]
+//! cargo run --release -p disk --example bench-io -- DIRECTORY|DEVICE [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT] [--huge]
 //! ```
+//!
+//! `--huge` gives fio huge pages (`--mem=mmaphuge`; the machine must have some reserved, `vm.nr_hugepages`), which
+//! fathom asks for by itself.
 //!
 //! In a directory a file is made and removed. A block device is only read, unless `--overwrite` allows the row that
 //! writes; use it on a device that is made for this. Without fio the rows show fathom alone and say so.
@@ -40,6 +43,7 @@ struct Options {
     overwrite: bool,
     /// Only the lines whose name contains this.
     only: String,
+    huge: bool,
 }
 
 /// What one tool gave in one round.
@@ -96,11 +100,19 @@ fn main() -> Result<()> {
 }
 
 fn options() -> Result<Options> {
-    let usage = "bench-io DIRECTORY|DEVICE [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT]";
+    let usage =
+        "bench-io DIRECTORY|DEVICE [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT] [--huge]";
     let mut arguments = std::env::args().skip(1);
     let target = arguments.next().ok_or(usage)?.into();
-    let mut options =
-        Options { target, rounds: 5, seconds: 3, mib: 2048, overwrite: false, only: String::new() };
+    let mut options = Options {
+        target,
+        rounds: 5,
+        seconds: 3,
+        mib: 2048,
+        overwrite: false,
+        only: String::new(),
+        huge: false,
+    };
     while let Some(argument) = arguments.next() {
         if argument == "--only" {
             options.only = arguments.next().ok_or(usage)?;
@@ -111,6 +123,7 @@ fn options() -> Result<Options> {
             "--rounds" => options.rounds = number()?.max(1) as usize,
             "--seconds" => options.seconds = number()?.max(1),
             "--mib" => options.mib = number()?.max(64),
+            "--huge" => options.huge = true,
             "--overwrite" => options.overwrite = true,
             _ => return Err(usage.into()),
         }
@@ -267,6 +280,9 @@ fn fio_command(path: &Path, options: &Options) -> Command {
     let mut command = Command::new("fio");
     command.args(["--name=bench", "--output-format=json", "--ioengine=io_uring", "--direct=1", "--thread"]);
     command.args(["--fixedbufs=1", "--registerfiles=1", "--invalidate=0", "--group_reporting"]);
+    if options.huge {
+        command.arg("--mem=mmaphuge");
+    }
     command.arg(format!("--filename={}", path.display())).arg(format!("--size={}m", options.mib));
     command
 }

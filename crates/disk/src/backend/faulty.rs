@@ -103,6 +103,10 @@ impl Backend for FaultyBackend {
         }
     }
 
+    fn submit(&mut self) -> io::Result<()> {
+        self.inner.submit()
+    }
+
     fn wait(&mut self, completions: &mut Vec<Completion>) -> io::Result<()> {
         if !self.refused.is_empty() {
             completions.append(&mut self.refused);

@@ -150,8 +150,15 @@ pub trait Backend {
     /// When the ring refuses to register the file.
     fn set_file(&mut self, file_index: usize, file: Arc<File>) -> io::Result<()>;
 
-    /// Queues a request. It may reach the kernel only with the next [`Backend::wait`].
+    /// Queues a request. It may reach the kernel only with the next [`Backend::submit`] or
+    /// [`Backend::wait`].
     fn start(&mut self, request: Request);
+
+    /// Hands queued requests to the kernel and does not wait, so that the device works while the caller does.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn submit(&mut self) -> io::Result<()>;
 
     /// Hands queued requests to the kernel, waits until one is complete, and appends all that are complete. Returns
     /// at once when nothing is under way.

@@ -123,16 +123,9 @@ impl Backend for ThreadBackend {
         self.queued.push(Job { request, file, buffer });
     }
 
-    fn wait(&mut self, completions: &mut Vec<Completion>) -> io::Result<()> {
-        if self.in_flight == 0 {
-            return Ok(());
-        }
-        if self.threads.is_empty() {
-            let job = self.queued.pop().expect("the request under way waits here");
-            self.take_back(transfer(job), completions);
-            return Ok(());
-        }
-        match self.queued.len() {
+    fn submit(&mut self) -> io::Result<()> {
+        // Without threads the transfer happens in `wait`.
+        match if self.threads.is_empty() { 0 } else { self.queued.len() } {
             0 => {}
             1 => {
                 lock(&self.shared.open).jobs.extend(self.queued.pop());
@@ -143,6 +136,19 @@ impl Backend for ThreadBackend {
                 self.shared.work.notify_all();
             }
         }
+        Ok(())
+    }
+
+    fn wait(&mut self, completions: &mut Vec<Completion>) -> io::Result<()> {
+        if self.in_flight == 0 {
+            return Ok(());
+        }
+        if self.threads.is_empty() {
+            let job = self.queued.pop().expect("the request under way waits here");
+            self.take_back(transfer(job), completions);
+            return Ok(());
+        }
+        self.submit()?;
         let shared = Arc::clone(&self.shared);
         let waiting = shared.finished.wait_while(lock(&shared.done), |done| done.is_empty());
         let mut done = waiting.unwrap_or_else(PoisonError::into_inner);

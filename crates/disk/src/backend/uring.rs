@@ -172,14 +172,21 @@ impl Backend for UringBackend {
         pushed.expect("the submission queue has room for every slot");
     }
 
+    fn submit(&mut self) -> io::Result<()> {
+        match self.ring.submit() {
+            Ok(_) => Ok(()),
+            // What was not taken stays queued for the next time.
+            Err(error) if is_passing(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     fn wait(&mut self, completions: &mut Vec<Completion>) -> io::Result<()> {
         let count_before = completions.len();
         while self.in_flight > 0 && completions.len() == count_before {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
-                // A signal, or the kernel wants completions reaped first: both pass.
-                Err(error)
-                    if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+                Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
             self.reap(completions);
@@ -212,8 +219,7 @@ impl Drop for UringBackend {
                 unsafe { self.ring.submitter().enter::<()>(0, 1, EnterFlags::GETEVENTS.bits(), None) };
             self.reap(&mut completions);
             match entered {
-                Err(error)
-                    if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+                Err(error) if is_passing(&error) => {}
                 Err(_) => {
                     // The kernel may still write to the buffers: they must stay for ever.
                     std::mem::forget(self.memory.take());
@@ -223,6 +229,11 @@ impl Drop for UringBackend {
             }
         }
     }
+}
+
+/// A signal, no memory for the moment, or completions that have to be reaped first.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
 /// Makes a ring with the cheapest way of completion that this kernel has: completions run when the owner waits

@@ -27,6 +27,8 @@ pub(super) struct JobPlan {
     pub(super) writes: bool,
     pub(super) choice: BackendChoice,
     pub(super) poll: bool,
+    /// What ends before this is not counted.
+    pub(super) ramp_ns: u64,
     pub(super) window_ns: u64,
     pub(super) window_count: usize,
 }
@@ -129,7 +131,8 @@ impl Job {
     /// Runs from `start` for all windows; what ends later is waited for and not counted.
     pub(super) fn run(mut self, start: Instant) -> Result<Vec<Window>, JobError> {
         let mut windows: Vec<Window> = (0..self.plan.window_count).map(|_| Window::new()).collect();
-        let end_ns = self.plan.window_ns * self.plan.window_count as u64;
+        let JobPlan { ramp_ns, window_ns, .. } = self.plan;
+        let end_ns = ramp_ns.saturating_add(window_ns * self.plan.window_count as u64);
         let now_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut fresh: Vec<usize> = (0..self.plan.outstanding).collect();
         fresh.iter().for_each(|&slot| self.start_next(slot));
@@ -141,24 +144,17 @@ impl Job {
             fresh.drain(..).for_each(|slot| self.slots[slot].started_ns = handed_over_ns);
             self.backend.wait(&mut completions).map_err(JobError::Queue)?;
             let ended_ns = now_ns();
-            let window = windows.get_mut((ended_ns / self.plan.window_ns) as usize);
-            let has_time_left = ended_ns < end_ns;
-            match window {
-                Some(window) => {
-                    for completion in completions.drain(..) {
-                        let slot = completion.slot;
-                        let bytes = self.outcome(completion)?;
-                        window.record(bytes, ended_ns.saturating_sub(self.slots[slot].started_ns));
-                        if has_time_left {
-                            self.start_next(slot);
-                            fresh.push(slot);
-                        }
-                    }
+            let measured_ns = ended_ns.checked_sub(ramp_ns);
+            let mut window = measured_ns.and_then(|ns| windows.get_mut((ns / window_ns) as usize));
+            for completion in completions.drain(..) {
+                let slot = completion.slot;
+                let bytes = self.outcome(completion)?;
+                if let Some(window) = &mut window {
+                    window.record(bytes, ended_ns.saturating_sub(self.slots[slot].started_ns));
                 }
-                None => {
-                    for completion in completions.drain(..) {
-                        self.outcome(completion)?;
-                    }
+                if ended_ns < end_ns {
+                    self.start_next(slot);
+                    fresh.push(slot);
                 }
             }
         }
@@ -226,6 +222,7 @@ mod tests {
             writes: pattern.writes(),
             choice: BackendChoice::Auto,
             poll: false,
+            ramp_ns: 1_000_000,
             window_ns: 10_000_000,
             window_count: 5,
         }

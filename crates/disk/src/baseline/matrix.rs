@@ -77,7 +77,7 @@ pub struct Matrix {
     pub patterns: Vec<Pattern>,
     /// The size of the file that is made in a directory (`size`); an existing file or device is used up to this size.
     pub size_bytes: u64,
-    /// How long each row is measured (`runtime`).
+    /// How long each row is measured (`runtime`); at least 0.4 s, since processors are counted in ticks of 10 ms.
     pub runtime: Duration,
     /// How long each row runs before that (`ramp_time`).
     pub ramp: Duration,

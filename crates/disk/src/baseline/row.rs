@@ -107,7 +107,7 @@ impl fmt::Display for Flag {
                 limit.source
             ),
             Flag::OthersUsedCpu { cpu_percent } => {
-                write!(f, "others used {cpu_percent:.0} % of the processors at the same time")
+                write!(f, "others, kernel threads included, used {cpu_percent:.0} % of the processors")
             }
         }
     }

@@ -41,8 +41,7 @@ pub(super) fn run(
     let runtime_ns = u64::try_from(matrix.runtime.as_nanos()).unwrap_or(u64::MAX);
     let window_ns = (runtime_ns / u64::from(WINDOW_COUNT)).max(WINDOW_NS_MIN);
     let ramp_ns = u64::try_from(matrix.ramp.as_nanos()).unwrap_or(u64::MAX);
-    let ramp_count = usize::try_from(ramp_ns.div_ceil(window_ns)).unwrap_or(usize::MAX);
-    let window_count = ramp_count.saturating_add(WINDOW_COUNT as usize);
+    let window_count = WINDOW_COUNT as usize;
     let device = target.facts.counted_device.as_deref();
     let plan_of = |job_index: u32| {
         let size_bytes = target.facts.size_bytes;
@@ -58,13 +57,14 @@ pub(super) fn run(
             writes: pattern.writes(),
             choice: matrix.backend,
             poll: matrix.poll && target.facts.cache.is_direct() && device.is_some_and(can_poll),
+            ramp_ns,
             window_ns,
             window_count,
         })
     };
     let plans = (0..pattern.jobs).map(plan_of).collect::<Result<Vec<_>, BaselineError>>()?;
     let (facts, windows, samples) = run_jobs(path, plans, matrix.seed, device)?;
-    let measured = add_up(&windows, &samples, ramp_count, window_ns, target.facts.cache.is_direct());
+    let measured = add_up(&windows, &samples, ramp_ns, window_ns, target.facts.cache.is_direct());
     Ok((facts, measured))
 }
 
@@ -82,7 +82,7 @@ fn run_jobs(
     seed: u64,
     device: Option<&str>,
 ) -> Result<(BackendFacts, Vec<Window>, Vec<Sample>), BaselineError> {
-    let (window_ns, window_count) = (plans[0].window_ns, plans[0].window_count);
+    let &JobPlan { ramp_ns, window_ns, window_count, .. } = &plans[0];
     let job_count = plans.len();
     let error_of = |error: JobError| match error {
         JobError::Backend(source) => BaselineError::Backend(source),
@@ -99,7 +99,8 @@ fn run_jobs(
             let (release, released) = channel::<Instant>();
             let report = report.clone();
             let builder = thread::Builder::new().name(format!("io-job-{job_index}"));
-            let work = move || run_job(plan, seed + u64::from(job_index), job_index, &report, released);
+            let work =
+                move || run_job(plan, seed.wrapping_add(job_index.into()), job_index, &report, released);
             builder.spawn_scoped(scope, work).map_err(|source| BaselineError::Job { job_index, source })?;
             releases.push(release);
         }
@@ -117,7 +118,8 @@ fn run_jobs(
         for release in &releases {
             release.send(start).expect("a job that is ready waits for its release");
         }
-        let samples = sample_at_borders(start, window_ns, window_count, device);
+        let samples =
+            sample_at_borders(start + Duration::from_nanos(ramp_ns), window_ns, window_count, device);
         let mut sums: Vec<Window> = (0..window_count).map(|_| Window::new()).collect();
         for (_, state) in reports {
             if let JobState::Done(windows) = state.map_err(error_of)? {
@@ -171,13 +173,12 @@ fn sample_at_borders(
 fn add_up(
     windows: &[Window],
     samples: &[Sample],
-    ramp_count: usize,
+    ramp_ns: u64,
     window_ns: u64,
     is_direct: bool,
 ) -> Measurement {
-    let counts: Vec<u64> = windows[ramp_count..].iter().map(|window| window.transfer_count).collect();
-    let (left_out, steadiness) = steady_from(&counts);
-    let first = ramp_count + left_out;
+    let counts: Vec<u64> = windows.iter().map(|window| window.transfer_count).collect();
+    let (first, steadiness) = steady_from(&counts);
     let mut sum = Window::new();
     windows[first..].iter().for_each(|window| sum.merge(window));
     let (before, after) = (&samples[first], &samples[windows.len()]);
@@ -193,7 +194,7 @@ fn add_up(
         latency_ns_max: sum.latency_ns_max,
         latencies: sum.latencies,
         measured_ns: (windows.len() - first) as u64 * window_ns,
-        warm_up_ns: first as u64 * window_ns,
+        warm_up_ns: ramp_ns + first as u64 * window_ns,
         steadiness,
         device: device
             .map(|activity| (activity.difference.read_bytes, activity.difference.write_bytes, watched_ns)),

@@ -154,7 +154,9 @@ fn fill(file: &Arc<File>, size_bytes: u64, matrix: &Matrix) -> io::Result<()> {
     let mut backend = open_backend(matrix.backend, &options).map_err(io::Error::other)?;
     backend.set_file(0, Arc::clone(file))?;
     let mut free: Vec<usize> = (0..FILL_DEPTH).collect();
-    free.iter().for_each(|&slot| fill_incompressible(backend.buffer_mut(slot), matrix.seed + slot as u64));
+    free.iter().for_each(|&slot| {
+        fill_incompressible(backend.buffer_mut(slot), matrix.seed.wrapping_add(slot as u64))
+    });
     let mut next_bytes = 0;
     let mut completions: Vec<Completion> = Vec::new();
     loop {

@@ -178,8 +178,15 @@ impl<'a> Worker<'a> {
             let wait = self.fill_queue(visit)?;
             if self.backend.in_flight() > 0 {
                 self.backend.wait(&mut self.completions)?;
-                while let Some(completion) = self.completions.pop() {
+                // Not drained: a piece that is read again adds to the list what ends meanwhile.
+                while !self.completions.is_empty() {
+                    let completion = self.completions.remove(0);
                     self.complete(completion, visit)?;
+                    // The device gets its next read before the next extent is looked at.
+                    if !self.completions.is_empty() {
+                        self.fill_queue(visit)?;
+                        self.backend.submit()?;
+                    }
                 }
             } else {
                 match wait {
