@@ -262,23 +262,29 @@ impl Totals {
             else {
                 continue;
             };
-            let source = format!("/proc/diskstats {device}");
-            let counters = activity.difference;
-            metrics.push(metric(
-                &format!("device_write_bytes.{device}"),
-                counters.write_bytes as f64,
-                "bytes",
-                &source,
-            ));
-            metrics.push(metric(
-                &format!("device_read_bytes.{device}"),
-                counters.read_bytes as f64,
-                "bytes",
-                &source,
-            ));
+            metrics.extend(device_metrics(device, &activity.difference));
         }
         metrics
     }
+}
+
+fn device_metrics(device: &str, counters: &DiskCounters) -> Vec<Metric> {
+    let source = format!("/proc/diskstats {device}");
+    let seconds = |ms: u64| ms as f64 / 1e3;
+    let mut metrics = vec![
+        metric(&format!("device_write_bytes.{device}"), counters.write_bytes as f64, "bytes", &source),
+        metric(&format!("device_read_bytes.{device}"), counters.read_bytes as f64, "bytes", &source),
+        metric(&format!("device_writes.{device}"), counters.writes as f64, "1", &source),
+        metric(&format!("device_write_s.{device}"), seconds(counters.write_ms), "s", &source),
+        metric(&format!("device_reads.{device}"), counters.reads as f64, "1", &source),
+        metric(&format!("device_read_s.{device}"), seconds(counters.read_ms), "s", &source),
+        metric(&format!("device_busy_s.{device}"), seconds(counters.io_ms), "s", &source),
+    ];
+    if let Some(flushes) = counters.flushes {
+        metrics.push(metric(&format!("device_flushes.{device}"), flushes.flushes as f64, "1", &source));
+        metrics.push(metric(&format!("device_flush_s.{device}"), seconds(flushes.flush_ms), "s", &source));
+    }
+    metrics
 }
 
 /// CPU clocks of machine, fathom and server.

@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 pub mod export;
 pub mod io_table;
 pub mod markdown;
 pub mod number;
 pub mod quantity;
+pub mod reason;
 pub mod summary;
 pub mod text;
 

@@ -12,6 +12,7 @@ use stats::change::PercentDefinition;
 use stats::summary::CONFIDENCE;
 
 use crate::quantity::Quantity;
+use crate::reason::{self, CellReason};
 use crate::verdict;
 
 pub(crate) use cells::runs_needed;
@@ -168,6 +169,9 @@ pub struct StudySummary {
     pub metrics: Vec<MetricSummary>,
     /// Latencies per cell, where the loop was in the client.
     pub latencies: Vec<LatencySummary>,
+    /// Why each configuration took as long as it did; empty where nothing was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<CellReason>,
     /// What became of the expected results.
     pub expectations: Vec<ExpectationOutcome>,
     /// What was doubted or replaced.
@@ -207,6 +211,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         improvement_factors: factors::improvement_factors(&study.factors, &cells, quantity),
         metrics: metrics::metrics(results, quantity),
         latencies: metrics::latencies(results),
+        reasons: reason::cells(results),
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
         record: record::record(results),

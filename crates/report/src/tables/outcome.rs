@@ -25,6 +25,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
     sections.extend(metrics(summary));
     sections.extend(latencies(summary));
+    sections.extend(reasons(summary));
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections
@@ -40,6 +41,7 @@ pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(best_per_level(summary));
     let title = "Improvement factor: time at the first level of the columns over the time at each";
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
+    sections.extend(reasons(summary));
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections.push(verdict(summary));
@@ -78,6 +80,13 @@ fn head(summary: &StudySummary) -> Section {
     }
     blocks.push(Block::Paragraph(runs));
     Section::new(if summary.title.is_empty() { &summary.experiment } else { &summary.title }.clone(), blocks)
+}
+
+/// Why each configuration took as long as it did.
+fn reasons(summary: &StudySummary) -> Option<Section> {
+    let items: Vec<Block> =
+        summary.reasons.iter().map(|reason| Block::Paragraph(reason.paragraph())).collect();
+    (!items.is_empty()).then(|| Section::new("Reasons", items))
 }
 
 fn invalid_runs(summary: &StudySummary) -> Option<Section> {

@@ -1,0 +1,258 @@
+//! What each wait means on its engine, which resource it stands for, and where that is written down.
+//!
+//! The table is maintained by hand: an entry without a source does not belong here. A wait that has no entry of its own
+//! is explained by its class; `docs/waits.md` is written from this table.
+
+use std::fmt::Write;
+
+mod entries;
+
+pub use entries::{CLASSES, ENTRIES};
+
+/// What a run spends its time on, and so what limits it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The log: a commit waits until it is on its device.
+    Log,
+    /// The device of the data: reads, writes and flushes of data files.
+    DataDevice,
+    /// One page that many want at once.
+    Page,
+    /// New space: one session at a time makes a table or an index longer.
+    Space,
+    /// A lock on rows, transactions or the whole database.
+    Lock,
+    /// Processors.
+    Cpu,
+    /// The client, or the way to it: sessions have nothing to do.
+    Client,
+    /// Something else that has a name but no place among these.
+    Other,
+}
+
+impl Limit {
+    /// The limit in words, as the object of "the limit is".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Log => "the log",
+            Self::DataDevice => "the data device",
+            Self::Page => "a page that many sessions want at once",
+            Self::Space => "the allocation of new pages",
+            Self::Lock => "a lock",
+            Self::Cpu => "the processors",
+            Self::Client => "the client or the way to it",
+            Self::Other => "something that is neither log, data device, page, lock nor processor",
+        }
+    }
+
+    /// The shipped experiment that would test a remedy, with the remedy; `None` where none is shipped.
+    pub fn remedy(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Log => {
+                Some(("populate-batch", "more rows per transaction, so that fewer flushes are waited for"))
+            }
+            Self::DataDevice => Some(("separate-data-log", "data and log on devices of their own")),
+            Self::Page => Some(("multi-file", "several data files, so that the page exists more than once")),
+            Self::Space => Some(("allocation-contention", "several data files, each growing by itself")),
+            Self::Lock => {
+                Some(("connections-x-waits", "fewer connections, so that fewer queue for the lock"))
+            }
+            Self::Cpu => Some(("populate-connections", "as many connections as the processors can carry")),
+            Self::Client | Self::Other => None,
+        }
+    }
+}
+
+/// One wait of one engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Kind of engine: `postgres`, `sqlite`.
+    pub engine: &'static str,
+    /// Class as the engine has it.
+    pub class: &'static str,
+    /// Name as the newest version of the engine has it.
+    pub name: &'static str,
+    /// What it stands for.
+    pub limit: Limit,
+    /// What a session that shows it is doing, as a clause after "the session".
+    pub meaning: &'static str,
+    /// Where that is written down.
+    pub source: &'static str,
+}
+
+/// What a whole class of waits means, for those without an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassEntry {
+    /// Kind of engine.
+    pub engine: &'static str,
+    /// Class as the engine has it.
+    pub class: &'static str,
+    /// What it stands for.
+    pub limit: Limit,
+    /// What a session that shows it is doing, as a clause after "the session".
+    pub meaning: &'static str,
+    /// Where that is written down.
+    pub source: &'static str,
+}
+
+/// What is known about a wait: an entry of its own, or its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// What it stands for.
+    pub limit: Limit,
+    /// What the session is doing, as a clause after "the session".
+    pub meaning: &'static str,
+    /// Where that is written down.
+    pub source: &'static str,
+}
+
+/// What a wait of an engine means; `None` for a class that is not known.
+pub fn meaning(engine: &str, class: &str, name: &str) -> Option<Meaning> {
+    let is_same = |left: &str, right: &str| left.eq_ignore_ascii_case(right);
+    let entry = ENTRIES
+        .iter()
+        .find(|entry| entry.engine == engine && is_same(entry.class, class) && is_same(entry.name, name));
+    if let Some(Entry { limit, meaning, source, .. }) = entry {
+        return Some(Meaning { limit: *limit, meaning, source });
+    }
+    let of_class = CLASSES.iter().find(|entry| entry.engine == engine && is_same(entry.class, class));
+    of_class.map(|ClassEntry { limit, meaning, source, .. }| Meaning { limit: *limit, meaning, source })
+}
+
+/// The text of `fathom explain WAIT`: every entry of that name, with or without its class before a colon, in any
+/// case; or the class of that name. `None` when there is none.
+pub fn explain(name: &str) -> Option<String> {
+    let (class, name) = match name.split_once(':') {
+        Some((class, name)) => (Some(class.trim()), name.trim()),
+        None => (None, name.trim()),
+    };
+    let is_class = |entry: &str| class.is_none_or(|class| class.eq_ignore_ascii_case(entry));
+    let mut found: Vec<String> = ENTRIES
+        .iter()
+        .filter(|entry| is_class(entry.class) && entry.name.eq_ignore_ascii_case(name))
+        .map(|entry| {
+            text(
+                entry.engine,
+                &format!("{}:{}", entry.class, entry.name),
+                entry.limit,
+                entry.meaning,
+                entry.source,
+            )
+        })
+        .collect();
+    if found.is_empty() {
+        // A wait without an entry of its own is named with its class; a class can be asked for by itself.
+        let asked = class.unwrap_or(name);
+        found = CLASSES
+            .iter()
+            .filter(|entry| entry.class.eq_ignore_ascii_case(asked))
+            .map(|entry| {
+                text(entry.engine, &format!("any {}", entry.class), entry.limit, entry.meaning, entry.source)
+            })
+            .collect();
+    }
+    (!found.is_empty()).then(|| found.join("\n\n"))
+}
+
+/// All names, for a suggestion when one is mistyped.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|entry| entry.name)
+}
+
+fn text(engine: &str, wait: &str, limit: Limit, meaning: &str, source: &str) -> String {
+    let mut text = format!("wait {wait} ({engine}): the session {meaning}.\nstands for: {}", limit.words());
+    if let Some((experiment, remedy)) = limit.remedy() {
+        let _ = write!(text, "\nwould be tested by: fathom run {experiment} ({remedy})");
+    }
+    let _ = write!(text, "\nsource: {source}");
+    text
+}
+
+/// The document `docs/waits.md`, written from the table.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Waits\n\
+         \n\
+         What a session that waits is doing, and which resource that stands for. Written from the table in\n\
+         `crates/report/src/catalogue/entries.rs` by a test; change that, then run `FATHOM_UPDATE=1 cargo test -p report`.\n\
+         `fathom explain WAIT` prints one entry.\n\
+         \n\
+         Names are those of the newest version: PostgreSQL 17 spells some differently than its forerunners did.\n\
+         Waits in which a session has nothing to do are left out of wait tables by their class.\n",
+    );
+    for (engine, title) in [("postgres", "PostgreSQL"), ("sqlite", "SQLite, embedded")] {
+        let _ = write!(
+            text,
+            "\n## {title}\n\n| wait | a session that shows it | stands for | source |\n|---|---|---|---|\n"
+        );
+        for entry in ENTRIES.iter().filter(|entry| entry.engine == engine) {
+            let _ = writeln!(
+                text,
+                "| `{}:{}` | {} | {} | {} |",
+                entry.class,
+                entry.name,
+                entry.meaning,
+                entry.limit.words(),
+                entry.source
+            );
+        }
+        for entry in CLASSES.iter().filter(|entry| entry.engine == engine) {
+            let _ = writeln!(
+                text,
+                "| any other `{}` | {} | {} | {} |",
+                entry.class,
+                entry.meaning,
+                entry.limit.words(),
+                entry.source
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn no_wait_has_two_entries_and_each_has_a_source_and_a_known_class() {
+        for (index, entry) in ENTRIES.iter().enumerate() {
+            let same = |other: &&Entry| {
+                (other.engine, other.class, other.name) == (entry.engine, entry.class, entry.name)
+            };
+            assert_eq!(ENTRIES[..index].iter().find(same), None, "{}", entry.name);
+            assert!(entry.source.len() > 10 && !entry.meaning.ends_with('.'), "{}", entry.name);
+            let is_class = |class: &&ClassEntry| (class.engine, class.class) == (entry.engine, entry.class);
+            assert!(CLASSES.iter().any(|class| is_class(&class)), "{}", entry.class);
+        }
+    }
+
+    #[test]
+    fn a_wait_is_explained_with_and_without_its_class_in_any_case() {
+        let text = explain("WalSync").unwrap();
+        assert_eq!(text, [explain("io:walsync").unwrap(), explain("vfs:WalSync").unwrap()].join("\n\n"));
+        assert!(text.starts_with("wait IO:WalSync (postgres): the session "), "{text}");
+        assert!(text.contains("fathom run populate-batch"));
+        assert_eq!(explain("NoSuchWait"), None);
+    }
+
+    #[test]
+    fn a_wait_without_an_entry_is_explained_by_its_class() {
+        assert!(explain("LWLock:BtreeVacuum").unwrap().starts_with("wait any LWLock (postgres): "));
+        assert_eq!(meaning("postgres", "Lock", "userlock").unwrap().limit, Limit::Lock);
+        assert_eq!(meaning("postgres", "Nonsense", "x"), None);
+    }
+
+    #[test]
+    fn the_document_of_the_waits_says_what_the_table_says() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/waits.md");
+        let wanted = document();
+        if std::env::var_os("FATHOM_UPDATE").is_some_and(|value| value == "1") {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(found == wanted, "docs/waits.md is out of date: run FATHOM_UPDATE=1 cargo test -p report");
+    }
+}

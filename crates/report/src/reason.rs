@@ -1,0 +1,234 @@
+//! Why a configuration took as long as it did: the dominant wait, what it stands for, and the counters that agree or
+//! disagree, in sentences that carry their figures.
+//!
+//! Pure: stored runs in, sentences out. A limit is named only when at least half of the sessions' active time stands
+//! for it; below that the parts are named and the answer is "not explained". Thresholds are constants below and are no
+//! statistics: they decide which sentence is said, and every sentence shows the figures that it was decided on.
+
+use results::model::Run;
+use results::store::StudyResults;
+use serde::Serialize;
+
+use crate::catalogue::Limit;
+use crate::summary::cell_label;
+
+mod checks;
+mod evidence;
+#[cfg(test)]
+mod tests;
+
+use checks::{Check, checks};
+use evidence::{Evidence, Part};
+
+/// Share of the active time that one limit needs to be named.
+const NAMED_FROM: f64 = 0.5;
+
+/// Share of the session time in which sessions wait for their client before that is the answer.
+const CLIENT_FROM: f64 = 0.5;
+
+/// Share of the elapsed time that log flushes need to be named as what the holders of a lock wait for.
+const HOLDER_FROM: f64 = 0.5;
+
+/// Why one configuration took as long as it did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellReason {
+    /// Index within the study.
+    pub cell_index: u32,
+    /// `batch_size=10 connections=4`.
+    pub label: String,
+    /// What limits it; `None`: not explained.
+    pub limit: Option<Limit>,
+    /// Wait type with the most time, as `class:name`; `None` when no wait was seen.
+    pub dominant_wait: Option<String>,
+    /// Its share of the sessions' active time, in percent.
+    pub dominant_percent: Option<f64>,
+    /// The reason in words, each sentence with its figures; never empty.
+    pub sentences: Vec<String>,
+}
+
+/// Explains each configuration that has counting runs in which something was looked at; the others are left out.
+pub fn cells(results: &StudyResults) -> Vec<CellReason> {
+    let explain = |cell: &results::model::Cell| {
+        let runs: Vec<&Run> = results
+            .runs
+            .iter()
+            .filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index)
+            .map(|stored| &stored.run)
+            .collect();
+        let was_looked_at = runs
+            .iter()
+            .any(|run| !run.observations.waits.is_empty() || !run.observations.samplers.is_empty());
+        was_looked_at.then(|| {
+            reason(cell.index, cell_label(results, cell.index), &Evidence::of(&results.study.engine, &runs))
+        })
+    };
+    results.cells.iter().filter_map(explain).collect()
+}
+
+/// The reasons as sentences, one paragraph per configuration.
+pub fn sentences(results: &StudyResults) -> Vec<String> {
+    cells(results).iter().map(CellReason::paragraph).collect()
+}
+
+impl CellReason {
+    /// All sentences behind the label of the cell.
+    pub fn paragraph(&self) -> String {
+        format!("{}: {}", self.label, self.sentences.join(" "))
+    }
+}
+
+fn reason(cell_index: u32, label: String, evidence: &Evidence) -> CellReason {
+    let parts = evidence.parts();
+    let limit = limit(evidence, &parts);
+    let dominant = evidence.waits.first();
+    let mut sentences = vec![verdict(evidence, &parts, limit)];
+    sentences.extend(limit.and_then(|limit| meaning(evidence, limit)));
+    if let Some(limit) = limit {
+        sentences.extend(holders(evidence, limit));
+        sentences.extend(weighed(&checks(evidence, limit)));
+        sentences.extend(remedy(limit));
+    }
+    sentences.extend(checkpoints(evidence));
+    CellReason {
+        cell_index,
+        label,
+        limit,
+        dominant_wait: dominant.map(|wait| wait.name.clone()),
+        dominant_percent: dominant.and_then(|wait| evidence.percent_of_active(wait.resource_s)),
+        sentences,
+    }
+}
+
+/// What limits the configuration: from the waits where there are any, else from the counters alone.
+fn limit(evidence: &Evidence, parts: &[Part]) -> Option<Limit> {
+    if let Some(idle) = evidence.client_idle_share()
+        && idle >= CLIENT_FROM
+    {
+        return Some(Limit::Client);
+    }
+    if evidence.session_s > 0.0 {
+        let largest = parts.first()?;
+        let is_named = largest.share >= NAMED_FROM && largest.limit != Limit::Other;
+        return is_named.then_some(largest.limit);
+    }
+    checks::from_counters(evidence)
+}
+
+fn verdict(evidence: &Evidence, parts: &[Part], limit: Option<Limit>) -> String {
+    let how = if evidence.is_sampled { " (estimated from samples)" } else { "" };
+    let Some(limit) = limit else { return not_explained(evidence, parts) };
+    if limit == Limit::Client {
+        let idle = 100.0 * evidence.client_idle_share().unwrap_or(0.0);
+        return format!(
+            "the limit is {}: sessions wait for their client for {idle:.1} % of their time{how}.",
+            limit.words()
+        );
+    }
+    if evidence.session_s <= 0.0 {
+        return format!("the limit is {}, by its counters alone: no wait was recorded.", limit.words());
+    }
+    let share = parts.iter().find(|part| part.limit == limit).map_or(0.0, |part| 100.0 * part.share);
+    if limit == Limit::Cpu {
+        return format!(
+            "the limit is {}: {share:.1} % of the sessions' active time is on a processor ({:.1} %), in front of one ({:.1} %) or in waits that stand for them{how}.",
+            limit.words(),
+            evidence.percent_of_active(evidence.on_cpu_s.unwrap_or(0.0)).unwrap_or(0.0),
+            evidence.percent_of_active(evidence.run_delay_s.unwrap_or(0.0)).unwrap_or(0.0),
+        );
+    }
+    let waits: Vec<String> = evidence
+        .waits
+        .iter()
+        .filter(|wait| wait.limit == limit)
+        .take(3)
+        .filter_map(|wait| {
+            let percent = evidence.percent_of_active(wait.resource_s)?;
+            (percent >= 1.0).then(|| format!("{} {percent:.1} %", wait.name))
+        })
+        .collect();
+    format!(
+        "the limit is {}, with {share:.1} % of the sessions' active time{how}: {}.",
+        limit.words(),
+        waits.join(", ")
+    )
+}
+
+/// Says the largest parts and what nothing accounts for.
+fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
+    if evidence.session_s <= 0.0 {
+        return "not explained: no wait was recorded, and no counter stands out.".to_owned();
+    }
+    let named: Vec<String> = parts
+        .iter()
+        .take(3)
+        .filter(|part| part.share >= 0.01)
+        .map(|part| format!("{} {:.1} %", part.limit.words(), 100.0 * part.share))
+        .collect();
+    let unknown = 100.0 * (1.0 - parts.iter().map(|part| part.share).sum::<f64>()).max(0.0);
+    let named = if named.is_empty() { "nothing with a name".to_owned() } else { named.join(", ") };
+    let dominant = evidence.waits.first().and_then(|wait| {
+        let percent = evidence.percent_of_active(wait.resource_s)?;
+        Some(format!(" The wait with the most time is {} with {percent:.1} %.", wait.name))
+    });
+    format!(
+        "not explained: no limit has half of the sessions' active time; it went to {named}, and nothing accounts for {unknown:.1} %.{}",
+        dominant.unwrap_or_default()
+    )
+}
+
+/// What the longest wait of the limit means on this engine.
+fn meaning(evidence: &Evidence, limit: Limit) -> Option<String> {
+    let wait = evidence.waits.iter().find(|wait| wait.limit == limit)?;
+    let percent = evidence.percent_of_active(wait.resource_s)?;
+    (percent >= 1.0).then(|| format!("In {} ({percent:.1} %) the session {}.", wait.name, wait.meaning))
+}
+
+/// What those who hold a lock wait for themselves: behind a lock stands the work of its holder.
+fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
+    if !matches!(limit, Limit::Lock | Limit::Page | Limit::Space) {
+        return None;
+    }
+    let flush_s = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0)?;
+    let share = flush_s / evidence.elapsed_mean_s();
+    let (flushes, elapsed_s) = (evidence.mean("log_flushes")?, evidence.elapsed_mean_s());
+    if share >= HOLDER_FROM {
+        Some(format!(
+            "Behind it stands the log: {flushes:.0} flushes took {flush_s:.3} s of {elapsed_s:.3} s ({:.1} %), in which whoever held it waited for the device.",
+            100.0 * share
+        ))
+    } else {
+        Some(format!(
+            "The log is not behind it: {flushes:.0} flushes took {flush_s:.3} s of {elapsed_s:.3} s ({:.1} %).",
+            100.0 * share
+        ))
+    }
+}
+
+fn weighed(checks: &[Check]) -> Vec<String> {
+    let said = |agrees: bool| -> Vec<&str> {
+        checks.iter().filter(|check| check.agrees == agrees).map(|check| check.text.as_str()).collect()
+    };
+    let mut sentences = Vec::new();
+    for (agrees, word) in [(true, "Agrees"), (false, "Disagrees")] {
+        let texts = said(agrees);
+        if !texts.is_empty() {
+            sentences.push(format!("{word}: {}.", texts.join("; ")));
+        }
+    }
+    if checks.is_empty() {
+        sentences.push("No counter was there to agree or disagree.".to_owned());
+    }
+    sentences
+}
+
+fn remedy(limit: Limit) -> Option<String> {
+    let (experiment, remedy) = limit.remedy()?;
+    Some(format!("`fathom run {experiment}` would test a remedy: {remedy}."))
+}
+
+fn checkpoints(evidence: &Evidence) -> Option<String> {
+    let count = evidence.mean("checkpoints").filter(|count| *count > 0.0)?;
+    let pages = evidence.mean("checkpoint_pages")?;
+    let runs = if evidence.run_count == 1 { "" } else { " per run" };
+    Some(format!("Meanwhile {count:.1} checkpoints wrote {pages:.0} pages{runs}."))
+}

@@ -1,0 +1,353 @@
+//! Runs made up so that one thing is their limit.
+#![allow(clippy::unwrap_used)]
+
+use results::model::{
+    Cell, ClientRecord, Environment, Metric, Run, RunKey, RunState, Scale, StoredRun, Study, StudyKey,
+};
+use results::observations::{How, Observations, WaitProfile, WaitRow};
+use results::store::StudyResults;
+
+use super::*;
+
+/// Ten seconds of four sessions.
+struct MadeUp {
+    engine: &'static str,
+    connections: u32,
+    on_cpu_s: f64,
+    run_delay_s: f64,
+    /// Class, name, idle, seconds, seconds of them in front of a processor.
+    waits: Vec<(&'static str, &'static str, bool, f64, f64)>,
+    metrics: Vec<(&'static str, f64)>,
+}
+
+impl MadeUp {
+    fn postgres(waits: Vec<(&'static str, &'static str, bool, f64, f64)>) -> Self {
+        Self {
+            engine: "postgres",
+            connections: 4,
+            on_cpu_s: 1.0,
+            run_delay_s: 0.5,
+            waits,
+            metrics: vec![("fathom_cpu_s", 1.0), ("server_cpu_s", 2.0), ("other_cpu_s", 1.0)],
+        }
+    }
+
+    fn with(mut self, metrics: &[(&'static str, f64)]) -> Self {
+        self.metrics.retain(|(name, _)| metrics.iter().all(|(other, _)| other != name));
+        self.metrics.extend(metrics);
+        self
+    }
+
+    fn run(&self) -> Run {
+        let row = |(class, name, is_idle, wait_s, signal_s): &(&str, &str, bool, f64, f64)| WaitRow {
+            class: (*class).to_owned(),
+            name: (*name).to_owned(),
+            is_idle: *is_idle,
+            wait_s: *wait_s,
+            resource_s: Some(wait_s - signal_s),
+            signal_s: Some(*signal_s),
+            count: None,
+            how: if self.engine == "sqlite" { How::Exact } else { How::Sampled { period_ns: 10_000_000 } },
+        };
+        let profile = WaitProfile {
+            group: "clients".to_owned(),
+            session_count: self.connections,
+            session_s: 10.0 * f64::from(self.connections),
+            on_cpu_s: Some(self.on_cpu_s),
+            run_delay_s: Some(self.run_delay_s),
+            rows: self.waits.iter().map(row).collect(),
+        };
+        let metric = |(name, value): &(&str, f64)| Metric {
+            name: (*name).to_owned(),
+            value: *value,
+            unit: String::new(),
+            source: "made up".to_owned(),
+        };
+        Run {
+            key: RunKey { block_index: 0, cell_index: 0, attempt: 0 },
+            position: 0,
+            started_at: "2026-11-20T10:00:00Z".to_owned(),
+            state: RunState::Valid,
+            elapsed_ns: 10_000_000_000,
+            clients: (0..self.connections).map(ClientRecord::new).collect(),
+            metrics: self.metrics.iter().map(metric).collect(),
+            gates: Vec::new(),
+            warnings: Vec::new(),
+            events: Vec::new(),
+            settings: Vec::new(),
+            environment: Environment {
+                machine: serde_json::json!({"processors": {"online": [0, 1]}}),
+                ..Environment::default()
+            },
+            observations: Observations { waits: vec![profile], ..Observations::default() },
+        }
+    }
+
+    fn results(&self) -> StudyResults {
+        study(self.engine, vec![self.run()])
+    }
+
+    fn reason(&self) -> CellReason {
+        let mut cells = cells(&self.results());
+        assert_eq!(cells.len(), 1);
+        cells.remove(0)
+    }
+}
+
+fn study(engine: &str, runs: Vec<Run>) -> StudyResults {
+    StudyResults {
+        study: Study {
+            key: StudyKey("0".to_owned()),
+            experiment: "made-up".to_owned(),
+            title: String::new(),
+            question: String::new(),
+            scale: Scale::Miniature,
+            engine: engine.to_owned(),
+            spec_toml: String::new(),
+            seed: 0,
+            factors: Vec::new(),
+            fixed: Vec::new(),
+            repetitions: 1,
+            expectations: Vec::new(),
+            created_at: String::new(),
+            fathom_version: String::new(),
+        },
+        cells: vec![Cell { index: 0, levels: Vec::new() }],
+        runs: (1..)
+            .zip(runs)
+            .map(|(run_id, run)| StoredRun { run_id, run, superseded_by: None, suspect: None })
+            .collect(),
+        latencies: Vec::new(),
+        corrections: Vec::new(),
+    }
+}
+
+/// Every sentence has a figure in it, but for those that name the remedy or the lack of counters.
+fn has_its_figures(reason: &CellReason) {
+    for sentence in &reason.sentences {
+        let has_figure = sentence.chars().any(|character| character.is_ascii_digit());
+        assert!(has_figure || sentence.contains("`fathom run "), "no figure in: {sentence}");
+    }
+}
+
+#[test]
+fn commits_that_wait_for_the_log_are_limited_by_it() {
+    let made_up = MadeUp::postgres(vec![
+        ("LWLock", "WALWrite", false, 26.0, 1.0),
+        ("IO", "WalSync", false, 8.0, 0.5),
+        ("Client", "ClientRead", true, 2.0, 0.0),
+    ])
+    .with(&[("log_flushes", 2000.0), ("log_flush_s", 8.0), ("device_busy_s.vda", 8.5)]);
+    let reason = made_up.reason();
+    assert_eq!(reason.limit, Some(Limit::Log));
+    assert_eq!(reason.dominant_wait.as_deref(), Some("LWLock:WALWrite"));
+    let text = reason.paragraph();
+    assert_eq!(
+        text,
+        "all: the limit is the log, with 85.5 % of the sessions' active time (estimated from samples): \
+         LWLock:WALWrite 65.8 %, IO:WalSync 19.7 %. In LWLock:WALWrite (65.8 %) the session waits for another \
+         session that writes or flushes the log, which may do its own part, too (group commit). Agrees: 2000 log \
+         flushes of 4.000 ms took 8.000 s of 10.000 s elapsed (80.0 %); device vda was busy for 85.0 % of the time; \
+         the processors were busy for 20.0 %. `fathom run populate-batch` would test a remedy: more rows per \
+         transaction, so that fewer flushes are waited for."
+    );
+    has_its_figures(&reason);
+}
+
+#[test]
+fn a_counter_that_does_not_fit_is_said_to_disagree() {
+    let made_up = MadeUp::postgres(vec![("IO", "WalSync", false, 30.0, 0.0)]).with(&[
+        ("log_flushes", 100.0),
+        ("log_flush_s", 0.5),
+        ("other_cpu_s", 17.0),
+    ]);
+    let text = made_up.reason().paragraph();
+    assert!(
+        text.contains("Disagrees: 100 log flushes of 5.000 ms took 0.500 s of 10.000 s elapsed (5.0 %); the processors were busy for 100.0 %."),
+        "{text}"
+    );
+}
+
+#[test]
+fn sessions_that_wait_for_rows_are_limited_by_a_lock_and_its_holders_are_looked_at() {
+    let waits = vec![("Lock", "transactionid", false, 24.0, 0.0), ("IO", "WalSync", false, 8.0, 0.0)];
+    let reason =
+        MadeUp::postgres(waits.clone()).with(&[("log_flushes", 1000.0), ("log_flush_s", 8.0)]).reason();
+    assert_eq!(reason.limit, Some(Limit::Lock));
+    let text = reason.paragraph();
+    assert!(
+        text.contains("Behind it stands the log: 1000 flushes took 8.000 s of 10.000 s (80.0 %)"),
+        "{text}"
+    );
+    has_its_figures(&reason);
+    let text =
+        MadeUp::postgres(waits).with(&[("log_flushes", 10.0), ("log_flush_s", 0.1)]).reason().paragraph();
+    assert!(
+        text.contains("The log is not behind it: 10 flushes took 0.100 s of 10.000 s (1.0 %)."),
+        "{text}"
+    );
+}
+
+#[test]
+fn sqlite_connections_that_queue_for_the_writer_are_limited_by_its_lock() {
+    let made_up = MadeUp {
+        engine: "sqlite",
+        connections: 4,
+        on_cpu_s: 1.0,
+        run_delay_s: 0.1,
+        waits: vec![("vfs", "BusyWait", false, 28.0, 0.0), ("vfs", "WalSync", false, 9.0, 0.0)],
+        metrics: vec![
+            ("busy_waits", 5000.0),
+            ("busy_wait_s", 28.0),
+            ("log_flushes", 3000.0),
+            ("log_flush_s", 9.0),
+        ],
+    };
+    let reason = made_up.reason();
+    assert_eq!(reason.limit, Some(Limit::Lock));
+    let text = reason.paragraph();
+    assert!(!text.contains("estimated from samples"), "{text}");
+    assert!(
+        text.contains("sleeps before it tries again: another connection holds the lock for writing"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Behind it stands the log: 3000 flushes took 9.000 s of 10.000 s (90.0 %)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("5000 sleeps before another try took 7.000 s of 10.000 s for each connection (70.0 %)"),
+        "{text}"
+    );
+    has_its_figures(&reason);
+}
+
+#[test]
+fn a_page_that_all_want_and_a_file_that_must_grow_are_told_apart() {
+    let page = MadeUp::postgres(vec![("LWLock", "BufferContent", false, 30.0, 0.0)]).reason();
+    let space = MadeUp::postgres(vec![("Lock", "extend", false, 30.0, 0.0)]).reason();
+    assert_eq!((page.limit, space.limit), (Some(Limit::Page), Some(Limit::Space)));
+    assert!(space.paragraph().contains("`fathom run allocation-contention`"));
+}
+
+#[test]
+fn reads_and_writes_of_data_files_are_limited_by_their_device() {
+    let reason = MadeUp::postgres(vec![("IO", "DataFileRead", false, 32.0, 0.5)])
+        .with(&[
+            ("device_busy_s.vda", 9.9),
+            ("device_busy_s.vdb", 1.0),
+            ("device_reads.vda", 4000.0),
+            ("device_read_s.vda", 32.0),
+            ("checkpoints", 2.0),
+            ("checkpoint_pages", 512.0),
+        ])
+        .reason();
+    assert_eq!(reason.limit, Some(Limit::DataDevice));
+    let text = reason.paragraph();
+    assert!(
+        text.contains("Agrees: device vda was busy for 99.0 % of the time; it did 4000 reads of 8.000 ms;"),
+        "{text}"
+    );
+    assert!(text.ends_with("Meanwhile 2.0 checkpoints wrote 512 pages."), "{text}");
+    has_its_figures(&reason);
+}
+
+#[test]
+fn sessions_on_and_in_front_of_processors_are_limited_by_them() {
+    let mut made_up = MadeUp::postgres(vec![("LWLock", "WALInsert", false, 3.0, 2.0)])
+        .with(&[("server_cpu_s", 16.0), ("fathom_cpu_s", 2.0)]);
+    (made_up.on_cpu_s, made_up.run_delay_s) = (16.0, 18.0);
+    let reason = made_up.reason();
+    assert_eq!(reason.limit, Some(Limit::Cpu));
+    let text = reason.paragraph();
+    assert!(
+        text.contains(
+            "85.0 % of the sessions' active time is on a processor (40.0 %), in front of one (45.0 %)"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("Agrees: 2 processors were busy for 95.0 %, 0.10 of them with work of others."),
+        "{text}"
+    );
+    has_its_figures(&reason);
+}
+
+#[test]
+fn sessions_without_work_are_limited_by_their_clients() {
+    let reason = MadeUp::postgres(vec![("Client", "ClientRead", true, 30.0, 0.0)])
+        .with(&[("client_cpu_s", 9.0)])
+        .reason();
+    assert_eq!(reason.limit, Some(Limit::Client));
+    let text = reason.paragraph();
+    assert!(text.contains("sessions wait for their client for 75.0 % of their time"), "{text}");
+    assert!(text.contains("the clients' threads used 0.90 processors"), "{text}");
+}
+
+#[test]
+fn what_has_no_half_is_not_explained_and_its_parts_are_named() {
+    let reason = MadeUp::postgres(vec![
+        ("IO", "WalSync", false, 12.0, 0.0),
+        ("IO", "DataFileRead", false, 11.0, 0.0),
+        ("Lock", "extend", false, 5.01, 0.0),
+    ])
+    .reason();
+    assert_eq!(reason.limit, None);
+    assert_eq!(
+        reason.sentences[0],
+        "not explained: no limit has half of the sessions' active time; it went to the log 30.0 %, the data device \
+         27.5 %, the allocation of new pages 12.5 %, and nothing accounts for 26.2 %. The wait with the most time is \
+         IO:WalSync with 30.0 %."
+    );
+    has_its_figures(&reason);
+}
+
+#[test]
+fn a_wait_that_the_catalogue_does_not_know_is_no_reason() {
+    let reason = MadeUp::postgres(vec![("Strange", "Thing", false, 36.0, 0.0)]).reason();
+    assert_eq!(reason.limit, None);
+    assert!(reason.sentences[0].starts_with("not explained"), "{:?}", reason.sentences);
+}
+
+#[test]
+fn without_waits_the_counters_alone_may_do_and_say_so() {
+    let without_waits = |metrics: &[(&'static str, f64)]| {
+        let mut run = MadeUp::postgres(Vec::new()).with(metrics).run();
+        run.observations.waits.clear();
+        run.observations.samplers.push(results::observations::SamplerRecord {
+            name: "machine".to_owned(),
+            period_ns: 1_000_000_000,
+            samples_expected: 2,
+            samples_taken: 2,
+            cpu_s: 0.0,
+            problem: None,
+        });
+        cells(&study("postgres", vec![run])).remove(0)
+    };
+    let log = without_waits(&[("log_flushes", 1000.0), ("log_flush_s", 7.0)]);
+    assert_eq!(log.limit, Some(Limit::Log));
+    assert!(
+        log.sentences[0].ends_with("by its counters alone: no wait was recorded."),
+        "{:?}",
+        log.sentences
+    );
+    assert_eq!(without_waits(&[("server_cpu_s", 18.0)]).limit, Some(Limit::Cpu));
+    let nothing = without_waits(&[]);
+    assert_eq!(nothing.limit, None);
+    assert_eq!(nothing.sentences, ["not explained: no wait was recorded, and no counter stands out."]);
+}
+
+#[test]
+fn a_study_in_which_nothing_looked_has_no_reasons() {
+    let mut run = MadeUp::postgres(Vec::new()).run();
+    run.observations = Observations::default();
+    assert_eq!(sentences(&study("noop", vec![run])), Vec::<String>::new());
+}
+
+#[test]
+fn runs_that_do_not_count_are_not_asked() {
+    let good = MadeUp::postgres(vec![("IO", "WalSync", false, 32.0, 0.0)]).run();
+    let mut odd = MadeUp::postgres(vec![("Lock", "extend", false, 36.0, 0.0)]).run();
+    odd.state = RunState::Invalid;
+    assert_eq!(cells(&study("postgres", vec![good, odd]))[0].limit, Some(Limit::Log));
+}
