@@ -18,11 +18,13 @@
 //! | [`progress`] | how far a check is, and the wish to stop it |
 //! | [`text`] | a report for people |
 //! | [`sqlite`] | everything about SQLite |
+//! | [`postgres`] | everything about PostgreSQL |
 
 #![forbid(unsafe_code)]
 
 pub mod findings;
 pub mod options;
+pub mod postgres;
 pub mod progress;
 pub mod rule;
 pub mod sqlite;

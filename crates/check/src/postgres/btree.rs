@@ -1,0 +1,463 @@
+//! Rules of one B-tree block, and the facts that it states about its neighbours and about rows.
+
+use std::cmp::Ordering;
+
+use formats::postgres::attribute::{Columns, Datum};
+use formats::postgres::btree::{
+    IndexTuple, Kind, Meta, Opaque, SPECIAL_BYTES, TUPLE_HEADER_BYTES, VERSION_TID_KEYS, flag,
+};
+use formats::postgres::page::{Item, ItemState, Page};
+use formats::postgres::{Damage, Tid};
+
+use super::catalog::Relation;
+use super::entry::{entry_fact, kind, tid_code, tid_fact};
+use super::heap::{Exception, Work, bucket_of_block, exception_code};
+use super::keyed::{BUCKETS, Key, Side};
+use super::order::{KeyRelation, Scratch, compare_keys};
+use super::rules::Promised;
+use results::check::CheckLevel;
+
+/// How the entries of an index are matched with rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Matching {
+    /// Not at all: invalid, or its table is not known.
+    None,
+    /// All rows have an entry, and all entries a row.
+    Both,
+    /// Entries must have rows, not the other way round: a partial index.
+    EntriesOnly,
+}
+
+/// What is known of an index while its blocks are looked at.
+pub(crate) struct Tree<'a> {
+    pub(crate) relation: &'a Relation,
+    pub(crate) number: u32,
+    /// Blocks of the index.
+    pub(crate) blocks: u32,
+    /// Blocks of its table.
+    pub(crate) heap_blocks: Option<u32>,
+    pub(crate) matching: Matching,
+    /// Version from the meta page.
+    pub(crate) version: u32,
+    /// Row pointers of the table that are not matched in the ordinary way, ascending.
+    pub(crate) exceptions: &'a Exceptions,
+}
+
+/// Row pointers of a table that are not matched in the ordinary way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exceptions {
+    /// Codes, ascending.
+    codes: Vec<u64>,
+    /// One bit per block of the table: has any.
+    blocks: Vec<u64>,
+}
+
+impl Exceptions {
+    pub(crate) fn new(mut codes: Vec<u64>) -> Exceptions {
+        codes.sort_unstable();
+        let mut blocks = Vec::new();
+        for code in &codes {
+            let word = (code >> 17) as usize / 64;
+            if blocks.len() <= word {
+                blocks.resize(word + 1, 0u64);
+            }
+            if let Some(bits) = blocks.get_mut(word) {
+                *bits |= 1 << ((code >> 17) % 64);
+            }
+        }
+        Exceptions { codes, blocks }
+    }
+
+    /// What is special about a row pointer; "not live" wins.
+    #[inline]
+    pub(crate) fn of(&self, tid: Tid) -> Option<Exception> {
+        let bits = *self.blocks.get(tid.block as usize / 64)?;
+        if bits >> (tid.block % 64) & 1 == 0 {
+            return None;
+        }
+        let at = self.codes.partition_point(|code| *code < tid_code(tid) << 1);
+        let code = *self.codes.get(at)?;
+        match code {
+            _ if code == exception_code(tid, Exception::NotLive) => Some(Exception::NotLive),
+            _ if code == exception_code(tid, Exception::KeyElsewhere) => Some(Exception::KeyElsewhere),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.codes.len()
+    }
+}
+
+/// Where a B-tree block's facts go.
+pub(crate) trait EntrySink {
+    /// A fact about a row, in the bucket of its block.
+    fn entry(&mut self, index: u32, bucket: usize, fact: u128, tid: Tid, place: (u32, u16));
+    /// A fact about another block of the index.
+    fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, link: Link);
+    /// A block that ends or starts an update of the tree that was cut off: links are not exact.
+    fn unfinished(&mut self, index: u32);
+    /// Keys of this column or type could not be compared.
+    fn order_not_known(&mut self, index: u32);
+}
+
+/// What a link fact is about, to name it when it has no counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Link {
+    /// Sibling or downlink fact.
+    pub(crate) is_downlink: bool,
+    /// The block that states the fact.
+    pub(crate) from: u32,
+    /// The block that it is about: right sibling, or child.
+    pub(crate) to: u32,
+    /// Level of the block that it is about.
+    pub(crate) level: u32,
+}
+
+/// What a B-tree block is tested with.
+pub(crate) struct TreeCheck<'a> {
+    pub(crate) tree: &'a Tree<'a>,
+    pub(crate) key: &'a Key,
+    pub(crate) level: CheckLevel,
+}
+
+/// Buffers that are kept from block to block.
+#[derive(Default)]
+pub(crate) struct TreeScratch {
+    damage: Vec<Damage>,
+    values: Scratch,
+    buffer: Vec<u8>,
+}
+
+/// What is remembered from one tuple of a block to the next.
+#[derive(Default)]
+struct Walk<'p> {
+    previous: Option<IndexTuple<'p>>,
+    previous_values: Vec<Datum<'p>>,
+    values: Vec<Datum<'p>>,
+    /// A visible row with the key of the previous tuple.
+    live: Option<Tid>,
+}
+
+impl<'p> Walk<'p> {
+    /// The tuple that was looked at becomes the previous one.
+    fn advance(&mut self, tuple: IndexTuple<'p>) {
+        self.previous = Some(tuple);
+        std::mem::swap(&mut self.previous_values, &mut self.values);
+    }
+}
+
+impl TreeCheck<'_> {
+    /// Tests a block whose header was found in order.
+    pub(crate) fn block<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        scratch.damage.clear();
+        let Some(opaque) = Opaque::read(page) else { return };
+        let block = work.place.block;
+        let special = usize::from(page.header().special);
+        let linked = opaque.check(special, block, self.tree.blocks, &mut scratch.damage);
+        if block == 0 {
+            if let Some(meta) = Meta::read(page) {
+                meta.check(self.tree.blocks, &mut scratch.damage);
+                if meta.root != 0 {
+                    // The root is claimed by the meta page, as a child by its parent.
+                    self.state_downlink(work, Side::Claim, meta.root, meta.level, None);
+                }
+            }
+            work.drain(&mut scratch.damage);
+            return;
+        }
+        if opaque.has(flag::DELETED) || !linked {
+            work.drain(&mut scratch.damage);
+            return;
+        }
+        page.check_items(TUPLE_HEADER_BYTES, true, &mut scratch.damage);
+        let intact = scratch.damage.is_empty();
+        work.drain(&mut scratch.damage);
+        self.state_siblings(&opaque, work);
+        if opaque.has(flag::INCOMPLETE_SPLIT | flag::HALF_DEAD) {
+            work.sink.unfinished(self.tree.number);
+        }
+        // The high key of a half-dead block is no key but a link for the deletion that was cut off.
+        if intact && !opaque.has(flag::HALF_DEAD) {
+            self.items(page, &opaque, scratch, work);
+        }
+    }
+
+    /// Each block but the last names its right sibling, and each but the first its left.
+    fn state_siblings<S: EntrySink>(&self, opaque: &Opaque, work: &mut Work<'_, S>) {
+        let block = work.place.block;
+        let mut state = |side, left: u32, right: u32, to| {
+            let mut hasher = self.key.fact(kind::SIBLING, self.tree.number);
+            hasher.word((u64::from(left) << 32) | u64::from(right));
+            hasher.word(u64::from(opaque.level));
+            let link = Link { is_downlink: false, from: block, to, level: opaque.level };
+            work.sink.link(self.tree.number, side, right as usize % BUCKETS, hasher.finish(), link);
+        };
+        if opaque.next != 0 {
+            state(Side::Claim, block, opaque.next, opaque.next);
+        }
+        if opaque.previous != 0 {
+            state(Side::Witness, opaque.previous, block, opaque.previous);
+        }
+    }
+
+    /// A child's place in the tree: number, level, and the separator above it (`None` at the right edge).
+    // EVIDENCE: contrib/amcheck/verify_nbtree.c bt_child_highkey_check: the high key of a child equals the next
+    // separator in its parent
+    fn state_downlink<S: EntrySink>(
+        &self,
+        work: &mut Work<'_, S>,
+        side: Side,
+        child: u32,
+        level: u32,
+        bound: Option<IndexTuple<'_>>,
+    ) {
+        let mut hasher = self.key.fact(kind::DOWNLINK, self.tree.number);
+        hasher.word((u64::from(child) << 32) | u64::from(level));
+        if let Some(bound) = bound {
+            let (columns, info, bytes) = bound.separator();
+            // Before version 4 a separator keeps the item number of some row, which means nothing.
+            if self.tree.version >= VERSION_TID_KEYS {
+                hasher.word((u64::from(columns) << 16) | u64::from(info));
+            }
+            hasher.bytes(bytes);
+        }
+        let link = Link { is_downlink: true, from: work.place.block, to: child, level };
+        work.sink.link(self.tree.number, side, child as usize % BUCKETS, hasher.finish(), link);
+    }
+
+    fn items<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        opaque: &Opaque,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let first = opaque.first_data_item();
+        let high_key = if first == 2 { page.item(1).and_then(|item| read(page, item)) } else { None };
+        self.state_downlink(work, Side::Witness, work.place.block, opaque.level, high_key);
+        let child_level = opaque.level.saturating_sub(1);
+        let mut walk = Walk::default();
+        let mut child: Option<u32> = None;
+        for item in page.items() {
+            let Some(tuple) = read(page, item) else { continue };
+            let is_high_key = item.number < first;
+            let fits =
+                tuple.check(item, is_high_key || !opaque.is_leaf(), self.tree.version, &mut scratch.damage);
+            work.drain(&mut scratch.damage);
+            if !fits || is_high_key {
+                continue;
+            }
+            if opaque.is_leaf() {
+                self.leaf_entry(tuple, item, &mut walk, scratch, work);
+                continue;
+            }
+            if let Some(child) = child.replace(tuple.downlink()) {
+                self.state_downlink(work, Side::Claim, child, child_level, Some(tuple));
+            }
+            // The first separator of an inner block stands for minus infinity and has no columns.
+            if item.number > first
+                && self.level == CheckLevel::Full
+                && self.read_values(&tuple, item, &mut walk, work)
+            {
+                self.check_order(&tuple, item, &mut walk, scratch, work);
+                walk.advance(tuple);
+            }
+        }
+        if let Some(child) = child {
+            self.state_downlink(work, Side::Claim, child, child_level, high_key);
+        }
+        if let (Some(high_key), CheckLevel::Full) = (high_key, self.level) {
+            self.check_high_key(&high_key, &mut walk, scratch, work);
+        }
+    }
+
+    fn leaf_entry<'p, S: EntrySink>(
+        &self,
+        tuple: IndexTuple<'p>,
+        item: Item,
+        walk: &mut Walk<'p>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let Some(heap_blocks) = self.tree.heap_blocks else { return };
+        let is_beyond = |tid: &Tid| tid.block >= heap_blocks || tid.item == 0;
+        if let Some(tid) = tuple.heap_tids().find(is_beyond) {
+            let expected = format!("a row in the table's {heap_blocks} blocks");
+            work.report(Promised::BtreeTid, Some(item.number), expected, format!("row {tid}"));
+        }
+        if self.level < CheckLevel::Full || !self.read_values(&tuple, item, walk, work) {
+            return;
+        }
+        self.check_order(&tuple, item, walk, scratch, work);
+        self.check_unique(&tuple, item, walk, work);
+        if self.tree.matching != Matching::None {
+            for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
+                self.state_row(tid, heap_blocks, item, walk, scratch, work);
+            }
+        }
+        walk.advance(tuple);
+    }
+
+    /// Takes a tuple apart; `false` if that was not possible.
+    fn read_values<'p, S>(
+        &self,
+        tuple: &IndexTuple<'p>,
+        item: Item,
+        walk: &mut Walk<'p>,
+        work: &mut Work<'_, S>,
+    ) -> bool {
+        walk.values.clear();
+        let Some(index) = &self.tree.relation.index else { return false };
+        let present = match tuple.kind() {
+            Kind::Pivot { columns, .. } => usize::from(columns),
+            Kind::Plain | Kind::Posting { .. } => index.columns.len(),
+        };
+        let mut reader = Columns::new(tuple.data(), tuple.null_bitmap());
+        for column in index.columns.iter().take(present) {
+            let Some(value) = reader.next_column(column.attribute) else {
+                let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
+                let found =
+                    format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
+                work.report(Promised::BtreeTuple, Some(item.number), expected, found);
+                return false;
+            };
+            walk.values.push(value);
+        }
+        true
+    }
+
+    /// Compares a tuple with the one before it.
+    fn check_order<S: EntrySink>(
+        &self,
+        tuple: &IndexTuple<'_>,
+        item: Item,
+        walk: &mut Walk<'_>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let (Some(before), Some(index)) = (&walk.previous, &self.tree.relation.index) else { return };
+        let relation = compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values);
+        if relation != KeyRelation::Known(Ordering::Equal) {
+            walk.live = None;
+        }
+        match relation {
+            KeyRelation::NotKnown => work.sink.order_not_known(self.tree.number),
+            KeyRelation::Known(Ordering::Less) => {}
+            KeyRelation::Known(Ordering::Greater) => {
+                let expected = format!("a key not below that of line pointer {}", item.number - 1);
+                work.report(Promised::BtreeOrder, Some(item.number), expected, "a smaller key".into());
+            }
+            KeyRelation::Known(Ordering::Equal) => {
+                if let (Some(last), Some(next)) = (before.heap_tids().last(), tuple.heap_tids().next())
+                    && self.tree.version >= VERSION_TID_KEYS
+                    && last >= next
+                {
+                    let expected = format!("equal keys in the order of their rows, after {last}");
+                    work.report(Promised::BtreeOrder, Some(item.number), expected, format!("row {next}"));
+                }
+            }
+        }
+    }
+
+    /// Tells when a visible row has the key of one before it.
+    fn check_unique<S: EntrySink>(
+        &self,
+        tuple: &IndexTuple<'_>,
+        item: Item,
+        walk: &mut Walk<'_>,
+        work: &mut Work<'_, S>,
+    ) {
+        let Some(index) = self.tree.relation.index.as_ref().filter(|index| index.unique) else { return };
+        if self.tree.matching == Matching::None {
+            return;
+        }
+        let mut keys = index.columns.iter().zip(&walk.values).filter(|(column, _)| column.is_key);
+        if !index.nulls_not_distinct && keys.any(|(_, value)| matches!(value, Datum::Null)) {
+            walk.live = None;
+            return;
+        }
+        for tid in tuple.heap_tids().filter(|tid| self.tree.exceptions.of(*tid) != Some(Exception::NotLive)) {
+            if let Some(other) = walk.live.replace(tid) {
+                let found = format!("rows {other} and {tid} with the same key");
+                work.report(
+                    Promised::BtreeUnique,
+                    Some(item.number),
+                    "one visible row per key".into(),
+                    found,
+                );
+            }
+        }
+    }
+
+    /// States which row the entry is of.
+    fn state_row<S: EntrySink>(
+        &self,
+        tid: Tid,
+        heap_blocks: u32,
+        item: Item,
+        walk: &Walk<'_>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let Some(index) = self.tree.relation.index.as_ref() else { return };
+        let fact = match self.tree.exceptions.of(tid) {
+            Some(Exception::NotLive) => return,
+            Some(Exception::KeyElsewhere) => None,
+            None => entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer),
+        };
+        let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
+        let bucket = bucket_of_block(tid.block, heap_blocks);
+        work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item.number));
+    }
+
+    /// Compares the last tuple of a block with the bound of all.
+    fn check_high_key<'p, S: EntrySink>(
+        &self,
+        high_key: &IndexTuple<'p>,
+        walk: &mut Walk<'p>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let (Some(last), Some(index)) = (walk.previous, &self.tree.relation.index) else { return };
+        let item = Item { number: 1, offset: 0, length: 0, state: ItemState::Normal };
+        if !self.read_values(high_key, item, walk, work) {
+            return;
+        }
+        let is_above =
+            match compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values) {
+                KeyRelation::NotKnown => {
+                    work.sink.order_not_known(self.tree.number);
+                    false
+                }
+                KeyRelation::Known(ordering) if ordering != Ordering::Equal => ordering == Ordering::Greater,
+                KeyRelation::Known(_) => {
+                    // What was cut off a bound is below everything, so a tuple with the same beginning is above it.
+                    let keys = index.columns.iter().filter(|column| column.is_key).count();
+                    let is_cut = walk.values.len() < walk.previous_values.len().min(keys);
+                    let is_past_tid = match (last.heap_tids().last(), high_key.pivot_tid()) {
+                        (Some(tid), Some(bound)) => tid > bound,
+                        (Some(_), None) => true,
+                        (None, _) => false,
+                    };
+                    self.tree.version >= VERSION_TID_KEYS && (is_cut || is_past_tid)
+                }
+            };
+        if is_above {
+            let expected = "keys below the high key of their block".to_owned();
+            work.report(Promised::BtreeOrder, None, expected, "a last key that is not".into());
+        }
+    }
+}
+
+fn read<'p>(page: &Page<'p>, item: Item) -> Option<IndexTuple<'p>> {
+    page.item_bytes(item).and_then(IndexTuple::read)
+}
+
+/// Length of the special space that blocks of a B-tree have.
+pub(crate) const TREE_SPECIAL_BYTES: usize = SPECIAL_BYTES;

@@ -1,0 +1,99 @@
+//! What a row says about an index, and an index entry about a row: the same fact, hashed.
+
+use formats::postgres::Tid;
+use formats::postgres::attribute::Datum;
+
+use super::catalog::Index;
+use super::keyed::{FactHasher, Key};
+use super::order::plain;
+
+/// Kinds of facts; they keep sums of different rules apart.
+pub(crate) mod kind {
+    pub(crate) const ENTRY: u32 = 1;
+    pub(crate) const ENTRY_TID_ONLY: u32 = 2;
+    pub(crate) const SIBLING: u32 = 3;
+    pub(crate) const DOWNLINK: u32 = 4;
+    pub(crate) const TOAST: u32 = 5;
+}
+
+/// What stands in a hash for null.
+const NULL_WORD: u64 = 0xA5A5_0000_0000_0001;
+
+/// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.
+///
+/// `false` if the plain bytes cannot be had here.
+pub(crate) fn add_value(
+    hasher: &mut FactHasher<'_>,
+    value: &Datum<'_>,
+    name_as_string: bool,
+    buffer: &mut Vec<u8>,
+) -> bool {
+    if matches!(value, Datum::Null) {
+        hasher.word(NULL_WORD);
+        return true;
+    }
+    let Some(bytes) = plain(value, buffer) else { return false };
+    let bytes = if name_as_string {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        &bytes[..end]
+    } else {
+        bytes
+    };
+    hasher.bytes(bytes);
+    true
+}
+
+/// Hash of an entry by its row pointer alone.
+pub(crate) fn tid_fact(key: &Key, index: u32, tid: Tid) -> u128 {
+    let mut hasher = key.fact(kind::ENTRY_TID_ONLY, index);
+    hasher.word(tid_code(tid));
+    hasher.finish()
+}
+
+/// Hash of the entry that a row should have; `None` if a value is not in place.
+pub(crate) fn row_fact<'a>(
+    key: &Key,
+    index_id: u32,
+    index: &Index,
+    tid: Tid,
+    value_of: impl Fn(usize) -> Datum<'a>,
+    buffer: &mut Vec<u8>,
+) -> Option<u128> {
+    let mut hasher = key.fact(kind::ENTRY, index_id);
+    hasher.word(tid_code(tid));
+    for column in &index.columns {
+        // Expressions are left out on both sides.
+        let Some(number) = usize::try_from(column.table_column).ok().and_then(|number| number.checked_sub(1))
+        else {
+            continue;
+        };
+        if !add_value(&mut hasher, &value_of(number), column.name_as_string, buffer) {
+            return None;
+        }
+    }
+    Some(hasher.finish())
+}
+
+/// Starts the hash of the key part of an entry, which is the same for all rows of a posting list.
+pub(crate) fn entry_fact(
+    key: &Key,
+    index_id: u32,
+    index: &Index,
+    tid: Tid,
+    values: &[Datum<'_>],
+    buffer: &mut Vec<u8>,
+) -> Option<u128> {
+    let mut hasher = key.fact(kind::ENTRY, index_id);
+    hasher.word(tid_code(tid));
+    for (column, value) in index.columns.iter().zip(values) {
+        if column.table_column > 0 && !add_value(&mut hasher, value, false, buffer) {
+            return None;
+        }
+    }
+    Some(hasher.finish())
+}
+
+/// A row pointer as one number, ascending as row pointers do.
+pub(crate) fn tid_code(tid: Tid) -> u64 {
+    (u64::from(tid.block) << 16) | u64::from(tid.item)
+}

@@ -1,0 +1,393 @@
+//! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
+//! no counterpart can be named. Slow and exact; also what the sums are tested against.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+
+use formats::postgres::Tid;
+use formats::postgres::file_name::Fork;
+use formats::postgres::heap::TupleHeader;
+use formats::postgres::page::{ItemState, Page};
+use results::check::Confidence;
+
+use super::btree::{EntrySink, Link, Matching};
+use super::finding::Place;
+use super::heap::{Exception, RowSink};
+use super::keyed::{BUCKETS, BucketSet, Side};
+use super::pass::{BlockScratch, PassContext};
+use super::plan::PlanFile;
+use super::rules::Promised;
+use crate::findings::Findings;
+
+/// Bytes that a collected fact takes, with room for sorting.
+const FACT_BYTES: u64 = 96;
+
+/// A fact with what is needed to name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fact {
+    tid: Tid,
+    hash: u128,
+    /// Block and line pointer of the index entry; zeros for a row.
+    entry: (u32, u16),
+}
+
+/// Keeps the facts about one relation.
+struct Collector {
+    relation: u32,
+    buckets: BucketSet,
+    claims: Vec<Fact>,
+    witnesses: Vec<Fact>,
+    links: Vec<(u128, Side, Link)>,
+}
+
+impl Collector {
+    fn new(relation: u32, buckets: BucketSet) -> Collector {
+        Collector { relation, buckets, claims: Vec::new(), witnesses: Vec::new(), links: Vec::new() }
+    }
+}
+
+impl RowSink for Collector {
+    fn fact(&mut self, relation: u32, side: Side, bucket: usize, hash: u128, tid: Tid) {
+        if relation == self.relation && self.buckets.has(bucket) {
+            let fact = Fact { tid, hash, entry: (0, 0) };
+            match side {
+                Side::Claim => self.claims.push(fact),
+                Side::Witness => self.witnesses.push(fact),
+            }
+        }
+    }
+
+    fn exception(&mut self, _table: u32, _tid: Tid, _exception: Exception) {}
+}
+
+impl EntrySink for Collector {
+    fn entry(&mut self, index: u32, bucket: usize, hash: u128, tid: Tid, entry: (u32, u16)) {
+        if index == self.relation && self.buckets.has(bucket) {
+            self.witnesses.push(Fact { tid, hash, entry });
+        }
+    }
+
+    fn link(&mut self, index: u32, side: Side, bucket: usize, hash: u128, link: Link) {
+        if index == self.relation && self.buckets.has(bucket) {
+            self.links.push((hash, side, link));
+        }
+    }
+
+    fn unfinished(&mut self, _index: u32) {}
+
+    fn order_not_known(&mut self, _index: u32) {}
+}
+
+/// Facts of two sides that have no counterpart, each ascending.
+fn unmatched(mut claims: Vec<Fact>, mut witnesses: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
+    claims.sort_unstable();
+    witnesses.sort_unstable();
+    let (mut only_claimed, mut only_witnessed) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (claims.into_iter().peekable(), witnesses.into_iter().peekable());
+    // Each turn takes a fact from a side.
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) => match (a.tid, a.hash).cmp(&(b.tid, b.hash)) {
+                std::cmp::Ordering::Equal => {
+                    left.next();
+                    right.next();
+                }
+                std::cmp::Ordering::Less => only_claimed.extend(left.next()),
+                std::cmp::Ordering::Greater => only_witnessed.extend(right.next()),
+            },
+            (Some(_), None) => only_claimed.extend(left.next()),
+            (None, Some(_)) => only_witnessed.extend(right.next()),
+            (None, None) => return (only_claimed, only_witnessed),
+        }
+    }
+}
+
+/// What a second look needs.
+pub(crate) struct Exact<'a> {
+    pub(crate) first: &'a PassContext<'a>,
+    pub(crate) second: &'a PassContext<'a>,
+    pub(crate) memory_bytes_max: u64,
+    pub(crate) bytes_read: u64,
+}
+
+impl Exact<'_> {
+    /// Names rows and entries of an index that do not match.
+    pub(crate) fn entries(
+        &mut self,
+        index: u32,
+        differing: BucketSet,
+        fact_count: u64,
+        findings: &mut Findings,
+    ) {
+        let Some(tree) = self.second.plan.trees.get(&index).copied() else { return };
+        let Some(heap) = tree.heap else { return };
+        for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
+            let mut collector = Collector::new(index, buckets);
+            self.collect(false, heap, &mut collector);
+            self.collect(true, index, &mut collector);
+            let Collector { claims, witnesses, .. } = collector;
+            let (rows, entries) = unmatched(claims, witnesses);
+            self.name_entries(index, heap, tree.matching, &rows, &entries, findings);
+        }
+    }
+
+    fn name_entries(
+        &mut self,
+        index: u32,
+        heap: u32,
+        matching: Matching,
+        rows: &[Fact],
+        entries: &[Fact],
+        findings: &mut Findings,
+    ) {
+        let index_name =
+            self.second.plan.relation(index).map_or("?", |relation| relation.name.as_str()).to_owned();
+        let has = |list: &[Fact], tid| list.binary_search_by_key(&tid, |fact| fact.tid).is_ok();
+        // One finding per block of the table: a lost block concerns all its rows.
+        let mut lost: BTreeMap<u32, (Fact, u64)> = BTreeMap::new();
+        for entry in entries {
+            if has(rows, entry.tid) {
+                let (block, item) = entry.entry;
+                let expected =
+                    format!("the key of the row in index {index_name}, block {block} line pointer {item}");
+                self.report(
+                    Promised::EntryDiffers,
+                    heap,
+                    entry.tid,
+                    expected,
+                    "another key".into(),
+                    findings,
+                );
+            } else {
+                lost.entry(entry.tid.block).or_insert((*entry, 0)).1 += 1;
+            }
+        }
+        for (fact, count) in lost.into_values() {
+            let (block, item) = fact.entry;
+            let expected = format!(
+                "{count} rows that index {index_name} names, the first from block {block} line pointer {item}"
+            );
+            let found = self.describe(heap, fact.tid);
+            self.report(Promised::EntryWithoutRow, heap, fact.tid, expected, found, findings);
+        }
+        if matching != Matching::Both {
+            return;
+        }
+        let mut without: BTreeMap<u32, (Fact, u64)> = BTreeMap::new();
+        for row in rows.iter().filter(|row| !has(entries, row.tid)) {
+            without.entry(row.tid.block).or_insert((*row, 0)).1 += 1;
+        }
+        for (fact, count) in without.into_values() {
+            let expected = format!("an entry in index {index_name} for each visible row");
+            let found = format!("{count} rows of the block without, the first is {}", fact.tid);
+            self.report(Promised::RowWithoutEntry, heap, fact.tid, expected, found, findings);
+        }
+    }
+
+    /// Names values in TOAST that lack pieces.
+    pub(crate) fn toast(
+        &mut self,
+        toast: u32,
+        differing: BucketSet,
+        fact_count: u64,
+        findings: &mut Findings,
+    ) {
+        let owners: Vec<u32> = {
+            let tables = self.first.plan.tables.iter();
+            tables.filter(|(_, table)| table.toast_number == Some(toast)).map(|(number, _)| *number).collect()
+        };
+        for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
+            let mut collector = Collector::new(toast, buckets);
+            self.collect(false, toast, &mut collector);
+            for owner in &owners {
+                self.collect(false, *owner, &mut collector);
+            }
+            let Collector { mut claims, mut witnesses, .. } = collector;
+            // Where a piece stands does not matter: compare by hash alone, and name the row that points there.
+            claims.sort_unstable_by_key(|fact| fact.hash);
+            witnesses.sort_unstable_by_key(|fact| fact.hash);
+            let is_there =
+                |fact: &&Fact| witnesses.binary_search_by_key(&fact.hash, |witness| witness.hash).is_ok();
+            let mut missing: BTreeMap<Tid, u64> = BTreeMap::new();
+            for fact in claims.iter().filter(|fact| !is_there(fact)) {
+                *missing.entry(fact.tid).or_default() += 1;
+            }
+            for (tid, count) in missing {
+                let expected = "all pieces of the values that the row keeps in TOAST".to_owned();
+                let found = format!("{count} pieces that are missing or of another size");
+                let owner = owners.first().copied().unwrap_or(toast);
+                self.report(Promised::ToastChunk, owner, tid, expected, found, findings);
+            }
+        }
+    }
+
+    /// Names blocks of a B-tree whose neighbours or parents say otherwise.
+    pub(crate) fn links(
+        &mut self,
+        index: u32,
+        differing: BucketSet,
+        is_unfinished: bool,
+        findings: &mut Findings,
+    ) {
+        let mut collector = Collector::new(index, differing);
+        self.collect(true, index, &mut collector);
+        let mut balance: BTreeMap<u128, (i64, Link)> = BTreeMap::new();
+        for (hash, side, link) in collector.links {
+            let entry = balance.entry(hash).or_insert((0, link));
+            entry.0 += if side == Side::Claim { 1 } else { -1 };
+        }
+        // Both sides of one contradiction have the same target; the smaller is named.
+        let mut told: BTreeMap<(bool, u32), (bool, Link)> = BTreeMap::new();
+        for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
+            told.entry((link.is_downlink, link.to)).or_insert((sum > 0, link));
+        }
+        for ((is_downlink, to), (is_claim, link)) in told {
+            if is_downlink && is_unfinished {
+                continue;
+            }
+            let tid = Tid { block: to, item: 0 };
+            let (promised, expected, found) = match (is_downlink, is_claim) {
+                (true, true) => (
+                    Promised::BtreeParent,
+                    format!(
+                        "a block of level {} with the high key that block {} has as separator",
+                        link.level, link.from
+                    ),
+                    "another level, another high key, or no block of the tree".to_owned(),
+                ),
+                (true, false) => (
+                    Promised::BtreeParent,
+                    format!("a downlink to block {to} with its high key as the next separator"),
+                    "none".to_owned(),
+                ),
+                (false, _) => (
+                    Promised::BtreeSiblings,
+                    format!("block {to} of level {} names block {} as its neighbour", link.level, link.from),
+                    "it does not".to_owned(),
+                ),
+            };
+            self.report(promised, index, tid, expected, found, findings);
+        }
+    }
+
+    fn report(
+        &self,
+        promised: Promised,
+        relation: u32,
+        tid: Tid,
+        expected: String,
+        found: String,
+        findings: &mut Findings,
+    ) {
+        let plan = self.first.plan;
+        let all = plan.first_files.iter().chain(&plan.second_files);
+        let mut files = all.filter(|file| file.relation == Some(relation) && file.fork == Fork::Main);
+        let file = files.clone().rfind(|file| file.first_block <= tid.block).or_else(|| files.next());
+        let place = Place {
+            file: file.map_or("?", |file| file.shown.as_str()),
+            object: plan.relation(relation).map(|relation| relation.name.as_str()),
+            block: tid.block,
+            confidence: Confidence::Certain,
+        };
+        findings.push(place.finding(promised, Some(tid.item).filter(|item| *item > 0), expected, found));
+    }
+
+    /// What stands where a row should be.
+    fn describe(&self, heap: u32, tid: Tid) -> String {
+        let block_bytes = self.first.cluster.block_bytes;
+        let file = self
+            .files(false, heap)
+            .filter(|file| file.first_block <= tid.block)
+            .max_by_key(|file| file.first_block);
+        let mut block = vec![0; block_bytes];
+        let read = file.and_then(|file| {
+            let offset = u64::from(tid.block - file.first_block) * block_bytes as u64;
+            File::open(&file.path).ok()?.read_exact_at(&mut block, offset).ok()
+        });
+        if read.is_none() {
+            return "a block that cannot be read".to_owned();
+        }
+        let page = Page::new(&block);
+        if page.is_new() {
+            return "a block of zeros".to_owned();
+        }
+        match page.item(tid.item) {
+            None => {
+                format!("a block with {} line pointers; the first that is named is {tid}", page.item_count())
+            }
+            Some(item) => match item.state {
+                ItemState::Normal => {
+                    let header = page.item_bytes(item).and_then(TupleHeader::read);
+                    let heap_only = header.is_some_and(|header| header.is_heap_only());
+                    let what = if heap_only { "a heap-only row" } else { "a row that cannot be read" };
+                    format!("{what} at {tid}")
+                }
+                state => format!("line pointer {tid} is {state:?}").to_lowercase(),
+            },
+        }
+    }
+
+    fn files(&self, is_second: bool, relation: u32) -> impl Iterator<Item = &PlanFile> {
+        let files = if is_second { self.second.files } else { self.first.files };
+        files.iter().filter(move |file| file.relation == Some(relation) && file.fork == Fork::Main)
+    }
+
+    /// Reads a relation again, on this thread.
+    fn collect(&mut self, is_second: bool, relation: u32, collector: &mut Collector) {
+        let context = if is_second { self.second } else { self.first };
+        let context = PassContext { also_index: Some(collector.relation), ..*context };
+        let block_bytes = context.cluster.block_bytes;
+        let mut buffer = vec![0u8; block_bytes * 128];
+        let mut scratch = BlockScratch::default();
+        let mut ignored = Findings::new(0);
+        for file in
+            context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)
+        {
+            let Ok(handle) = File::open(&file.path) else { continue };
+            let mut offset = 0;
+            // Bounded by the length of the file when it was listed.
+            while offset < file.bytes {
+                let wanted = buffer.len().min((file.bytes - offset) as usize);
+                let Some(part) = buffer.get_mut(..wanted) else { break };
+                if handle.read_exact_at(part, offset).is_err() {
+                    break;
+                }
+                let first = file.first_block + (offset / block_bytes as u64) as u32;
+                for (number, bytes) in part.chunks_exact(block_bytes).enumerate() {
+                    context.block(file, first + number as u32, bytes, &mut scratch, &mut ignored, collector);
+                }
+                offset += wanted as u64;
+                self.bytes_read += wanted as u64;
+            }
+        }
+    }
+}
+
+impl BucketSet {
+    /// Parts of the set whose facts fit the memory, given the bytes of all facts of the ledger.
+    fn split(self, bytes_of_all: u64, memory_bytes_max: u64) -> Vec<BucketSet> {
+        let per_bucket = (bytes_of_all / BUCKETS as u64).max(1);
+        let at_once = (memory_bytes_max / per_bucket).clamp(1, BUCKETS as u64) as usize;
+        let buckets: Vec<usize> = (0..self.count()).filter(|bucket| self.has(*bucket)).collect();
+        buckets.chunks(at_once).map(|chunk| self.only(chunk)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(block: u32, hash: u128) -> Fact {
+        Fact { tid: Tid { block, item: 1 }, hash, entry: (0, 0) }
+    }
+
+    #[test]
+    fn facts_without_counterpart_are_named_once_each() {
+        let rows = vec![fact(1, 10), fact(2, 20), fact(2, 20), fact(3, 30)];
+        let entries = vec![fact(4, 40), fact(2, 20), fact(1, 10)];
+        let (only_rows, only_entries) = unmatched(rows, entries);
+        assert_eq!(only_rows, vec![fact(2, 20), fact(3, 30)]);
+        assert_eq!(only_entries, vec![fact(4, 40)]);
+    }
+}

@@ -1,0 +1,361 @@
+//! Rules of one heap block: line pointers, chains of updates, transactions, the visibility map.
+
+use formats::postgres::attribute::{Attribute, Datum};
+use formats::postgres::heap::{FIRST_NORMAL_XID, TUPLE_HEADER_BYTES, TupleHeader, mask};
+use formats::postgres::maps::Visibility;
+use formats::postgres::page::{FLAG_ALL_VISIBLE, Item, ItemState, Page};
+use formats::postgres::transaction::{Status, precedes};
+use formats::postgres::{Damage, Tid, Xid};
+use results::check::CheckLevel;
+
+use super::catalog::{Index, Relation};
+use super::entry::tid_code;
+use super::finding::Place;
+use super::keyed::{BUCKETS, Key, Side};
+use super::rules::Promised;
+use super::transactions::{Fate, Transactions};
+use crate::findings::Findings;
+
+/// An index of a table, as the table's rows see it.
+#[derive(Clone, Debug)]
+pub(crate) struct RowIndex {
+    /// Number of the relation in the plan.
+    pub(crate) number: u32,
+    /// What `pg_index` says.
+    pub(crate) index: Index,
+    /// Whether each row must have an entry: not in a partial index.
+    pub(crate) is_complete: bool,
+}
+
+/// What is known of a table while its blocks are looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) relation: Relation,
+    /// Number of the table in the plan.
+    pub(crate) number: u32,
+    /// Its TOAST table's number in the plan.
+    pub(crate) toast_number: Option<u32>,
+    /// How to step over its columns; empty if they are not known.
+    pub(crate) attributes: Vec<Attribute>,
+    /// Indexes whose entries are matched.
+    pub(crate) indexes: Vec<RowIndex>,
+    /// Whether exceptions must be collected.
+    pub(crate) has_matched_indexes: bool,
+    /// Number of blocks.
+    pub(crate) blocks: u32,
+    /// Bytes of a value in one TOAST row.
+    pub(crate) toast_chunk_bytes: u32,
+    /// Columns that refuse null, 0 based.
+    pub(crate) not_null: Vec<usize>,
+}
+
+impl Table {
+    /// The bucket of a row pointer: by range, so that a mismatch is looked for in a part of the file.
+    pub(crate) fn bucket(&self, block: u32) -> usize {
+        bucket_of_block(block, self.blocks)
+    }
+}
+
+/// The bucket of a heap block.
+pub(crate) fn bucket_of_block(block: u32, blocks: u32) -> usize {
+    (u64::from(block) * BUCKETS as u64 / u64::from(blocks.max(1))) as usize % BUCKETS
+}
+
+/// Why a row pointer is left out of the sums, or counted by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exception {
+    /// No row version is live there: entries may be there or not.
+    NotLive = 0,
+    /// Live, but its key is not in place: matched by row pointer alone.
+    KeyElsewhere = 1,
+}
+
+/// Where a heap block's facts go.
+pub(crate) trait RowSink {
+    /// A fact about an index or TOAST table (by number in the plan), from one side, in a bucket.
+    fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, tid: Tid);
+    /// A row pointer of the table that is not matched in the ordinary way.
+    fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
+}
+
+/// A line pointer while its block is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) item: Item,
+    pub(super) header: Option<TupleHeader>,
+    pub(super) fate: Fate,
+    /// The line pointer that indexes name for this row; 0 if none leads here.
+    pub(super) root: u16,
+    /// Whether a live row was found under this root.
+    has_live: bool,
+}
+
+/// Buffers that are kept from block to block.
+#[derive(Default)]
+pub(crate) struct HeapScratch {
+    slots: Vec<Slot>,
+    pub(super) damage: Vec<Damage>,
+    pub(super) buffer: Vec<u8>,
+    pub(super) facts: Vec<Option<u128>>,
+}
+
+/// One block, and where to write what is found in it.
+pub(crate) struct Work<'a, S> {
+    pub(crate) place: Place<'a>,
+    pub(crate) findings: &'a mut Findings,
+    pub(crate) sink: &'a mut S,
+}
+
+impl<S> Work<'_, S> {
+    pub(super) fn report(&mut self, promised: Promised, item: Option<u16>, expected: String, found: String) {
+        self.findings.push(self.place.finding(promised, item, expected, found));
+    }
+
+    pub(super) fn drain(&mut self, damage: &mut Vec<Damage>) {
+        for damage in damage.drain(..) {
+            self.findings.push(self.place.damage(damage));
+        }
+    }
+}
+
+/// What a heap block is tested with.
+pub(crate) struct HeapCheck<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) transactions: Option<&'a Transactions>,
+    pub(crate) key: &'a Key,
+    pub(crate) level: CheckLevel,
+    pub(crate) visibility: Visibility,
+    /// A partial index whose entries are wanted for all rows, too.
+    pub(crate) also_index: Option<u32>,
+}
+
+impl HeapCheck<'_> {
+    /// Tests a block whose header was found in order.
+    pub(crate) fn block<S: RowSink>(
+        &self,
+        page: &Page<'_>,
+        scratch: &mut HeapScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        scratch.damage.clear();
+        page.check_items(TUPLE_HEADER_BYTES, false, &mut scratch.damage);
+        let mut slots = std::mem::take(&mut scratch.slots);
+        self.read_slots(page, &mut slots, &mut scratch.damage);
+        work.drain(&mut scratch.damage);
+        check_redirects(&slots, work);
+        if let Some(transactions) = self.transactions {
+            let chain_open = follow_chains(work.place.block, transactions, &mut slots);
+            let mut values: Vec<Datum<'_>> = Vec::new();
+            for slot in &slots {
+                let (Some(header), Some(tuple)) = (slot.header, page.item_bytes(slot.item)) else { continue };
+                self.check_transactions(slot, &header, transactions, work);
+                if slot.fate != Fate::Live {
+                    continue;
+                }
+                if slot.root == 0 && header.is_heap_only() && !chain_open {
+                    work.report(
+                        Promised::HotChain,
+                        Some(slot.item.number),
+                        "a chain of updates that leads here from a line pointer with index entries".into(),
+                        "a visible heap-only row that nothing leads to".into(),
+                    );
+                }
+                self.row(slot, &header, tuple, &mut values, scratch, work);
+            }
+            self.check_visibility(page, &slots, work);
+            if self.table.has_matched_indexes {
+                self.state_exceptions(&slots, work);
+            }
+        }
+        scratch.slots = slots;
+    }
+
+    fn read_slots(&self, page: &Page<'_>, slots: &mut Vec<Slot>, damage: &mut Vec<Damage>) {
+        slots.clear();
+        for item in page.items() {
+            let mut slot = Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false };
+            if item.state == ItemState::Normal
+                && let Some(tuple) = page.item_bytes(item)
+                && let Some(header) = TupleHeader::read(tuple)
+                && header.check(tuple, item.number, damage)
+            {
+                slot.header = Some(header);
+                slot.fate = self.transactions.map_or(Fate::Open, |transactions| transactions.fate(&header));
+            }
+            slots.push(slot);
+        }
+    }
+
+    // EVIDENCE: contrib/amcheck/verify_heapam.c check_tuple_visibility
+    fn check_transactions<S>(
+        &self,
+        slot: &Slot,
+        header: &TupleHeader,
+        transactions: &Transactions,
+        work: &mut Work<'_, S>,
+    ) {
+        let number = Some(slot.item.number);
+        let horizon = self.table.relation.frozen_xid;
+        let next = transactions.next_xid();
+        let fits = |xid: Xid| {
+            xid >= FIRST_NORMAL_XID
+                && precedes(xid, next)
+                && (horizon < FIRST_NORMAL_XID || !precedes(xid, horizon))
+        };
+        if !header.is_xmin_frozen() {
+            if header.xmin == 0 || (header.xmin >= FIRST_NORMAL_XID && !fits(header.xmin)) {
+                let expected = format!("a transaction from {horizon} up to but not {next}");
+                work.report(Promised::XminBounds, number, expected, format!("xmin {}", header.xmin));
+            }
+            let status = transactions.status(header.xmin);
+            let hint = header.infomask & mask::XMIN_FROZEN;
+            let contradicts = match status {
+                Some(Status::Aborted) => hint == mask::XMIN_COMMITTED,
+                Some(Status::Committed) => hint == mask::XMIN_INVALID,
+                _ => false,
+            };
+            if contradicts {
+                let expected = format!("a hint about transaction {} that agrees with pg_xact", header.xmin);
+                let found = format!("infomask {:#06x}, pg_xact says {status:?}", header.infomask);
+                work.report(Promised::CommitHint, number, expected, found);
+            }
+        }
+        if header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0 {
+            return;
+        }
+        let found = format!("xmax {}", header.xmax);
+        if header.is_xmax_multi() {
+            let (low, high) = (self.table.relation.min_multi, transactions.next_multi());
+            if (low != 0 && precedes(header.xmax, low)) || !precedes(header.xmax, high) {
+                let expected = format!("a multixact from {low} up to but not {high}");
+                work.report(Promised::XmaxBounds, number, expected, found);
+            }
+        } else if header.xmax >= FIRST_NORMAL_XID && !fits(header.xmax) {
+            let expected = format!("a transaction from {horizon} up to but not {next}");
+            work.report(Promised::XmaxBounds, number, expected, found);
+        }
+    }
+
+    fn state_exceptions<S: RowSink>(&self, slots: &[Slot], work: &mut Work<'_, S>) {
+        for slot in slots {
+            let may_be_named = match slot.item.state {
+                ItemState::Unused => false,
+                ItemState::Dead | ItemState::Redirect => true,
+                ItemState::Normal => slot.header.is_none_or(|header| !header.is_heap_only()),
+            };
+            if may_be_named && !slot.has_live {
+                let tid = Tid { block: work.place.block, item: slot.item.number };
+                work.sink.exception(self.table.number, tid, Exception::NotLive);
+            }
+        }
+    }
+
+    // EVIDENCE: src/backend/access/heap/visibilitymap.c: an all-visible bit in the map implies the flag in the
+    // block, and both that every row version is visible to all
+    fn check_visibility<S>(&self, page: &Page<'_>, slots: &[Slot], work: &mut Work<'_, S>) {
+        let flag = page.header().flags & FLAG_ALL_VISIBLE != 0;
+        if self.visibility.all_visible && !flag {
+            let expected = "the all-visible flag in the block, as the map says".to_owned();
+            let found = format!("flags {:#06x}", page.header().flags);
+            work.report(Promised::VisibilityMap, None, expected, found);
+        }
+        if !flag {
+            return;
+        }
+        let not_visible = slots.iter().find(|slot| match slot.item.state {
+            ItemState::Dead => true,
+            ItemState::Normal => slot.header.is_some() && slot.fate == Fate::Dead,
+            ItemState::Unused | ItemState::Redirect => false,
+        });
+        if let Some(slot) = not_visible {
+            let expected = "only visible rows in a block that says that all are".to_owned();
+            work.report(
+                Promised::VisibilityMap,
+                Some(slot.item.number),
+                expected,
+                "a row that is dead".into(),
+            );
+        }
+        if !self.visibility.all_frozen {
+            return;
+        }
+        // Transactions below the first ordinary one (1: initdb) need no freezing.
+        let is_frozen = |header: &TupleHeader| {
+            (header.is_xmin_frozen() || header.xmin < FIRST_NORMAL_XID)
+                && (header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0)
+        };
+        for slot in slots {
+            if let Some(header) = slot.header.filter(|header| !is_frozen(header)) {
+                let expected = "only frozen rows, as the map says".to_owned();
+                let found =
+                    format!("xmin {}, xmax {}, infomask {:#06x}", header.xmin, header.xmax, header.infomask);
+                work.report(Promised::VisibilityMap, Some(slot.item.number), expected, found);
+                return;
+            }
+        }
+    }
+}
+
+// EVIDENCE: contrib/amcheck/verify_heapam.c: a redirect must lead to a used line pointer that is no redirect, not
+// dead, and holds a heap-only tuple
+fn check_redirects<S>(slots: &[Slot], work: &mut Work<'_, S>) {
+    for slot in slots.iter().filter(|slot| slot.item.state == ItemState::Redirect) {
+        let target = slot.item.offset;
+        let found = match target.checked_sub(1).and_then(|index| slots.get(usize::from(index))) {
+            None => format!("line pointer {target} of {}", slots.len()),
+            Some(led) if led.item.state != ItemState::Normal => {
+                format!("line pointer {target}, which is {:?}", led.item.state).to_lowercase()
+            }
+            Some(led) if led.header.is_some_and(|header| !header.is_heap_only()) => {
+                format!("line pointer {target}, a row with index entries of its own")
+            }
+            Some(_) => continue,
+        };
+        let expected = format!("a heap-only row of this block, from 1 to {}", slots.len());
+        work.report(Promised::ItemRedirect, Some(slot.item.number), expected, found);
+    }
+}
+
+/// Finds the root of each row; `true` if some chain could not be followed for want of a transaction's state.
+// EVIDENCE: src/backend/access/heap/pruneheap.c heap_get_root_tuples
+fn follow_chains(block: u32, transactions: &Transactions, slots: &mut [Slot]) -> bool {
+    let mut open = false;
+    for start in 0..slots.len() {
+        let slot = slots[start];
+        let mut at = match (slot.item.state, slot.header) {
+            (ItemState::Normal, Some(header)) if !header.is_heap_only() => start,
+            (ItemState::Redirect, _) if slot.item.offset > 0 => usize::from(slot.item.offset) - 1,
+            _ => continue,
+        };
+        // Each turn gives a root to a row that had none, so there are at most as many as line pointers.
+        let mut deleter = None;
+        while let Some(next) = slots.get_mut(at) {
+            let Some(header) = next.header else { break };
+            let follows = deleter.is_none_or(|xid| header.is_heap_only() && xid == header.xmin);
+            if next.root != 0 || !follows {
+                break;
+            }
+            next.root = slot.item.number;
+            let live = next.fate == Fate::Live;
+            slots[start].has_live |= live;
+            if !header.is_hot_updated() || header.ctid.block != block || header.ctid.item == 0 {
+                break;
+            }
+            match transactions.deleter(&header) {
+                Ok(Some(xid)) => deleter = Some(xid),
+                Ok(None) => break,
+                Err(()) => {
+                    open = true;
+                    break;
+                }
+            }
+            at = usize::from(header.ctid.item) - 1;
+        }
+    }
+    open
+}
+
+/// An exception as one number: row pointer, then what kind.
+pub(crate) fn exception_code(tid: Tid, exception: Exception) -> u64 {
+    (tid_code(tid) << 1) | exception as u64
+}

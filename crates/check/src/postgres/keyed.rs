@@ -1,0 +1,237 @@
+//! Keyed 128-bit sums of facts: order does not matter, and equal pairs do not cancel.
+//!
+//! A fact is hashed with a key drawn per run and added, wrapping; beside the sum stands the count. Two sides that
+//! hold the same facts have the same sum; two that do not have a different one but for a chance of about 2^-128,
+//! since nobody knows the key when the bytes are written. (XOR would let a fact cancel its own double.)
+
+/// The key of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    words: [u64; 4],
+}
+
+impl Key {
+    /// Makes a key from a seed.
+    pub(crate) fn new(seed: u64) -> Key {
+        // SplitMix64 (Steele, Lea, Flood 2014): spreads the seed over four words.
+        let mut state = seed;
+        let words = std::array::from_fn(|_| {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mut mixed = state;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            (mixed ^ (mixed >> 31)) | 1
+        });
+        Key { words }
+    }
+
+    /// Starts a fact of a kind about an object.
+    #[inline]
+    pub(crate) fn fact(&self, kind: u32, object: u32) -> FactHasher<'_> {
+        let first = (u64::from(kind) << 32) | u64::from(object);
+        let mut hasher = FactHasher { key: self, low: self.words[2], high: self.words[3] };
+        hasher.word(first);
+        hasher
+    }
+}
+
+/// The 128-bit product, folded.
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Hashes one fact, part by part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FactHasher<'k> {
+    key: &'k Key,
+    low: u64,
+    high: u64,
+}
+
+impl FactHasher<'_> {
+    /// Adds a number.
+    #[inline]
+    pub(crate) fn word(&mut self, word: u64) {
+        self.low = fold(self.low ^ word, self.key.words[0]).wrapping_add(self.high);
+        self.high = fold(self.high ^ word.rotate_left(32), self.key.words[1]).wrapping_add(self.low);
+    }
+
+    /// Adds bytes, and their length, so that two neighbours cannot be shifted into each other.
+    #[inline]
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.word(u64::from_le_bytes(*word));
+        }
+        let mut last = [0u8; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.word(u64::from_le_bytes(last));
+        self.word(bytes.len() as u64 ^ 0x5555_0000_0000_0000);
+    }
+
+    /// The hash of all parts.
+    #[inline]
+    pub(crate) fn finish(mut self) -> u128 {
+        self.word(self.key.words[0]);
+        (u128::from(self.high) << 64) | u128::from(self.low)
+    }
+}
+
+/// A sum of facts with their count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    sum: u128,
+    count: u64,
+}
+
+impl Sum {
+    /// Adds a fact.
+    #[inline]
+    pub(crate) fn add(&mut self, fact: u128) {
+        self.sum = self.sum.wrapping_add(fact);
+        self.count += 1;
+    }
+
+    /// Adds the facts of another worker.
+    pub(crate) fn merge(&mut self, other: &Sum) {
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.count += other.count;
+    }
+}
+
+/// Buckets per pair of sides in large relations; a mismatch is looked for in the buckets that differ only.
+pub(crate) const BUCKETS: usize = 64;
+
+/// What two sides say, in buckets.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    buckets: Vec<[Sum; 2]>,
+}
+
+/// The two sides of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Rows, parents, left siblings, pointers: what must be there.
+    Claim,
+    /// Entries, children, right siblings, pieces: what is there.
+    Witness,
+}
+
+impl Ledger {
+    /// Starts a ledger with [`BUCKETS`] buckets, or with one if the relation is small.
+    pub(crate) fn new(is_small: bool) -> Ledger {
+        Ledger { buckets: vec![[Sum::default(); 2]; if is_small { 1 } else { BUCKETS }] }
+    }
+
+    /// Adds a fact to a bucket of a side.
+    #[inline]
+    pub(crate) fn add(&mut self, side: Side, bucket: usize, fact: u128) {
+        let bucket = bucket % self.buckets.len();
+        self.buckets[bucket][side as usize].add(fact);
+    }
+
+    /// Adds what another worker collected about the same relation.
+    pub(crate) fn merge(&mut self, other: &Ledger) {
+        assert_eq!(self.buckets.len(), other.buckets.len(), "ledgers of one relation have the same buckets");
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            mine[0].merge(&theirs[0]);
+            mine[1].merge(&theirs[1]);
+        }
+    }
+
+    /// The buckets whose sides differ.
+    pub(crate) fn differing(&self) -> BucketSet {
+        let bits = self.buckets.iter().enumerate().filter(|(_, [claim, witness])| claim != witness);
+        BucketSet { bits: bits.fold(0, |bits, (index, _)| bits | 1 << index), count: self.buckets.len() }
+    }
+
+    /// Number of facts of a side.
+    pub(crate) fn count(&self, side: Side) -> u64 {
+        self.buckets.iter().map(|bucket| bucket[side as usize].count).sum()
+    }
+}
+
+/// Some buckets of a ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BucketSet {
+    bits: u64,
+    count: usize,
+}
+
+impl BucketSet {
+    pub(crate) fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+
+    /// Number of buckets of the ledger.
+    pub(crate) fn count(self) -> usize {
+        self.count
+    }
+
+    /// Some buckets of the same ledger.
+    pub(crate) fn only(self, buckets: &[usize]) -> BucketSet {
+        BucketSet { bits: buckets.iter().fold(0, |bits, bucket| bits | 1 << bucket), count: self.count }
+    }
+
+    /// Whether a fact of this bucket number is in the set.
+    #[inline]
+    pub(crate) fn has(self, bucket: usize) -> bool {
+        self.bits >> (bucket % self.count) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(key: &Key, text: &[u8]) -> u128 {
+        let mut hasher = key.fact(1, 2);
+        hasher.bytes(text);
+        hasher.finish()
+    }
+
+    #[test]
+    fn the_order_of_facts_does_not_matter_but_their_number_does() {
+        let key = Key::new(7);
+        let (mut left, mut right) = (Sum::default(), Sum::default());
+        for text in [b"a".as_slice(), b"b", b"b"] {
+            left.add(fact(&key, text));
+        }
+        for text in [b"b".as_slice(), b"a", b"b"] {
+            right.add(fact(&key, text));
+        }
+        assert_eq!(left, right);
+        right.add(fact(&key, b"a"));
+        right.add(fact(&key, b"a"));
+        assert_ne!(left, right);
+    }
+
+    #[test]
+    fn parts_cannot_be_shifted_into_each_other() {
+        let key = Key::new(7);
+        let two = |first: &[u8], second: &[u8]| {
+            let mut hasher = key.fact(1, 2);
+            hasher.bytes(first);
+            hasher.bytes(second);
+            hasher.finish()
+        };
+        assert_ne!(two(b"ab", b"c"), two(b"a", b"bc"));
+        assert_ne!(two(b"", b"\0"), two(b"\0", b""));
+        assert_ne!(fact(&key, b"ab"), fact(&Key::new(8), b"ab"));
+    }
+
+    #[test]
+    fn facts_spread_over_all_bits() {
+        let key = Key::new(1);
+        let mut ones = [0u32; 128];
+        for number in 0u64..4096 {
+            let hash = fact(&key, &number.to_le_bytes());
+            for (bit, count) in ones.iter_mut().enumerate() {
+                *count += (hash >> bit & 1) as u32;
+            }
+        }
+        assert!(ones.iter().all(|count| (1800..2300).contains(count)), "{ones:?}");
+    }
+}

@@ -1,0 +1,35 @@
+//! PostgreSQL: data directories, stopped or running, base backups, and single relation files, majors 14 to 18.
+//!
+//! ```text
+//! cluster (control file, files) -> transactions (pg_xact) -> catalog (pg_class, pg_attribute, pg_index, ...) -> plan
+//!   -> first pass: heaps, TOAST, maps (row pointers that are not live are remembered)
+//!   -> second pass: B-trees (each entry states its row)
+//!   -> sums compared -> relations whose sums differ read again, exactly -> report
+//! ```
+//!
+//! Rows and index entries are matched both ways: each visible row states the entry that each index must have, each
+//! entry states the row that the table must have, hashed and summed (`keyed`). Row pointers whose rows are dead may
+//! have entries or not; they are remembered while heaps are read, which is why B-trees come second.
+//!
+//! A running server changes blocks while they are read: each block is then tested by itself, and read again before it
+//! is accused. Facts between blocks, and transactions, need a cluster that stands still.
+
+mod btree;
+mod catalog;
+mod cluster;
+mod entry;
+mod exact;
+mod finding;
+mod heap;
+mod keyed;
+mod order;
+mod pass;
+mod plan;
+mod row;
+mod rules;
+mod run;
+mod transactions;
+
+pub use cluster::{Cluster, OpenError, Standing};
+pub use rules::RULES;
+pub use run::{CheckError, check_cluster, check_file};

@@ -1,0 +1,391 @@
+//! What is to be read, and what is known about each file before it is.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use disk::scan::ScanFile;
+use formats::postgres::attribute::Attribute;
+use formats::postgres::btree::{Meta, VERSION_TID_KEYS};
+use formats::postgres::file_name::Fork;
+use formats::postgres::maps::{Visibility, heap_pages_per_visibility_page, visibility};
+use formats::postgres::page::Page;
+use formats::postgres::{BLOCK_NONE, Oid};
+use results::check::{Finding, NotChecked};
+
+use super::btree::Matching;
+use super::catalog::{Catalogs, Relation, Storage};
+use super::cluster::{Cluster, ForkFiles, Standing};
+use super::finding::file_finding;
+use super::heap::{RowIndex, Table};
+use super::rules::Promised;
+
+/// A file that is read, with what its blocks are.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanFile {
+    pub(crate) path: PathBuf,
+    /// Path for messages.
+    pub(crate) shown: String,
+    /// Block number of the file's first block.
+    pub(crate) first_block: u32,
+    /// Length, bytes, when it was listed.
+    pub(crate) bytes: u64,
+    pub(crate) fork: Fork,
+    /// Number of the relation; `None` if the catalog does not name the file.
+    pub(crate) relation: Option<u32>,
+    pub(crate) temporary: bool,
+}
+
+impl PlanFile {
+    pub(crate) fn scan_file(&self) -> ScanFile {
+        ScanFile::part(self.path.clone(), 0..self.bytes)
+    }
+}
+
+/// What is known of an index before its blocks are looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TreePlan {
+    pub(crate) blocks: u32,
+    pub(crate) version: u32,
+    pub(crate) heap: Option<u32>,
+    pub(crate) heap_blocks: Option<u32>,
+    pub(crate) matching: Matching,
+}
+
+/// The plan of a check.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) relations: Vec<Relation>,
+    /// Blocks of each relation's main fork.
+    pub(crate) blocks: Vec<u32>,
+    /// By number of the relation; heaps only.
+    pub(crate) tables: HashMap<u32, Table>,
+    /// By number of the relation; B-trees only.
+    pub(crate) trees: HashMap<u32, TreePlan>,
+    /// Visibility maps, by number of the heap: pages one after the other.
+    pub(crate) visibility: HashMap<u32, Vec<u8>>,
+    /// Everything but B-trees: read first.
+    pub(crate) first_files: Vec<PlanFile>,
+    /// B-trees: read when all row pointers are known.
+    pub(crate) second_files: Vec<PlanFile>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) not_checked: Vec<NotChecked>,
+    pub(crate) block_bytes: usize,
+}
+
+impl Plan {
+    /// Makes the plan from the files and the catalogs.
+    pub(crate) fn new(cluster: &Cluster, catalogs: Catalogs) -> Plan {
+        let mut plan =
+            Plan { relations: catalogs.relations, block_bytes: cluster.block_bytes, ..Plan::default() };
+        plan.blocks = vec![0; plan.relations.len()];
+        let numbers = Numbers::new(&plan.relations);
+        let mut present = vec![false; plan.relations.len()];
+        for fork in &cluster.forks {
+            let relation = if fork.temporary { None } else { numbers.of(fork) };
+            if let Some(number) = relation.filter(|_| fork.fork == Fork::Main) {
+                present[number as usize] = true;
+                plan.blocks[number as usize] = fork.blocks(cluster);
+            }
+            plan.add_fork(cluster, fork, relation);
+        }
+        if cluster.standing == Standing::Stopped {
+            plan.report_missing_files(&present);
+        }
+        for number in 0..plan.relations.len() {
+            plan.add_table(number as u32, cluster);
+        }
+        for number in 0..plan.relations.len() {
+            plan.add_tree(number as u32);
+        }
+        plan.attach_indexes();
+        plan.check_map_lengths();
+        plan
+    }
+
+    pub(crate) fn relation(&self, number: u32) -> Option<&Relation> {
+        self.relations.get(number as usize)
+    }
+
+    /// What the map says of a heap block.
+    pub(crate) fn visibility_of(&self, relation: u32, block: u32) -> Visibility {
+        let per_page = heap_pages_per_visibility_page(self.block_bytes).max(1);
+        let start = (block / per_page) as usize * self.block_bytes;
+        let map = self.visibility.get(&relation).and_then(|map| map.get(start..start + self.block_bytes));
+        map.map_or(Visibility::default(), |page| visibility(&Page::new(page), block % per_page))
+    }
+
+    fn add_fork(&mut self, cluster: &Cluster, fork: &ForkFiles, relation: Option<u32>) {
+        self.check_segments(cluster, fork, relation);
+        let storage = relation.and_then(|number| self.relation(number)).map(|relation| relation.storage);
+        if fork.fork == Fork::Visibility
+            && let Some(number) = relation
+        {
+            let mut map = Vec::new();
+            for segment in &fork.segments {
+                // A map that cannot be read is reported when its file is scanned.
+                map.extend(std::fs::read(&segment.path).unwrap_or_default());
+            }
+            self.visibility.insert(number, map);
+        }
+        for segment in &fork.segments {
+            let file = PlanFile {
+                path: segment.path.clone(),
+                shown: segment.shown.to_string_lossy().into_owned(),
+                first_block: segment.number.saturating_mul(cluster.segment_blocks),
+                bytes: segment.bytes,
+                fork: fork.fork,
+                relation,
+                temporary: fork.temporary,
+            };
+            if fork.fork == Fork::Main && storage == Some(Storage::Btree) {
+                self.second_files.push(file);
+            } else {
+                self.first_files.push(file);
+            }
+        }
+    }
+
+    fn check_segments(&mut self, cluster: &Cluster, fork: &ForkFiles, relation: Option<u32>) {
+        let full = u64::from(cluster.segment_blocks) * cluster.block_bytes as u64;
+        let object = relation.and_then(|number| self.relation(number)).map(|relation| relation.name.clone());
+        let mut report = |promised, shown: &std::path::Path, expected: String, found: String| {
+            let shown = shown.to_string_lossy();
+            self.findings.push(file_finding(promised, &shown, object.as_deref(), expected, found));
+        };
+        let last_used = fork.segments.iter().rposition(|segment| segment.bytes > 0);
+        for (position, segment) in fork.segments.iter().enumerate() {
+            if segment.number as usize != position {
+                let expected = format!("segment {position} before segment {}", segment.number);
+                report(Promised::SegmentMissing, &segment.shown, expected, "none".into());
+                return;
+            }
+            if last_used.is_some_and(|last| position < last) && segment.bytes != full {
+                let expected = format!("{full} bytes, since a later segment follows");
+                report(
+                    Promised::SegmentMissing,
+                    &segment.shown,
+                    expected,
+                    format!("{} bytes", segment.bytes),
+                );
+            }
+            if segment.bytes % cluster.block_bytes as u64 != 0 && cluster.standing != Standing::Running {
+                let expected = format!("a multiple of {} bytes", cluster.block_bytes);
+                report(Promised::PartialBlock, &segment.shown, expected, format!("{} bytes", segment.bytes));
+            }
+        }
+    }
+
+    fn report_missing_files(&mut self, present: &[bool]) {
+        for (relation, present) in self.relations.iter().zip(present) {
+            // Temporary relations of sessions that ended have no files any more.
+            if !present && relation.persistence != b't' && relation.storage != Storage::Other {
+                let place = format!("database {} file {}", relation.database, relation.file_number);
+                let expected = format!("a file with number {}", relation.file_number);
+                let finding = file_finding(
+                    Promised::FileMissing,
+                    &place,
+                    Some(&relation.name),
+                    expected,
+                    "none".into(),
+                );
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    fn add_table(&mut self, number: u32, cluster: &Cluster) {
+        let Some(relation) = self.relation(number).filter(|relation| relation.storage == Storage::Heap)
+        else {
+            return;
+        };
+        let attributes: Option<Vec<Attribute>> =
+            relation.columns.iter().map(|column| column.attribute).collect();
+        let toast = relation.toast;
+        let toast_number = if toast == 0 { None } else { self.number_of(relation.database, toast) };
+        let table = Table {
+            number,
+            toast_number,
+            attributes: attributes.unwrap_or_default(),
+            indexes: Vec::new(),
+            has_matched_indexes: false,
+            blocks: self.blocks[number as usize],
+            toast_chunk_bytes: cluster.control.map_or(1996, |control| control.toast_chunk_bytes),
+            not_null: not_null_columns(relation),
+            relation: relation.clone(),
+        };
+        self.tables.insert(number, table);
+    }
+
+    fn add_tree(&mut self, number: u32) {
+        let Some(relation) = self.relation(number).filter(|relation| relation.storage == Storage::Btree)
+        else {
+            return;
+        };
+        let mut tree = TreePlan {
+            blocks: self.blocks[number as usize],
+            version: VERSION_TID_KEYS,
+            heap: None,
+            heap_blocks: None,
+            matching: Matching::None,
+        };
+        let file =
+            self.second_files.iter().find(|file| file.relation == Some(number) && file.first_block == 0);
+        if let Some(meta) = file.and_then(|file| read_meta(&file.path, self.block_bytes)) {
+            tree.version = meta.version;
+        }
+        let name = relation.name.clone();
+        let reason = match &relation.index {
+            None => Some("the catalog has no description of it"),
+            Some(index) => {
+                tree.heap = self.number_of(relation.database, index.table);
+                let table = tree.heap.and_then(|heap| self.tables.get(&heap));
+                tree.heap_blocks = table.map(|table| table.blocks);
+                match table {
+                    _ if !index.usable => {
+                        Some("it is not valid: left by CREATE INDEX CONCURRENTLY, or being built")
+                    }
+                    None => Some("its table has no file, or is of another access method"),
+                    Some(table) if table.attributes.is_empty() => {
+                        Some("the columns of its table could not be read")
+                    }
+                    Some(_) => {
+                        tree.matching = if index.partial { Matching::EntriesOnly } else { Matching::Both };
+                        None
+                    }
+                }
+            }
+        };
+        let what_is_left_out = relation.index.as_ref().map(|index| (index.partial, index.has_expressions));
+        if let Some(why) = reason {
+            self.left_out(&name, "match of rows and entries", why);
+        } else if let Some((partial, expressions)) = what_is_left_out {
+            if partial {
+                self.left_out(
+                    &name,
+                    "rows without entry",
+                    "the condition of a partial index is not evaluated",
+                );
+            }
+            if expressions {
+                self.left_out(
+                    &name,
+                    "values of expressions",
+                    "expressions are not evaluated; rows are matched all the same",
+                );
+            }
+        }
+        self.trees.insert(number, tree);
+    }
+
+    pub(crate) fn left_out(&mut self, object: &str, what: &str, why: &str) {
+        self.not_checked.push(NotChecked {
+            object: Some(object.to_owned()),
+            what: what.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    fn attach_indexes(&mut self) {
+        let mut trees: Vec<(u32, TreePlan)> =
+            self.trees.iter().map(|(number, tree)| (*number, *tree)).collect();
+        trees.sort_unstable_by_key(|(number, _)| *number);
+        for (number, tree) in trees {
+            let index = self.relation(number).and_then(|relation| relation.index.clone());
+            let table = tree.heap.and_then(|heap| self.tables.get_mut(&heap));
+            let (Some(index), Some(table)) = (index, table) else { continue };
+            if tree.matching != Matching::None {
+                table.has_matched_indexes = true;
+                table.indexes.push(RowIndex { number, index, is_complete: tree.matching == Matching::Both });
+            }
+        }
+        for relation in &self.relations {
+            let what = match relation.storage {
+                Storage::Hash => "hash",
+                Storage::Gist => "GiST",
+                Storage::Gin => "GIN",
+                Storage::SpGist => "SP-GiST",
+                Storage::Brin => "BRIN",
+                _ => continue,
+            };
+            self.not_checked.push(NotChecked {
+                object: Some(relation.name.clone()),
+                what: "links between blocks, match of rows and entries".to_owned(),
+                why: format!("access method {what} is checked block by block only"),
+            });
+        }
+    }
+
+    /// A map that describes blocks beyond the end of its heap tells that the heap was cut.
+    fn check_map_lengths(&mut self) {
+        let mut found = Vec::new();
+        let per_page = heap_pages_per_visibility_page(self.block_bytes).max(1);
+        for (number, map) in &self.visibility {
+            let (Some(relation), blocks) = (self.relation(*number), self.blocks[*number as usize]) else {
+                continue;
+            };
+            let described = (map.len() / self.block_bytes) as u64 * u64::from(per_page);
+            let end = u32::try_from(described).unwrap_or(BLOCK_NONE);
+            // Bounded by the length of the map.
+            let beyond = (blocks..end).find(|block| self.visibility_of(*number, *block).all_visible);
+            if let Some(block) = beyond {
+                let expected = format!("nothing about blocks from {blocks} on, where the table ends");
+                let place = format!("database {} file {}_vm", relation.database, relation.file_number);
+                let text = format!("block {block} is called all-visible");
+                found.push(file_finding(
+                    Promised::VisibilityMap,
+                    &place,
+                    Some(&relation.name),
+                    expected,
+                    text,
+                ));
+            }
+        }
+        self.findings.append(&mut found);
+    }
+
+    fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {
+        let find = |database| {
+            self.relations.iter().position(|relation| relation.id == id && relation.database == database)
+        };
+        find(database).map(|position| position as u32)
+    }
+}
+
+/// Finds relations by the place of their files.
+struct Numbers {
+    exact: HashMap<(Oid, Oid, Oid), u32>,
+    by_default_space: HashMap<(Oid, Oid), u32>,
+}
+
+impl Numbers {
+    fn new(relations: &[Relation]) -> Numbers {
+        let mut numbers = Numbers { exact: HashMap::new(), by_default_space: HashMap::new() };
+        for (number, relation) in relations.iter().enumerate() {
+            // 1663 is pg_default, whose files stand under base.
+            let space = if relation.tablespace == 1663 { 0 } else { relation.tablespace };
+            numbers.exact.insert((space, relation.database, relation.file_number), number as u32);
+            if relation.tablespace == 0 {
+                numbers.by_default_space.insert((relation.database, relation.file_number), number as u32);
+            }
+        }
+        numbers
+    }
+
+    fn of(&self, fork: &ForkFiles) -> Option<u32> {
+        let exact = self.exact.get(&(fork.tablespace, fork.database, fork.number));
+        exact.or_else(|| self.by_default_space.get(&(fork.database, fork.number))).copied()
+    }
+}
+
+fn not_null_columns(relation: &Relation) -> Vec<usize> {
+    let columns = relation.columns.iter().enumerate();
+    columns.filter(|(_, column)| column.not_null && !column.dropped).map(|(number, _)| number).collect()
+}
+
+fn read_meta(path: &std::path::Path, block_bytes: usize) -> Option<Meta> {
+    use std::io::Read as _;
+    let mut block = vec![0; block_bytes];
+    std::fs::File::open(path).ok()?.read_exact(&mut block).ok()?;
+    let meta = Meta::read(&Page::new(&block))?;
+    meta.check(u32::MAX, &mut Vec::new()).then_some(meta)
+}

@@ -1,0 +1,218 @@
+//! Rules of one row: columns, values, TOAST; and the facts that it states about indexes and TOAST.
+
+use formats::postgres::Tid;
+use formats::postgres::attribute::{Columns, Datum};
+use formats::postgres::heap::{TupleHeader, mask};
+use formats::postgres::varlena::{ToastPointer, Varlena};
+use results::check::CheckLevel;
+
+use super::entry::{kind, row_fact, tid_fact};
+use super::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
+use super::keyed::{Key, Side};
+use super::order::KEY_BYTES_MAX;
+use super::rules::Promised;
+
+impl HeapCheck<'_> {
+    /// Tests a row that is there for everyone.
+    pub(super) fn row<'p, S: RowSink>(
+        &self,
+        slot: &Slot,
+        header: &TupleHeader,
+        tuple: &'p [u8],
+        values: &mut Vec<Datum<'p>>,
+        scratch: &mut HeapScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        if self.table.attributes.is_empty() || !self.read_values(slot, header, tuple, values, work) {
+            return;
+        }
+        let item = slot.item.number;
+        for value in values.iter() {
+            if let Datum::Varlena(Varlena::External(pointer)) = value {
+                self.toast_pointer(pointer, item, work);
+            }
+        }
+        if self.table.relation.is_toast {
+            self.toast_piece(values, item, work);
+        }
+        if self.level == CheckLevel::Full {
+            self.check_values(header, values, item, &mut scratch.buffer, work);
+            self.state_entries(values, slot.root, scratch, work);
+        }
+    }
+
+    /// Takes the row apart; `false` if that was not possible.
+    fn read_values<'p, S: RowSink>(
+        &self,
+        slot: &Slot,
+        header: &TupleHeader,
+        tuple: &'p [u8],
+        values: &mut Vec<Datum<'p>>,
+        work: &mut Work<'_, S>,
+    ) -> bool {
+        values.clear();
+        let item = Some(slot.item.number);
+        let columns = usize::from(header.columns());
+        if columns > self.table.attributes.len() {
+            let expected = format!("at most the table's {} columns", self.table.attributes.len());
+            work.report(Promised::TupleHeader, item, expected, format!("{columns} columns"));
+            return false;
+        }
+        let data = tuple.get(usize::from(header.hoff)..).unwrap_or(&[]);
+        let mut reader = Columns::new(data, header.null_bitmap(tuple));
+        for (number, attribute) in self.table.attributes.iter().enumerate().take(columns) {
+            let Some(value) = reader.next_column(*attribute) else {
+                work.report(
+                    Promised::TupleAttribute,
+                    item,
+                    format!("column {} inside the row's {} bytes", number + 1, data.len()),
+                    format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
+                );
+                return false;
+            };
+            values.push(value);
+        }
+        if reader.offset_bytes() != data.len() {
+            let expected = format!("columns that end with the row, at byte {}", data.len());
+            let found = format!("columns that end at byte {}", reader.offset_bytes());
+            work.report(Promised::TupleAttribute, item, expected, found);
+            return false;
+        }
+        true
+    }
+
+    fn toast_pointer<S: RowSink>(&self, pointer: &ToastPointer, item: u16, work: &mut Work<'_, S>) {
+        let mut damage = Vec::new();
+        pointer.check(&mut damage);
+        let broken = !damage.is_empty();
+        damage = damage.into_iter().map(|damage| damage.of_item(item)).collect();
+        work.drain(&mut damage);
+        if pointer.table_id != self.table.relation.toast {
+            let expected = format!("a pointer into TOAST table {}", self.table.relation.toast);
+            work.report(
+                Promised::ToastPointer,
+                Some(item),
+                expected,
+                format!("a pointer into {}", pointer.table_id),
+            );
+            return;
+        }
+        let Some(toast) = self.table.toast_number.filter(|_| !broken) else { return };
+        let tid = Tid { block: work.place.block, item };
+        for (piece, bytes) in pieces(pointer, self.table.toast_chunk_bytes) {
+            let fact = piece_fact(self.key, toast, pointer.value_id, piece, bytes);
+            work.sink.fact(toast, Side::Claim, pointer.value_id as usize, fact, tid);
+        }
+    }
+
+    fn toast_piece<S: RowSink>(&self, values: &[Datum<'_>], item: u16, work: &mut Work<'_, S>) {
+        let [Datum::Bytes(id), Datum::Bytes(piece), Datum::Varlena(data), ..] = values else { return };
+        let (Some(id), Some(piece)) = (id.first_chunk::<4>(), piece.first_chunk::<4>()) else { return };
+        let Varlena::Plain(data) = data else {
+            let expected = "a piece that is stored as it is".to_owned();
+            work.report(Promised::ToastChunk, Some(item), expected, "a packed piece".into());
+            return;
+        };
+        let id = u32::from_le_bytes(*id);
+        let fact = piece_fact(self.key, self.table.number, id, u32::from_le_bytes(*piece), data.len() as u32);
+        work.sink.fact(
+            self.table.number,
+            Side::Witness,
+            id as usize,
+            fact,
+            Tid { block: work.place.block, item },
+        );
+    }
+
+    fn check_values<S>(
+        &self,
+        header: &TupleHeader,
+        values: &[Datum<'_>],
+        item: u16,
+        buffer: &mut Vec<u8>,
+        work: &mut Work<'_, S>,
+    ) {
+        if header.infomask & mask::HAS_NULL != 0 {
+            for number in &self.table.not_null {
+                if matches!(values.get(*number), Some(Datum::Null)) {
+                    let expected = format!("a value in column {}, which is NOT NULL", number + 1);
+                    work.report(Promised::NotNull, Some(item), expected, "null".into());
+                }
+            }
+        }
+        for (number, value) in values.iter().enumerate() {
+            if let Datum::Varlena(value @ Varlena::Compressed { raw_bytes, .. }) = value
+                && (*raw_bytes as usize) < KEY_BYTES_MAX
+                && value.plain(KEY_BYTES_MAX, buffer).is_none()
+            {
+                let expected = format!("column {} unpacks to {raw_bytes} bytes", number + 1);
+                work.report(
+                    Promised::ValueCompression,
+                    Some(item),
+                    expected,
+                    "packed bytes that do not".into(),
+                );
+            }
+        }
+    }
+
+    /// States for each index which entry it must have for this row.
+    fn state_entries<S: RowSink>(
+        &self,
+        values: &[Datum<'_>],
+        root: u16,
+        scratch: &mut HeapScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        if root == 0 || self.table.indexes.is_empty() {
+            return;
+        }
+        let tid = Tid { block: work.place.block, item: root };
+        let bucket = self.table.bucket(tid.block);
+        let HeapScratch { buffer, facts, .. } = scratch;
+        facts.clear();
+        for index in &self.table.indexes {
+            // Rows that are older than a column have its default.
+            let value_of = |number: usize| match values.get(number) {
+                Some(value) => *value,
+                None => self.missing_value(number),
+            };
+            facts.push(row_fact(self.key, index.number, &index.index, tid, value_of, buffer));
+        }
+        let elsewhere = facts.iter().any(Option::is_none);
+        for (index, fact) in self.table.indexes.iter().zip(facts.iter()) {
+            if !index.is_complete && self.also_index != Some(index.number) {
+                continue;
+            }
+            let fact = fact.filter(|_| !elsewhere).unwrap_or_else(|| tid_fact(self.key, index.number, tid));
+            work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
+        }
+        if elsewhere {
+            work.sink.exception(self.table.number, tid, Exception::KeyElsewhere);
+        }
+    }
+
+    fn missing_value(&self, number: usize) -> Datum<'_> {
+        self.table
+            .relation
+            .columns
+            .get(number)
+            .and_then(|column| column.missing_value())
+            .unwrap_or(Datum::Null)
+    }
+}
+
+/// The pieces that a value in TOAST must have: number and bytes.
+pub(crate) fn pieces(pointer: &ToastPointer, chunk_bytes: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+    // Bounded: a value has at most 2^30 bytes, so at most about half a million pieces of 1996 bytes.
+    let (stored, chunk) = (pointer.stored_bytes, chunk_bytes.max(1));
+    (0..stored.div_ceil(chunk)).map(move |piece| (piece, (stored - piece * chunk).min(chunk)))
+}
+
+/// The fact that a value has a piece of a size.
+pub(crate) fn piece_fact(key: &Key, toast: u32, value_id: u32, piece: u32, bytes: u32) -> u128 {
+    let mut hasher = key.fact(kind::TOAST, toast);
+    hasher.word((u64::from(value_id) << 32) | u64::from(piece));
+    hasher.word(u64::from(bytes));
+    hasher.finish()
+}

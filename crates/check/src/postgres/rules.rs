@@ -1,0 +1,266 @@
+//! The promises that are tested in PostgreSQL files: one row each, the source of `explain` and of docs/checks.md.
+
+use formats::postgres::Promise;
+use results::check::CheckLevel;
+
+macro_rules! rules {
+    ($( $variant:ident $id:literal $level:ident $evidence:literal $promise:literal $meaning:literal $next:literal ),* $(,)?) => {
+        /// A rule: one promise that the checker tests.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) enum Promised { $( #[doc = $promise]
+            $variant, )* }
+
+        /// All rules about PostgreSQL files, in the order in which they are documented.
+        pub static RULES: &[crate::rule::Rule] = &[ $( crate::rule::Rule {
+            id: $id,
+            level: CheckLevel::$level,
+            promise: $promise,
+            meaning: $meaning,
+            next_step: $next,
+            evidence: $evidence,
+        }, )* ];
+    };
+}
+
+rules! {
+    ControlFile "pg-control-file" Page
+        "src/include/catalog/pg_control.h"
+        "the control file has its checksum and possible values"
+        "The server refuses to start, or starts from a wrong place in the log."
+        "restore global/pg_control from a backup; do not start the server before",
+    RelationMap "pg-relation-map" Page
+        "src/backend/utils/cache/relmapper.c"
+        "a map of file numbers has its magic number and checksum"
+        "The server cannot find its catalogs; every connection fails."
+        "restore the map from a backup of the same cluster",
+    FileMissing "pg-file-missing" Page
+        "PostgreSQL docs 73.1"
+        "each relation of the catalog has its file"
+        "The relation is lost, by a file system repair, a wrong rm, or a copy that left it out."
+        "look for the file in a backup; an index can be rebuilt with REINDEX",
+    SegmentMissing "pg-segment-missing" Page
+        "PostgreSQL docs 73.1"
+        "segments are complete: each but the last is full, none is missing in between"
+        "Rows of a whole gigabyte are gone; the server takes what follows for absent and says nothing."
+        "restore the relation from a backup; rows of the missing range are gone",
+    PartialBlock "pg-partial-block" Page
+        "PostgreSQL docs 73.6"
+        "a file is a whole number of blocks"
+        "The file was cut inside a block: a full disk, or an interrupted copy. The server ignores the rest of the block."
+        "the file was cut: compare its length with a backup",
+    Unreadable "pg-unreadable" Page
+        "pread(2)"
+        "each block can be read"
+        "The device or file system gives no bytes; the rows of the block are out of reach."
+        "look at the kernel log and the device, and copy the file away before more is lost",
+    PageChecksum "pg-page-checksum" Page
+        "src/include/storage/checksum_impl.h"
+        "the checksum in the header is that of the block's bytes and number"
+        "Bytes changed after the server wrote the block, or the block was written elsewhere, or only half of it."
+        "restore the block from a backup; check the device and its cables",
+    PageBounds "pg-page-bounds" Page
+        "PostgreSQL docs 73.6"
+        "header <= lower <= upper <= special <= block size"
+        "The block was overwritten; the server refuses to read it (invalid page)."
+        "restore the block from a backup",
+    PageVersion "pg-page-version" Page
+        "PostgreSQL docs 73.6"
+        "a block records the size and layout version of the cluster"
+        "The block was overwritten or belongs to another cluster."
+        "restore the block from a backup",
+    PageFlags "pg-page-flags" Page
+        "src/include/storage/bufpage.h"
+        "only defined flag bits are set in a block's header"
+        "The header was overwritten."
+        "restore the block from a backup",
+    PageSpecial "pg-page-special" Page
+        "src/include/storage/bufpage.h; src/include/access/nbtree.h"
+        "the space at the end of a block is that of its access method"
+        "The block belongs to a file of another kind, or its header was overwritten."
+        "the block belongs to another file or is damaged: restore it, or rebuild the index",
+    PageNewNotZero "pg-page-new-not-zero" Page
+        "src/include/storage/bufpage.h PageIsNew"
+        "a block that was never used is zero throughout"
+        "A header was wiped while the rest of the block remained; the server takes the block for empty."
+        "restore the block from a backup",
+    PageLsn "pg-page-lsn" Page
+        "src/backend/access/transam/README"
+        "no block was changed after the end of the log"
+        "A block from a newer copy stands in an older cluster, or the log was reset. Backups that compare positions skip such a block."
+        "the block or the control file is from another time: compare with a backup",
+    ItemBounds "pg-item-bounds" Structure
+        "src/include/storage/itemid.h"
+        "a line pointer stays inside the tuple space, on an eight byte boundary"
+        "A line pointer was overwritten; reading it in the server can end the server."
+        "restore the block; do not run amcheck on it in a server, which may crash",
+    ItemOverlap "pg-item-overlap" Structure
+        "src/include/storage/bufpage.h"
+        "no two line pointers share bytes"
+        "Two rows share bytes: one overwrote the other, or one line pointer was changed."
+        "restore the block from a backup",
+    ItemRedirect "pg-item-redirect" Structure
+        "src/backend/access/heap/README.HOT"
+        "a redirect names a heap-only row of its block"
+        "Index entries lead nowhere; index scans miss the row that a table scan sees."
+        "restore the block from a backup, or reindex after saving what can be read",
+    TupleHeader "pg-tuple-header" Structure
+        "PostgreSQL docs 73.6.1"
+        "a row's header fits the row"
+        "The row cannot be taken apart; reading it gives errors or wrong values."
+        "restore the block from a backup",
+    TupleAttribute "pg-tuple-attribute" Structure
+        "src/backend/access/common/heaptuple.c"
+        "each column lies inside its row, and the last ends where the row ends"
+        "Reading the row gives errors (invalid memory alloc request size) or wrong values, or ends the server."
+        "restore the block from a backup",
+    HotChain "pg-hot-chain" Structure
+        "src/backend/access/heap/README.HOT"
+        "each visible heap-only row is reached from a line pointer that indexes can name"
+        "Table scans see the row, index scans do not."
+        "select the row by its ctid, save it, and restore the block",
+    XminBounds "pg-xmin-bounds" Structure
+        "contrib/amcheck/verify_heapam.c"
+        "the inserting transaction exists and is not older than the table's frozen horizon"
+        "Reading the row fails (could not access status of transaction), or the row appears or vanishes wrongly."
+        "save the row's contents; see pg_surgery for how to freeze or kill it",
+    XmaxBounds "pg-xmax-bounds" Structure
+        "contrib/amcheck/verify_heapam.c"
+        "the deleting transaction or multixact exists and is not older than the table's horizon"
+        "Reading or updating the row fails, or the row appears or vanishes wrongly."
+        "save the row's contents; see pg_surgery for how to freeze or kill it",
+    CommitHint "pg-commit-hint" Structure
+        "src/include/access/htup_details.h"
+        "a row that says its transaction committed or aborted agrees with pg_xact"
+        "Rows of an aborted transaction are visible, or those of a committed one are not."
+        "pg_xact or the block is from another time: compare both with a backup",
+    VisibilityMap "pg-visibility-map" Structure
+        "src/backend/access/heap/visibilitymap.c"
+        "a block that the visibility map calls all-visible or frozen is so"
+        "Index-only scans give rows that are not there, and VACUUM skips blocks that need it."
+        "run pg_truncate_visibility_map (extension pg_visibility) and VACUUM; results of index-only scans were wrong",
+    ToastPointer "pg-toast-pointer" Structure
+        "src/include/varatt.h"
+        "a pointer into TOAST is possible and names the table's own TOAST table"
+        "The value cannot be read."
+        "restore the block from a backup",
+    ToastChunk "pg-toast-chunk" Structure
+        "src/backend/access/common/toast_internals.c"
+        "each value kept in TOAST has all its pieces, in order and of the right size"
+        "Reading the value fails (missing chunk number, unexpected chunk size), and so does a dump of the table."
+        "restore the rows that are named; update them with a placeholder to make the table readable",
+    ValueCompression "pg-value-compression" Full
+        "src/common/pg_lzcompress.c; LZ4 block format"
+        "a compressed value unpacks to its recorded size"
+        "Reading the value fails (compressed data is corrupt)."
+        "restore the row from a backup",
+    BtreeMeta "pg-btree-meta" Structure
+        "src/include/access/nbtree.h"
+        "the first block of a B-tree describes it, and the root it names is the root"
+        "The index cannot be used."
+        "REINDEX the index",
+    BtreeLinks "pg-btree-links" Structure
+        "src/include/access/nbtree.h"
+        "level, links and flags of a B-tree block fit each other"
+        "Searches in the index fail or go round in circles."
+        "REINDEX the index",
+    BtreeTuple "pg-btree-tuple" Structure
+        "src/include/access/nbtree.h"
+        "a B-tree tuple is of the kind that its block calls for"
+        "Searches in the index fail or give wrong rows."
+        "REINDEX the index",
+    BtreePosting "pg-btree-posting" Structure
+        "src/backend/access/nbtree/README"
+        "the row pointers of a posting list ascend"
+        "Index scans give rows twice or not at all."
+        "REINDEX the index",
+    BtreeSiblings "pg-btree-siblings" Structure
+        "src/backend/access/nbtree/README"
+        "a B-tree block and its right sibling name each other, on the same level"
+        "Scans along the index skip or repeat a range of keys: a stale block or a lost write."
+        "REINDEX the index",
+    BtreeParent "pg-btree-parent" Structure
+        "src/backend/access/nbtree/README"
+        "each B-tree block has one downlink, and its high key is the next separator in the parent"
+        "Searches for some keys go to the wrong block and find nothing: a stale block, a lost write or a wrong downlink."
+        "REINDEX the index",
+    BtreeTid "pg-btree-tid" Structure
+        "PostgreSQL docs 73.1"
+        "an index entry names a block that the table has"
+        "The table is shorter than when the index was written: its end was cut off and the rows there are lost."
+        "the table was cut, or the index is from another time: restore the table; its missing rows are gone",
+    BtreeOrder "pg-btree-order" Full
+        "src/backend/access/nbtree/README"
+        "keys of a B-tree block ascend and stay below its high key"
+        "Searches miss rows, and unique keys can be entered twice."
+        "REINDEX the index; if its order is that of a collation, compare the library's version",
+    BtreeUnique "pg-btree-unique" Full
+        "PostgreSQL docs 11.6"
+        "no two visible rows have the same key in a unique index"
+        "The promise of a primary key or unique constraint does not hold: results of joins and updates are wrong."
+        "find the rows by the key without the index (enable_indexscan off), keep one, and REINDEX",
+    EntryWithoutRow "pg-entry-without-row" Full
+        "src/backend/access/heap/README.HOT"
+        "each index entry names a row of the table"
+        "Rows that were there are gone: a block was zeroed, replaced by an older version of itself, or a line pointer was wiped. Existing tools do not see this."
+        "rows are lost: restore the table's block from a backup; REINDEX would hide the loss",
+    RowWithoutEntry "pg-row-without-entry" Full
+        "contrib/amcheck heapallindexed"
+        "each visible row has its entry in every index"
+        "Table scans see rows that index scans do not; after a lost write of a table block these are old versions come back."
+        "REINDEX the index, after making sure that the rows are the newest (a stale block brings old rows back)",
+    EntryDiffers "pg-entry-differs" Full
+        "contrib/amcheck heapallindexed"
+        "an index entry has the key of the row that it names"
+        "Index and table disagree about a value: one of them was changed behind the server."
+        "compare row and entry with a backup; REINDEX makes the index follow the row",
+    NotNull "pg-not-null" Full
+        "PostgreSQL docs 5.5.2"
+        "a column declared NOT NULL has a value"
+        "Programs that rely on the constraint fail; the row was changed behind the server."
+        "restore the row from a backup",
+}
+
+impl Promised {
+    /// The row of the table.
+    pub(crate) fn rule(self) -> &'static crate::rule::Rule {
+        &RULES[self as usize]
+    }
+
+    /// The rule of a promise that the format readers test.
+    pub(crate) fn of(promise: Promise) -> Promised {
+        match promise {
+            Promise::PageChecksum => Promised::PageChecksum,
+            Promise::PageBounds => Promised::PageBounds,
+            Promise::PageVersion => Promised::PageVersion,
+            Promise::PageFlags => Promised::PageFlags,
+            Promise::PageSpecial => Promised::PageSpecial,
+            Promise::PageNewNotZero => Promised::PageNewNotZero,
+            Promise::ItemBounds => Promised::ItemBounds,
+            Promise::ItemOverlap => Promised::ItemOverlap,
+            Promise::ItemRedirect => Promised::ItemRedirect,
+            Promise::TupleHeader => Promised::TupleHeader,
+            Promise::TupleAttribute => Promised::TupleAttribute,
+            Promise::ValueCompression => Promised::ValueCompression,
+            Promise::ToastPointer => Promised::ToastPointer,
+            Promise::BtreeMeta => Promised::BtreeMeta,
+            Promise::BtreeLinks => Promised::BtreeLinks,
+            Promise::BtreeTuple => Promised::BtreeTuple,
+            Promise::BtreePosting => Promised::BtreePosting,
+            Promise::MapPage => Promised::PageBounds,
+            Promise::ControlFile => Promised::ControlFile,
+            Promise::RelationMap => Promised::RelationMap,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_leads_to_its_own_row() {
+        assert_eq!(Promised::ControlFile.rule().id, "pg-control-file");
+        assert_eq!(Promised::NotNull.rule().id, "pg-not-null");
+        assert_eq!(Promised::NotNull as usize + 1, RULES.len());
+    }
+}

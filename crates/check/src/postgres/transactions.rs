@@ -1,0 +1,196 @@
+//! How transactions ended, from `pg_xact`, `pg_multixact` and `pg_twophase`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use formats::postgres::control::Control;
+use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
+use formats::postgres::transaction::{
+    MEMBERS_MAX, Place, Status, is_update, member_places, multi_offset, multi_offset_place, precedes, status,
+    status_place,
+};
+use formats::postgres::{Oid, Xid};
+
+/// The longest segment of these logs that is read, bytes: 32 blocks of 32 KiB.
+const SEGMENT_BYTES_MAX: u64 = 1 << 20;
+
+/// Whether a row version is there for everyone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Inserted by a committed transaction and not deleted by one.
+    Live,
+    /// Aborted or deleted.
+    Dead,
+    /// Depends on a prepared transaction, or on what cannot be looked up.
+    Open,
+}
+
+/// The logs of a stopped cluster, read once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Transactions {
+    commits: BTreeMap<u32, Vec<u8>>,
+    multi_offsets: BTreeMap<u32, Vec<u8>>,
+    multi_members: BTreeMap<u32, Vec<u8>>,
+    block_bytes: usize,
+    next_multi: u32,
+    next_multi_offset: u32,
+    oldest_xid: Xid,
+    next_xid: Xid,
+    has_prepared: bool,
+}
+
+impl Transactions {
+    /// Reads the logs under a data directory. What is missing is treated as not known.
+    ///
+    /// Memory: two bits for each transaction since the oldest that is kept, at most 512 MiB.
+    pub(crate) fn load(directory: &Path, control: &Control) -> Transactions {
+        let prepared = std::fs::read_dir(directory.join("pg_twophase"))
+            .is_ok_and(|mut entries| entries.next().is_some());
+        Transactions {
+            commits: segments(&directory.join("pg_xact")),
+            multi_offsets: segments(&directory.join("pg_multixact/offsets")),
+            multi_members: segments(&directory.join("pg_multixact/members")),
+            block_bytes: control.block_bytes as usize,
+            next_multi: control.next_multi,
+            next_multi_offset: control.next_multi_offset,
+            oldest_xid: control.oldest_xid,
+            next_xid: control.next_xid as Xid,
+            has_prepared: prepared,
+        }
+    }
+
+    /// The first transaction id that was never given out.
+    pub(crate) fn next_xid(&self) -> Xid {
+        self.next_xid
+    }
+
+    /// The first multixact that was never given out.
+    pub(crate) fn next_multi(&self) -> u32 {
+        self.next_multi
+    }
+
+    /// How a transaction ended; `None` if the log does not reach it.
+    #[inline]
+    pub(crate) fn status(&self, xid: Xid) -> Option<Status> {
+        if xid < FIRST_NORMAL_XID {
+            return Some(Status::Committed);
+        }
+        // Before the horizon the log is cut away, and its old segments may be reused.
+        if precedes(xid, self.oldest_xid) || !precedes(xid, self.next_xid) {
+            return None;
+        }
+        let segment = self.commits.get(&status_place(xid, self.block_bytes).segment)?;
+        status(segment, xid, self.block_bytes)
+    }
+
+    /// The transaction that updated or deleted under a multixact; `Ok(None)` if all members only lock, `Err` if the
+    /// logs do not tell.
+    pub(crate) fn updater(&self, multi: u32) -> Result<Option<Xid>, ()> {
+        let first = self.multi_offset(multi).ok_or(())?;
+        let after = multi.wrapping_add(1).max(1);
+        let end = if after == self.next_multi {
+            self.next_multi_offset
+        } else {
+            self.multi_offset(after).ok_or(())?
+        };
+        let count = end.wrapping_sub(first);
+        if count == 0 || count > MEMBERS_MAX {
+            return Err(());
+        }
+        for index in 0..count {
+            let (flag, xid) = member_places(first.wrapping_add(index), self.block_bytes);
+            let flag = *byte_at(&self.multi_members, flag).ok_or(())?;
+            if is_update(flag) {
+                return self
+                    .multi_members
+                    .get(&xid.segment)
+                    .and_then(|segment| multi_offset(segment, xid))
+                    .map(Some)
+                    .ok_or(());
+            }
+        }
+        Ok(None)
+    }
+
+    fn multi_offset(&self, multi: u32) -> Option<u32> {
+        let place = multi_offset_place(multi, self.block_bytes);
+        multi_offset(self.multi_offsets.get(&place.segment)?, place).filter(|offset| *offset != 0)
+    }
+
+    /// Who updated or deleted a row version, if anyone did whose work may count.
+    pub(crate) fn deleter(&self, header: &TupleHeader) -> Result<Option<Xid>, ()> {
+        if header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0 || header.is_xmax_lock_only() {
+            return Ok(None);
+        }
+        if header.is_xmax_multi() { self.updater(header.xmax) } else { Ok(Some(header.xmax)) }
+    }
+
+    /// Whether a row version is there for everyone, in a cluster that is stopped.
+    #[inline]
+    pub(crate) fn fate(&self, header: &TupleHeader) -> Fate {
+        if header.infomask & mask::MOVED != 0 {
+            return Fate::Open;
+        }
+        let inserted = if header.is_xmin_frozen() {
+            Fate::Live
+        } else if header.infomask & mask::XMIN_INVALID != 0 {
+            return Fate::Dead;
+        } else if header.infomask & mask::XMIN_COMMITTED != 0 {
+            Fate::Live
+        } else {
+            self.fate_of_work(header.xmin)
+        };
+        if inserted != Fate::Live {
+            return inserted;
+        }
+        if header.infomask & mask::XMAX_INVALID != 0 {
+            return Fate::Live;
+        }
+        match self.deleter(header) {
+            Ok(None) => Fate::Live,
+            Ok(Some(_)) if header.infomask & mask::XMAX_COMMITTED != 0 && !header.is_xmax_multi() => {
+                Fate::Dead
+            }
+            Ok(Some(xid)) => match self.fate_of_work(xid) {
+                Fate::Live => Fate::Dead,
+                Fate::Dead => Fate::Live,
+                Fate::Open => Fate::Open,
+            },
+            Err(()) => Fate::Open,
+        }
+    }
+
+    /// Whether a transaction's work counts: `Live` if it committed, `Dead` if it did not.
+    fn fate_of_work(&self, xid: Xid) -> Fate {
+        match self.status(xid) {
+            Some(Status::Committed) => Fate::Live,
+            Some(Status::Aborted) => Fate::Dead,
+            Some(Status::InProgress) if !self.has_prepared => Fate::Dead,
+            Some(Status::InProgress | Status::SubCommitted) | None => Fate::Open,
+        }
+    }
+}
+
+fn byte_at(segments: &BTreeMap<u32, Vec<u8>>, place: Place) -> Option<&u8> {
+    segments.get(&place.segment)?.get(place.offset_bytes)
+}
+
+/// Reads the segment files of a log; names are hexadecimal numbers.
+fn segments(directory: &Path) -> BTreeMap<u32, Vec<u8>> {
+    use std::io::Read as _;
+    let mut found = BTreeMap::new();
+    let Ok(entries) = std::fs::read_dir(directory) else { return found };
+    for entry in entries.flatten() {
+        let Some(number) = entry.file_name().to_str().and_then(|name| Oid::from_str_radix(name, 16).ok())
+        else {
+            continue;
+        };
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(entry.path())
+            .and_then(|file| file.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes));
+        if read.is_ok() {
+            found.insert(number, bytes);
+        }
+    }
+    found
+}
