@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// Directories with what was built, measured or fetched.
-const NOT_OURS: [&str; 3] = ["target", "fathom-results", "node_modules"];
+/// Top-level directories with what was built or measured.
+const NOT_OURS: [&str; 2] = ["target", "fathom-results"];
+/// The file by which cargo marks what it builds into, wherever that is.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
 /// Hidden directories that are ours.
 const HIDDEN_OURS: [&str; 3] = [".cargo", ".ci", ".github"];
 
@@ -39,7 +41,9 @@ pub(crate) fn files() -> Vec<TextFile> {
             let kind = entry.file_type().unwrap();
             if kind.is_dir() {
                 let is_hidden = name.starts_with('.') && !HIDDEN_OURS.contains(&name.as_str());
-                if !is_hidden && !NOT_OURS.contains(&name.as_str()) {
+                let is_output = directory == root && NOT_OURS.contains(&name.as_str())
+                    || entry.path().join(CACHE_TAG).exists();
+                if !is_hidden && !is_output {
                     directories.push(entry.path());
                 }
             } else if kind.is_file()
