@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use results::model::{ClientRecord, GateOutcome, GateResult};
+use results::observations::SamplerRecord;
 
 use crate::client::WorkerUsage;
 use crate::target::Aftermath;
@@ -51,6 +52,8 @@ pub struct Evidence<'a> {
     pub written: Option<(u64, &'a str)>,
     /// Does the engine run on the clients' own threads?
     pub is_embedded: bool,
+    /// What looked at the run.
+    pub samplers: &'a [SamplerRecord],
 }
 
 /// Tests every gate.
@@ -68,6 +71,7 @@ pub fn judge(evidence: &Evidence<'_>, limits: &Limits) -> Vec<GateResult> {
         start_skew(evidence, limits),
         client_cpu(evidence, limits),
         histogram_complete(evidence),
+        samples_present(evidence),
     ]
 }
 
@@ -259,6 +263,34 @@ fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bo
         .collect()
 }
 
+/// Share of the looks of a series that a run must have, in percent.
+const SAMPLES_PERCENT_MIN: u64 = 95;
+
+/// Time between two looks of the series; samplers of waits have other periods, and say themselves what they missed.
+const SERIES_PERIOD_NS: u64 = crate::observe::series::PERIOD.as_nanos() as u64;
+
+/// Were the counters looked at every second? One look may always be missing, since short runs have few. A sampler that
+/// is not able to look at all is named, and no reason to throw the run away.
+fn samples_present(evidence: &Evidence<'_>) -> GateResult {
+    let expected = format!("{SAMPLES_PERCENT_MIN} % of the looks of each series, or all but one");
+    let series: Vec<&SamplerRecord> =
+        evidence.samplers.iter().filter(|sampler| sampler.period_ns == SERIES_PERIOD_NS).collect();
+    let able: Vec<&&SamplerRecord> = series.iter().filter(|sampler| sampler.problem.is_none()).collect();
+    if able.is_empty() {
+        return not_applicable("samples_present", expected, "no sampler of a series was able to look");
+    }
+    let is_short = |sampler: &&&&SamplerRecord| {
+        let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
+        missing > 1 && sampler.samples_taken * 100 < sampler.samples_expected * SAMPLES_PERCENT_MIN
+    };
+    let short: Vec<String> = able
+        .iter()
+        .filter(is_short)
+        .map(|sampler| format!("{}: {} of {}", sampler.name, sampler.samples_taken, sampler.samples_expected))
+        .collect();
+    nobody("samples_present", expected, &short)
+}
+
 fn gate(name: &str, passed: bool, expected: String, found: String) -> GateResult {
     let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
     GateResult { gate: name.to_owned(), outcome, expected, found }
@@ -307,7 +339,8 @@ mod tests {
         change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
     ) -> Vec<String> {
         let (mut clients, mut aftermath) = (clean_clients(), clean_aftermath());
-        let mut loose = Loose { seen: Some(2), written: 420_000, cpu_ns: 1_000_000 };
+        let samplers = vec![sampler(4, 4, None)];
+        let mut loose = Loose { seen: Some(2), written: 420_000, cpu_ns: 1_000_000, samplers };
         change(&mut clients, &mut aftermath, &mut loose);
         let work = Work::example();
         let gates = judge(
@@ -320,6 +353,7 @@ mod tests {
                 aftermath: &aftermath,
                 written: Some((loose.written, "log_bytes")),
                 is_embedded: false,
+                samplers: &loose.samplers,
             },
             &Limits::default(),
         );
@@ -330,6 +364,28 @@ mod tests {
         seen: Option<u32>,
         written: u64,
         cpu_ns: u64,
+        samplers: Vec<SamplerRecord>,
+    }
+
+    fn sampler(samples_taken: u64, samples_expected: u64, problem: Option<&str>) -> SamplerRecord {
+        SamplerRecord {
+            name: "machine".to_owned(),
+            period_ns: SERIES_PERIOD_NS,
+            samples_expected,
+            samples_taken,
+            cpu_s: 0.0,
+            problem: problem.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_run_with_too_few_looks_does_not_count_unless_the_sampler_could_not_look() {
+        let gate = |samplers: Vec<SamplerRecord>| failed(|_, _, loose| loose.samplers = samplers);
+        assert!(gate(vec![sampler(95, 100, None), sampler(2, 3, None)]).is_empty());
+        assert_eq!(gate(vec![sampler(94, 100, None)]), ["samples_present"]);
+        assert!(gate(vec![sampler(0, 100, Some("permission denied"))]).is_empty());
+        let waits = SamplerRecord { period_ns: 10_000_000, ..sampler(5, 100, None) };
+        assert!(gate(vec![waits]).is_empty(), "samplers of waits say themselves what they missed");
     }
 
     #[test]
@@ -355,6 +411,7 @@ mod tests {
             aftermath: &aftermath,
             written: None,
             is_embedded: false,
+            samplers: &[],
         };
         let finished = all_clients_finished(&evidence);
         assert_eq!(finished.outcome, GateOutcome::Failed);

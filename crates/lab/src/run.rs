@@ -12,6 +12,7 @@ use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::observe::external::{ExternalCommand, ExternalSampler};
+use crate::observe::figures;
 use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
@@ -136,6 +137,7 @@ fn prepare_and_measure(
     metrics.extend(cpu_after.since(&before.cpu));
     metrics.extend(aftermath_metrics(&aftermath));
     metrics.extend(outcome_metrics(&dispatch));
+    metrics.extend(figures::metrics(&observations));
     warnings.extend(open_loop_warning(work, &dispatch));
     let written = WRITTEN_METRICS
         .iter()
@@ -150,6 +152,7 @@ fn prepare_and_measure(
         aftermath: &aftermath,
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
         is_embedded: target.kind() == "sqlite" || target.kind() == "noop",
+        samplers: &observations.samplers,
     };
     let gates = gates::judge(&evidence, &request.limits);
     let state = if gates::all_passed(&gates) { RunState::Valid } else { RunState::Invalid };

@@ -17,6 +17,9 @@ use super::{RunningSampler, Sampler, Window};
 /// A checkpoint was asked for.
 pub const MANUAL_CHECKPOINT: &str = "manual_checkpoint";
 
+/// Name in the record of the run.
+pub const SAMPLER: &str = "manual_checkpoints";
+
 /// How long the end of a run waits for a checkpoint under way.
 const END_WAIT_MAX: Duration = Duration::from_secs(120);
 
@@ -64,7 +67,7 @@ impl Sampler for ManualCheckpoints {
         let body = move || {
             let _ = done.send(keep_issuing(period, issue, &stopped));
         };
-        let thread = std::thread::Builder::new().name("manual_checkpoints".to_owned()).spawn(body).ok();
+        let thread = std::thread::Builder::new().name(SAMPLER.to_owned()).spawn(body).ok();
         Box::new(Running { period, stop, thread, outcome, seen: None })
     }
 }
@@ -101,7 +104,7 @@ impl RunningSampler for Running {
         let _ = self.stop.send(());
         let elapsed_ns = window.ended.saturating_duration_since(window.began).as_nanos();
         let mut record = SamplerRecord {
-            name: "manual_checkpoints".to_owned(),
+            name: SAMPLER.to_owned(),
             period_ns: self.period.as_nanos() as u64,
             samples_expected: (elapsed_ns / self.period.as_nanos()) as u64,
             samples_taken: 0,

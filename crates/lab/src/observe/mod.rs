@@ -11,6 +11,7 @@ use results::model::Event;
 use results::observations::Observations;
 
 pub mod external;
+pub(crate) mod figures;
 pub mod machine;
 pub mod manual_checkpoint;
 mod processes;

@@ -27,7 +27,7 @@ macro_rules! shipped_experiment {
 }
 
 /// The only list of shipped experiments, in the order in which `fathom list` shows them.
-static SHIPPED: [ShippedExperiment; 11] = [
+static SHIPPED: [ShippedExperiment; 16] = [
     shipped_experiment!("populate-batch"),
     shipped_experiment!("populate-connections"),
     shipped_experiment!("populate-batch-x-connections"),
@@ -37,6 +37,11 @@ static SHIPPED: [ShippedExperiment; 11] = [
     shipped_experiment!("multi-file"),
     shipped_experiment!("separate-data-log"),
     shipped_experiment!("nonclustered-indexes"),
+    shipped_experiment!("contention-timeline"),
+    shipped_experiment!("log-sizing"),
+    shipped_experiment!("manual-checkpoint"),
+    shipped_experiment!("allocation-contention"),
+    shipped_experiment!("connections-x-waits"),
     shipped_experiment!("repeat-ten"),
     shipped_experiment!("a-a"),
 ];
