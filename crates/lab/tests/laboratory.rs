@@ -128,14 +128,12 @@ fn a_stop_in_the_middle_keeps_what_ended_and_the_next_call_goes_on() {
     let mut bench = Bench::sqlite();
     let stop = Arc::clone(&bench.stop);
     let mut ended = 0;
-    let (store, study, outcome) =
-        bench.conduct(&assignment("sqlite", &[], None), &mut |notice| match notice {
-            Notice::RunEnds { .. } => {
-                ended += 1;
-                stop.store(ended == 6, Ordering::Relaxed);
-            }
-            _ => {}
-        });
+    let (store, study, outcome) = bench.conduct(&assignment("sqlite", &[], None), &mut |notice| {
+        if let Notice::RunEnds { .. } = notice {
+            ended += 1;
+            stop.store(ended == 6, Ordering::Relaxed);
+        }
+    });
     assert!(outcome.stopped);
     assert_eq!(store.runs(study).unwrap().iter().filter(|run| run.counts()).count(), 6);
     drop(store);

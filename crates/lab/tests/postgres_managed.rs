@@ -252,9 +252,7 @@ fn loops_in_the_server_end_by_the_clock_or_when_they_are_interrupted() {
         let share = |time| ServerShare { rows: None, time: Some(time), batch_size: 3 };
         let short = runtime().block_on(async {
             let mut session = connector.connect(0).await.unwrap();
-            let short = session.server_loop(share(Duration::from_millis(50))).await.unwrap();
-            session.close().await;
-            short
+            session.server_loop(share(Duration::from_millis(50))).await.unwrap()
         });
         assert_eq!(short.rows, 3 * short.transactions);
         assert_eq!(target.aftermath(&work).unwrap().rows, Some(short.rows));

@@ -1,9 +1,9 @@
 //! All clients of one run: hired, connected, released together, watched, and dismissed.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use stats::random::derive_seed;
-use tokio::sync::watch;
 
 use super::measure::{Client, Progress, Share, Until};
+use super::turnstile::Turnstile;
 use crate::target::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
@@ -89,7 +89,7 @@ pub struct Dispatch {
 /// The clients of one run.
 #[derive(Debug)]
 pub struct Crew {
-    orders: watch::Sender<Order>,
+    orders: Arc<Orders>,
     reports: Receiver<Report>,
     workers: Vec<JoinHandle<io::Result<Dispatch>>>,
     progress: Arc<Progress>,
@@ -103,16 +103,16 @@ impl Crew {
         let clients = work.connections;
         allow_descriptors(clients)?;
         let progress = Arc::new(Progress::new(clients));
-        let (orders, order_receiver) = watch::channel(Order::Wait);
+        let orders = Arc::new(Orders { order: Mutex::new(Order::Wait), bell: Condvar::new() });
         let (report_sender, reports) = mpsc::channel();
         let jobs = jobs.clamp(1, clients);
         let mut workers = Vec::new();
         for worker_index in 0..jobs {
             let brief = Brief {
                 connector: connector.clone(),
-                work: Arc::new(work.clone()),
+                work: work.clone(),
                 progress: Arc::clone(&progress),
-                orders: order_receiver.clone(),
+                orders: Arc::clone(&orders),
                 reports: report_sender.clone(),
             };
             let mine: Vec<u32> = (worker_index..clients).step_by(jobs as usize).collect();
@@ -130,14 +130,14 @@ impl Crew {
 
     /// Runs the warm-up of all clients and returns when the last transaction of it is answered.
     pub fn warm_up(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
-        self.orders.send_replace(Order::WarmUp(Instant::now()));
+        self.orders.give(Order::WarmUp(Instant::now()));
         self.await_reports(on_tick);
     }
 
     /// Releases the barrier; returns the moment that counts as time zero.
     pub fn release(&mut self) -> Instant {
         let barrier = Instant::now();
-        self.orders.send_replace(Order::Measure(barrier));
+        self.orders.give(Order::Measure(barrier));
         barrier
     }
 
@@ -149,7 +149,7 @@ impl Crew {
 
     /// Closes all connections and collects the records.
     pub fn dismiss(self) -> Dispatch {
-        self.orders.send_replace(Order::Leave);
+        self.orders.give(Order::Leave);
         let mut all = Dispatch { clients: Vec::new(), workers: Vec::new() };
         for worker in self.workers {
             match worker.join() {
@@ -192,142 +192,190 @@ impl Crew {
 /// What a worker thread is given.
 struct Brief {
     connector: Connector,
-    work: Arc<Work>,
+    work: Work,
     progress: Arc<Progress>,
-    orders: watch::Receiver<Order>,
+    orders: Arc<Orders>,
     reports: Sender<Report>,
 }
 
-/// CPU clock of a worker at its first client's start and its last client's end.
-#[derive(Debug)]
-struct UsageClock {
-    began_ns: AtomicU64,
-    ended_ns: AtomicU64,
-}
-
-impl UsageClock {
-    fn begin(&self) {
-        self.began_ns.fetch_min(thread_cpu_ns(), Ordering::Relaxed);
-    }
-
-    fn end(&self) {
-        self.ended_ns.fetch_max(thread_cpu_ns(), Ordering::Relaxed);
-    }
+/// One client of a worker.
+struct Member {
+    record: ClientRecord,
+    /// `None` when it could not connect or failed in the warm-up.
+    session: Option<Session>,
 }
 
 fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
+    let turnstile = Turnstile::new()?;
+    let mut members = connect_all(brief, mine)?;
+    for (number, member) in members.iter_mut().enumerate() {
+        let seat = turnstile.seat(number, mine.len());
+        if let Some(Err(error)) = member.session.as_mut().map(|session| session.settle(seat)) {
+            member.fail(error.to_string());
+        }
+        brief.report(Report::Connected);
+    }
+    if brief.work.warm_up != WarmUp::None {
+        let began =
+            brief.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
+        warm_up(brief, &turnstile, &mut members, began)?;
+    }
+    let began = brief.orders.wait_for(|order| if let Order::Measure(at) = order { Some(at) } else { None });
+    let usage = measure(brief, &turnstile, &mut members, began)?;
+    brief.orders.wait_for(|order| if let Order::Leave = order { Some(()) } else { None });
+    for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
+        session.farewell();
+    }
+    let mut clients = Vec::new();
+    for member in members {
+        if let Some(session) = member.session {
+            session.await_end();
+        }
+        clients.push(member.record);
+    }
+    Ok(Dispatch { clients, workers: vec![usage] })
+}
+
+/// Connects all clients of a worker at the same time.
+fn connect_all(brief: &Brief, mine: &[u32]) -> io::Result<Vec<Member>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let usage = Arc::new(UsageClock { began_ns: AtomicU64::new(u64::MAX), ended_ns: AtomicU64::new(0) });
-    let clients = runtime.block_on(async {
-        let lives: Vec<_> = mine
+    Ok(runtime.block_on(async {
+        let connecting: Vec<_> = mine
             .iter()
             .map(|&client_index| {
-                let life = Life {
-                    client_index,
-                    connector: brief.connector.clone(),
-                    work: Arc::clone(&brief.work),
-                    progress: Arc::clone(&brief.progress),
-                    orders: brief.orders.clone(),
-                    reports: brief.reports.clone(),
-                    usage: Arc::clone(&usage),
-                };
-                tokio::spawn(life.live())
+                let connector = brief.connector.clone();
+                tokio::spawn(async move {
+                    match tokio::time::timeout(CONNECT_TIME_MAX, connector.connect(client_index)).await {
+                        Ok(connected) => connected.map_err(|error| error.to_string()),
+                        Err(_) => Err(format!(
+                            "could not connect: no answer within {} s",
+                            CONNECT_TIME_MAX.as_secs()
+                        )),
+                    }
+                })
             })
             .collect();
-        let mut records = Vec::new();
-        for life in lives {
-            match life.await {
-                Ok(record) => records.push(record),
-                Err(error) => tracing::error!("a client ended abnormally: {error}"),
+        let mut members = Vec::new();
+        for (&client_index, connecting) in mine.iter().zip(connecting) {
+            let mut member = Member { record: ClientRecord::new(client_index), session: None };
+            match connecting.await {
+                Ok(Ok(session)) => member.session = Some(session),
+                Ok(Err(error)) => member.fail(error),
+                Err(error) => member.fail(format!("ended abnormally while connecting: {error}")),
             }
+            members.push(member);
         }
-        records
-    });
-    let (began, ended) = (usage.began_ns.load(Ordering::Relaxed), usage.ended_ns.load(Ordering::Relaxed));
-    Ok(Dispatch { clients, workers: vec![WorkerUsage { cpu_ns: ended.saturating_sub(began) }] })
+        members
+    }))
 }
 
-/// One client from its connection to its good-bye.
-struct Life {
-    client_index: u32,
-    connector: Connector,
-    work: Arc<Work>,
-    progress: Arc<Progress>,
-    orders: watch::Receiver<Order>,
-    reports: Sender<Report>,
-    usage: Arc<UsageClock>,
+/// Works through the warm-up. Only its rows and its errors stay in the records.
+fn warm_up(
+    brief: &Brief,
+    turnstile: &Turnstile,
+    members: &mut [Member],
+    began: Option<Instant>,
+) -> io::Result<()> {
+    let mut scratch: Vec<ClientRecord> =
+        members.iter().map(|member| ClientRecord::new(member.record.client_index)).collect();
+    let share = |client_index| warm_up_share(&brief.work, client_index);
+    let sessions = members.iter_mut().map(|member| member.session.as_mut());
+    work_all(brief, turnstile, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
+        brief.report(Report::WarmedUp { failed });
+    })?;
+    for (member, scratch) in members.iter_mut().zip(scratch) {
+        member.record.warm_up_rows = scratch.rows;
+        if let Some(error) = scratch.error {
+            member.fail(error);
+        } else if scratch.end_ns.is_none() {
+            member.session = None;
+        }
+    }
+    Ok(())
 }
 
-impl Life {
-    async fn live(mut self) -> ClientRecord {
-        let mut record = ClientRecord::new(self.client_index);
-        let mut session = self.connect(&mut record).await;
-        self.report(Report::Connected);
-        if self.work.warm_up != WarmUp::None {
-            let began = self.order(|order| if let Order::WarmUp(at) = order { Some(at) } else { None }).await;
-            let failed = match (&mut session, began) {
-                (Some(session), Some(barrier)) => self.warm_up(session, &mut record, barrier).await,
-                _ => true,
-            };
-            self.report(Report::WarmedUp { failed });
-            if failed {
-                session = None;
-            }
-        }
-        let began = self.order(|order| if let Order::Measure(at) = order { Some(at) } else { None }).await;
-        if let (Some(session), Some(barrier)) = (&mut session, began) {
-            self.usage.begin();
-            let share = measured_share(&self.work, self.client_index);
-            Client { session, record: &mut record, progress: &self.progress, barrier }.work(share).await;
-            self.usage.end();
-        }
-        self.report(Report::Finished { failed: record.end_ns.is_none() });
-        self.order(|order| if let Order::Leave = order { Some(()) } else { None }).await;
-        if let Some(session) = session {
-            session.close().await;
-        }
-        record
-    }
+/// Works through the measured part; returns the CPU that this thread spent in it.
+fn measure(
+    brief: &Brief,
+    turnstile: &Turnstile,
+    members: &mut [Member],
+    began: Option<Instant>,
+) -> io::Result<WorkerUsage> {
+    let cpu_before_ns = thread_cpu_ns();
+    let share = |client_index| measured_share(&brief.work, client_index);
+    let parts = members.iter_mut().map(|member| (member.session.as_mut(), &mut member.record));
+    work_all(brief, turnstile, parts, began, &share, &|failed| {
+        brief.report(Report::Finished { failed });
+    })?;
+    Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
+}
 
-    async fn connect(&self, record: &mut ClientRecord) -> Option<Session> {
-        let error =
-            match tokio::time::timeout(CONNECT_TIME_MAX, self.connector.connect(self.client_index)).await {
-                Ok(Ok(session)) => return Some(session),
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => format!("could not connect: no answer within {} s", CONNECT_TIME_MAX.as_secs()),
-            };
-        record.errors += 1;
-        record.error = Some(error);
-        None
-    }
+/// Lets every client that has a session work through its share, and reports each as it ends.
+fn work_all<'a>(
+    brief: &'a Brief,
+    turnstile: &'a Turnstile,
+    parts: impl ExactSizeIterator<Item = (Option<&'a mut Session>, &'a mut ClientRecord)>,
+    began: Option<Instant>,
+    share: &'a dyn Fn(u32) -> Share,
+    report: &'a dyn Fn(bool),
+) -> io::Result<()> {
+    let clients = parts.len();
+    let tasks = parts
+        .enumerate()
+        .map(|(number, (session, record))| {
+            Box::pin(async move {
+                if let (Some(session), Some(barrier)) = (session, began) {
+                    let share = share(record.client_index);
+                    let seat = turnstile.seat(number, clients);
+                    Client { session, record, progress: &brief.progress, barrier, seat }.work(share).await;
+                }
+                report(record.end_ns.is_none());
+            }) as Pin<Box<dyn Future<Output = ()> + 'a>>
+        })
+        .collect();
+    turnstile.run(tasks)
+}
 
-    /// Works through the warm-up; true when it failed. Only its rows and its error stay in the record.
-    async fn warm_up(&self, session: &mut Session, record: &mut ClientRecord, barrier: Instant) -> bool {
-        let mut scratch = ClientRecord::new(self.client_index);
-        let share = warm_up_share(&self.work, self.client_index);
-        Client { session, record: &mut scratch, progress: &self.progress, barrier }.work(share).await;
-        record.warm_up_rows = scratch.rows;
-        record.errors += scratch.errors;
-        record.error = scratch.error;
-        scratch.end_ns.is_none()
-    }
-
-    /// Waits for the order that `wanted` picks; `None` when everybody is told to leave or nobody gives orders.
-    async fn order<T>(&mut self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
-        loop {
-            let order = *self.orders.borrow_and_update();
-            if let Some(found) = wanted(order) {
-                return Some(found);
-            }
-            if matches!(order, Order::Leave) || self.orders.changed().await.is_err() {
-                return None;
-            }
-        }
-    }
-
+impl Brief {
     fn report(&self, report: Report) {
         // The control thread may have given up; then nobody needs the report.
         let _ = self.reports.send(report);
+    }
+}
+
+impl Member {
+    fn fail(&mut self, error: String) {
+        self.record.errors += 1;
+        self.record.error.get_or_insert(error);
+        self.session = None;
+    }
+}
+
+/// The order that stands, and a bell for those who wait for the next one.
+#[derive(Debug)]
+struct Orders {
+    order: Mutex<Order>,
+    bell: Condvar,
+}
+
+impl Orders {
+    fn give(&self, order: Order) {
+        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = order;
+        self.bell.notify_all();
+    }
+
+    /// Waits for the order that `wanted` picks; `None` when everybody is told to leave first.
+    fn wait_for<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(found) = wanted(*order) {
+                return Some(found);
+            }
+            if matches!(*order, Order::Leave) {
+                return None;
+            }
+            order = self.bell.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use results::histogram::LatencyHistogram;
 use results::model::ClientRecord;
 
 use super::pace::{Arrivals, Timer};
+use super::turnstile::{Seat, yield_now};
 use crate::target::{ServerShare, Session, SessionError};
 
 /// A client that has not waited for anything for this long lets its neighbours on the thread run.
@@ -74,6 +75,7 @@ pub(super) struct Client<'a> {
     pub(super) record: &'a mut ClientRecord,
     pub(super) progress: &'a Progress,
     pub(super) barrier: Instant,
+    pub(super) seat: Seat<'a>,
 }
 
 impl Client<'_> {
@@ -115,7 +117,7 @@ impl Client<'_> {
             self.record.service_time.record(end_ns - begin_ns);
             begin_ns = end_ns;
             if end_ns - turn_ns > LONGEST_TURN.as_nanos() as u64 {
-                tokio::task::yield_now().await;
+                yield_now().await;
                 begin_ns = self.now_ns();
                 turn_ns = begin_ns;
             }
@@ -124,8 +126,8 @@ impl Client<'_> {
 
     /// At arrival times that do not wait for the engine; the response time counts from the intended start.
     async fn open_loop(&mut self, share: Share, rate_per_s: f64) -> Result<bool, SessionError> {
-        let timer =
-            Timer::new().map_err(|error| SessionError::Fatal(format!("could not make a timer: {error}")))?;
+        let timer = Timer::new(self.seat)
+            .map_err(|error| SessionError::Fatal(format!("could not make a timer: {error}")))?;
         let mut arrivals = Arrivals::new(rate_per_s, share.arrival_seed);
         self.record.response_time = Some(LatencyHistogram::new());
         loop {
@@ -158,7 +160,7 @@ impl Client<'_> {
             if let Some(response_time) = &mut self.record.response_time {
                 response_time.record(end_ns.saturating_sub(intended_ns));
             }
-            tokio::task::yield_now().await;
+            yield_now().await;
         }
     }
 
@@ -183,7 +185,7 @@ impl Client<'_> {
                 Err(SessionError::Retry(_)) if tries < RETRIES_MAX && !self.progress.is_stopped() => {
                     tries += 1;
                     self.record.retries += 1;
-                    tokio::task::yield_now().await;
+                    yield_now().await;
                 }
                 Err(error) => return Err(error),
             }

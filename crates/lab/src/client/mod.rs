@@ -1,12 +1,14 @@
 //! Clients: many connections on few threads, released by one barrier, each with its own record.
 //!
-//! Every worker thread runs one single-threaded runtime and owns its connections for the whole run;
-//! nothing is shared between clients but a start signal, a stop flag and one progress counter each.
-//! A client's loop is: connect, (warm up, drain), wait at the barrier, work, report.
+//! Every worker thread owns its connections for the whole run and polls them itself; nothing is shared
+//! between clients but a start signal, a stop flag and one progress counter each. A client's life is:
+//! connect, (warm up, drain), wait at the barrier, work, report, leave.
 
 mod crew;
 mod measure;
 mod pace;
+mod turnstile;
 
 pub use crew::{Crew, CrewError, Dispatch, WorkerUsage};
 pub use measure::Progress;
+pub use turnstile::Seat;

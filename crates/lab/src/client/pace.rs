@@ -5,13 +5,16 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 use stats::random::Random;
-use tokio::io::unix::AsyncFd;
+
+use super::turnstile::Seat;
 
 /// Waits shorter than this are not worth a system call: the transaction starts at once.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
@@ -56,16 +59,15 @@ impl Arrivals {
 /// A timer that one client sleeps on.
 #[derive(Debug)]
 pub(super) struct Timer {
-    descriptor: AsyncFd<OwnedFd>,
+    descriptor: OwnedFd,
 }
 
 impl Timer {
-    /// Makes the timer inside the runtime of the calling worker.
-    pub(super) fn new() -> io::Result<Self> {
+    /// Makes the timer, which wakes the client on `seat`.
+    pub(super) fn new(seat: Seat<'_>) -> io::Result<Self> {
         let descriptor =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        #[expect(deprecated, reason = "the replacement needs `unsafe`; an OwnedFd keeps what `new` asks for")]
-        let descriptor = AsyncFd::new(descriptor)?;
+        seat.watch(&descriptor)?;
         Ok(Self { descriptor })
     }
 
@@ -77,18 +79,15 @@ impl Timer {
         }
         let value = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
-        timerfd_settime(self.descriptor.get_ref(), TimerfdTimerFlags::empty(), &once)?;
-        loop {
-            let mut ready = self.descriptor.readable().await?;
-            let mut expirations = [0u8; 8];
-            let read = ready.try_io(|descriptor| {
-                rustix::io::read(descriptor.get_ref(), &mut expirations).map_err(io::Error::from)
-            });
-            match read {
-                Ok(done) => return done.map(drop),
-                Err(_would_block) => continue,
-            }
-        }
+        // Setting the time also forgets an expiration that nobody read.
+        timerfd_settime(&self.descriptor, TimerfdTimerFlags::empty(), &once)?;
+        let mut expirations = [0u8; 8];
+        std::future::poll_fn(|_| match rustix::io::read(&self.descriptor, &mut expirations) {
+            Ok(_) => Poll::Ready(Ok(())),
+            Err(Errno::AGAIN | Errno::INTR) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error.into())),
+        })
+        .await
     }
 }
 
@@ -96,6 +95,7 @@ impl Timer {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::client::turnstile::Turnstile;
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals_at_the_asked_rate() {
@@ -109,14 +109,15 @@ mod tests {
 
     #[test]
     fn a_sleep_never_ends_before_its_time() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let timer = Timer::new().unwrap();
+        let turnstile = Turnstile::new().unwrap();
+        let sleeper = async {
+            let timer = Timer::new(turnstile.seat(0, 1)).unwrap();
             for wait_us in [0, 100, 700, 3_000] {
                 let at = Instant::now() + Duration::from_micros(wait_us);
                 timer.sleep_until(at).await.unwrap();
                 assert!(Instant::now() + SHORTEST_SLEEP >= at);
             }
-        });
+        };
+        turnstile.run(vec![Box::pin(sleeper)]).unwrap();
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{noop, postgres, sqlite};
+use crate::client::Seat;
 
 /// How the clients of one run connect; cheap to clone into every worker thread.
 #[derive(Clone, Debug)]
@@ -58,10 +59,26 @@ impl Session {
         }
     }
 
-    /// Says good-bye to the engine; errors no longer matter.
-    pub async fn close(self) {
+    /// Takes its seat at the worker that will poll it: from here on only `transaction`, `server_loop`, `farewell`
+    /// and `await_end` are called, from the worker's own loop.
+    pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
+        match self {
+            Self::Noop(_) | Self::Sqlite(_) => Ok(()),
+            Self::Postgres(session) => session.settle(seat),
+        }
+    }
+
+    /// Says good-bye to the engine without waiting for it; errors no longer matter.
+    pub fn farewell(&mut self) {
         if let Self::Postgres(session) = self {
-            session.close().await;
+            session.farewell();
+        }
+    }
+
+    /// Waits, bounded, until the engine has let go of the connection.
+    pub fn await_end(self) {
+        if let Self::Postgres(session) = self {
+            session.await_end();
         }
     }
 }

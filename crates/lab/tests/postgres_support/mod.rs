@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use lab::client::Crew;
 use lab::target::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
 use lab::target::{Connector, Counters, Layout, Session, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
@@ -83,16 +84,6 @@ pub async fn connect_all(connector: &Connector, connections: u32) -> Vec<Session
     sessions
 }
 
-/// Does the rows of one client in batches, the last one cut to size.
-pub async fn client_loop(session: &mut Session, rows: u64, batch_size: u64) {
-    let mut left = rows;
-    while left > 0 {
-        let batch = left.min(batch_size);
-        session.transaction(batch).await.unwrap();
-        left -= batch;
-    }
-}
-
 /// What a run of `work` (bounded by rows) left behind, with the counters before and after.
 pub struct Outcome {
     pub before: Counters,
@@ -115,37 +106,17 @@ fn value(counters: &Counters, name: &str) -> Option<f64> {
 /// Prepares, connects, runs and closes as the laboratory does, without cleaning.
 pub fn run(target: &mut impl Target, work: &Work) -> Outcome {
     target.prepare(work).unwrap();
-    let connector = target.connector();
-    let runtime = runtime();
-    let mut sessions = runtime.block_on(connect_all(&connector, work.connections));
+    let mut crew = Crew::assemble(&target.connector(), work, target.jobs(work)).unwrap();
     if let Some(seen) = target.clients_seen().unwrap() {
         assert_eq!(seen, work.connections);
     }
     let before = target.counters().unwrap();
-    let Amount::Rows(rows) = work.amount else { panic!("tests are bounded by rows") };
-    let mut transactions = 0;
-    runtime.block_on(async {
-        for (client_index, session) in sessions.iter_mut().enumerate() {
-            let share = work.share_of(rows, client_index as u32);
-            match work.loop_side {
-                LoopSide::Client => {
-                    client_loop(session, share, work.batch_size).await;
-                    transactions += share.div_ceil(work.batch_size);
-                }
-                LoopSide::Server => {
-                    let share = lab::target::ServerShare {
-                        rows: Some(share),
-                        time: None,
-                        batch_size: work.batch_size,
-                    };
-                    transactions += session.server_loop(share).await.unwrap().transactions;
-                }
-            }
-        }
-        for session in sessions {
-            session.close().await;
-        }
-    });
+    crew.release();
+    crew.wait(&mut |_| {});
+    let done = crew.dismiss();
+    let errors: Vec<_> = done.clients.iter().filter_map(|client| client.error.clone()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let transactions = done.clients.iter().map(|client| client.transactions).sum();
     let after = target.counters().unwrap();
     let aftermath = target.aftermath(work).unwrap();
     Outcome { before, after, aftermath, transactions }

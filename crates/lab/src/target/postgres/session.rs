@@ -12,6 +12,7 @@ use stats::random::{Random, derive_seed};
 use super::super::{ServerLoop, ServerShare, SessionError};
 use super::schema::RowStatement;
 use super::wire::{Connection, Login, TransactionState, WireError};
+use crate::client::Seat;
 use crate::work::Workload;
 
 /// Name of the prepared statement.
@@ -148,10 +149,22 @@ impl PostgresSession {
         Ok(ServerLoop { rows: number(0)?, transactions: number(1)? })
     }
 
-    /// Says good-bye and waits (at most some seconds) until the backend is gone, its statistics handed in:
-    /// counters read after this are complete.
-    pub async fn close(self) {
-        let _ = tokio::time::timeout(CLOSE_TIME_MAX, self.connection.close()).await;
+    /// Leaves the runtime that connected it for the worker's own loop.
+    pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
+        self.connection.settle(seat).map_err(|error| {
+            SessionError::Fatal(format!("could not hand the connection to its worker: {error}"))
+        })
+    }
+
+    /// Says good-bye without waiting.
+    pub fn farewell(&mut self) {
+        self.connection.farewell();
+    }
+
+    /// Waits (at most some seconds) until the backend is gone, its statistics handed in: counters read after this
+    /// are complete.
+    pub fn await_end(self) {
+        self.connection.await_end(CLOSE_TIME_MAX);
     }
 
     /// Process id of the backend that serves this client.

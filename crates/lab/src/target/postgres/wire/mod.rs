@@ -15,6 +15,7 @@ mod tests;
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
@@ -23,6 +24,8 @@ pub(super) use answer::ServerError;
 pub(super) use startup::{Endpoint, Login, Secret};
 
 use stream::Stream;
+
+use crate::client::Seat;
 
 /// Largest message accepted. Answers to our statements are a few hundred bytes, the settings of a server some tens
 /// of kilobytes in many messages; an error text may quote a row.
@@ -203,6 +206,31 @@ impl Connection {
         // Bounded: a server that goes on talking is left alone after a few buffers.
         for _ in 0..16 {
             if !matches!(self.stream.read(&mut self.input).await, Ok(1..)) {
+                return;
+            }
+        }
+    }
+
+    /// Leaves the runtime for a worker's own loop.
+    pub(super) fn settle(&mut self, seat: Seat<'_>) -> std::io::Result<()> {
+        self.stream.settle(seat)
+    }
+
+    /// Says good-bye without waiting. Errors no longer matter.
+    pub(super) fn farewell(&mut self) {
+        self.output.clear();
+        frontend::terminate(&mut self.output);
+        if !self.broken && self.stream.write_blocking(&self.output).is_err() {
+            self.broken = true;
+        }
+    }
+
+    /// Waits until the server closed its end, at most `time_max`: by then the backend has handed in its statistics
+    /// and is gone from the list of sessions.
+    pub(super) fn await_end(mut self, time_max: Duration) {
+        // Bounded: a server that goes on talking is left alone after a few buffers.
+        for _ in 0..16 {
+            if self.broken || !matches!(self.stream.read_blocking(&mut self.input, time_max), Ok(1..)) {
                 return;
             }
         }
