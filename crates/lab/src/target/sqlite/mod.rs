@@ -3,6 +3,7 @@
 mod counters;
 mod database;
 mod schema;
+mod series;
 mod session;
 mod target;
 mod vfs;

@@ -9,10 +9,12 @@ use rusqlite::Connection;
 use super::counters::{self, LogKind};
 use super::database::Database;
 use super::schema::{self, TABLE};
+use super::series::VfsProbe;
 use super::session::SqliteConnector;
 use super::vfs::Instrument;
 use super::waits::VfsSampler;
-use crate::observe::Sampler;
+use crate::observe::series::SeriesSampler;
+use crate::observe::{Sampler, sqlite_files};
 use crate::target::premises::{Premises, leftovers};
 use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
 use crate::work::{LoopSide, Placement, Work, Workload};
@@ -131,9 +133,19 @@ impl Target for SqliteTarget {
     }
 
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        let Some(run) = self.run.as_ref().filter(|_| schema::is_timed(work)) else { return Vec::new() };
-        let (meter, threads) = (self.instrument.meter(), run.connector.threads());
-        vec![Box::new(VfsSampler { meter, threads, clients: work.connections })]
+        let Some(run) = &self.run else { return Vec::new() };
+        let database = self.database(work);
+        let path = database.path().to_owned();
+        let mut samplers = sqlite_files::samplers(&path, work, move || {
+            database.open().map_err(|error| open_error("open", &database, error).to_string())
+        });
+        if schema::is_timed(work) {
+            let (meter, threads) = (self.instrument.meter(), run.connector.threads());
+            let log = LogKind::of(&schema::pragma_value(work, "journal_mode"));
+            samplers.push(Box::new(SeriesSampler::new(VfsProbe { meter, log })));
+            samplers.push(Box::new(VfsSampler { meter, threads, clients: work.connections }));
+        }
+        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {

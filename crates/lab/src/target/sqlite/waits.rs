@@ -8,10 +8,12 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use results::model::Event;
 use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
 use rustix::thread::Pid;
 
-use super::vfs::{Call, Meter, Role, Totals};
+use super::vfs::{Call, Checkpoint, Meter, Role, Totals};
+use crate::observe::series::nanoseconds_since;
 use crate::observe::{RunningSampler, Sampler, Window};
 
 /// Class of all rows.
@@ -20,6 +22,11 @@ const CLASS: &str = "vfs";
 const SAMPLER: &str = "sqlite_vfs";
 /// Calls tried to price one: 0.1 ms.
 const CALLS_TRIED: u32 = 2_000;
+
+/// A checkpoint that copies pages takes its lock.
+const CHECKPOINT_START: &str = "checkpoint_start";
+/// It gives the lock back.
+const CHECKPOINT_END: &str = "checkpoint_end";
 
 /// Takes a reading of the meter before and after the measured part.
 #[derive(Debug)]
@@ -35,6 +42,8 @@ pub(super) struct VfsSampler {
 impl Sampler for VfsSampler {
     fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
         let cost_ns = call_cost_ns();
+        // What was before is not of this run.
+        drop(self.meter.take_checkpoints());
         let (totals, usage) = (self.meter.read(), Usage::read(&self.threads));
         Box::new(Running { sampler: *self, totals, usage, cost_ns })
     }
@@ -48,6 +57,10 @@ struct Running {
 }
 
 impl RunningSampler for Running {
+    fn halt(&mut self, window: Window) -> Vec<Event> {
+        self.sampler.meter.take_checkpoints().iter().flat_map(|one| marks(one, window.began)).collect()
+    }
+
     fn stop(self: Box<Self>, window: Window) -> Observations {
         let usage = Usage::read(&self.sampler.threads).zip(self.usage);
         let totals = self.sampler.meter.read().since(&self.totals);
@@ -78,6 +91,24 @@ impl RunningSampler for Running {
         };
         Observations { waits: vec![clients], samplers: vec![record], ..Observations::default() }
     }
+}
+
+/// Begin and end of a checkpoint on the run's clock.
+fn marks(checkpoint: &Checkpoint, zero: Instant) -> [Event; 2] {
+    let pages = checkpoint.pages;
+    let took_ms = checkpoint.ended.duration_since(checkpoint.began).as_secs_f64() * 1e3;
+    [
+        Event {
+            at_ns: nanoseconds_since(zero, checkpoint.began),
+            kind: CHECKPOINT_START.to_owned(),
+            text: "took the checkpoint lock".to_owned(),
+        },
+        Event {
+            at_ns: nanoseconds_since(zero, checkpoint.ended),
+            kind: CHECKPOINT_END.to_owned(),
+            text: format!("{pages} pages in {took_ms:.1} ms"),
+        },
+    ]
 }
 
 /// One row per role and kind of call that happened.

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Shards of a meter. With more threads some share one, which costs time, not counts.
@@ -16,6 +17,9 @@ pub(in super::super) const FRAME_HEADER_BYTES: u64 = 24;
 /// Header of the log, written when it begins at its start again.
 // EVIDENCE: sqlite fileformat2 4.1
 pub(in super::super) const LOG_HEADER_BYTES: u64 = 32;
+
+/// Checkpoints of which the times are kept; a night of them must not fill the results.
+const CHECKPOINTS_KEPT_MAX: usize = 10_000;
 
 /// What a file is for, as SQLite says when it opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +132,17 @@ impl Sub for Tally {
     }
 }
 
+/// One checkpoint that copied pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Checkpoint {
+    /// When the checkpoint lock was taken.
+    pub(in super::super) began: Instant,
+    /// When it was given back.
+    pub(in super::super) ended: Instant,
+    /// Pages written to the database.
+    pub(in super::super) pages: u64,
+}
+
 /// One reading of a meter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Totals {
@@ -228,6 +243,7 @@ struct Thread {
     /// thread has one at most.
     checkpoint_began: Cell<Option<Instant>>,
     checkpoint_bytes: Cell<u64>,
+    checkpoint_pages: Cell<u64>,
 }
 
 thread_local! {
@@ -236,6 +252,7 @@ thread_local! {
             shard_index: Cell::new(usize::MAX),
             checkpoint_began: Cell::new(None),
             checkpoint_bytes: Cell::new(0),
+            checkpoint_pages: Cell::new(0),
         }
     };
 }
@@ -247,12 +264,14 @@ pub(in super::super) struct Meter {
     /// End of the longest write to the log since it was last empty. Only growing writes store to it, and SQLite has
     /// one writer at a time.
     log_end_bytes: AtomicI64,
+    /// The last checkpoints. Behind a mutex, which SQLite's own checkpoint lock keeps free for the one that ends.
+    checkpoints_kept: Mutex<Vec<Checkpoint>>,
 }
 
 impl Meter {
     pub(in super::super) fn new() -> Self {
         let shards = (0..SHARD_COUNT).map(|_| Shard::default()).collect();
-        Self { shards, log_end_bytes: AtomicI64::new(0) }
+        Self { shards, log_end_bytes: AtomicI64::new(0), checkpoints_kept: Mutex::default() }
     }
 
     /// Adds the shards up. Exact when no timed call is under way.
@@ -301,6 +320,7 @@ impl Meter {
                 if thread.checkpoint_began.get().is_some() {
                     shard.checkpoint_pages.fetch_add(1, Ordering::Relaxed);
                     thread.checkpoint_bytes.set(thread.checkpoint_bytes.get() + bytes);
+                    thread.checkpoint_pages.set(thread.checkpoint_pages.get() + 1);
                 }
             }),
             Role::Journal | Role::Temporary => {}
@@ -331,19 +351,27 @@ impl Meter {
         THREAD.with(|thread| {
             thread.checkpoint_began.set(Some(Instant::now()));
             thread.checkpoint_bytes.set(0);
+            thread.checkpoint_pages.set(0);
         });
     }
 
     /// Notes that this thread gave the checkpoint lock back. One that had nothing to copy does not count.
     pub(super) fn checkpoint_ends(&self) {
         THREAD.with(|thread| {
-            let bytes = thread.checkpoint_bytes.replace(0);
-            if let Some(began) = thread.checkpoint_began.take()
-                && bytes > 0
-            {
-                self.shard().checkpoints.add(began.elapsed(), bytes);
+            let (bytes, pages) = (thread.checkpoint_bytes.replace(0), thread.checkpoint_pages.replace(0));
+            let Some(began) = thread.checkpoint_began.take().filter(|_| pages > 0) else { return };
+            let ended = Instant::now();
+            self.shard().checkpoints.add(ended.duration_since(began), bytes);
+            let mut kept = self.checkpoints_kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < CHECKPOINTS_KEPT_MAX {
+                kept.push(Checkpoint { began, ended, pages });
             }
         });
+    }
+
+    /// Hands over the checkpoints since the last call, in the order of their ends; at most 10,000.
+    pub(in super::super) fn take_checkpoints(&self) -> Vec<Checkpoint> {
+        std::mem::take(&mut *self.checkpoints_kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn shard(&self) -> &Shard {

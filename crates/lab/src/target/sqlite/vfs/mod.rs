@@ -14,7 +14,7 @@ mod table;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use meter::{Call, Meter, Role, Tally, Totals};
+pub(super) use meter::{Call, Checkpoint, Meter, Role, Tally, Totals};
 #[cfg(test)]
 pub(super) use meter::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 use table::TimedVfs;
