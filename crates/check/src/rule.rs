@@ -44,14 +44,14 @@ pub fn explanation(rule: &Rule) -> String {
     )
 }
 
-/// The rules as a table in Markdown, for docs/checks.md.
+/// Rules as a table in Markdown, for docs/checks.md.
 #[must_use]
-pub fn markdown_table() -> String {
+pub fn markdown_table_of(rules: &[Rule]) -> String {
     let mut table =
         String::from("| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n");
-    for rule in rules() {
-        let cells = [rule.promise, rule.meaning, rule.evidence].map(|text| text.replace('|', "\\|"));
-        let [promise, meaning, evidence] = cells;
+    for rule in rules {
+        let [promise, meaning, evidence] =
+            [rule.promise, rule.meaning, rule.evidence].map(|text| text.replace('|', "\\|"));
         table.push_str(&format!(
             "| `{}` | {} | {promise} | {meaning} | {evidence} |\n",
             rule.id,

@@ -9,9 +9,13 @@
 //! ```
 
 mod anchor;
+mod bounds;
 mod chain;
 mod collect;
 mod context;
+pub mod drill;
+mod drill_edits;
+mod keys;
 mod map;
 mod pass;
 mod plan;

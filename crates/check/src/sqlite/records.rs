@@ -2,16 +2,14 @@
 
 use std::cmp::Ordering;
 
-use formats::sqlite::{BtreePage, Cell, Record, Value, compare_keys, number_in_text, u32_at};
+use formats::sqlite::{Cell, Record, Value, compare_keys, number_in_text, u32_at};
 use results::check::CheckLevel;
 
 use crate::sums::keyed_hash;
 
 use super::context::Draft;
-use super::plan::{
-    CLASS_BLOB, CLASS_INTEGER, CLASS_NULL, CLASS_REAL, CLASS_TEXT, Order, OwnedValue, Part, Rows,
-    StoredColumn, TreePlan,
-};
+use super::keys::{class_of, classes_text, default_class, push_default, push_value};
+use super::plan::{CLASS_NULL, CLASS_TEXT, Order, Part, Rows, StoredColumn, TreePlan};
 use super::rules;
 use super::worker::{Place, Worker, fault_text};
 
@@ -221,7 +219,7 @@ impl<'a> Worker<'a> {
         compare_keys(&left, &right, &order.columns, encoding)
     }
 
-    fn key_text(&self, place: &Place<'_>, cell: &Cell<'_>, order: &Order) -> String {
+    pub(super) fn key_text(&self, place: &Place<'_>, cell: &Cell<'_>, order: &Order) -> String {
         let payload = self.payload(place, cell).unwrap_or_default();
         let Some(record) = Record::new(&payload, cell.payload_bytes).0 else {
             return "an unreadable key".to_owned();
@@ -414,223 +412,8 @@ impl<'a> Worker<'a> {
             }
         }
     }
-
-    /// Proves that the keys of a page lie between those that enclose it above.
-    pub(super) fn bounds(
-        &mut self,
-        place: &Place<'_>,
-        view: &BtreePage<'_>,
-        parent: u32,
-        slot: Option<usize>,
-        (first, last): (&Cell<'_>, &Cell<'_>),
-    ) {
-        let is_table = view.kind.is_table();
-        let order = self.context.plans.trees.get(place.tree).and_then(|plan| plan.order.as_ref());
-        if self.collector.is_some() || !is_table && (self.context.level < CheckLevel::Full || order.is_none())
-        {
-            return;
-        }
-        let map = self.context.map;
-        let reader = self.context.reader;
-        let Some(parent_node) = map.node(parent) else { return };
-        let find = |above: &BtreePage<'_>| {
-            let guess = match order {
-                Some(order) if !is_table => self.search(place, above, first, order),
-                _ => partition_point(above.cell_count, |index| {
-                    above.rowid(index).is_some_and(|key| key < first.rowid)
-                }),
-            };
-            if above.child(guess) == place.page {
-                return Some((guess, above.cell_count));
-            }
-            (0..=above.cell_count)
-                .find(|index| above.child(*index) == place.page)
-                .map(|index| (index, above.cell_count))
-        };
-        let found = match slot {
-            Some(slot) => map.with_node_page(reader, parent_node, |above| Some((slot, above.cell_count))),
-            None => map.with_node_page(reader, parent_node, find),
-        };
-        let Some(Some((slot, cell_count))) = found else { return };
-        let lower = if slot > 0 { Some((parent, slot - 1)) } else { self.climb(parent, false) };
-        let upper = if slot < cell_count { Some((parent, slot)) } else { self.climb(parent, true) };
-        for (bound, cell, is_upper) in [(lower, first, false), (upper, last, true)] {
-            let Some((node, index)) = bound else { continue };
-            let Some(node) = map.node(node) else { continue };
-            let draft = map.with_node_page(reader, node, |above| {
-                self.bound(place, cell, above, (node.page, index), is_upper, order)
-            });
-            for draft in draft.into_iter().flatten() {
-                self.report(draft);
-            }
-        }
-    }
-
-    /// The position among the children of an index page where a key belongs.
-    fn search(&self, place: &Place<'_>, above: &BtreePage<'_>, cell: &Cell<'_>, order: &Order) -> usize {
-        partition_point(above.cell_count, |index| {
-            let (bound, damage) = above.cell(index);
-            let found = if damage.is_none() { self.compare(place, &bound, cell, order) } else { None };
-            found.is_some_and(|found| found.ordering == Ordering::Less)
-        })
-    }
-
-    /// The key that encloses the last (or first) children of a node: in the nearest node above that has one.
-    fn climb(&self, mut node: u32, is_upper: bool) -> Option<(u32, usize)> {
-        let map = self.context.map;
-        loop {
-            let here = *map.node(node)?;
-            if here.parent == node {
-                return None;
-            }
-            let slot = here.slot as usize;
-            let parent = map.node(here.parent)?;
-            if is_upper {
-                let cell_count = map.with_node_page(self.context.reader, parent, |view| view.cell_count)?;
-                if slot < cell_count {
-                    return Some((here.parent, slot));
-                }
-            } else if slot > 0 {
-                return Some((here.parent, slot - 1));
-            }
-            node = here.parent;
-        }
-    }
-
-    fn bound(
-        &self,
-        place: &Place<'_>,
-        cell: &Cell<'_>,
-        above: &BtreePage<'_>,
-        (above_page, index): (u32, usize),
-        is_upper: bool,
-        order: Option<&Order>,
-    ) -> Vec<Draft> {
-        let mut drafts = Vec::new();
-        let side = if is_upper { "below" } else { "above" };
-        let (bound, damage) = above.cell(index);
-        if damage.is_some() {
-            return drafts;
-        }
-        let make = |rule, expected: String, found: String| {
-            Draft::new(rule, place.page, expected, found).tree(place.tree)
-        };
-        let Some(order) = order.filter(|_| !above.kind.is_table()) else {
-            // EVIDENCE: sqlite fileformat2 1.6: keys left of a key are less than or equal to it, in table trees
-            let is_inside = if is_upper { cell.rowid <= bound.rowid } else { cell.rowid > bound.rowid };
-            if !is_inside {
-                let limit = if is_upper { "at most" } else { "above" };
-                let expected = format!("rowids {limit} {}, by page {above_page} slot {index}", bound.rowid);
-                drafts.push(make(&rules::PARENT_BOUNDS, expected, format!("rowid {}", cell.rowid)));
-            }
-            return drafts;
-        };
-        let (left, right) = if is_upper { (cell, &bound) } else { (&bound, cell) };
-        let Some(found) = self.compare(place, left, right, order) else { return drafts };
-        if found.ordering != Ordering::Less {
-            let expected = format!(
-                "keys {side} {}, by page {above_page} slot {index}",
-                self.key_text(place, &bound, order)
-            );
-            drafts.push(make(&rules::PARENT_BOUNDS, expected, self.key_text(place, cell, order)));
-        }
-        if order.unique_columns > 0 && found.equal_columns >= order.unique_columns && !found.has_null {
-            let expected = "a key that no other entry has".to_owned();
-            let found =
-                format!("{} also on page {above_page} slot {index}", self.key_text(place, cell, order));
-            drafts.push(make(&rules::UNIQUE, expected, found));
-        }
-        drafts
-    }
 }
 
 fn record_draft(place: &Place<'_>, what: &str, expected: &str, found: &str) -> Draft {
     Draft::new(&rules::RECORD, place.page, format!("{what}: {expected}"), found.to_owned()).tree(place.tree)
-}
-
-/// The first index for which `is_before` is false, when it is true up to there.
-fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) { low = middle + 1 } else { high = middle }
-    }
-    low
-}
-
-/// Writes a value so that equal values of row and entry have equal bytes, and different ones differ.
-///
-/// A whole number stored as floating-point equals the same number stored as integer, as SQLite compares them.
-#[inline]
-fn push_value(key: &mut Vec<u8>, value: Value<'_>) {
-    // 2^63 as f64; below it a whole f64 converts without loss.
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    match value {
-        Value::Null => key.push(0),
-        Value::Integer(number) => push_tagged(key, 1, &number.to_le_bytes()),
-        Value::Real(number) if number.trunc() == number && (-LIMIT..LIMIT).contains(&number) => {
-            push_tagged(key, 1, &(number as i64).to_le_bytes());
-        }
-        Value::Real(number) => push_tagged(key, 2, &number.to_bits().to_le_bytes()),
-        Value::Text(bytes) => push_sized(key, 3, bytes),
-        Value::Blob(bytes) => push_sized(key, 4, bytes),
-    }
-}
-
-#[inline]
-fn push_tagged(key: &mut Vec<u8>, tag: u8, bytes: &[u8; 8]) {
-    key.push(tag);
-    key.extend_from_slice(bytes);
-}
-
-#[inline]
-fn push_sized(key: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    key.push(tag);
-    key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    key.extend_from_slice(bytes);
-}
-
-fn push_default(key: &mut Vec<u8>, rows: &Rows, index: usize) {
-    let value = match rows.columns.get(index).map(|column| &column.default) {
-        Some(OwnedValue::Integer(number)) => Value::Integer(*number),
-        Some(OwnedValue::Real(number)) => Value::Real(*number),
-        Some(OwnedValue::Text(bytes)) => Value::Text(bytes),
-        Some(OwnedValue::Blob(bytes)) => Value::Blob(bytes),
-        Some(OwnedValue::Null) | None => Value::Null,
-    };
-    push_value(key, value);
-}
-
-#[inline]
-fn class_of(serial_type: u64) -> u8 {
-    match serial_type {
-        0 => CLASS_NULL,
-        7 => CLASS_REAL,
-        1..=9 => CLASS_INTEGER,
-        other if other % 2 == 0 => CLASS_BLOB,
-        _ => CLASS_TEXT,
-    }
-}
-
-fn default_class(value: &OwnedValue) -> u8 {
-    match value {
-        OwnedValue::Null => CLASS_NULL,
-        OwnedValue::Integer(_) => CLASS_INTEGER,
-        OwnedValue::Real(_) => CLASS_REAL,
-        OwnedValue::Text(_) => CLASS_TEXT,
-        OwnedValue::Blob(_) => CLASS_BLOB,
-    }
-}
-
-fn classes_text(classes: u8) -> String {
-    let names = [
-        (CLASS_INTEGER, "INTEGER"),
-        (CLASS_REAL, "REAL"),
-        (CLASS_TEXT, "TEXT"),
-        (CLASS_BLOB, "BLOB"),
-        (CLASS_NULL, "NULL"),
-    ];
-    let held: Vec<_> =
-        names.iter().filter(|(class, _)| classes & class != 0).map(|(_, name)| *name).collect();
-    held.join(" or ")
 }

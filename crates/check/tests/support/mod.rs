@@ -1,6 +1,8 @@
 //! Files for tests: made by SQLite, damaged at literal offsets.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod cases;
+
 use std::path::{Path, PathBuf};
 
 use check::options::Options;

@@ -1,0 +1,385 @@
+//! Drills: one damage of a named class in a copy of a database, so that detection and restore can be practised.
+//!
+//! The original is opened for reading only. The same file, class and seed give the same damage.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use formats::sqlite::{BtreePage, Cell, Geometry, PageKind, u16_at, u32_at};
+use results::check::CheckLevel;
+
+use crate::options::Options;
+
+use super::anchor::Anchor;
+use super::drill_edits::{self as edits, Edit};
+use super::map::Use;
+use super::{Prepared, prepare};
+
+/// A kind of damage.
+#[derive(Debug, Clone, Copy)]
+pub struct DrillClass {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What is done, in one sentence without a full stop.
+    pub what: &'static str,
+    /// Rules of which a full check finds at least one broken; empty when nothing in the format can show it.
+    pub rules: &'static [&'static str],
+    place: PlaceKind,
+    make: fn(&Scene<'_>) -> Option<Vec<Edit>>,
+}
+
+/// Pages that a class can damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlaceKind {
+    /// A leaf of a table that has an index.
+    Rows,
+    /// A leaf of an index that is matched against its table.
+    Entries,
+    Inner,
+    Trunk,
+    Overflow,
+    PointerMap,
+    First,
+    /// The file as a whole.
+    File,
+}
+
+/// A page that may be damaged, with what is known about it.
+pub(super) struct Scene<'a> {
+    pub(super) geometry: Geometry,
+    pub(super) page: u32,
+    pub(super) page_count: u32,
+    pub(super) bytes: &'a [u8],
+    pub(super) view: Option<BtreePage<'a>>,
+    /// Another page of the same kind, and its number.
+    pub(super) other: &'a [u8],
+    /// Free pages as the header says.
+    pub(super) free_count: u32,
+    pub(super) seed: u64,
+}
+
+impl<'a> Scene<'a> {
+    /// The cells that lie wholly in the page, with their positions.
+    pub(super) fn cells(&self) -> Vec<(usize, Cell<'a>)> {
+        let Some(view) = &self.view else { return Vec::new() };
+        let sound = |slot| match view.cell(slot) {
+            (cell, None) => Some((slot, cell)),
+            _ => None,
+        };
+        (0..view.cell_count).filter_map(sound).collect()
+    }
+}
+
+/// What a drill did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drill {
+    /// The class.
+    pub class: &'static str,
+    /// What was done, in one sentence.
+    pub what: &'static str,
+    /// The page damaged; 0 for the file as a whole.
+    pub page: u32,
+    /// Offset in the file, bytes before and bytes after, of each change. A cut has no bytes after.
+    pub changes: Vec<Change>,
+    /// The command that finds it.
+    pub command: String,
+}
+
+/// A change of bytes in the copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where in the file.
+    pub offset_bytes: u64,
+    /// The bytes before; at most 16 of them.
+    pub before: Vec<u8>,
+    /// The bytes after; at most 16 of them.
+    pub after: Vec<u8>,
+}
+
+/// Why a drill could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum DrillError {
+    /// The database cannot be read, or is in use.
+    #[error("{0}")]
+    Source(String),
+    /// The class does not exist.
+    #[error("no class of damage is named \"{name}\"; there are {}", CLASSES.iter().map(|class| class.name).collect::<Vec<_>>().join(", "))]
+    Class {
+        /// The name asked for.
+        name: String,
+    },
+    /// Nothing in the file can be damaged that way.
+    #[error("cannot make damage of class \"{class}\" in \"{}\": no page in it allows it", path.display())]
+    NoPlace {
+        /// The class.
+        class: &'static str,
+        /// The database.
+        path: PathBuf,
+    },
+    /// The copy exists already.
+    #[error("cannot write the copy \"{}\": it exists already", path.display())]
+    Exists {
+        /// The copy.
+        path: PathBuf,
+    },
+    /// The log holds pages that the copy would lack.
+    #[error("cannot damage a copy of \"{}\": its log holds changes; checkpoint it first (PRAGMA wal_checkpoint(TRUNCATE))", path.display())]
+    Log {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The copy could not be written.
+    #[error("could not write the copy \"{}\": {source}", path.display())]
+    Write {
+        /// The copy.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+macro_rules! classes {
+    ($($name:literal, $place:ident, $make:expr, [$($rule:literal),*], $what:literal;)*) => {
+        /// All classes of damage for SQLite files.
+        pub static CLASSES: &[DrillClass] = &[$(DrillClass {
+            name: $name, what: $what, rules: &[$($rule),*], place: PlaceKind::$place, make: $make,
+        }),*];
+    };
+}
+
+classes! {
+    "flip-in-row", Rows, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
+        "flips one bit in an indexed value of a row";
+    "flip-in-entry", Entries, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
+        "flips one bit in the key of an index entry";
+    "flip-in-header", Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-row-without-entry", "sqlite-entry-without-row"],
+        "flips one bit in the number of cells of a table page";
+    "torn-page", Rows, edits::torn, ["sqlite-page-layout", "sqlite-cell-overlap", "sqlite-record", "sqlite-entry-differs", "sqlite-entry-without-row"],
+        "puts the second half of another page into a table page";
+    "zeroed-table-page", Rows, edits::zeroed, ["sqlite-page-kind"],
+        "fills a table page with zeros";
+    "zeroed-index-page", Entries, edits::zeroed, ["sqlite-page-kind"],
+        "fills an index page with zeros";
+    "misplaced-table-page", Rows, edits::replaced, ["sqlite-parent-bounds"],
+        "writes a page of a table over another page of the same table";
+    "misplaced-index-page", Entries, edits::replaced, ["sqlite-parent-bounds"],
+        "writes a page of an index over another page of the same index";
+    "lost-row", Rows, edits::without_cell, ["sqlite-entry-without-row"],
+        "removes a row from its page and leaves the page in order, as an older version of the page would";
+    "lost-entry", Entries, edits::without_cell, ["sqlite-row-without-entry"],
+        "removes an index entry from its page and leaves the page in order";
+    "swapped-rows", Rows, edits::swapped_pointers, ["sqlite-rowid-order"],
+        "swaps two rows in the pointer array of a page";
+    "swapped-entries", Entries, edits::swapped_pointers, ["sqlite-key-order"],
+        "swaps two entries in the pointer array of a page";
+    "doubled-pointer", Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
+        "lets two pointers of a page refer to the same cell";
+    "pointer-outside", Rows, edits::pointer_outside, ["sqlite-page-layout"],
+        "lets a cell pointer refer behind the page";
+    "free-block-outside", Rows, edits::free_block_outside, ["sqlite-page-layout"],
+        "lets the list of free blocks refer behind the page";
+    "fragments", Rows, edits::wrong_fragments, ["sqlite-page-layout"],
+        "changes the count of fragmented bytes of a page";
+    "serial-type", Rows, edits::wrong_serial_type, ["sqlite-record"],
+        "gives a field a type that does not exist";
+    "payload-length", Rows, edits::long_payload, ["sqlite-page-layout", "sqlite-record", "sqlite-cell-overlap", "sqlite-overflow-chain"],
+        "makes a payload longer than it is";
+    "child-outside", Inner, edits::child_outside, ["sqlite-child-pointer"],
+        "lets a child pointer refer behind the file";
+    "child-doubled", Inner, edits::child_doubled, ["sqlite-page-used-twice"],
+        "lets two child pointers refer to the same page";
+    "children-swapped", Inner, edits::children_swapped, ["sqlite-parent-bounds"],
+        "swaps two child pointers";
+    "chain-cut", Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
+        "ends an overflow chain too early";
+    "chain-crossed", Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
+        "lets an overflow chain go on in its own page";
+    "flip-in-overflow", Overflow, edits::flip_in_overflow, [],
+        "flips one bit in a long value that no index holds: nothing in the format can show it";
+    "free-list-count", First, edits::free_list_count, ["sqlite-free-list"],
+        "changes the number of free pages in the header";
+    "leaked-page", Trunk, edits::leaked_page, ["sqlite-page-unused"],
+        "takes a page off the free list";
+    "free-page-in-use", Trunk, edits::free_page_in_use, ["sqlite-page-used-twice"],
+        "puts page 2 or 3, which is in use, on the free list";
+    "pointer-map", PointerMap, edits::wrong_pointer_map, ["sqlite-pointer-map"],
+        "changes an entry of the pointer map";
+    "magic", First, edits::wrong_magic, ["sqlite-header"],
+        "changes the first byte of the file";
+    "zeroed-schema", First, edits::zeroed_schema, ["sqlite-page-kind"],
+        "fills the page of the schema with zeros behind the header of the file";
+    "cut-pages", File, |_| None, ["sqlite-file-size"],
+        "cuts whole pages off the end of the file";
+    "cut-inside-page", File, |_| None, ["sqlite-file-size"],
+        "cuts the file in the middle of its last page";
+}
+
+/// Makes one damage of a class in a copy. `seed` selects where.
+///
+/// # Errors
+/// When the class does not exist, the copy does already, the database is in use or has no place for the damage.
+pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
+    let class = CLASSES
+        .iter()
+        .find(|known| known.name == class)
+        .ok_or_else(|| DrillError::Class { name: class.to_owned() })?;
+    if copy_to.exists() {
+        return Err(DrillError::Exists { path: copy_to.to_owned() });
+    }
+    let anchor = Anchor::new(source).map_err(|error| DrillError::Source(error.to_string()))?;
+    let no_place = || DrillError::NoPlace { class: class.name, path: source.to_owned() };
+    if anchor.log.is_some_and(|log| log.committed_count > 0) {
+        return Err(DrillError::Log { path: source.to_owned() });
+    }
+    let geometry = anchor.geometry.ok_or_else(no_place)?;
+    let written = |source| DrillError::Write { path: copy_to.to_owned(), source };
+    let (page, edits) = if class.place == PlaceKind::File {
+        if anchor.page_count < 4 {
+            return Err(no_place());
+        }
+        (0, Vec::new())
+    } else {
+        let options = Options { level: CheckLevel::Full, ..Options::default() };
+        let prepared = prepare(&anchor, geometry, &options);
+        find_place(&anchor, geometry, &prepared, class, seed).ok_or_else(no_place)?
+    };
+    fs::copy(source, copy_to).map_err(written)?;
+    let copy = OpenOptions::new().read(true).write(true).open(copy_to).map_err(written)?;
+    let changes = if class.place == PlaceKind::File {
+        cut(&copy, geometry, class, seed).map_err(written)?
+    } else {
+        apply(&copy, &anchor, &edits).map_err(written)?
+    };
+    copy.sync_all().map_err(written)?;
+    let command = format!("fathom check {} --level full", copy_to.display());
+    Ok(Drill { class: class.name, what: class.what, page, changes, command })
+}
+
+/// The first page from a place that the seed gives on which the class is possible.
+fn find_place(
+    anchor: &Anchor,
+    geometry: Geometry,
+    prepared: &Prepared,
+    class: &DrillClass,
+    seed: u64,
+) -> Option<(u32, Vec<Edit>)> {
+    let claimed = claim_overflow(anchor, geometry, prepared);
+    let pages: Vec<u32> = (1..=anchor.page_count)
+        .filter(|page| {
+            is_place(prepared, class.place, *page)
+                || class.place == PlaceKind::Overflow && claimed.contains(page)
+        })
+        .collect();
+    let (mut bytes, mut other) = (Vec::new(), Vec::new());
+    // A step that spreads seeds over the file; the golden ratio of 2^64.
+    let start = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % pages.len().max(1);
+    for index in 0..pages.len() {
+        let place = (start + index) % pages.len();
+        let page = *pages.get(place)?;
+        let tree = prepared.map.tree_of(page);
+        let same_tree = |other: &&u32| **other != page && prepared.map.tree_of(**other) == tree;
+        let neighbour = pages.iter().find(same_tree).copied();
+        anchor.reader.read(page, &mut bytes).ok()?;
+        match neighbour {
+            Some(neighbour) => anchor.reader.read(neighbour, &mut other).ok()?,
+            None => other.clear(),
+        }
+        let header_offset = if page == 1 { 100 } else { 0 };
+        let scene = Scene {
+            geometry,
+            page,
+            page_count: anchor.page_count,
+            bytes: &bytes,
+            view: BtreePage::new(&bytes, header_offset, geometry).0,
+            other: &other,
+            free_count: anchor.header.freelist_count,
+            seed,
+        };
+        if let Some(edits) = (class.make)(&scene) {
+            return Some((page, edits));
+        }
+    }
+    None
+}
+
+fn is_place(prepared: &Prepared, place: PlaceKind, page: u32) -> bool {
+    let plans = &prepared.plans;
+    let what = prepared.map.use_of(page);
+    let tree = prepared.map.tree_of(page);
+    let has_rowid = |pair: &super::plan::Pair| pair.has_rowid;
+    match place {
+        PlaceKind::Rows => {
+            matches!(what, Use::Leaf(_))
+                && plans.pairs.iter().any(|pair| has_rowid(pair) && Some(pair.table_tree) == tree)
+        }
+        PlaceKind::Entries => {
+            matches!(what, Use::Leaf(_))
+                && plans.pairs.iter().any(|pair| has_rowid(pair) && Some(pair.index_tree) == tree)
+        }
+        PlaceKind::Inner => match what {
+            Use::Node(node) => prepared.map.node(node).is_some_and(|node| node.is_inner),
+            _ => false,
+        },
+        PlaceKind::Trunk => what == Use::FreeTrunk,
+        PlaceKind::PointerMap => what == Use::PointerMap,
+        PlaceKind::First => page == 1,
+        PlaceKind::Overflow | PlaceKind::File => false,
+    }
+}
+
+/// First overflow pages of chains of at least two pages, of rows.
+fn claim_overflow(anchor: &Anchor, geometry: Geometry, prepared: &Prepared) -> Vec<u32> {
+    let mut heads = Vec::new();
+    let mut bytes = Vec::new();
+    for page in 1..=anchor.page_count {
+        if !matches!(prepared.map.use_of(page), Use::Leaf(_)) || anchor.reader.read(page, &mut bytes).is_err()
+        {
+            continue;
+        }
+        let Some(view) = BtreePage::new(&bytes, 0, geometry).0 else { continue };
+        for slot in 0..view.cell_count {
+            let (cell, damage) = view.cell(slot);
+            let count = geometry.overflow_page_count(cell.payload_bytes, cell.local.len() as u64);
+            if damage.is_none() && count > 1 && view.kind == PageKind::TableLeaf {
+                heads.push(cell.overflow);
+            }
+        }
+    }
+    heads
+}
+
+fn apply(copy: &File, anchor: &Anchor, edits: &[Edit]) -> io::Result<Vec<Change>> {
+    const SHOWN_BYTES: usize = 16;
+    let mut changes = Vec::new();
+    for edit in edits {
+        let offset_bytes = anchor.reader.offset(edit.page) + edit.offset as u64;
+        let mut before = vec![0; edit.bytes.len()];
+        copy.read_exact_at(&mut before, offset_bytes)?;
+        copy.write_all_at(&edit.bytes, offset_bytes)?;
+        before.truncate(SHOWN_BYTES);
+        let after = edit.bytes.iter().take(SHOWN_BYTES).copied().collect();
+        changes.push(Change { offset_bytes, before, after });
+    }
+    Ok(changes)
+}
+
+fn cut(copy: &File, geometry: Geometry, class: &DrillClass, seed: u64) -> io::Result<Vec<Change>> {
+    let length = copy.metadata()?.len();
+    let page = u64::from(geometry.page_size_bytes);
+    let lost = if class.name == "cut-pages" { page * (1 + seed % 3) } else { page / 2 };
+    let offset_bytes = length.saturating_sub(lost);
+    copy.set_len(offset_bytes)?;
+    Ok(vec![Change { offset_bytes, before: Vec::new(), after: Vec::new() }])
+}
+
+/// A 16-bit number in a page.
+pub(super) fn half(bytes: &[u8], offset: usize) -> usize {
+    usize::from(u16_at(bytes, offset).unwrap_or(0))
+}
+
+/// A 32-bit number in a page.
+pub(super) fn word(bytes: &[u8], offset: usize) -> u32 {
+    u32_at(bytes, offset).unwrap_or(0)
+}

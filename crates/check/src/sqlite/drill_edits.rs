@@ -1,0 +1,202 @@
+//! The changes of bytes that make each class of damage.
+
+use formats::sqlite::{Record, Value};
+
+use super::drill::{Scene, half, word};
+
+/// Bytes to be written into a page.
+#[derive(Debug, Clone)]
+pub(super) struct Edit {
+    pub(super) page: u32,
+    pub(super) offset: usize,
+    pub(super) bytes: Vec<u8>,
+}
+
+fn edit(scene: &Scene<'_>, offset: usize, bytes: impl Into<Vec<u8>>) -> Edit {
+    Edit { page: scene.page, offset, bytes: bytes.into() }
+}
+
+fn half_bytes(value: usize) -> Vec<u8> {
+    u16::try_from(value).unwrap_or(0).to_be_bytes().to_vec()
+}
+
+/// One cell that the seed selects.
+fn pick<'a>(scene: &Scene<'a>) -> Option<(usize, formats::sqlite::Cell<'a>)> {
+    let cells = scene.cells();
+    cells.get(scene.seed as usize % cells.len().max(1)).copied()
+}
+
+/// Where the pointer array of a leaf page begins.
+fn pointers_start(scene: &Scene<'_>) -> Option<usize> {
+    let view = scene.view.as_ref()?;
+    Some(if scene.page == 1 { 100 } else { 0 } + if view.kind.is_leaf() { 8 } else { 12 })
+}
+
+/// Flips the lowest bit of the last byte of the first text or bytes value; the indexed one in test files.
+pub(super) fn flip_in_value(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let (_, cell) = pick(scene)?;
+    let record = Record::new(cell.local, cell.payload_bytes).0?;
+    let local_start = cell.offset + cell.size - cell.local.len() - if cell.overflow != 0 { 4 } else { 0 };
+    let field = record.fields().find(|field| {
+        matches!(record.value(*field), Some(Value::Text(bytes) | Value::Blob(bytes)) if !bytes.is_empty())
+    })?;
+    let last = (field.start + field.size - 1) as usize;
+    let byte = *cell.local.get(last)?;
+    (*scene.bytes.get(local_start + last)? == byte).then(|| vec![edit(scene, local_start + last, [byte ^ 1])])
+}
+
+pub(super) fn flip_in_cell_count(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let byte = *scene.bytes.get(4)?;
+    (byte > 1).then(|| vec![edit(scene, 4, [byte ^ 1])])
+}
+
+pub(super) fn torn(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let middle = scene.bytes.len() / 2;
+    let other = scene.other.get(middle..)?;
+    (scene.bytes.get(middle..)? != other && !other.is_empty()).then(|| vec![edit(scene, middle, other)])
+}
+
+pub(super) fn zeroed(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    Some(vec![edit(scene, 0, vec![0; scene.bytes.len()])])
+}
+
+pub(super) fn replaced(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    (!scene.other.is_empty() && scene.page != 1).then(|| vec![edit(scene, 0, scene.other)])
+}
+
+/// Takes a cell out of a leaf: its bytes become a free block, or part of the gap when it was the first in it.
+pub(super) fn without_cell(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let view = scene.view.as_ref()?;
+    let (slot, cell) = pick(scene)?;
+    if cell.overflow != 0 || view.cell_count < 2 || scene.page == 1 {
+        return None;
+    }
+    let mut page = scene.bytes.to_vec();
+    let start = pointers_start(scene)?;
+    let end = start + 2 * view.cell_count;
+    page.copy_within(start + 2 * slot + 2..end, start + 2 * slot);
+    put_half(&mut page, 3, view.cell_count - 1);
+    if cell.offset == view.content_start {
+        // Free blocks right behind would begin the content area, which is allowed.
+        put_half(&mut page, 5, cell.offset + cell.size);
+    } else {
+        let mut before = 1;
+        while half(&page, before) != 0 && half(&page, before) < cell.offset {
+            before = half(&page, before);
+        }
+        let next = half(&page, before);
+        put_half(&mut page, cell.offset, next);
+        put_half(&mut page, cell.offset + 2, cell.size);
+        put_half(&mut page, before, cell.offset);
+    }
+    Some(vec![edit(scene, 0, page)])
+}
+
+fn put_half(page: &mut [u8], offset: usize, value: usize) {
+    if let Some(place) = page.get_mut(offset..offset + 2) {
+        place.copy_from_slice(&u16::try_from(value).unwrap_or(0).to_be_bytes());
+    }
+}
+
+pub(super) fn swapped_pointers(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let count = scene.view.as_ref()?.cell_count;
+    let slot = scene.seed as usize % count.checked_sub(1).filter(|last| *last > 0)?;
+    let place = pointers_start(scene)? + 2 * slot;
+    let pair = scene.bytes.get(place..place + 4)?;
+    let (left, right) = pair.split_at(2);
+    Some(vec![edit(scene, place, [right, left].concat())])
+}
+
+pub(super) fn doubled_pointer(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    (scene.view.as_ref()?.cell_count > 1).then_some(())?;
+    let place = pointers_start(scene)?;
+    Some(vec![edit(scene, place + 2, scene.bytes.get(place..place + 2)?)])
+}
+
+pub(super) fn pointer_outside(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    (scene.view.as_ref()?.cell_count > 0).then_some(())?;
+    let behind = scene.geometry.usable_bytes as usize - 2;
+    Some(vec![edit(scene, pointers_start(scene)?, half_bytes(behind))])
+}
+
+pub(super) fn free_block_outside(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    Some(vec![edit(scene, 1, half_bytes(scene.geometry.usable_bytes as usize - 2))])
+}
+
+pub(super) fn wrong_fragments(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    Some(vec![edit(scene, 7, [scene.bytes.get(7)? ^ 4])])
+}
+
+pub(super) fn wrong_serial_type(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let (_, cell) = pick(scene)?;
+    let local_start = cell.offset + cell.size - cell.local.len() - if cell.overflow != 0 { 4 } else { 0 };
+    let is_short = *cell.local.first()? < 0x80 && *cell.local.get(1)? < 0x80;
+    (is_short && cell.size > cell.local.len()).then(|| vec![edit(scene, local_start + 1, [11])])
+}
+
+pub(super) fn long_payload(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let (_, cell) = pick(scene)?;
+    (cell.payload_bytes < 100).then(|| vec![edit(scene, cell.offset, [127])])
+}
+
+pub(super) fn child_outside(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let (_, cell) = pick(scene)?;
+    Some(vec![edit(scene, cell.offset, (scene.page_count + 7).to_be_bytes())])
+}
+
+pub(super) fn child_doubled(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let cells = scene.cells();
+    let ((_, first), (_, second)) = (cells.first()?, cells.get(1)?);
+    Some(vec![edit(scene, second.offset, first.left_child.to_be_bytes())])
+}
+
+pub(super) fn children_swapped(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let cells = scene.cells();
+    let ((_, first), (_, second)) = (cells.first()?, cells.get(1)?);
+    let left = edit(scene, first.offset, second.left_child.to_be_bytes());
+    Some(vec![left, edit(scene, second.offset, first.left_child.to_be_bytes())])
+}
+
+pub(super) fn chain_cut(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    (word(scene.bytes, 0) != 0).then(|| vec![edit(scene, 0, [0; 4])])
+}
+
+pub(super) fn chain_crossed(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    (word(scene.bytes, 0) != 0).then(|| vec![edit(scene, 0, scene.page.to_be_bytes())])
+}
+
+pub(super) fn flip_in_overflow(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let offset = scene.geometry.usable_bytes as usize / 2;
+    Some(vec![edit(scene, offset, [scene.bytes.get(offset)? ^ 1])])
+}
+
+pub(super) fn free_list_count(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let count = word(scene.bytes, 36);
+    (count > 0).then(|| vec![edit(scene, 36, (count + 1).to_be_bytes())])
+}
+
+pub(super) fn leaked_page(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let count = word(scene.bytes, 4);
+    // Keeps the sum of the header right: the count there is one less as well.
+    let in_header =
+        Edit { page: 1, offset: 36, bytes: scene.free_count.checked_sub(1)?.to_be_bytes().to_vec() };
+    (count > 0).then(|| vec![edit(scene, 4, (count - 1).to_be_bytes()), in_header])
+}
+
+pub(super) fn free_page_in_use(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let used: u32 = if scene.geometry.auto_vacuum { 3 } else { 2 };
+    (word(scene.bytes, 4) > 0).then(|| vec![edit(scene, 8, used.to_be_bytes())])
+}
+
+pub(super) fn wrong_pointer_map(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let parent = word(scene.bytes, 1);
+    Some(vec![edit(scene, 1, (parent + 1).to_be_bytes())])
+}
+
+pub(super) fn wrong_magic(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    Some(vec![edit(scene, 0, [scene.bytes.first()? ^ 1])])
+}
+
+pub(super) fn zeroed_schema(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    Some(vec![edit(scene, 100, vec![0; scene.bytes.len().checked_sub(100)?])])
+}

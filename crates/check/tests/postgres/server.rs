@@ -1,0 +1,166 @@
+//! Clusters made by the installed servers, as an unprivileged user.
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Directories with server binaries, one for each major, ascending.
+pub(crate) fn servers() -> Vec<(u32, PathBuf)> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let parents = [
+        "/usr/lib/postgresql".to_owned(),
+        "/var/cache/fathom/pg".to_owned(),
+        format!("{home}/.cache/fathom/pg"),
+    ];
+    let mut found: Vec<(u32, PathBuf)> = Vec::new();
+    for entry in parents.iter().filter_map(|parent| std::fs::read_dir(parent).ok()).flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let bin = entry.path().join("bin");
+        if let Some(major) = name.split('.').next().and_then(|major| major.parse().ok())
+            && (14..=18).contains(&major)
+            && bin.join("initdb").exists()
+        {
+            found.push((major, bin));
+        }
+    }
+    found.sort();
+    found.dedup_by_key(|(major, _)| *major);
+    if found.is_empty() {
+        eprintln!(
+            "skipped: no PostgreSQL server binaries (install postgresql, or run scripts/fetch-postgres.sh)"
+        );
+    }
+    found
+}
+
+/// A cluster that a test made; removed at the end.
+pub(crate) struct Cluster {
+    place: tempfile::TempDir,
+    bin: PathBuf,
+}
+
+impl Cluster {
+    /// Makes a cluster with one database, `postgres`.
+    pub(crate) fn new(bin: &Path, initdb: &[&str]) -> Cluster {
+        let place = tempfile::Builder::new().prefix("fathom-check-").tempdir_in("/tmp").unwrap();
+        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        own(place.path());
+        let cluster = Cluster { place, bin: bin.to_path_buf() };
+        let data = cluster.data();
+        let mut command = cluster.command("initdb");
+        command.arg("-D").arg(&data).args([
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]);
+        let output = command.args(initdb).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut settings =
+            std::fs::OpenOptions::new().append(true).open(data.join("postgresql.conf")).unwrap();
+        settings
+            .write_all(b"fsync = off\nmax_prepared_transactions = 5\nautovacuum = off\nmax_wal_size = 4GB\n")
+            .unwrap();
+        cluster
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.place.path().join("data")
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(self.bin.join(name));
+        command.current_dir(self.place.path());
+        if let Some((uid, gid)) = server_user() {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+
+    /// Runs statements, one per line, and shuts the cluster down. Gives what was printed. Errors of single
+    /// statements are wanted in some tests and are left in the output.
+    pub(crate) fn run(&self, statements: &str) -> String {
+        let mut child = self
+            .command("postgres")
+            .args(["--single", "-F", "-O", "-D"])
+            .arg(self.data())
+            .arg("postgres")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let text = statements.to_owned();
+        let writer = std::thread::spawn(move || {
+            // A server that ended early is seen by its output.
+            let _ = input.write_all(text.as_bytes());
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned() + &errors
+    }
+
+    /// Runs statements that must all succeed.
+    pub(crate) fn run_all(&self, statements: &str) -> String {
+        let output = self.run(statements);
+        assert!(!output.contains("ERROR:"), "{output}");
+        output
+    }
+
+    /// The path of a relation's first file, relative to the data directory.
+    pub(crate) fn path_of(&self, relation: &str) -> PathBuf {
+        let output = self.run_all(&format!("select pg_relation_filepath('{relation}') as p\n"));
+        let line = output.lines().find(|line| line.contains("p = \"base/")).unwrap();
+        PathBuf::from(line.split('"').nth(1).unwrap())
+    }
+
+    /// Kills the server in the middle of its work: what is in memory is lost, the log is there.
+    pub(crate) fn crash_after(&self, statements: &str) {
+        // SIGKILL by the backend to itself: the statement runs `kill` on its parent's shell, which is the server.
+        let text = format!("{statements}copy (select 1) to program 'kill -9 $PPID'\n");
+        let mut child = self
+            .command("postgres")
+            .args(["--single", "-F", "-D"])
+            .arg(self.data())
+            .arg("postgres")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(!child.wait().unwrap().success(), "the server should have been killed");
+        let _ = std::fs::remove_file(self.data().join("postmaster.pid"));
+    }
+}
+
+/// User and group for servers, which refuse to run as root: `postgres`, else `nobody`; `None` as another user.
+fn server_user() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let find = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    find("postgres").or_else(|| find("nobody"))
+}
+
+fn own(path: &Path) {
+    if let Some((uid, gid)) = server_user() {
+        std::os::unix::fs::chown(path, Some(uid), Some(gid)).unwrap();
+    }
+}

@@ -1,0 +1,147 @@
+//! Each class of damage is found, where SQLite's own checks find it and where they do not.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use results::check::{CheckLevel, CheckReport};
+use support::cases::{Case, cases};
+use support::{checked, options, verdict};
+
+/// The verdict of one of SQLite's pragmas on a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Found,
+    NotFound,
+    CannotRun,
+}
+
+fn verdict_of(case: &Case, pragma: &str) -> Verdict {
+    let rows = verdict(&case.path, pragma);
+    match rows.first().map(String::as_str) {
+        Some("ok") => Verdict::NotFound,
+        Some(row) if row.starts_with("error") => Verdict::CannotRun,
+        _ => Verdict::Found,
+    }
+}
+
+fn rules_found(report: &CheckReport) -> Vec<&str> {
+    report.rule_counts.iter().map(|count| count.rule.as_str()).collect()
+}
+
+#[test]
+fn every_class_of_damage_gives_the_finding_that_it_should() {
+    let directory = tempfile::tempdir().unwrap();
+    for case in cases(directory.path()) {
+        let report = checked(&case.path, &options(CheckLevel::Full));
+        let text = check::text::text(&report);
+        let found = rules_found(&report);
+        if case.rules.is_empty() {
+            assert!(found.is_empty(), "{}: {text}", case.path.display());
+            continue;
+        }
+        assert!(found.iter().any(|rule| case.rules.contains(rule)), "{}: {text}", case.path.display());
+        assert_eq!(report.exit_code(), 1);
+        for finding in &report.findings {
+            assert!(check::rule::rule(&finding.rule).is_some(), "{}", finding.rule);
+            assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");
+        }
+    }
+}
+
+#[test]
+fn no_damage_that_sqlite_finds_is_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    for case in cases(directory.path()) {
+        let quick = verdict_of(&case, "quick_check");
+        let full = verdict_of(&case, "integrity_check");
+        let found = checked(&case.path, &options(CheckLevel::Full)).finding_count() > 0;
+        let structure = checked(&case.path, &options(CheckLevel::Structure)).finding_count() > 0;
+        assert!(
+            found || (quick, full) == (Verdict::NotFound, Verdict::NotFound),
+            "{}: {full:?}",
+            case.path.display()
+        );
+        assert!(found || !structure, "{}", case.path.display());
+    }
+}
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks.md");
+const START: &str = "<!-- sqlite: made by `UPDATE_DOCS=1 cargo test -p check --test sqlite_damage` -->\n";
+const END: &str = "<!-- sqlite: end -->\n";
+
+/// A class, its damage, and for each of its files: found at structure and at full, both pragmas, the rules.
+type Row = (String, String, Vec<[bool; 2]>, Vec<[Verdict; 2]>, Vec<String>);
+
+/// The part of docs/checks.md about SQLite: the rules, and what each checker says to each class of damage.
+fn document() -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut rows: Vec<Row> = Vec::new();
+    for case in cases(directory.path()) {
+        let full = checked(&case.path, &options(CheckLevel::Full));
+        let structure = checked(&case.path, &options(CheckLevel::Structure));
+        let ours = [structure.finding_count() > 0, full.finding_count() > 0];
+        let theirs = [verdict_of(&case, "quick_check"), verdict_of(&case, "integrity_check")];
+        let rules: Vec<String> = rules_found(&full).iter().map(|rule| (*rule).to_owned()).collect();
+        let expected = case.rules.iter().filter(|rule| rules.iter().any(|found| found == *rule));
+        let expected: Vec<String> = expected.map(|rule| format!("`{rule}`")).collect();
+        match rows.last_mut().filter(|row| row.0 == case.name) {
+            Some(row) => {
+                row.2.push(ours);
+                row.3.push(theirs);
+                row.4.extend(expected);
+            }
+            None => rows.push((case.name, case.what, vec![ours], vec![theirs], expected)),
+        }
+    }
+    let mut text = String::from(START);
+    text.push_str("\n## SQLite: rules\n\n");
+    text.push_str(&check::rule::markdown_table_of(check::sqlite::RULES));
+    text.push_str("\n## SQLite: classes of damage and who finds them\n\n");
+    text.push_str("Each class is made in a real file of 1 KiB pages, the drills with four seeds (`n/4` files found). quick_check and integrity_check are those of the SQLite linked into fathom; \"cannot run\" means that they end with an error instead of a verdict.\n\n");
+    text.push_str("| class | damage | structure | full | rules | quick_check | integrity_check |\n|---|---|---|---|---|---|---|\n");
+    for (name, what, ours, theirs, mut rules) in rows {
+        rules.sort();
+        rules.dedup();
+        let share = |count: usize, of: usize| match (count, of) {
+            (0, _) => "no".to_owned(),
+            (count, of) if count == of => "yes".to_owned(),
+            (count, of) => format!("{count}/{of}"),
+        };
+        let our = |level: usize| share(ours.iter().filter(|found| found[level]).count(), ours.len());
+        let their = |pragma: usize| {
+            let count = |wanted| theirs.iter().filter(|verdict| verdict[pragma] == wanted).count();
+            match count(Verdict::CannotRun) {
+                0 => share(count(Verdict::Found), theirs.len()),
+                all if all == theirs.len() => "cannot run".to_owned(),
+                some => format!(
+                    "{}, cannot run {some}/{}",
+                    share(count(Verdict::Found), theirs.len()),
+                    theirs.len()
+                ),
+            }
+        };
+        let cells = [name, what, our(0), our(1), rules.join(", "), their(0), their(1)];
+        text.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    text.push('\n');
+    text.push_str(END);
+    text
+}
+
+#[test]
+fn the_document_says_what_the_checkers_do() {
+    let made = document();
+    let written = std::fs::read_to_string(DOCUMENT).unwrap_or_default();
+    let part = written.find(START).and_then(|start| Some(start..written.find(END)? + END.len()));
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let mut text = written.clone();
+        match part {
+            Some(range) => text.replace_range(range, &made),
+            None => text.push_str(&made),
+        }
+        std::fs::write(DOCUMENT, text).unwrap();
+        return;
+    }
+    let part = part.map(|range| &written[range]).unwrap_or_default();
+    assert_eq!(part, made, "run UPDATE_DOCS=1 cargo test -p check --test sqlite_damage");
+}

@@ -1,0 +1,177 @@
+//! The damage suite: one damage at a time in a real file, and what must be found.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use check::sqlite::drill::{CLASSES, damage};
+use rusqlite::Connection;
+
+use super::{Shape, create};
+
+/// One damaged file and the rules of which at least one must be found broken.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) what: String,
+    pub(crate) path: PathBuf,
+    /// Empty when nothing in the format can show it.
+    pub(crate) rules: Vec<&'static str>,
+}
+
+const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)";
+
+/// A file with rows, two indexes, long values in no index, free pages; nothing random in it.
+pub(crate) fn base(path: &Path, auto_vacuum: u8) {
+    let connection = create(path, &Shape { page_size: 1024, auto_vacuum, ..Shape::default() });
+    connection
+        .execute_batch(&format!(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT, pad TEXT);
+             CREATE INDEX t_a ON t(a); CREATE UNIQUE INDEX t_n ON t(n, a);
+             CREATE TABLE long(x BLOB);
+             {ROWS} INSERT INTO t SELECT i, printf('key%06d', (i * 7919) % 1000000), i * 3, 'padding ' || i FROM n;
+             {ROWS} INSERT INTO long SELECT zeroblob(5000) FROM n LIMIT 30;
+             CREATE TABLE gone(x); {ROWS} INSERT INTO gone SELECT zeroblob(900) FROM n LIMIT 40; DROP TABLE gone;
+             DELETE FROM t WHERE id % 10 = 3;"
+        ))
+        .unwrap();
+    connection.close().unwrap();
+}
+
+/// All cases, made in a directory.
+pub(crate) fn cases(directory: &Path) -> Vec<Case> {
+    let plain = directory.join("plain.db");
+    base(&plain, 0);
+    let mapped = directory.join("mapped.db");
+    base(&mapped, 2);
+    let mut cases = Vec::new();
+    for class in CLASSES {
+        let source = if class.name == "pointer-map" { &mapped } else { &plain };
+        for seed in 0..4 {
+            let path = directory.join(format!("{}-{seed}.db", class.name));
+            damage(source, &path, class.name, seed).unwrap();
+            let name = class.name.to_owned();
+            cases.push(Case { name, what: class.what.to_owned(), path, rules: class.rules.to_vec() });
+        }
+    }
+    cases.extend(special_cases(directory, &plain));
+    cases
+}
+
+fn special_cases(directory: &Path, plain: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |name: &str, what: &str, rules: &[&'static str], make: fn(&Path)| {
+        let path = directory.join(format!("{name}.db"));
+        std::fs::copy(plain, &path).unwrap();
+        make(&path);
+        cases.push(Case { name: name.to_owned(), what: what.to_owned(), path, rules: rules.to_vec() });
+    };
+    add(
+        "stale-table-page",
+        "puts the version of a table page from before an insert back (lost write)",
+        &["sqlite-entry-without-row"],
+        |path| {
+            stale(path, "t", "UPDATE t SET pad = 'other' WHERE id = 1; DELETE FROM t WHERE id = 1200", true)
+        },
+    );
+    add(
+        "stale-index-page",
+        "puts the version of an index page from before an insert back (lost write)",
+        &["sqlite-row-without-entry"],
+        |path| stale(path, "t_n", "DELETE FROM t WHERE id = 1200", true),
+    );
+    add("duplicate-key", "two rows with the same key under a unique index", &["sqlite-unique"], |path| {
+        let connection = Connection::open(path).unwrap();
+        connection
+                .execute_batch(
+                    "DROP INDEX t_n; CREATE INDEX t_n ON t(n, a); UPDATE t SET n = 9, a = 'same' WHERE id IN (5, 6);
+                     PRAGMA writable_schema=ON;
+                     UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX t_n ON t(n, a)' WHERE name = 't_n';",
+                )
+                .unwrap();
+    });
+    add("null-in-not-null", "a NULL in a column declared NOT NULL", &["sqlite-not-null"], |path| {
+        redefine(
+            path,
+            "UPDATE t SET n = NULL WHERE id = 77",
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT NOT NULL, pad TEXT)",
+        );
+    });
+    add("number-in-text", "a number in a TEXT column", &["sqlite-value-type"], |path| {
+        redefine(
+            path,
+            "UPDATE t SET n = 5 WHERE id = 77",
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n TEXT, pad TEXT)",
+        );
+    });
+    add("number-as-text", "a text that is a number in a numeric column", &["sqlite-value-type"], |path| {
+        redefine(
+            path,
+            "UPDATE t SET pad = '12' WHERE id = 77",
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT, pad INT)",
+        );
+    });
+    add(
+        "index-of-other-order",
+        "an index whose collation was changed behind it",
+        &["sqlite-key-order", "sqlite-parent-bounds"],
+        |path| {
+            let connection = Connection::open(path).unwrap();
+            connection
+            .execute_batch(
+                "UPDATE t SET a = upper(a) WHERE id % 2; PRAGMA writable_schema=ON;
+                 UPDATE sqlite_schema SET sql = 'CREATE INDEX t_a ON t(a COLLATE NOCASE)' WHERE name = 't_a';",
+            )
+            .unwrap();
+        },
+    );
+    cases.push(broken_log(directory, plain));
+    cases
+}
+
+fn redefine(path: &Path, change: &str, definition: &str) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(change).unwrap();
+    connection
+        .execute_batch(&format!(
+            "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = '{definition}' WHERE name = 't'"
+        ))
+        .unwrap();
+}
+
+/// Keeps the last leaf of a tree as it is before `change`'s opposite: the file gets one page of another version.
+fn stale(path: &Path, tree: &str, change: &str, _is_last: bool) {
+    let newer = std::fs::read(path).unwrap();
+    let connection = Connection::open(path).unwrap();
+    let page: u32 = connection
+        .query_row("SELECT max(pageno) FROM dbstat WHERE name = ?1 AND pagetype = 'leaf' AND path = (SELECT max(path) FROM dbstat WHERE name = ?1 AND pagetype = 'leaf')", [tree], |row| row.get(0))
+        .unwrap();
+    connection.execute_batch(change).unwrap();
+    connection.close().unwrap();
+    let older = std::fs::read(path).unwrap();
+    let range = (page as usize - 1) * 1024..page as usize * 1024;
+    assert_ne!(newer[range.clone()], older[range.clone()]);
+    let mut mixed = newer;
+    mixed[range.clone()].copy_from_slice(&older[range]);
+    std::fs::write(path, mixed).unwrap();
+}
+
+/// A log of several transactions with one byte changed in an early frame.
+fn broken_log(directory: &Path, plain: &Path) -> Case {
+    let live = directory.join("live.db");
+    std::fs::copy(plain, &live).unwrap();
+    let connection = Connection::open(&live).unwrap();
+    connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0").unwrap();
+    for id in 1..6 {
+        connection.execute("UPDATE t SET pad = 'logged' WHERE id = ?1", [id * 50]).unwrap();
+    }
+    let path = directory.join("log-frame.db");
+    std::fs::copy(&live, &path).unwrap();
+    let mut log = std::fs::read(directory.join("live.db-wal")).unwrap();
+    log[32 + 24 + 1024 + 24 + 500] ^= 1;
+    std::fs::write(directory.join("log-frame.db-wal"), log).unwrap();
+    Case {
+        name: "log-frame".to_owned(),
+        what: "flips one bit in the second frame of a log of five transactions".to_owned(),
+        path,
+        rules: vec!["sqlite-wal"],
+    }
+}

@@ -1,0 +1,121 @@
+//! The views of SQLite pages against bytes of every kind: made by SQLite, changed, and made up.
+#![allow(clippy::unwrap_used)]
+
+use formats::sqlite::{
+    BtreePage, Coverage, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, KeyColumn, PointerMapEntry,
+    Record, Trunk, WalHeader, compare_keys,
+};
+use formats::sqlite::{Collation, Encoding};
+use proptest::prelude::*;
+
+/// Asks every view everything. Nothing may panic; what comes back does not matter.
+fn look_at(bytes: &[u8], geometry: Geometry) {
+    let mut damage_count = 0;
+    let header = Header::new(bytes, |_| damage_count += 1);
+    let _ = (header.geometry(), header.is_page_count_valid());
+    let mut coverage = Coverage::default();
+    for header_offset in [0, HEADER_SIZE_BYTES] {
+        let (Some(view), _) = BtreePage::new(bytes, header_offset, geometry) else { continue };
+        let mut previous = None;
+        view.audit(
+            &mut coverage,
+            |index, cell| {
+                let _ = (view.child(index), view.rowid(index));
+                let record = Record::new(cell.local, cell.payload_bytes).0;
+                if let Some(record) = record {
+                    let _ = record.damage();
+                    record.fields().take(5000).for_each(|field| {
+                        let _ = record.value(field);
+                    });
+                    let columns = [KeyColumn { collation: Collation::NoCase, is_descending: true }; 3];
+                    for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be] {
+                        previous.iter().for_each(|previous| {
+                            let _ = compare_keys(previous, &record, &columns, encoding);
+                        });
+                    }
+                    previous = Some(record);
+                }
+            },
+            |damage| {
+                let _ = (damage.expected_text(), damage.found_text());
+            },
+        );
+    }
+    assert!(Trunk::new(bytes).0.leaves().count() * 4 <= bytes.len());
+    (0..bytes.len() / 5).for_each(|index| {
+        let _ = PointerMapEntry::new(bytes, index * 5);
+    });
+    let log = WalHeader::new(bytes, geometry.page_size_bytes, |_| {});
+    let _ = FrameHeader::new(bytes).continues(&log, log.sum, bytes);
+}
+
+fn database() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("pages.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA page_size=1024; PRAGMA auto_vacuum=1; CREATE TABLE t(a, b TEXT, c REAL); CREATE INDEX i ON t(b, a);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+             INSERT INTO t SELECT i, 'text ' || i, i / 3.0 FROM n; INSERT INTO t VALUES (zeroblob(9000), 'long', 1);
+             DELETE FROM t WHERE a % 3 = 0;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn pages_that_sqlite_made_have_no_damage() {
+    let file = database();
+    let mut damages = Vec::new();
+    let header = Header::new(&file, |damage| damages.push(damage));
+    let geometry = header.geometry().unwrap();
+    assert!(header.is_page_count_valid() && geometry.auto_vacuum);
+    let (mut trees, mut cells) = (0, 0);
+    for (index, page) in file.chunks(1024).enumerate() {
+        if geometry.is_pointer_map(index as u32 + 1) {
+            continue;
+        }
+        let (view, damage) = BtreePage::new(page, if index == 0 { 100 } else { 0 }, geometry);
+        let Some(view) = view else { continue };
+        trees += 1;
+        damages.extend(damage);
+        view.audit(&mut Coverage::default(), |_, _| cells += 1, |damage| damages.push(damage));
+    }
+    assert_eq!(damages, []);
+    assert!(trees > 10 && cells > 400, "{trees} {cells}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_change_of_bytes_in_a_page_makes_a_view_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        thread_local! { static FILE: Vec<u8> = database(); }
+        let mut file = FILE.with(Clone::clone);
+        for (place, byte) in &changes {
+            let place = place.index(file.len());
+            file[place] = *byte;
+        }
+        let geometry = Geometry { page_size_bytes: 1024, usable_bytes: 1024, auto_vacuum: true };
+        let (place, _) = changes[0];
+        let page = place.index(file.len()) / 1024 * 1024;
+        look_at(&file[page..page + 1024], geometry);
+    }
+
+    #[test]
+    fn no_bytes_at_all_make_a_view_panic(
+        kind in prop::sample::select(vec![2u8, 5, 10, 13, 0, 255]),
+        mut bytes in prop::collection::vec(any::<u8>(), 0..1200),
+        page_size_bytes in prop::sample::select(vec![512u32, 1024, 65536]),
+        reserved in 0u32..32,
+    ) {
+        if let Some(first) = bytes.first_mut() {
+            *first = kind;
+        }
+        look_at(&bytes, Geometry { page_size_bytes, usable_bytes: page_size_bytes - reserved, auto_vacuum: false });
+    }
+}
