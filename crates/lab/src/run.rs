@@ -11,6 +11,7 @@ use results::observations::Observations;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
+use crate::observe::counted::add_counted;
 use crate::observe::external::{ExternalCommand, ExternalSampler};
 use crate::observe::figures;
 use crate::observe::machine::MachineProbe;
@@ -139,6 +140,9 @@ fn prepare_and_measure(
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations));
     warnings.extend(open_loop_warning(work, &dispatch));
+    if target.kind() == "postgres" {
+        add_counted(&mut observations, &metrics);
+    }
     let written = WRITTEN_METRICS
         .iter()
         .find_map(|name| metrics.iter().find(|metric| metric.name == *name))

@@ -10,8 +10,10 @@ use std::time::Instant;
 use results::model::Event;
 use results::observations::Observations;
 
+pub mod counted;
 pub mod external;
 pub(crate) mod figures;
+pub mod live;
 pub mod machine;
 pub mod manual_checkpoint;
 mod processes;

@@ -16,7 +16,7 @@ use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
-use super::{counters, schema, series};
+use super::{counters, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Work};
 
@@ -213,7 +213,9 @@ impl Target for ExternalPostgres {
 
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
         let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
-        series::samplers(&login, work)
+        let mut samplers = series::samplers(&login, work);
+        samplers.extend(waits::samplers(&login, self.connector.as_ref()));
+        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {

@@ -11,7 +11,7 @@ use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{managed_limitations, require_possible, server_settings};
-use super::{counters, log_place, log_space, process, schema, series};
+use super::{counters, log_place, log_space, process, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Placement, Work, Workload};
 
@@ -248,10 +248,10 @@ impl Target for ManagedPostgres {
     }
 
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        match &self.cluster {
-            Some(cluster) => series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work),
-            None => Vec::new(),
-        }
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
+        samplers.extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.connector.as_ref()));
+        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {

@@ -1,0 +1,141 @@
+//! Waits that the engine counts itself, put beside those that were sampled.
+//!
+//! PostgreSQL counts and times writes and flushes of its files for the server as a whole: clients, background writer,
+//! checkpointer and the WAL writer together. So these counts belong to a group of their own, the whole server. In the
+//! groups of sessions counts stay absent: a part of an exact number is not an exact number.
+
+use results::model::Metric;
+use results::observations::{How, Observations, WaitProfile, WaitRow};
+
+/// Group of what is counted for all processes of a server together.
+pub const WHOLE_SERVER: &str = "whole server";
+
+/// A wait with the metrics that count and time it.
+struct Counted {
+    class: &'static str,
+    name: &'static str,
+    count: &'static str,
+    seconds: &'static str,
+}
+
+const COUNTED: [Counted; 6] = [
+    Counted { class: "IO", name: "WalSync", count: "log_flushes", seconds: "log_flush_s" },
+    Counted { class: "IO", name: "WalWrite", count: "log_writes", seconds: "log_write_s" },
+    Counted { class: "IO", name: "DataFileRead", count: "data_reads", seconds: "data_read_s" },
+    Counted { class: "IO", name: "DataFileWrite", count: "data_writes", seconds: "data_write_s" },
+    Counted { class: "IO", name: "DataFileExtend", count: "data_extends", seconds: "data_extend_s" },
+    Counted { class: "IO", name: "DataFileSync", count: "data_flushes", seconds: "data_flush_s" },
+];
+
+/// Adds the group [`WHOLE_SERVER`] with each wait that the metrics of the same interval count, when there is any.
+///
+/// Its seconds are the engine's own where it timed them; where timing is switched off they are the sampled seconds of
+/// all groups together.
+pub fn add_counted(observations: &mut Observations, metrics: &[Metric]) {
+    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+    let mut rows = Vec::new();
+    for counted in COUNTED {
+        let Some(count) = value(counted.count).filter(|count| *count > 0.0) else { continue };
+        let timed = value(counted.seconds).filter(|seconds| *seconds > 0.0);
+        let Some((wait_s, how)) =
+            timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(observations, &counted))
+        else {
+            continue;
+        };
+        rows.push(WaitRow {
+            class: counted.class.to_owned(),
+            name: counted.name.to_owned(),
+            is_idle: false,
+            wait_s,
+            resource_s: None,
+            signal_s: None,
+            count: Some(count as u64),
+            how,
+        });
+    }
+    if !rows.is_empty() {
+        observations.waits.push(WaitProfile {
+            group: WHOLE_SERVER.to_owned(),
+            session_count: observations.waits.iter().map(|profile| profile.session_count).sum(),
+            session_s: observations.waits.iter().map(|profile| profile.session_s).sum(),
+            on_cpu_s: None,
+            run_delay_s: None,
+            rows,
+        });
+    }
+}
+
+fn sampled(observations: &Observations, counted: &Counted) -> Option<(f64, How)> {
+    let mut rows = observations
+        .waits
+        .iter()
+        .flat_map(|profile| &profile.rows)
+        .filter(|row| row.class == counted.class && row.name == counted.name)
+        .peekable();
+    let how = rows.peek()?.how;
+    Some((rows.map(|row| row.wait_s).sum(), how))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn metric(name: &str, value: f64) -> Metric {
+        Metric { name: name.to_owned(), value, unit: String::new(), source: String::new() }
+    }
+
+    fn clients() -> Observations {
+        let row = WaitRow {
+            class: "IO".to_owned(),
+            name: "WalWrite".to_owned(),
+            is_idle: false,
+            wait_s: 0.25,
+            resource_s: Some(0.25),
+            signal_s: Some(0.0),
+            count: None,
+            how: How::Sampled { period_ns: 10_000_000 },
+        };
+        let profile = WaitProfile {
+            group: "clients".to_owned(),
+            session_count: 2,
+            session_s: 4.0,
+            on_cpu_s: None,
+            run_delay_s: None,
+            rows: vec![row],
+        };
+        Observations { waits: vec![profile.clone(), profile], ..Observations::default() }
+    }
+
+    #[test]
+    fn counted_waits_stand_in_a_group_of_their_own_and_the_others_stay_as_they_were() {
+        let mut observations = clients();
+        add_counted(
+            &mut observations,
+            &[
+                metric("log_flushes", 100.0),
+                metric("log_flush_s", 0.5),
+                metric("log_writes", 40.0),
+                metric("log_write_s", 0.0),
+            ],
+        );
+        assert_eq!(observations.waits[..2], clients().waits[..]);
+        let server = &observations.waits[2];
+        assert_eq!((server.group.as_str(), server.session_count, server.session_s), (WHOLE_SERVER, 4, 8.0));
+        let sync = &server.rows[0];
+        assert_eq!(
+            (sync.name.as_str(), sync.count, sync.wait_s, sync.how),
+            ("WalSync", Some(100), 0.5, How::Exact)
+        );
+        let write = &server.rows[1];
+        assert_eq!((write.count, write.wait_s), (Some(40), 0.5));
+        assert_eq!(write.how, How::Sampled { period_ns: 10_000_000 });
+    }
+
+    #[test]
+    fn an_engine_that_counts_nothing_adds_nothing() {
+        let mut observations = clients();
+        add_counted(&mut observations, &[metric("log_flushes", 0.0), metric("rows", 5.0)]);
+        assert_eq!(observations, clients());
+    }
+}

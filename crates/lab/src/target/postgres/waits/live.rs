@@ -1,0 +1,113 @@
+//! A running server of somebody's, looked at live: the waits and waiting tasks of one interval after the other.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use results::model::Metric;
+use results::observations::Observations;
+use serde::Serialize;
+
+use crate::observe::counted::add_counted;
+use crate::observe::{Sampler, Window};
+
+use super::super::super::TargetError;
+use super::super::address;
+use super::super::capabilities::Capabilities;
+use super::super::control::Control;
+use super::super::counters;
+use super::super::wire::Login;
+use super::{CONTROL_NAME, Scope, WaitSampler, Way};
+
+/// How often the wish to stop is looked at.
+const STOP_PERIOD: Duration = Duration::from_millis(50);
+
+/// What one interval showed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LiveView {
+    /// Begin of the interval, RFC 3339, UTC.
+    pub began_at: String,
+    /// Its length in seconds.
+    pub elapsed_s: f64,
+    /// Version as the server says it.
+    pub version: String,
+    /// Waits per group, waiting tasks, and how they were had.
+    pub observations: Observations,
+}
+
+/// A server that is only looked at: nothing is created in it, nothing changed.
+#[derive(Debug)]
+pub struct LiveServer {
+    login: Login,
+    control: Control,
+    capabilities: Capabilities,
+    way: Way,
+}
+
+impl LiveServer {
+    /// Connects to the server of the URL.
+    ///
+    /// Its waits are read from shared memory when it runs on this machine and this user may, else asked for over SQL;
+    /// which one it is, and why, stands in the record of the sampler of each interval.
+    ///
+    /// # Errors
+    /// A URL that is none, or a server that does not let us in. None shows the password.
+    pub fn attach(url: &str, way: Way) -> Result<Self, TargetError> {
+        let login = address::parse(url, CONTROL_NAME)?;
+        let (control, capabilities) = connect(&login)?;
+        Ok(Self { login, control, capabilities, way })
+    }
+
+    /// Version as the server says it.
+    pub fn version(&self) -> &str {
+        &self.capabilities.version
+    }
+
+    /// Looks for one interval, or until `stop` is set, and returns what was seen.
+    ///
+    /// # Errors
+    /// The server cannot be reached, as when it starts again: the next call tries anew.
+    pub fn watch(&mut self, interval: Duration, stop: &AtomicBool) -> Result<LiveView, TargetError> {
+        if !self.control.is_usable() {
+            (self.control, self.capabilities) = connect(&self.login)?;
+        }
+        let sampler = Box::new(WaitSampler::new(&self.login, Scope::Server, self.way));
+        let before = counters::read(&mut self.control, &self.capabilities)?;
+        let began_at = jiff::Timestamp::now().to_string();
+        let mut running = sampler.start();
+        let began = Instant::now();
+        while began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(began.elapsed())));
+        }
+        let window = Window { began, ended: Instant::now() };
+        let _marks = running.halt(window);
+        let mut observations = running.stop(window);
+        // A server that went away meanwhile has no counters; what was seen until then is shown.
+        if let Ok(after) = counters::read(&mut self.control, &self.capabilities) {
+            add_counted(&mut observations, &differences(&before.cumulative, &after.cumulative));
+        }
+        let elapsed_s = window.ended.duration_since(window.began).as_secs_f64();
+        Ok(LiveView { began_at, elapsed_s, version: self.capabilities.version.clone(), observations })
+    }
+}
+
+fn connect(login: &Login) -> Result<(Control, Capabilities), TargetError> {
+    let mut control = Control::connect(login).map_err(|error| {
+        TargetError::refused(
+            format!(
+                "could not connect to database \"{}\" at {} as user \"{}\": {error}",
+                login.database, login.endpoint, login.user
+            ),
+            "check the URL, and that the server runs and lets this user in",
+        )
+    })?;
+    let capabilities = Capabilities::probe(&mut control)?;
+    Ok((control, capabilities))
+}
+
+fn differences(before: &[Metric], after: &[Metric]) -> Vec<Metric> {
+    let difference = |metric: &Metric| {
+        let earlier = before.iter().find(|earlier| earlier.name == metric.name)?;
+        Some(Metric { value: metric.value - earlier.value, ..metric.clone() })
+    };
+    after.iter().filter_map(difference).collect()
+}

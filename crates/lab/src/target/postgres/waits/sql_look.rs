@@ -1,0 +1,75 @@
+//! Looks at the waits of all sessions over SQL, ten times a second: for servers on other machines, and where the rights
+//! to read memory are missing. Costs the server below 0.4 % of a processor; does not tell resource from signal.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::super::control::Control;
+use super::events::normalise;
+use super::ledger::{Ledger, Phase, Seen};
+use super::sessions::{self, Known};
+
+/// Time between two looks.
+pub(super) const PERIOD: Duration = Duration::from_millis(100);
+
+/// Sessions under observation over a connection of their own.
+#[derive(Debug)]
+pub(super) struct SqlLook {
+    control: Control,
+    known: Arc<Mutex<Known>>,
+    accounts: HashMap<u32, usize>,
+    /// Number of each wait: its place in `names` plus one.
+    numbers: HashMap<(String, String), u32>,
+    names: Vec<(String, String)>,
+    pub(super) ledger: Ledger,
+}
+
+impl SqlLook {
+    pub(super) fn new(control: Control, known: Arc<Mutex<Known>>) -> Self {
+        Self {
+            control,
+            known,
+            accounts: HashMap::new(),
+            numbers: HashMap::new(),
+            names: Vec::new(),
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// Looks once.
+    ///
+    /// # Errors
+    /// The server is gone, or does not answer the question.
+    pub(super) fn look(&mut self) -> Result<(), String> {
+        let sessions = sessions::ask(&mut self.control)
+            .map_err(|error| format!("could not ask the server for its waits: {error}"))?;
+        let at = Instant::now();
+        let mut page = self.ledger.page();
+        for session in &sessions {
+            let ledger = &mut self.ledger;
+            let account =
+                *self.accounts.entry(session.process_id).or_insert_with(|| ledger.open(session.process_id));
+            let event = session.wait.clone().map_or(0, |wait| self.number(wait));
+            page.push(Seen { account, event, phase: Phase::Unsplit });
+        }
+        self.ledger.enter(at, page);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).learn(&sessions);
+        Ok(())
+    }
+
+    /// What was seen, and the names of its numbers from 1 on.
+    pub(super) fn finish(self) -> (Ledger, Vec<(String, String)>) {
+        (self.ledger, self.names)
+    }
+
+    fn number(&mut self, wait: (String, String)) -> u32 {
+        if let Some(number) = self.numbers.get(&wait) {
+            return *number;
+        }
+        self.names.push(normalise(&wait.0, &wait.1));
+        let number = self.names.len() as u32;
+        self.numbers.insert(wait, number);
+        number
+    }
+}
