@@ -11,7 +11,6 @@ pub mod estimate;
 pub mod gates;
 pub mod inventory;
 pub mod laboratory;
-mod memory;
 pub mod observe;
 pub mod plan;
 pub mod run;

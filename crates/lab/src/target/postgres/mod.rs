@@ -27,13 +27,11 @@ mod series;
 mod server_user;
 mod session;
 mod settings;
-mod waits;
 mod wire;
 
 pub use discovery::{ServerBinaries, find_servers, require_servers};
-pub(crate) use inventory::ask_server;
 pub use external::{ExternalOptions, ExternalPostgres};
+pub(crate) use inventory::ask_server;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
-pub use waits::{Way, live};

@@ -1,0 +1,36 @@
+//! The inventory of a real server: one row, with its settings and the machine that it runs on.
+#![allow(clippy::unwrap_used)]
+
+mod postgres_support;
+
+use lab::inventory::inventory;
+use lab::target::{Layout, Target};
+use postgres_support::{managed, oldest_and_newest, scratch, work};
+
+#[test]
+fn a_server_tells_its_parallelism_and_durability() {
+    for server in oldest_and_newest() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        target.prepare(&work()).unwrap();
+        let url = format!(
+            "postgresql:///postgres?host={}&port={}&user=fathom",
+            target.cluster().socket_directory().display(),
+            target.cluster().port()
+        );
+        let rows = inventory(&[url]);
+        let row = &rows[0];
+        assert_eq!(row.problem, None, "{}", server.version);
+        assert!(row.version.as_ref().unwrap().contains(&server.version), "{row:?}");
+        assert_eq!((row.workers_per_query, row.workers_total), (Some(2), Some(8)), "{}", server.version);
+        let processors = std::thread::available_parallelism().unwrap().get() as u64;
+        assert!(row.cores.unwrap() >= processors && row.numa_nodes.unwrap() >= 1, "{row:?}");
+        // The work of these tests asks for no durability.
+        let durability = row.durability.as_ref().unwrap();
+        assert!(
+            durability.starts_with("fsync=off synchronous_commit=off full_page_writes=off "),
+            "{durability}"
+        );
+        target.stop(false).unwrap();
+    }
+}
