@@ -11,6 +11,7 @@ pub mod estimate;
 pub mod gates;
 pub mod inventory;
 pub mod laboratory;
+mod memory;
 pub mod observe;
 pub mod plan;
 pub mod run;

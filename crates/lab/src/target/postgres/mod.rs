@@ -27,6 +27,7 @@ mod series;
 mod server_user;
 mod session;
 mod settings;
+mod waits;
 mod wire;
 
 pub use discovery::{ServerBinaries, find_servers, require_servers};
@@ -35,3 +36,4 @@ pub(crate) use inventory::ask_server;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
+pub use waits::{Way, live};
