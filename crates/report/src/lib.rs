@@ -14,6 +14,7 @@ pub mod quantity;
 pub mod reason;
 pub mod summary;
 pub mod text;
+pub mod timeline;
 
 mod layout;
 mod plain;

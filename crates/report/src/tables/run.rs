@@ -6,6 +6,7 @@ use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, number};
 use crate::quantity::derived;
 use crate::tables::or_dash;
+use crate::timeline;
 
 /// Lays out one run; latencies appear when the run was read with its histograms.
 pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
@@ -13,6 +14,8 @@ pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
     sections.extend(gates(stored));
     sections.extend(clients(&stored.run.clients));
     sections.extend(numbers(stored));
+    sections.extend(timeline::section(&stored.run));
+    sections.extend(timeline::samplers(&stored.run));
     sections.extend(remarks(stored));
     sections
 }

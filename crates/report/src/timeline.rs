@@ -1,0 +1,222 @@
+//! The counters of one run over its time: last, mean, smallest and largest of each, and a line of blocks.
+
+use results::model::{Event, Run};
+use results::observations::{Series, SeriesKind};
+
+use crate::layout::{Align, Block, Grid, Section};
+use crate::number::number;
+
+/// Columns of the line over time; all lines of a run share its axis.
+const COLUMNS: usize = 24;
+
+/// From the smallest to the largest height of a block.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Marks on the line of events, by the kind of the event.
+const MARKS: [(&str, char); 4] =
+    [("manual_checkpoint", 'm'), ("checkpoint_start", '['), ("checkpoint_end", ']'), ("log_growth", '+')];
+
+/// The figures of one counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Last value seen.
+    pub last: f64,
+    /// Mean; of a rate weighted by the time that each value stands for.
+    pub mean: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+impl Figures {
+    /// The figures of a series; `None` when it has holes only.
+    pub fn of(series: &Series) -> Option<Self> {
+        let (mut last, mut min, mut max) = (f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
+        let (mut sum, mut weights, mut before_ns) = (0.0, 0.0, 0_i64);
+        for (&at_ns, value) in series.at_ns.iter().zip(&series.values) {
+            let weight = match series.kind {
+                SeriesKind::Rate => (at_ns - before_ns).max(1) as f64,
+                SeriesKind::Gauge => 1.0,
+            };
+            before_ns = at_ns;
+            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+            (last, min, max) = (value, min.min(value), max.max(value));
+            (sum, weights) = (sum + weight * value, weights + weight);
+        }
+        (weights > 0.0).then(|| Self { last, mean: sum / weights, min, max })
+    }
+}
+
+/// The table of all counters of a run; `None` when nothing looked at it.
+pub(crate) fn section(run: &Run) -> Option<Section> {
+    let series = &run.observations.series;
+    if series.is_empty() {
+        return None;
+    }
+    let seconds = run.elapsed_ns as f64 / 1e9;
+    let over = format!("0 to {} s", number(seconds));
+    let mut grid = Grid::named_by([("counter".to_owned(), Align::Left)]).with([
+        ("last", Align::Right),
+        ("avg", Align::Right),
+        ("min", Align::Right),
+        ("max", Align::Right),
+        (over.as_str(), Align::Left),
+    ]);
+    let mut still = Vec::new();
+    for one in series {
+        let Some(figures) = Figures::of(one) else { continue };
+        if figures.min == 0.0 && figures.max == 0.0 {
+            still.push(one.name.clone());
+            continue;
+        }
+        let mut row = vec![name_with_unit(one)];
+        row.extend([figures.last, figures.mean, figures.min, figures.max].map(number));
+        row.push(line(one, run.elapsed_ns as i64, figures.max));
+        grid.push(row);
+    }
+    if run.events.iter().any(|event| mark(event).is_some()) {
+        let mut row = vec!["events".to_owned()];
+        row.extend(std::iter::repeat_n(String::new(), 4));
+        row.push(marks(&run.events, run.elapsed_ns as i64));
+        grid.push(row);
+    }
+    let mut blocks = vec![Block::Grid(grid)];
+    let legend = "Each line from 0 to its own largest value; a blank is a look that failed, or one at which there was nothing to count. Events: m a checkpoint was asked for, [ one began, ] one ended, + the log grew.";
+    blocks.push(Block::Paragraph(legend.to_owned()));
+    if !still.is_empty() {
+        blocks.push(Block::Paragraph(format!("Always 0: {}.", still.join(", "))));
+    }
+    Some(Section::new("Counters over time, one look a second", blocks))
+}
+
+/// What looked at the run, how often, at which cost, and what it could not see; `None` when nothing did.
+pub(crate) fn samplers(run: &Run) -> Option<Section> {
+    let samplers = &run.observations.samplers;
+    if samplers.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::named_by([("sampler".to_owned(), Align::Left)]).with([
+        ("period ms", Align::Right),
+        ("looks", Align::Right),
+        ("expected", Align::Right),
+        ("CPU s", Align::Right),
+        ("% of a core", Align::Right),
+        ("problem", Align::Wrapped),
+    ]);
+    let seconds = run.elapsed_ns as f64 / 1e9;
+    for sampler in samplers {
+        let share = if seconds > 0.0 { 100.0 * sampler.cpu_s / seconds } else { 0.0 };
+        grid.push(vec![
+            sampler.name.clone(),
+            number(sampler.period_ns as f64 / 1e6),
+            sampler.samples_taken.to_string(),
+            sampler.samples_expected.to_string(),
+            number(sampler.cpu_s),
+            format!("{share:.2}"),
+            sampler.problem.clone().unwrap_or_default(),
+        ]);
+    }
+    Some(Section::new("Samplers and what they cost", vec![Block::Grid(grid)]))
+}
+
+/// `device_write_ms.vda ms` tells the unit twice; a unit that the name ends with is left out.
+fn name_with_unit(series: &Series) -> String {
+    let is_told = series.unit.is_empty()
+        || series.unit == "1"
+        || series.name.ends_with("_per_s")
+        || series.name.contains(&format!("_{}", series.unit.to_lowercase()));
+    if is_told { series.name.clone() } else { format!("{} ({})", series.name, series.unit) }
+}
+
+/// One block per column: the value that holds in the middle of the column.
+fn line(series: &Series, elapsed_ns: i64, max: f64) -> String {
+    (0..COLUMNS)
+        .map(|column| {
+            let middle_ns = (2 * column as i64 + 1) * elapsed_ns / (2 * COLUMNS as i64);
+            let Some(value) = value_at(series, middle_ns) else { return ' ' };
+            let height = if max > 0.0 { (value.max(0.0) / max * 8.0).ceil() as usize } else { 1 };
+            BLOCKS[height.clamp(1, 8) - 1]
+        })
+        .collect()
+}
+
+/// A rate holds up to its time, a state from its time on.
+fn value_at(series: &Series, at_ns: i64) -> Option<f64> {
+    let index = match series.kind {
+        SeriesKind::Rate => series.at_ns.partition_point(|&time_ns| time_ns < at_ns),
+        SeriesKind::Gauge => series.at_ns.partition_point(|&time_ns| time_ns <= at_ns).saturating_sub(1),
+    };
+    series.values.get(index).copied().flatten().filter(|value| value.is_finite())
+}
+
+fn mark(event: &Event) -> Option<char> {
+    MARKS.iter().find(|(kind, _)| *kind == event.kind).map(|(_, mark)| *mark)
+}
+
+/// The marks at their places; where several fall into one column the first kind of the legend stands.
+fn marks(events: &[Event], elapsed_ns: i64) -> String {
+    let mut columns = [None::<usize>; COLUMNS];
+    for event in events {
+        let Some(rank) = MARKS.iter().position(|(kind, _)| *kind == event.kind) else { continue };
+        let share = event.at_ns.clamp(0, elapsed_ns.max(1)) as f64 / elapsed_ns.max(1) as f64;
+        let column = ((share * COLUMNS as f64) as usize).min(COLUMNS - 1);
+        columns[column] = Some(columns[column].map_or(rank, |other| other.min(rank)));
+    }
+    columns.iter().map(|rank| rank.map_or('·', |rank| MARKS[rank].1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn series(kind: SeriesKind, points: &[(i64, Option<f64>)]) -> Series {
+        Series {
+            name: "log_bytes_per_s".to_owned(),
+            unit: "bytes/s".to_owned(),
+            source: "made up".to_owned(),
+            kind,
+            at_ns: points.iter().map(|(at_s, _)| at_s * SECOND).collect(),
+            values: points.iter().map(|(_, value)| *value).collect(),
+        }
+    }
+
+    #[test]
+    fn the_mean_of_a_rate_is_weighted_by_time_and_that_of_a_state_is_not() {
+        let points = [(1, Some(10.0)), (2, None), (4, Some(40.0))];
+        let rate = Figures::of(&series(SeriesKind::Rate, &points)).unwrap();
+        assert_eq!(rate, Figures { last: 40.0, mean: 30.0, min: 10.0, max: 40.0 });
+        assert_eq!(Figures::of(&series(SeriesKind::Gauge, &points)).unwrap().mean, 25.0);
+        assert_eq!(Figures::of(&series(SeriesKind::Gauge, &[(1, None)])), None);
+    }
+
+    #[test]
+    fn a_rate_stands_for_the_time_before_it_and_a_hole_is_blank() {
+        let points = [(2, Some(1.0)), (4, Some(8.0)), (6, None), (8, Some(4.0))];
+        let rate = line(&series(SeriesKind::Rate, &points), 8 * SECOND, 8.0);
+        assert_eq!(rate, "▁▁▁▁▁▁██████      ▄▄▄▄▄▄");
+        let gauge = line(&series(SeriesKind::Gauge, &[(0, Some(1.0)), (4, Some(8.0))]), 8 * SECOND, 8.0);
+        assert_eq!(gauge, "▁▁▁▁▁▁▁▁▁▁▁▁████████████");
+    }
+
+    #[test]
+    fn marks_stand_where_they_happened() {
+        let event = |kind: &str, at_s: i64| Event {
+            at_ns: at_s * SECOND,
+            kind: kind.to_owned(),
+            text: String::new(),
+        };
+        let events = [
+            event("manual_checkpoint", 0),
+            event("checkpoint_start", 6),
+            event("checkpoint_end", 12),
+            event("log_growth", 99),
+            event("warm_up_end", 3),
+        ];
+        assert_eq!(marks(&events, 24 * SECOND), "m·····[·····]··········+");
+        assert_eq!(marks(&[], 0), "·".repeat(COLUMNS));
+    }
+}
