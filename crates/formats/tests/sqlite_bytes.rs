@@ -1,53 +1,8 @@
 //! The views of SQLite pages against bytes of every kind: made by SQLite, changed, and made up.
 #![allow(clippy::unwrap_used)]
 
-use formats::sqlite::{
-    BtreePage, Coverage, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, KeyColumn, PointerMapEntry,
-    Record, Trunk, WalHeader, compare_keys,
-};
-use formats::sqlite::{Collation, Encoding};
+use formats::sqlite::{BtreePage, Coverage, Geometry, Header, exercise};
 use proptest::prelude::*;
-
-/// Asks every view everything. Nothing may panic; what comes back does not matter.
-fn look_at(bytes: &[u8], geometry: Geometry) {
-    let mut damage_count = 0;
-    let header = Header::new(bytes, |_| damage_count += 1);
-    let _ = (header.geometry(), header.is_page_count_valid());
-    let mut coverage = Coverage::default();
-    for header_offset in [0, HEADER_SIZE_BYTES] {
-        let (Some(view), _) = BtreePage::new(bytes, header_offset, geometry) else { continue };
-        let mut previous = None;
-        view.audit(
-            &mut coverage,
-            |index, cell| {
-                let _ = (view.child(index), view.rowid(index));
-                let record = Record::new(cell.local, cell.payload_bytes).0;
-                if let Some(record) = record {
-                    let _ = record.damage();
-                    record.fields().take(5000).for_each(|field| {
-                        let _ = record.value(field);
-                    });
-                    let columns = [KeyColumn { collation: Collation::NoCase, is_descending: true }; 3];
-                    for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be] {
-                        previous.iter().for_each(|previous| {
-                            let _ = compare_keys(previous, &record, &columns, encoding);
-                        });
-                    }
-                    previous = Some(record);
-                }
-            },
-            |damage| {
-                let _ = (damage.expected_text(), damage.found_text());
-            },
-        );
-    }
-    assert!(Trunk::new(bytes).0.leaves().count() * 4 <= bytes.len());
-    (0..bytes.len() / 5).for_each(|index| {
-        let _ = PointerMapEntry::new(bytes, index * 5);
-    });
-    let log = WalHeader::new(bytes, geometry.page_size_bytes, |_| {});
-    let _ = FrameHeader::new(bytes).continues(&log, log.sum, bytes);
-}
 
 fn database() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
@@ -87,6 +42,20 @@ fn pages_that_sqlite_made_have_no_damage() {
     assert!(trees > 10 && cells > 400, "{trees} {cells}");
 }
 
+#[test]
+fn the_corpus_of_the_fuzz_target_makes_no_view_panic() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/sqlite_page");
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        for page_size_bytes in [512, 4096] {
+            exercise(&bytes, Geometry { page_size_bytes, usable_bytes: page_size_bytes, auto_vacuum: true });
+        }
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -103,7 +72,7 @@ proptest! {
         let geometry = Geometry { page_size_bytes: 1024, usable_bytes: 1024, auto_vacuum: true };
         let (place, _) = changes[0];
         let page = place.index(file.len()) / 1024 * 1024;
-        look_at(&file[page..page + 1024], geometry);
+        exercise(&file[page..page + 1024], geometry);
     }
 
     #[test]
@@ -116,6 +85,6 @@ proptest! {
         if let Some(first) = bytes.first_mut() {
             *first = kind;
         }
-        look_at(&bytes, Geometry { page_size_bytes, usable_bytes: page_size_bytes - reserved, auto_vacuum: false });
+        exercise(&bytes, Geometry { page_size_bytes, usable_bytes: page_size_bytes - reserved, auto_vacuum: false });
     }
 }

@@ -25,7 +25,10 @@ create index t_partial on t(a) where f
 create unique index on t(id) include (b,c)
 create index on t using hash(a)
 create index on t using gin(s)
-create index on t using gist(e)
+create table pt(p point)
+insert into pt select point(i % 100, i % 37) from generate_series(1, 3000) i
+create index on pt using gist(p)
+create index on pt using spgist(p)
 create index on t using brin(e)
 create index on t(lower(b), id)
 update t set f = not f where id%3=0

@@ -3,5 +3,6 @@
 
 mod clean;
 mod damage;
+mod document;
 mod edit;
 mod server;

@@ -17,6 +17,7 @@
 mod btree;
 mod coverage;
 mod damage;
+mod exercise;
 mod freelist;
 mod geometry;
 mod header;
@@ -29,6 +30,7 @@ mod wal;
 pub use btree::{BtreePage, Cell, PageKind};
 pub use coverage::Coverage;
 pub use damage::{Damage, Fault};
+pub use exercise::exercise;
 pub use freelist::Trunk;
 pub use geometry::Geometry;
 pub use header::{Encoding, HEADER_SIZE_BYTES, Header, MAGIC};

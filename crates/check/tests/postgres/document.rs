@@ -1,0 +1,96 @@
+//! docs/checks-postgres.md: the rules, and what each checker says to each class of damage. Written by
+//! `UPDATE_DOCS=1 cargo test -p check --test postgres document`, which needs a package with pg_amcheck.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use check::rule::rules;
+use results::check::CheckLevel;
+
+use crate::clean::check;
+use crate::damage::{CLASSES, scene};
+use crate::edit::Editor;
+use crate::server::{Cluster, servers};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
+
+#[test]
+fn the_document_has_every_rule_and_every_class_of_damage() {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(DOCUMENT, document()).unwrap();
+    }
+    let text = std::fs::read_to_string(DOCUMENT).unwrap();
+    let about_postgres = rules().filter(|rule| rule.id.starts_with("pg-"));
+    let mut absent: Vec<&str> =
+        about_postgres.filter(|rule| !text.contains(&rule_row(rule))).map(|rule| rule.id).collect();
+    absent.extend(
+        CLASSES.iter().map(|(class, ..)| *class).filter(|class| !text.contains(&format!("| {class} |"))),
+    );
+    assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
+}
+
+fn rule_row(rule: &check::rule::Rule) -> String {
+    format!(
+        "| `{}` | {} | {} | {} | {} |\n",
+        rule.id,
+        rule.level.name(),
+        rule.promise,
+        rule.meaning,
+        rule.evidence
+    )
+}
+
+fn document() -> String {
+    let mut text = String::from(
+        "# What `fathom check` proves about PostgreSQL\n\n\
+         Made by `UPDATE_DOCS=1 cargo test -p check --test postgres document`. How a check goes is told in\n\
+         [checks.md](checks.md). Rules that look at more than one block, and those about transactions, need a cluster that\n\
+         was shut down; on a running one, after a crash and in a base backup the report says what was left out.\n\n\
+         ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
+    );
+    rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));
+    text.push_str(
+        "\n## Classes of damage\n\n\
+         One damage at a time in a cluster of PostgreSQL 15 with checksums; checksums are made valid again where the class\n\
+         needs it. pg_checksums: `--check`. pg_amcheck: with its defaults; all: `--heapallindexed --parent-check\n\
+         --rootdescend`. \"yes\": it reported damage or ended with an error; **no**: it found nothing.\n\n\
+         | class | fathom | pg_checksums | pg_amcheck | all |\n|---|---|---|---|---|\n",
+    );
+    for (major, bin) in servers().into_iter().filter(|(_, bin)| bin.join("pg_amcheck").exists()).take(1) {
+        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+        cluster.run_all("create extension amcheck\n");
+        let scene = scene(&cluster);
+        for (class, damage, _) in CLASSES {
+            let copy = cluster.copied();
+            damage(&mut Editor::new(&copy.data()), &scene);
+            let report = check(&copy, CheckLevel::Full, 2);
+            let rules: Vec<_> = report.rule_counts.iter().map(|count| format!("`{}`", count.rule)).collect();
+            let peers = peers(&copy).map(|found| if found { "yes" } else { "**no**" });
+            let fathom = if rules.is_empty() { "**no**".to_owned() } else { rules.join(" ") };
+            writeln!(text, "| {class} | {fathom} | {} |", peers.join(" | ")).unwrap();
+        }
+    }
+    text
+}
+
+/// Whether `pg_checksums`, `pg_amcheck` and `pg_amcheck` with all its options find something.
+fn peers(cluster: &Cluster) -> [bool; 3] {
+    let data = cluster.data();
+    let data = data.to_str().unwrap();
+    let place = Path::new(data).parent().unwrap().to_str().unwrap();
+    let sums = cluster.tool("pg_checksums", &["--check", "-D", data]) != Some(0);
+    let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' -c port=5432");
+    let started =
+        cluster.tool("pg_ctl", &["-D", data, "-l", &format!("{place}/log"), "-w", "-o", &settings, "start"]);
+    if started != Some(0) {
+        // A server that does not start is a finding of sorts.
+        return [sums, true, true];
+    }
+    let base = ["-h", place, "-p", "5432", "-U", "postgres", "-d", "postgres", "-j", "1"];
+    let plain = cluster.tool("pg_amcheck", &base) != Some(0);
+    let all = [&base[..], &["--heapallindexed", "--parent-check", "--rootdescend"]].concat();
+    let all = cluster.tool("pg_amcheck", &all) != Some(0);
+    cluster.tool("pg_ctl", &["-D", data, "-m", "immediate", "-w", "stop"]);
+    [sums, plain, all]
+}

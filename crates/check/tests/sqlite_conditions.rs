@@ -1,0 +1,175 @@
+//! Files in use, files that cannot be trusted, and checks that are stopped.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use check::options::Options;
+use check::progress::{Phase, Progress, Silent};
+use check::sqlite::drill::{CLASSES, DrillError, damage};
+use results::check::{CheckLevel, Confidence};
+use rusqlite::Connection;
+use support::{Shape, assert_clean, checked, filled, options};
+
+const LOCK_VARIABLE: &str = "FATHOM_TEST_LOCK";
+
+/// Another process that holds a write transaction until its input ends. SQLite's locks are blind within a process.
+fn writer(path: &Path) -> (Child, BufReader<ChildStdout>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_other_process_of_the_lock_tests", "--nocapture"])
+        .env(LOCK_VARIABLE, path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("holding") {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the other process ended");
+    }
+    (child, output)
+}
+
+#[test]
+fn the_other_process_of_the_lock_tests() {
+    let Some(path) = std::env::var_os(LOCK_VARIABLE) else { return };
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE; CREATE TABLE busy(x)").unwrap();
+    println!("holding");
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn a_file_that_another_process_writes_is_refused_with_the_process() {
+    for mode in ["DELETE", "WAL"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = filled(directory.path(), &Shape::default(), 100);
+        Connection::open(&path).unwrap().execute_batch(&format!("PRAGMA journal_mode={mode}")).unwrap();
+        let (mut child, _output) = writer(&path);
+        let report = check::sqlite::check(&path, &options(CheckLevel::Full), &mut Silent);
+        let reason = report.unfinished.clone().unwrap_or_default();
+        assert!(reason.contains(&format!("process {} is writing it", child.id())), "{mode}: {reason}");
+        assert_eq!((report.exit_code(), report.finding_count()), (2, 0));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_clean(&checked(&path, &options(CheckLevel::Full)));
+    }
+}
+
+#[test]
+fn a_journal_that_would_be_played_back_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 50);
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    journal.resize(512, 0);
+    std::fs::write(directory.path().join("checked.db-journal"), journal).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    assert!(report.unfinished.unwrap().contains("cut short"));
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path().to_owned(), directory.path().join("absent.db")] {
+        let report = check::sqlite::check(&path, &options(CheckLevel::Full), &mut Silent);
+        assert_eq!(report.exit_code(), 2);
+        assert!(report.unfinished.is_some());
+    }
+}
+
+#[test]
+fn a_file_without_a_page_size_is_judged_page_by_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 2048, ..Shape::default() }, 800);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[16..18].copy_from_slice(&[0, 3]);
+    // One cell pointer behind the end of its page, on the first leaf of a table behind the middle of the file.
+    let middle = bytes.len() / 2048 / 2;
+    let page = (middle..).find(|page| bytes[page * 2048] == 13).unwrap();
+    bytes[page * 2048 + 8..page * 2048 + 10].copy_from_slice(&[0xff, 0xff]);
+    std::fs::write(&path, bytes).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    let text = check::text::text(&report);
+    assert_eq!(report.exit_code(), 1, "{text}");
+    assert!(report.facts.contains(&("page size assumed".to_owned(), "2048".to_owned())), "{text}");
+    let accused: Vec<_> =
+        report.findings.iter().filter(|finding| finding.rule == "sqlite-page-layout").collect();
+    assert_eq!(
+        accused.iter().map(|finding| finding.page).collect::<Vec<_>>(),
+        [Some(page as u64 + 1)],
+        "{text}"
+    );
+    assert!(accused.iter().all(|finding| finding.confidence == Confidence::Possible));
+}
+
+#[test]
+fn a_check_that_is_stopped_says_what_it_did_not_see() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 500);
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    let report = checked(&path, &Options { stop, ..options(CheckLevel::Full) });
+    assert_eq!((report.exit_code(), report.finding_count()), (2, 0));
+    assert_eq!(report.accounting.unreached_count, report.accounting.page_count);
+    assert!(report.unfinished.unwrap().contains("stopped"));
+}
+
+#[test]
+fn progress_is_told_from_the_map_to_the_second_pass() {
+    struct Seen(Vec<Phase>);
+    impl Progress for Seen {
+        fn advance(&mut self, phase: Phase, _done: u64, _total: u64) {
+            self.0.push(phase);
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 200);
+    let mut seen = Seen(Vec::new());
+    check::sqlite::check(&path, &options(CheckLevel::Full), &mut seen);
+    seen.0.dedup();
+    assert_eq!(seen.0, [Phase::Map, Phase::Pass, Phase::Match, Phase::SecondPass]);
+}
+
+#[test]
+fn findings_are_the_same_for_any_number_of_workers_and_capped_with_the_count_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 2000);
+    let path = directory.path().join("damaged.db");
+    damage(&plain, &path, "zeroed-table-page", 3).unwrap();
+    let one = checked(&path, &options(CheckLevel::Full));
+    assert!(one.finding_count() > 5, "{}", check::text::text(&one));
+    for worker_count in [2, 5] {
+        let many = Options { worker_count, page_batch: Some(8), ..options(CheckLevel::Full) };
+        let many = checked(&path, &many);
+        assert_eq!((many.findings, many.rule_counts), (one.findings.clone(), one.rule_counts.clone()));
+    }
+    let few = checked(&path, &Options { findings_per_rule_max: 2, ..options(CheckLevel::Full) });
+    assert_eq!(few.finding_count(), one.finding_count());
+    assert!(few.rule_counts.iter().all(|count| count.listed_count <= 2));
+    assert!(check::text::text(&few).contains("more findings of rule"));
+}
+
+#[test]
+fn a_drill_refuses_to_write_over_a_file_and_tells_what_it_did() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 300);
+    let copy = directory.path().join("copy.db");
+    let before = support::hash(&path);
+    let drill = damage(&path, &copy, "lost-row", 1).unwrap();
+    assert_eq!(before, support::hash(&path));
+    assert!(drill.command.contains("fathom check") && drill.page > 1 && !drill.changes.is_empty());
+    assert!(matches!(damage(&path, &copy, "lost-row", 1), Err(DrillError::Exists { .. })));
+    let other = directory.path().join("other.db");
+    assert!(matches!(damage(&path, &other, "no-such", 1), Err(DrillError::Class { .. })));
+    let again = damage(&path, &other, "lost-row", 1).unwrap();
+    assert_eq!(again.changes, drill.changes, "the same seed gives the same damage");
+    let mut names: Vec<_> = CLASSES.iter().map(|class| class.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), CLASSES.len());
+}

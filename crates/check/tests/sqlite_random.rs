@@ -1,0 +1,236 @@
+//! Files that nobody thought of: made-up schemas must be silent, changed bytes must neither panic nor be missed where
+//! SQLite sees them. `PROPTEST_CASES=5000` makes these tests longer.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use results::check::CheckLevel;
+use support::{Shape, assert_clean, checked, create, fill, options, verdict};
+
+/// So many cases unless the environment asks for another number.
+fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    declared: &'static str,
+    collation: &'static str,
+    is_not_null: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Table {
+    columns: Vec<Column>,
+    key: &'static str,
+    is_without_rowid: bool,
+    /// Columns, whether descending, whether unique, and a condition.
+    indexes: Vec<(Vec<(usize, bool)>, &'static str)>,
+    row_count: u32,
+    added: Option<&'static str>,
+}
+
+fn columns() -> impl Strategy<Value = Vec<Column>> {
+    let declared = prop::sample::select(vec![
+        "",
+        "INT",
+        "INTEGER",
+        "TEXT",
+        "BLOB",
+        "REAL",
+        "NUMERIC",
+        "VARCHAR(10)",
+        "DATE",
+    ]);
+    let collation = prop::sample::select(vec!["", "COLLATE NOCASE", "COLLATE RTRIM", "COLLATE BINARY"]);
+    let column = (declared, collation, any::<bool>());
+    prop::collection::vec(column, 1..7).prop_map(|columns| {
+        let named = columns.into_iter().enumerate();
+        named
+            .map(|(index, (declared, collation, is_not_null))| Column {
+                name: format!("c{index} \"odd] name"),
+                declared,
+                collation,
+                is_not_null,
+            })
+            .collect()
+    })
+}
+
+fn tables() -> impl Strategy<Value = Table> {
+    let key = prop::sample::select(vec!["", "PRIMARY KEY", "PRIMARY KEY DESC", "UNIQUE"]);
+    let condition = prop::sample::select(vec!["", "", "", "WHERE 1"]);
+    let index = (prop::collection::vec((0usize..8, any::<bool>()), 1..4), condition);
+    let added = prop::option::of(prop::sample::select(vec![
+        "added TEXT DEFAULT 'it''s'",
+        "added REAL DEFAULT 5",
+        "added INT NOT NULL DEFAULT -3",
+        "added BLOB DEFAULT x'0102'",
+        "added NUMERIC DEFAULT '7'",
+        "added",
+    ]));
+    (columns(), key, any::<bool>(), prop::collection::vec(index, 0..4), 0u32..400, added).prop_map(
+        |(columns, key, without, indexes, row_count, added)| Table {
+            is_without_rowid: without && key.starts_with("PRIMARY"),
+            columns,
+            key,
+            indexes,
+            row_count,
+            added,
+        },
+    )
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn build(path: &Path, shape: &Shape, tables: &[Table]) {
+    let connection = create(path, shape);
+    for (number, table) in tables.iter().enumerate() {
+        let name = quoted(&format!("t{number} select"));
+        let columns = table.columns.iter().enumerate().map(|(index, column)| {
+            let key = if index == 0 { table.key } else { "" };
+            // A key that SQLite takes as the rowid cannot hold every value; INTEGER is left to the other columns.
+            let declared = if index == 0 && column.declared == "INTEGER" { "INT" } else { column.declared };
+            let null = if column.is_not_null { "NOT NULL" } else { "" };
+            format!("{} {declared} {key} {null} {}", quoted(&column.name), column.collation)
+        });
+        let options = if table.is_without_rowid { "WITHOUT ROWID" } else { "" };
+        let columns: Vec<_> = columns.collect();
+        connection.execute_batch(&format!("CREATE TABLE {name}({}) {options}", columns.join(", "))).unwrap();
+        for (index, (parts, condition)) in table.indexes.iter().enumerate() {
+            let parts = parts.iter().map(|(column, is_descending)| {
+                let column = &table.columns[column % table.columns.len()];
+                format!("{} {}", quoted(&column.name), if *is_descending { "DESC" } else { "" })
+            });
+            let parts: Vec<_> = parts.collect();
+            connection
+                .execute_batch(&format!(
+                    "CREATE INDEX \"i{number} {index}\" ON {name}({}) {condition}",
+                    parts.join(", ")
+                ))
+                .unwrap();
+        }
+        let values: Vec<_> = (0..table.columns.len()).map(value).collect();
+        let rows = format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) INSERT OR IGNORE INTO {name} SELECT {} FROM n",
+            table.row_count,
+            values.join(", ")
+        );
+        connection.execute_batch(&rows).unwrap();
+        if let Some(added) = table.added {
+            connection
+                .execute_batch(&format!(
+                    "ALTER TABLE {name} ADD COLUMN {added}; CREATE INDEX \"late{number}\" ON {name}(added)"
+                ))
+                .unwrap();
+            connection
+                .execute_batch(&rows.replace(&values.join(", "), &format!("{}, 'z' || i", values.join(", "))))
+                .unwrap();
+        }
+        connection.execute_batch(&format!("DELETE FROM {name} WHERE abs(random()) % 4 = 0")).unwrap();
+    }
+    connection.close().unwrap();
+}
+
+fn value(column: usize) -> String {
+    let values = [
+        "CASE i % 6 WHEN 0 THEN i WHEN 1 THEN 'text ' || i WHEN 2 THEN i + 0.5 WHEN 3 THEN x'00ff' || i WHEN 4 THEN -i ELSE i * 1e15 END",
+        "CASE abs(random()) % 5 WHEN 0 THEN NULL WHEN 1 THEN 'aB  ' WHEN 2 THEN 'Ab' WHEN 3 THEN 9223372036854775807 - i ELSE 1.0 * i END",
+        "CASE WHEN i % 50 = 0 THEN zeroblob(i * 30) ELSE '\u{e9}\u{10348}' || char(i) END",
+        "i % 7",
+    ];
+    values[column % values.len()].to_owned()
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn made_up_schemas_are_silent(
+        tables in prop::collection::vec(tables(), 1..4),
+        power in 9u32..14,
+        auto_vacuum in 0u8..3,
+        encoding in prop::sample::select(vec!["UTF-8", "UTF-16le", "UTF-16be"]),
+        reserved in prop::sample::select(vec![0u8, 7, 32]),
+        is_vacuumed in any::<bool>(),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made-up.db");
+        build(&path, &Shape { page_size: 1 << power, auto_vacuum, encoding, reserved }, &tables);
+        if is_vacuumed {
+            rusqlite::Connection::open(&path).unwrap().execute_batch("VACUUM").unwrap();
+        }
+        prop_assert_eq!(verdict(&path, "integrity_check"), ["ok"]);
+        for level in [CheckLevel::Structure, CheckLevel::Full] {
+            assert_clean(&checked(&path, &options(level)));
+        }
+    }
+}
+
+/// A file with everything in it, of two vacuum modes.
+fn originals() -> Vec<Vec<u8>> {
+    let shapes = [(512, 1), (1024, 0)];
+    let file = |(page_size, auto_vacuum)| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("original.db");
+        let connection = create(&path, &Shape { page_size, auto_vacuum, ..Shape::default() });
+        fill(&connection, 120);
+        connection.close().unwrap();
+        std::fs::read(path).unwrap()
+    };
+    shapes.into_iter().map(file).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn changed_bytes_never_panic_and_what_sqlite_finds_is_found(
+        which in 0usize..2,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..4),
+        near_start in any::<bool>(),
+    ) {
+        thread_local! { static FILES: Vec<Vec<u8>> = originals(); }
+        let mut bytes = FILES.with(|files| files[which].clone());
+        let original = bytes.clone();
+        let range = if near_start { 3000 } else { bytes.len() };
+        for (place, byte, is_flip) in &changes {
+            let place = place.index(range);
+            bytes[place] = if *is_flip { bytes[place] ^ (1 << (byte % 8)) } else { *byte };
+        }
+        if bytes == original {
+            return Ok(());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("changed.db");
+        std::fs::write(&path, &bytes).unwrap();
+        let report = checked(&path, &options(CheckLevel::Full));
+        let theirs = verdict(&path, "integrity_check");
+        let is_constraint = theirs.iter().all(|row| row == "ok" || row.contains("CHECK constraint") || row.contains("t_part") || row.contains("t_expr"));
+        if !is_constraint {
+            let text = check::text::text(&report);
+            prop_assert!(report.exit_code() != 0, "integrity_check: {theirs:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_give_a_report(bytes in prop::collection::vec(any::<u8>(), 0..5000), has_magic in any::<bool>()) {
+        let mut bytes = bytes;
+        if has_magic && bytes.len() > 100 {
+            bytes[..16].copy_from_slice(b"SQLite format 3\0");
+            bytes[16..24].copy_from_slice(&[2, 0, 1, 1, 0, 64, 32, 32]);
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bytes.db");
+        std::fs::write(&path, &bytes).unwrap();
+        let report = checked(&path, &options(CheckLevel::Full));
+        prop_assert!(bytes.is_empty() || report.exit_code() != 0 || report.accounting.page_count == 0);
+    }
+}
