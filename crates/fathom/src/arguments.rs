@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Measures what devices and databases do over a matrix of configurations, keeps every run with its
 /// clients, its gates and its environment, and tells an effect from noise.
 ///
-/// Exit status: 0 done; 1 done, but some run was invalid; 2 could not finish.
+/// Exit status: 0 done; 1 done, but some run was invalid or some page is damaged; 2 could not finish.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -38,7 +38,13 @@ pub(crate) enum Command {
     Export(ExportArguments),
     /// Marks a run as suspect: it no longer counts, and the same `run` command makes it again
     Mark(MarkArguments),
-    /// Explains a parameter, a metric, a gate or an experiment
+    /// Measures what a device can do: the published I/O matrix, with latencies and the time of flushes
+    Io(Box<IoArguments>),
+    /// Checks whether the pages of a database are intact; never writes to what it checks
+    Check(CheckArguments),
+    /// Makes one damage of a named class in a copy, to practise detection and restore
+    Corrupt(CorruptArguments),
+    /// Explains a parameter, a metric, a gate, a wait, a rule of the checker or an experiment
     Explain(ExplainArguments),
     /// Prints a completion script for a shell
     Completions {
@@ -228,9 +234,165 @@ pub(crate) struct MarkArguments {
     pub(crate) results: ResultsArguments,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoEngine {
+    /// io_uring where the kernel allows it, else threads
+    Auto,
+    /// io_uring or an error
+    IoUring,
+    /// One thread per outstanding transfer, pread and pwrite
+    Psync,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoFormat {
+    /// Tables for a terminal
+    Text,
+    /// One row per pattern, the published columns first
+    Csv,
+    /// Every figure
+    Json,
+}
+
+/// Names of parameters as fio has them; without any the published 15 rows are measured.
+#[derive(Debug, Args)]
+pub(crate) struct IoArguments {
+    /// Directory (a file is made in it and removed), existing file or block device (only read)
+    pub(crate) path: Option<PathBuf>,
+    /// Eight rows in about a minute
+    #[arg(short, long)]
+    pub(crate) mini: bool,
+    /// Reads the matrix from a fio job file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) job: Option<PathBuf>,
+    /// Transfer sizes, e.g. 8k,64k
+    #[arg(long, value_name = "SIZE[,SIZE]")]
+    pub(crate) bs: Option<String>,
+    /// read, randread, write, randwrite, rw, randrw
+    #[arg(long, value_name = "MODE[,MODE]")]
+    pub(crate) rw: Option<String>,
+    /// Share of reads in rw and randrw, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) rwmixread: Option<u8>,
+    /// Share of transfers at random places, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) percentage_random: Option<u8>,
+    /// Outstanding transfers of each job
+    #[arg(long, value_name = "N[,N]")]
+    pub(crate) iodepth: Option<String>,
+    /// Jobs side by side
+    #[arg(long, value_name = "N[,N]")]
+    pub(crate) numjobs: Option<String>,
+    /// Size of the file that is made, or the part of a file or device that is used [default: 1g, miniature 512m]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// Time of each row [default: 5s; flushes 2s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) runtime: Option<String>,
+    /// Time of each row before it is measured [default: 0.5s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) ramp_time: Option<String>,
+    /// Seed of the places
+    #[arg(long, value_name = "N")]
+    pub(crate) randseed: Option<u64>,
+    /// Way to the kernel
+    #[arg(long, value_enum, default_value_t = IoEngine::Auto)]
+    pub(crate) ioengine: IoEngine,
+    /// Goes through the page cache instead of past it
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Rate that link or device give at most, per second, e.g. 600m: what exceeds it is flagged
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) known_rate: Option<String>,
+    /// Measures durable appends as well (the log's question); needs a directory
+    #[arg(long)]
+    pub(crate) flushes: bool,
+    /// Measures durable appends only
+    #[arg(long)]
+    pub(crate) only_flushes: bool,
+    /// Allows patterns that write to destroy what the file or device of this name holds; repeat the path's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) destroy_contents: Option<String>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = IoFormat::Text)]
+    pub(crate) format: IoFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelWord {
+    /// Every byte can be read
+    Read,
+    /// Checksum, header and address of each page
+    Page,
+    /// The inside of pages, the links between them, every page owned once
+    Structure,
+    /// Rows and index entries matched both ways, keys in order and unique
+    Full,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// SQLite database, PostgreSQL data directory or base backup, or one relation file
+    pub(crate) target: String,
+    /// How much is proven
+    #[arg(long, value_enum, default_value_t = LevelWord::Full)]
+    pub(crate) level: LevelWord,
+    /// Workers [default: one per processor]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Reads at most this much per second, e.g. 50MiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_read_rate: Option<String>,
+    /// Memory for the tables of the check [default: 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_memory: Option<String>,
+    /// Stops after this time; with --resume a later call goes on
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_time: Option<String>,
+    /// File that keeps how far a stopped check came
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Findings of one rule that are listed; all are counted
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_findings: usize,
+    /// Pages claimed at a time by a worker
+    #[arg(long, value_name = "N")]
+    pub(crate) page_batch: Option<usize>,
+    /// Objects held at the same time
+    #[arg(long, value_name = "N")]
+    pub(crate) object_batch: Option<usize>,
+    /// Reads through the page cache instead of past it
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Judges each page alone, without trusting header and schema
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Prints JSON lines: findings, what was not checked, one summary
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CorruptArguments {
+    /// SQLite database to copy; without it the classes are listed
+    pub(crate) file: Option<PathBuf>,
+    /// Class of the damage
+    #[arg(long, value_name = "CLASS")]
+    pub(crate) class: Option<String>,
+    /// File for the damaged copy; it must not exist
+    #[arg(long, value_name = "FILE")]
+    pub(crate) copy_to: Option<PathBuf>,
+    /// Seed of the place
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Name of a parameter, metric, gate or experiment
+    /// Name of a parameter, metric, gate, wait, rule or experiment
     pub(crate) name: String,
 }
 

@@ -1,7 +1,7 @@
 //! fathom: arguments in, work done, exit status out.
 //!
 //! Standard output is the result, standard error is the talk. Exit status 0: done. 1: done, but some
-//! run was invalid. 2: could not finish.
+//! run was invalid or some page is damaged. 2: could not finish.
 
 #![forbid(unsafe_code)]
 
@@ -40,6 +40,9 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
+        Command::Io(arguments) => commands::io::run(&arguments),
+        Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Corrupt(arguments) => commands::corrupt::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::page(),

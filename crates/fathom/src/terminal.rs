@@ -1,7 +1,11 @@
 //! What people see on standard error: the log, progress, one line per run.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+use anyhow::Context;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::laboratory::Notice;
@@ -33,6 +37,17 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// A flag that the first Ctrl-C (or SIGTERM) sets, to end in order; the second one ends fathom at once.
+pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .context("could not watch for Ctrl-C")?;
+    }
+    Ok(stop)
 }
 
 /// Shows a study as it goes: a bar on a terminal, and one line per run anywhere.

@@ -1,9 +1,12 @@
 //! One module per command: arguments in, output out, a verdict or an error back.
 
+pub(crate) mod check;
+pub(crate) mod corrupt;
 pub(crate) mod demo;
 mod dry_run;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod io;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mark;

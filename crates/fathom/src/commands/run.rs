@@ -2,8 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::Context;
 use lab::assignment::Assignment;
@@ -19,8 +17,8 @@ use crate::Verdict;
 use crate::arguments::{ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
 use crate::targets::{TargetChoice, default_base};
-use crate::terminal::StudyDisplay;
 use crate::terminal::print;
+use crate::terminal::{StudyDisplay, stop_on_signals};
 
 /// Seeds tried by `--again` before giving up.
 const SEEDS_MAX: u64 = 100_000;
@@ -28,7 +26,8 @@ const SEEDS_MAX: u64 = 100_000;
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
     let resolved = resolve(arguments, choice.engine())?;
-    let no_progress = duration(&arguments.notify.no_progress_after)?;
+    let no_progress =
+        super::io::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
     if arguments.dry_run {
@@ -172,17 +171,6 @@ fn unused_seed(store: &Store, assignment: Assignment) -> anyhow::Result<Assignme
     anyhow::bail!("could not find an unused seed for --again\nhint: choose one with --seed")
 }
 
-/// The first Ctrl-C (or SIGTERM) ends the run in flight and keeps the rest; the second one ends fathom at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .context("could not watch for Ctrl-C")?;
-    }
-    Ok(stop)
-}
-
 fn stop_targets(targets: &mut [Box<dyn Target>], keep: bool) -> anyhow::Result<()> {
     let mut first_error = None;
     for target in targets {
@@ -198,12 +186,4 @@ fn stop_targets(targets: &mut [Box<dyn Target>], keep: bool) -> anyhow::Result<(
 fn remove_if_empty(base: &Path) {
     // Not empty, or never made: both are fine.
     let _ = std::fs::remove_dir(base);
-}
-
-fn duration(text: &str) -> anyhow::Result<Duration> {
-    let span: jiff::SignedDuration = text.parse().with_context(|| {
-        format!("--no-progress-after {text} is not a length of time\nhint: write 30s or 5m")
-    })?;
-    Duration::try_from(span)
-        .with_context(|| format!("--no-progress-after {text} is not a length of time\nhint: write 30s or 5m"))
 }

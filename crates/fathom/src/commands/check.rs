@@ -1,0 +1,147 @@
+//! `fathom check`: are the pages intact?
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, stderr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use check::options::Options;
+use check::progress::{Phase, Progress};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use results::check::{CheckLevel, CheckReport};
+
+use super::io::{bytes, time_of};
+use crate::Verdict;
+use crate::arguments::{CheckArguments, LevelWord};
+use crate::terminal::{print, stop_on_signals};
+
+/// First bytes of a SQLite database.
+// EVIDENCE: sqlite fileformat2 1.3.1
+const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
+    let options = options(arguments)?;
+    let mut bar = Bar::new();
+    let report = check(Path::new(&arguments.target), &options, &mut bar)?;
+    bar.finish();
+    if arguments.json {
+        print(&report.to_json_lines())?;
+    } else {
+        print(&check::text::text(&report))?;
+    }
+    Ok(match report.exit_code() {
+        0 => Verdict::Clean,
+        1 => Verdict::Findings,
+        _ => Verdict::Stopped,
+    })
+}
+
+/// Finds out what the target is, and checks it.
+fn check(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<CheckReport> {
+    if target.to_string_lossy().contains("://") {
+        bail!(
+            "cannot check by URL yet\nhint: name the data directory of the server on its own machine, or a base backup"
+        );
+    }
+    let facts =
+        std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
+    if facts.is_dir() {
+        return Ok(check::postgres::check_cluster(target, options, progress)?);
+    }
+    if is_sqlite(target)? || options.is_raw {
+        return Ok(check::sqlite::check(target, options, progress));
+    }
+    match check::postgres::check_file(target, options, progress) {
+        Ok(report) => Ok(report),
+        Err(check::postgres::CheckError::NotARelation(_)) => bail!(
+            "cannot tell what \"{}\" is: it does not begin as a SQLite database and is no relation file of a PostgreSQL data directory\nhint: --raw checks it page by page as a SQLite database whose header is damaged",
+            target.display()
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_sqlite(path: &Path) -> anyhow::Result<bool> {
+    let mut file = File::open(path).with_context(|| format!("could not open \"{}\"", path.display()))?;
+    let mut start = [0; 16];
+    Ok(file.read(&mut start).is_ok_and(|count| count == 16) && start == *SQLITE_MAGIC)
+}
+
+fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
+    let mut options = Options {
+        level: match arguments.level {
+            LevelWord::Read => CheckLevel::Read,
+            LevelWord::Page => CheckLevel::Page,
+            LevelWord::Structure => CheckLevel::Structure,
+            LevelWord::Full => CheckLevel::Full,
+        },
+        worker_count: arguments
+            .jobs
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        page_batch: arguments.page_batch,
+        object_batch: arguments.object_batch,
+        findings_per_rule_max: arguments.max_findings,
+        want_direct: !arguments.buffered,
+        is_raw: arguments.raw,
+        resume_file: arguments.resume.clone(),
+        stop: Some(Arc::clone(&stop_on_signals()?)),
+        ..Options::default()
+    };
+    if options.worker_count == 0 {
+        bail!("--jobs takes at least 1");
+    }
+    if let Some(rate) = &arguments.max_read_rate {
+        options.rate_bytes_per_s_max = Some(bytes(rate)?);
+    }
+    if let Some(memory) = &arguments.max_memory {
+        options.memory_bytes_max = bytes(memory)?;
+    }
+    if let Some(time) = &arguments.max_time {
+        options.time_max = Some(time_of(time)?);
+    }
+    Ok(options)
+}
+
+/// Progress on a terminal: phase, rate and time left.
+struct Bar {
+    bar: ProgressBar,
+    phase: Option<Phase>,
+    began: Instant,
+}
+
+impl Bar {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
+        let style = ProgressStyle::with_template(
+            "{msg:12} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
+        );
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, phase: None, began: Instant::now() }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+        if stderr().is_terminal() && self.began.elapsed() > Duration::from_secs(60) {
+            eprintln!("checked in {:.0} s", self.began.elapsed().as_secs_f64());
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn advance(&mut self, phase: Phase, bytes_done: u64, bytes_total: u64) {
+        if self.phase != Some(phase) {
+            self.phase = Some(phase);
+            self.bar.reset();
+            self.bar.set_message(match phase {
+                Phase::Map => "map",
+                Phase::Pass => "pages",
+                Phase::Match => "matching",
+                Phase::SecondPass => "second pass",
+            });
+        }
+        self.bar.set_length(bytes_total);
+        self.bar.set_position(bytes_done);
+    }
+}

@@ -1,0 +1,282 @@
+//! `fathom io`: what a device can do.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use disk::backend::BackendChoice;
+use disk::baseline::{
+    Baseline, Matrix, Pattern, Progress, Row, SyncMatrix, SyncRow, measure, measure_sync, read_fio_job,
+};
+use disk::space::format_bytes;
+use report::io_table;
+use results::io::{IoRow, IoSyncRow, IoTable};
+
+use crate::Verdict;
+use crate::arguments::{IoArguments, IoEngine, IoFormat};
+use crate::terminal::print;
+
+pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
+    let (matrix, path_in_job) = matrix(arguments)?;
+    let path =
+        arguments.path.clone().or(path_in_job).context("no path to measure (hint: name a directory)")?;
+    let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut table = if arguments.only_flushes {
+        IoTable { target: path.display().to_string(), ..IoTable::default() }
+    } else {
+        let baseline = measure(&path, &matrix, &mut |progress| tell(&matrix, &progress))?;
+        table_of(&path, &baseline)
+    };
+    table.began_unix_s = began_unix_s;
+    if arguments.flushes || arguments.only_flushes {
+        table.sync_rows = flushes(&path, arguments)?;
+        if table.title.is_empty() {
+            table.title = format!("durable appends in {}", path.display());
+        }
+    }
+    match (arguments.json, arguments.format) {
+        (true, _) | (_, IoFormat::Json) => print(&io_table::json(&table))?,
+        (_, IoFormat::Csv) if arguments.only_flushes => print(&io_table::sync_csv(&table))?,
+        (_, IoFormat::Csv) => print(&io_table::csv(&table))?,
+        (_, IoFormat::Text) => print(&io_table::text(&table))?,
+    }
+    let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
+        || table.sync_rows.iter().any(|row| !row.flags.is_empty());
+    if is_doubtful {
+        eprintln!("some rows are flagged: their figures are printed with what speaks against them");
+    }
+    Ok(Verdict::Clean)
+}
+
+/// The matrix of the command line or of a fio job file, and the path that the job file names.
+fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::PathBuf>)> {
+    let mut path = None;
+    let mut matrix = if let Some(job) = &arguments.job {
+        let text = std::fs::read_to_string(job)
+            .with_context(|| format!("could not read job file \"{}\"", job.display()))?;
+        let job = read_fio_job(&text).with_context(|| format!("job file \"{}\"", job.display()))?;
+        job.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        path = job.path;
+        job.matrix
+    } else if arguments.mini {
+        Matrix::miniature()
+    } else {
+        Matrix::published()
+    };
+    if let Some(patterns) = patterns(arguments)? {
+        matrix.patterns = patterns;
+    }
+    if let Some(size) = &arguments.size {
+        matrix.size_bytes = bytes(size)?;
+    }
+    if let Some(time) = &arguments.runtime {
+        matrix.runtime = time_of(time)?;
+    }
+    if let Some(time) = &arguments.ramp_time {
+        matrix.ramp = time_of(time)?;
+    }
+    if let Some(seed) = arguments.randseed {
+        matrix.seed = seed;
+    }
+    if arguments.buffered {
+        matrix.want_direct = false;
+    }
+    matrix.backend = match arguments.ioengine {
+        IoEngine::Auto => matrix.backend,
+        IoEngine::IoUring => BackendChoice::Uring,
+        IoEngine::Psync => BackendChoice::Threads,
+    };
+    if let Some(rate) = &arguments.known_rate {
+        matrix.rate_bytes_per_s_max = Some(bytes(rate)?);
+    }
+    if let Some(name) = &arguments.destroy_contents {
+        matrix.destroy_contents = Some(name.clone());
+    }
+    Ok((matrix, path))
+}
+
+/// Rows from `--bs`, `--rw`, `--iodepth` and the rest; `None` when none of them is given.
+fn patterns(arguments: &IoArguments) -> anyhow::Result<Option<Vec<Pattern>>> {
+    let shapes = [&arguments.bs, &arguments.rw, &arguments.iodepth, &arguments.numjobs];
+    if shapes.iter().all(|option| option.is_none()) {
+        return Ok(None);
+    }
+    let words = |option: &Option<String>, default: &str| -> Vec<String> {
+        option.as_deref().unwrap_or(default).split(',').map(|word| word.trim().to_owned()).collect()
+    };
+    let mut patterns = Vec::new();
+    for mode in words(&arguments.rw, "randread") {
+        let (read_percent, random_percent) = mode_of(&mode, arguments)?;
+        for size in words(&arguments.bs, "8k") {
+            let transfer_bytes = bytes(&size)?;
+            for jobs in words(&arguments.numjobs, "1") {
+                for depth in words(&arguments.iodepth, "1") {
+                    patterns.push(Pattern {
+                        transfer_bytes,
+                        read_percent,
+                        random_percent,
+                        outstanding: whole("--iodepth", &depth)?,
+                        jobs: whole("--numjobs", &jobs)?,
+                    });
+                }
+            }
+        }
+    }
+    Ok(Some(patterns))
+}
+
+/// Shares of reads and of random places, in percent.
+fn mode_of(mode: &str, arguments: &IoArguments) -> anyhow::Result<(u8, u8)> {
+    let mixed = arguments.rwmixread.unwrap_or(50);
+    let (read_percent, random_percent) = match mode {
+        "read" => (100, 0),
+        "randread" => (100, 100),
+        "write" => (0, 0),
+        "randwrite" => (0, 100),
+        "rw" | "readwrite" => (mixed, 0),
+        "randrw" => (mixed, 100),
+        other => {
+            bail!("--rw does not take \"{other}\"\nhint: use read, randread, write, randwrite, rw or randrw")
+        }
+    };
+    Ok((read_percent, arguments.percentage_random.unwrap_or(random_percent)))
+}
+
+fn whole(option: &str, text: &str) -> anyhow::Result<u32> {
+    text.parse().with_context(|| format!("{option} takes whole numbers, found \"{text}\""))
+}
+
+/// A size such as `8k`, `1MiB` or `2g`; all units are powers of 1024, as fio takes them.
+pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
+    let lower = text.trim().to_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let shift = match lower[digits.len()..].trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => bail!("\"{text}\" is not a size\nhint: write 8k, 64k, 1m, 2g"),
+    };
+    let number: u64 = digits.parse().with_context(|| format!("\"{text}\" is not a size (hint: write 8k)"))?;
+    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).context("the size is too large")
+}
+
+/// A length of time such as `5s`; a bare number counts seconds, as fio takes it.
+pub(crate) fn time_of(text: &str) -> anyhow::Result<Duration> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(u64::from(seconds)));
+    }
+    let span: jiff::SignedDuration =
+        text.parse().with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s or 2m)"))?;
+    Duration::try_from(span).with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s)"))
+}
+
+fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow>> {
+    if !path.is_dir() {
+        bail!("cannot measure flushes at \"{}\": appends need a directory", path.display());
+    }
+    let mut matrix = SyncMatrix::default();
+    if let Some(time) = &arguments.runtime {
+        matrix.runtime = time_of(time)?;
+    }
+    let rows = measure_sync(path, &matrix, &mut |row| {
+        let size = format_bytes(row.size_bytes);
+        eprintln!("{} x {size} {}: {:.0} /s", row.writer_count, row.method.name(), row.appends_per_s);
+    })?;
+    Ok(rows.into_iter().map(sync_row_of).collect())
+}
+
+fn tell(matrix: &Matrix, progress: &Progress<'_>) {
+    match progress {
+        Progress::MakingFile { size_bytes } => eprintln!("making a file of {}", format_bytes(*size_bytes)),
+        Progress::RowStarted { .. } => {}
+        Progress::RowDone { row_index, row } => eprintln!(
+            "row {} of {}: {:.0} IOPS, {:.0} MiB/s",
+            row_index + 1,
+            matrix.patterns.len(),
+            row.iops,
+            row.mib_per_s
+        ),
+    }
+}
+
+fn table_of(path: &Path, baseline: &Baseline) -> IoTable {
+    IoTable {
+        title: baseline.title(),
+        target: path.display().to_string(),
+        device: baseline.target.counted_device.clone(),
+        is_direct: baseline.target.cache.is_direct(),
+        engine: baseline.backend.engine.clone(),
+        seed: baseline.matrix.seed,
+        began_unix_s: 0,
+        rows: baseline.rows.iter().map(row_of).collect(),
+        sync_rows: Vec::new(),
+        warnings: baseline.warnings.clone(),
+    }
+}
+
+fn row_of(row: &Row) -> IoRow {
+    IoRow {
+        transfer_bytes: row.pattern.transfer_bytes,
+        read_percent: row.pattern.read_percent,
+        random_percent: row.pattern.random_percent,
+        outstanding: row.pattern.outstanding_total(),
+        jobs: row.pattern.jobs,
+        iops: row.iops,
+        mib_per_s: row.mib_per_s,
+        latency_ns_mean: row.latency_ns_mean,
+        latency_ns_max: row.latency_ns_max,
+        latency_ns_p50: row.latency_ns_p50,
+        latency_ns_p99: row.latency_ns_p99,
+        latency_ns_p999: row.latency_ns_p999,
+        cpu_percent: row.cpu_percent,
+        own_cpu_percent: row.own_cpu_percent,
+        own_cpu_ns_per_transfer: row.own_cpu_ns_per_transfer,
+        transfer_count: row.transfer_count,
+        transferred_bytes: row.transferred_bytes,
+        device_read_bytes: row.device_read_bytes,
+        device_write_bytes: row.device_write_bytes,
+        measured_ns: row.measured_ns,
+        warm_up_ns: row.warm_up_ns,
+        is_steady: row.steadiness.is_steady,
+        flags: row.flags.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn sync_row_of(row: SyncRow) -> IoSyncRow {
+    IoSyncRow {
+        size_bytes: row.size_bytes,
+        method: row.method.name().to_owned(),
+        writer_count: row.writer_count,
+        append_count: row.append_count,
+        appends_per_s: row.appends_per_s,
+        mib_per_s: row.mib_per_s,
+        latency_ns_mean: row.latency_ns_mean,
+        latency_ns_p50: row.latency_ns_p50,
+        latency_ns_p99: row.latency_ns_p99,
+        latency_ns_max: row.latency_ns_max,
+        cpu_percent: row.cpu_percent,
+        own_cpu_percent: row.own_cpu_percent,
+        device_flush_count: row.device_flush_count,
+        measured_ns: row.measured_ns,
+        flags: row.flags,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_fio_reads_them() {
+        for (text, expected) in [("512", 512), ("8k", 8192), ("8KiB", 8192), ("1M", 1 << 20), ("2g", 2 << 30)]
+        {
+            assert_eq!(bytes(text).unwrap(), expected, "{text}");
+        }
+        for text in ["", "k", "8x", "-1", "99999999999t"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}
