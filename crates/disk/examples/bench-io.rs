@@ -35,6 +35,9 @@ const CASES: [(&str, Pattern); 7] = [
     ("8 KiB random write, depth 32", Pattern::write(8 << 10, 100, 32)),
 ];
 
+/// The pause before each run. The start of fio takes as long again.
+const PAUSE: Duration = Duration::from_millis(500);
+
 struct Options {
     target: PathBuf,
     rounds: usize,
@@ -172,6 +175,15 @@ fn in_turns(
     fio: impl Fn() -> Result<Figure>,
 ) -> Result<(Vec<Figure>, Vec<Figure>)> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    // A throttled device saves up for those who come after a pause, so everybody comes after the same one.
+    let fathom = || {
+        std::thread::sleep(PAUSE);
+        fathom()
+    };
+    let fio = || {
+        std::thread::sleep(PAUSE);
+        fio()
+    };
     for round in 0..rounds {
         if has_fio && round % 2 == 1 {
             theirs.push(fio()?);

@@ -204,7 +204,9 @@ mod tests {
         for pattern in [APPENDS, reads] {
             let found =
                 measure_ceiling(directory.path(), &pattern, 2 << 20, Duration::from_millis(30), 77).unwrap();
-            assert!(found.per_s > 0.0 && found.latency_ns_mean > 0.0 && found.measured_unix_s == 77);
+            let is_starved = found.flags.iter().any(|flag| flag.starts_with("nothing was transferred"));
+            assert!(is_starved || found.per_s > 0.0 && found.latency_ns_mean > 0.0);
+            assert_eq!((found.measured_unix_s, found.pattern), (77, pattern));
             assert_eq!(found.device, device_identity(&storage_behind(directory.path()).unwrap()));
         }
     }

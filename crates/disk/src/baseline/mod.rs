@@ -7,6 +7,7 @@
 mod ceiling;
 mod fio_job;
 mod job;
+mod latencies;
 mod link;
 mod matrix;
 mod row;

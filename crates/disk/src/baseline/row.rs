@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::latencies::Latencies;
 use super::link::RateLimit;
 use super::matrix::Pattern;
 use super::steady::Steadiness;
@@ -161,11 +161,8 @@ pub struct Row {
 /// What one row gave, before any figure is derived.
 #[derive(Clone, Debug)]
 pub(super) struct Measurement {
-    pub(super) transfer_count: u64,
     pub(super) transferred_bytes: u64,
-    pub(super) latency_ns_sum: u128,
-    pub(super) latency_ns_max: u64,
-    pub(super) latencies: Histogram<u32>,
+    pub(super) latencies: Latencies,
     pub(super) measured_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) steadiness: Steadiness,
@@ -181,7 +178,8 @@ pub(super) struct Measurement {
 impl Row {
     pub(super) fn new(pattern: Pattern, measured: &Measurement, limits: &[RateLimit]) -> Self {
         let seconds = measured.measured_ns as f64 / 1e9;
-        let count = measured.transfer_count as f64;
+        let latencies = &measured.latencies;
+        let count = latencies.count as f64;
         let all_cpu_ns =
             measured.machine_cpu.busy_ns() + measured.machine_cpu.unused_ns() + measured.machine_cpu.steal_ns;
         let percent_of_cpu = |ns: u64| percent(ns as f64, all_cpu_ns as f64);
@@ -193,15 +191,15 @@ impl Row {
         let own_cpu_ns = scaled(measured.own_cpu_ns, measured.cpu_watched_ns);
         let mut row = Row {
             pattern,
-            transfer_count: measured.transfer_count,
+            transfer_count: latencies.count,
             transferred_bytes: measured.transferred_bytes,
             iops: ratio(count, seconds),
             mib_per_s: ratio(measured.transferred_bytes as f64 / MIB, seconds),
-            latency_ns_mean: ratio(measured.latency_ns_sum as f64, count),
-            latency_ns_max: measured.latency_ns_max,
-            latency_ns_p50: measured.latencies.value_at_quantile(0.5),
-            latency_ns_p99: measured.latencies.value_at_quantile(0.99),
-            latency_ns_p999: measured.latencies.value_at_quantile(0.999),
+            latency_ns_mean: latencies.mean_ns(),
+            latency_ns_max: latencies.max_ns,
+            latency_ns_p50: latencies.quantile_ns(0.5),
+            latency_ns_p99: latencies.quantile_ns(0.99),
+            latency_ns_p999: latencies.quantile_ns(0.999),
             cpu_percent: percent_of_cpu(measured.machine_cpu.busy_ns()),
             own_cpu_percent: percent_of_cpu(measured.own_cpu_ns),
             own_cpu_ns_per_transfer: ratio(own_cpu_ns as f64, count),
@@ -286,13 +284,10 @@ mod tests {
 
     /// 8 KiB, 32 outstanding, 1000 transfers a second for 5 seconds, 32 ms each; two processors, one of four used.
     fn measurement() -> Measurement {
-        let mut latencies = Histogram::new(3).unwrap();
-        latencies.record_n(32_000_000, 5000).unwrap();
+        let mut latencies = Latencies::new();
+        (0..5000).for_each(|_| latencies.record(32_000_000));
         Measurement {
-            transfer_count: 5000,
             transferred_bytes: 5000 * 8192,
-            latency_ns_sum: 5000 * 32_000_000,
-            latency_ns_max: 32_000_000,
             latencies,
             measured_ns: 5 * SECOND,
             warm_up_ns: SECOND,
@@ -339,9 +334,9 @@ mod tests {
 
     #[test]
     fn a_queue_that_was_not_full_breaks_littles_law() {
-        let bad = row(|m| m.latency_ns_sum = m.latency_ns_sum * 94 / 100);
+        let bad = row(|m| m.latencies.sum_ns = m.latencies.sum_ns * 94 / 100);
         assert!(matches!(&bad.flags[..], [Flag::LittlesLaw { off_percent }] if *off_percent > 6.0));
-        assert_eq!(row(|m| m.latency_ns_sum = m.latency_ns_sum * 96 / 100).flags, []);
+        assert_eq!(row(|m| m.latencies.sum_ns = m.latencies.sum_ns * 96 / 100).flags, []);
     }
 
     #[test]
@@ -378,10 +373,9 @@ mod tests {
     #[test]
     fn nothing_transferred_gives_zeros_and_one_flag() {
         let nothing = row(|m| {
-            (m.transfer_count, m.transferred_bytes, m.latency_ns_sum) = (0, 0, 0);
+            (m.transferred_bytes, m.latencies) = (0, Latencies::new());
             (m.measured_ns, m.cpu_watched_ns) = (0, 0);
             m.machine_cpu = MachineCpu::default();
-            m.latencies.reset();
         });
         assert_eq!(nothing.flags, [Flag::NoTransfers]);
         assert_eq!((nothing.iops, nothing.cpu_percent, nothing.latency_ns_p99), (0.0, 0.0, 0));

@@ -60,6 +60,7 @@ pub(super) fn run(
             ramp_ns,
             window_ns,
             window_count,
+            transfers_max: u64::MAX,
         })
     };
     let plans = (0..pattern.jobs).map(plan_of).collect::<Result<Vec<_>, BaselineError>>()?;
@@ -177,7 +178,7 @@ fn add_up(
     window_ns: u64,
     is_direct: bool,
 ) -> Measurement {
-    let counts: Vec<u64> = windows.iter().map(|window| window.transfer_count).collect();
+    let counts: Vec<u64> = windows.iter().map(|window| window.latencies.count).collect();
     let (first, steadiness) = steady_from(&counts);
     let mut sum = Window::new();
     windows[first..].iter().for_each(|window| sum.merge(window));
@@ -188,10 +189,7 @@ fn add_up(
         _ => None,
     };
     Measurement {
-        transfer_count: sum.transfer_count,
         transferred_bytes: sum.transferred_bytes,
-        latency_ns_sum: sum.latency_ns_sum,
-        latency_ns_max: sum.latency_ns_max,
         latencies: sum.latencies,
         measured_ns: (windows.len() - first) as u64 * window_ns,
         warm_up_ns: ramp_ns + first as u64 * window_ns,

@@ -8,10 +8,10 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::latencies::Latencies;
 use super::row::LITTLE_PERCENT_MAX;
 use super::{BaselineError, job::stamp};
 use crate::buffer::fill_incompressible;
@@ -177,14 +177,14 @@ fn measure_row(
         handles.into_iter().map(|handle| handle.join().expect("a writer does not panic")).collect()
     });
     let measured_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let mut sum = Times::new();
+    let mut sum = Latencies::new();
     for result in results {
         sum.merge(&result?);
     }
     let cpu = machine_cpu().unwrap_or_default().since(&cpu_before);
     let all_cpu_ns = (cpu.busy_ns() + cpu.unused_ns() + cpu.steal_ns).max(1) as f64;
     let seconds = measured_ns as f64 / 1e9;
-    let latency_ns_p50 = sum.latencies.value_at_quantile(0.5);
+    let latency_ns_p50 = sum.quantile_ns(0.5);
     let mut row = SyncRow {
         size_bytes,
         method,
@@ -192,10 +192,10 @@ fn measure_row(
         append_count: sum.count,
         appends_per_s: sum.count as f64 / seconds,
         mib_per_s: (sum.count * size_bytes) as f64 / f64::from(1 << 20) / seconds,
-        latency_ns_mean: sum.latency_ns_sum as f64 / sum.count.max(1) as f64,
+        latency_ns_mean: sum.mean_ns(),
         latency_ns_p50,
-        latency_ns_p99: sum.latencies.value_at_quantile(0.99),
-        latency_ns_max: sum.latency_ns_max,
+        latency_ns_p99: sum.quantile_ns(0.99),
+        latency_ns_max: sum.max_ns,
         cpu_percent: 100.0 * cpu.busy_ns() as f64 / all_cpu_ns,
         own_cpu_percent: 100.0 * process_cpu_ns().saturating_sub(own_before) as f64 / all_cpu_ns,
         device_flush_count: flush_count()
@@ -230,39 +230,6 @@ fn flags(row: &SyncRow) -> Vec<String> {
     flags
 }
 
-/// The times of appends.
-#[derive(Clone, Debug)]
-struct Times {
-    count: u64,
-    latency_ns_sum: u128,
-    latency_ns_max: u64,
-    latencies: Histogram<u32>,
-}
-
-impl Times {
-    fn new() -> Self {
-        let mut latencies = Histogram::new_with_bounds(1, 2, 3).expect("the bounds are accepted constants");
-        latencies.auto(true);
-        Times { count: 0, latency_ns_sum: 0, latency_ns_max: 0, latencies }
-    }
-
-    fn record(&mut self, latency_ns: u64) {
-        self.count += 1;
-        self.latency_ns_sum += u128::from(latency_ns);
-        self.latency_ns_max = self.latency_ns_max.max(latency_ns);
-        if self.latencies.record(latency_ns).is_err() {
-            self.latencies.saturating_record(latency_ns);
-        }
-    }
-
-    fn merge(&mut self, other: &Times) {
-        self.count += other.count;
-        self.latency_ns_sum += other.latency_ns_sum;
-        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
-        self.latencies.add(&other.latencies).expect("both histograms resize themselves");
-    }
-}
-
 /// A log of one writer. It keeps its name until it goes out of scope: some file systems (btrfs) skip the flush of a
 /// file that nobody could find after a crash.
 #[derive(Debug)]
@@ -294,13 +261,14 @@ impl Log {
         }
     }
 
-    fn append_until(&mut self, end: Instant) -> Result<Times, BaselineError> {
+    fn append_until(&mut self, end: Instant) -> Result<Latencies, BaselineError> {
         let path = self.path.clone();
         let error = |action| move |source: io::Error| BaselineError::Io { action, path, source };
-        let mut times = Times::new();
+        let mut times = Latencies::new();
         let mut offset_bytes = 0;
         let mut before = Instant::now();
-        while before < end {
+        // At least one, however late this thread was woken.
+        loop {
             stamp(&mut self.content, times.count);
             if let Err((action, source)) = self.append(offset_bytes) {
                 return Err(error(action)(source));
@@ -316,8 +284,10 @@ impl Log {
                 offset_bytes = 0;
                 before = Instant::now();
             }
+            if before >= end {
+                return Ok(times);
+            }
         }
-        Ok(times)
     }
 
     fn append(&self, offset_bytes: u64) -> Result<(), (&'static str, io::Error)> {

@@ -21,9 +21,10 @@ fn run(path: &Path, matrix: &Matrix) -> Result<Baseline, BaselineError> {
     measure(path, matrix, &mut |_| ())
 }
 
-/// Flags that say something about this program, not about the machine of the day.
-fn own_flags(row: &Row) -> Vec<&Flag> {
-    row.flags.iter().filter(|flag| matches!(flag, Flag::NoTransfers | Flag::UnitIdentity { .. })).collect()
+/// Says whether the machine was so busy that nothing was transferred at all; the row says so too.
+fn is_starved(row: &Row) -> bool {
+    assert_eq!(row.transfer_count == 0, row.flags == [Flag::NoTransfers]);
+    row.transfer_count == 0
 }
 
 #[test]
@@ -41,7 +42,9 @@ fn a_real_matrix_keeps_the_identities_or_says_so() {
         assert_eq!(baseline.rows.len(), 4);
         for (row, pattern) in baseline.rows.iter().zip(&patterns) {
             assert_eq!(row.pattern, *pattern);
-            assert_eq!(own_flags(row), Vec::<&Flag>::new());
+            if is_starved(row) {
+                continue;
+            }
             assert!(row.unit_off_percent() <= UNIT_PERCENT_MAX);
             let is_flagged = row.flags.iter().any(|flag| matches!(flag, Flag::LittlesLaw { .. }));
             assert_eq!(row.little_off_percent() > LITTLE_PERCENT_MAX, is_flagged);
@@ -67,6 +70,9 @@ fn scenario_8_the_miniature_has_eight_rows_in_the_published_columns() {
     let baseline = run(directory.path(), &matrix).unwrap();
     assert_eq!(baseline.rows.len(), 8);
     for row in &baseline.rows {
+        if is_starved(row) {
+            continue;
+        }
         // IOPS x size = MiB/s within 1 %, depth / IOPS = latency within 5 %, or the row says that it is not.
         let product = row.iops * row.pattern.transfer_bytes as f64 / MIB as f64;
         assert!((product / row.mib_per_s - 1.0).abs() < 0.01);
