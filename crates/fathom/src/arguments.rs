@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Makes one damage of a named class in a copy, to practise detection and restore
     Corrupt(CorruptArguments),
+    /// Lists servers: processors, memory, how far they may use them, how durable they are; one row each
+    Inventory(InventoryArguments),
     /// Explains a parameter, a metric, a gate, a wait, a rule of the checker or an experiment
     Explain(ExplainArguments),
     /// Prints a completion script for a shell
@@ -129,6 +131,9 @@ pub(crate) struct RunArguments {
     /// Leaves the managed server's or SQLite's directory, or the external database, behind
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Command that prints CSV with a time column while a run goes on; its columns become series of the run
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) sampler: Vec<String>,
     #[command(flatten)]
     pub(crate) notify: NotifyArguments,
     /// Prints the result as JSON
@@ -388,6 +393,28 @@ pub(crate) struct CorruptArguments {
     /// Seed of the place
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InventoryFormat {
+    /// A table for a terminal
+    Text,
+    /// One row per server
+    Csv,
+    /// Every figure
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InventoryArguments {
+    /// Servers, as postgres://user@host/database; this machine and embedded SQLite are always listed
+    pub(crate) urls: Vec<String>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = InventoryFormat::Text)]
+    pub(crate) format: InventoryFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

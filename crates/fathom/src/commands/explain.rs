@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let mut found = Vec::new();
     found.extend(lab::spec::parameter(name).map(parameter_text));
     found.extend(metric_text(name));
+    found.extend(report::catalogue::explain(name));
     found.extend(check::rule::rule(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
     if found.is_empty() {
@@ -68,6 +69,7 @@ fn nearest(name: &str) -> Option<&str> {
         .flat_map(|line| line.split('`').skip(1).step_by(2));
     let parameters = lab::spec::parameters().iter().map(|parameter| parameter.name);
     let experiments = lab::spec::shipped().iter().map(|shipped| shipped.name);
+    let waits = report::catalogue::names();
     let rules = check::rule::rules().map(|rule| rule.id);
-    lab::spec::nearest(name, metrics.chain(parameters).chain(experiments).chain(rules))
+    lab::spec::nearest(name, metrics.chain(parameters).chain(experiments).chain(rules).chain(waits))
 }

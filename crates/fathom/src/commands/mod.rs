@@ -6,6 +6,7 @@ pub(crate) mod demo;
 mod dry_run;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod inventory;
 pub(crate) mod io;
 pub(crate) mod list;
 pub(crate) mod manual;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use lab::assignment::Assignment;
 use lab::laboratory::{Laboratory, Notice, Outcome};
+use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
 use lab::spec::{Experiment, Request, Resolved};
 use lab::target::{Layout, Target};
@@ -30,6 +31,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
         super::io::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
+    assignment.samplers = samplers(arguments)?;
     if arguments.dry_run {
         return dry_run::run(&assignment, arguments);
     }
@@ -108,6 +110,12 @@ fn conduct_untold(
     let done = conducted?;
     stopped?;
     Ok(done)
+}
+
+fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {
+    let parse =
+        |text: &String| ExternalCommand::parse(text).map_err(|reason| anyhow::anyhow!("--sampler: {reason}"));
+    arguments.sampler.iter().map(parse).collect()
 }
 
 fn resolve(arguments: &RunArguments, engine: &str) -> anyhow::Result<Resolved> {

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod check;
 mod days;
 mod input;
+mod io;
 mod notification;
 mod postgres;
 mod study;
