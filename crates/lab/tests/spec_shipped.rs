@@ -95,6 +95,8 @@ fn the_full_scale_has_the_published_number_of_cells_and_repetitions() {
         ("separate-data-log", 3, 3),
         ("nonclustered-indexes", 4, 3),
         ("contention-timeline", 2, 3),
+        ("log-anatomy", 3, 3),
+        ("log-growth", 3, 3),
         ("log-sizing", 5, 3),
         ("manual-checkpoint", 5, 3),
         ("allocation-contention", 3, 3),

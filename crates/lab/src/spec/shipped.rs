@@ -27,7 +27,7 @@ macro_rules! shipped_experiment {
 }
 
 /// The only list of shipped experiments, in the order in which `fathom list` shows them.
-static SHIPPED: [ShippedExperiment; 16] = [
+static SHIPPED: [ShippedExperiment; 18] = [
     shipped_experiment!("populate-batch"),
     shipped_experiment!("populate-connections"),
     shipped_experiment!("populate-batch-x-connections"),
@@ -38,6 +38,8 @@ static SHIPPED: [ShippedExperiment; 16] = [
     shipped_experiment!("separate-data-log"),
     shipped_experiment!("nonclustered-indexes"),
     shipped_experiment!("contention-timeline"),
+    shipped_experiment!("log-anatomy"),
+    shipped_experiment!("log-growth"),
     shipped_experiment!("log-sizing"),
     shipped_experiment!("manual-checkpoint"),
     shipped_experiment!("allocation-contention"),
