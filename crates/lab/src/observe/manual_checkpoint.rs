@@ -39,7 +39,7 @@ impl std::fmt::Debug for ManualCheckpoints {
 }
 
 impl ManualCheckpoints {
-    /// Will call `issue` one period after the start and every period from then on. While a checkpoint takes longer
+    /// Will call `issue` one period after the barrier and every period from then on. While a checkpoint takes longer
     /// than a period, those that fall due meanwhile are left out.
     pub fn new(period: Duration, issue: Issue) -> Self {
         assert!(period > Duration::ZERO, "the table of parameters allows no period of zero");
@@ -62,13 +62,17 @@ struct Raw {
 impl Sampler for ManualCheckpoints {
     fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
         let Self { period, issue } = *self;
+        let (release, released) = mpsc::channel();
         let (stop, stopped) = mpsc::channel();
         let (done, outcome) = mpsc::channel();
         let body = move || {
-            let _ = done.send(keep_issuing(period, issue, &stopped));
+            // The sender goes away without a word when the run never began.
+            if released.recv().is_ok() {
+                let _ = done.send(keep_issuing(period, issue, &stopped));
+            }
         };
         let thread = std::thread::Builder::new().name(SAMPLER.to_owned()).spawn(body).ok();
-        Box::new(Running { period, stop, thread, outcome, seen: None })
+        Box::new(Running { period, release, stop, thread, outcome, seen: None })
     }
 }
 
@@ -93,6 +97,7 @@ fn keep_issuing(period: Duration, mut issue: Issue, stopped: &mpsc::Receiver<()>
 
 struct Running {
     period: Duration,
+    release: Sender<()>,
     stop: Sender<()>,
     thread: Option<JoinHandle<()>>,
     outcome: mpsc::Receiver<Raw>,
@@ -100,6 +105,10 @@ struct Running {
 }
 
 impl RunningSampler for Running {
+    fn released(&mut self) {
+        let _ = self.release.send(());
+    }
+
     fn halt(&mut self, window: Window) -> Vec<Event> {
         let _ = self.stop.send(());
         let elapsed_ns = window.ended.saturating_duration_since(window.began).as_nanos();
@@ -158,8 +167,9 @@ mod tests {
             outcome
         });
         let checkpoints = ManualCheckpoints::new(Duration::from_millis(3), counted);
-        let began = Instant::now();
         let mut running = Box::new(checkpoints).start();
+        let began = Instant::now();
+        running.released();
         (0..count).for_each(|_| ticks.recv().unwrap());
         let window = Window { began, ended: Instant::now() };
         let events = running.halt(window);

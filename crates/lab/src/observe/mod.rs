@@ -37,6 +37,9 @@ pub trait Sampler: Send {
 
 /// A sampler at work.
 pub trait RunningSampler: Send {
+    /// Is told of the release of the barrier, so that what is done at a period counts from there.
+    fn released(&mut self) {}
+
     /// Looks for the last time and hands over the marks that it saw; called once, before `stop` is called on any
     /// sampler, so that none waits for what another one has to add up.
     fn halt(&mut self, _window: Window) -> Vec<Event> {

@@ -167,21 +167,21 @@ impl<P: Probe> SeriesSampler<P> {
 }
 
 impl<P: Probe> Sampler for SeriesSampler<P> {
-    /// Returns when the first look is done, so that it lies before the barrier.
+    /// Returns after a first look, which opens what must be open; the next one is at the release of the barrier.
     fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
         let Self { probe, period } = *self;
         let name = probe.name();
-        let (stop, stopped) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let (done, outcome) = mpsc::channel();
         let body = move || {
-            let raw = watch(probe, period, &ready, &stopped);
+            let raw = watch(probe, period, &ready, &told);
             // Nobody listens any more when the run gave up waiting.
             let _ = done.send(raw);
         };
         let thread = std::thread::Builder::new().name(name.clone()).spawn(body).ok();
         let _ = is_ready.recv_timeout(FIRST_LOOK_WAIT_MAX);
-        Box::new(Running { name, period, stop, thread, outcome, seen: None })
+        Box::new(Running { name, period, tell, thread, outcome, seen: None })
     }
 }
 
@@ -194,34 +194,48 @@ struct Raw<P: Probe> {
     first_error: Option<String>,
 }
 
+/// What the thread is told.
+enum Word {
+    /// The barrier was released.
+    Released,
+    /// The last client ended.
+    Ended,
+}
+
 fn watch<P: Probe>(
     mut probe: P,
     period: Duration,
     ready: &Sender<()>,
-    stopped: &mpsc::Receiver<()>,
+    told: &mpsc::Receiver<Word>,
 ) -> Raw<P> {
     let cpu_before_ns = thread_cpu_ns();
-    let began = Instant::now();
+    let mut began = Instant::now();
     let mut looks = Vec::new();
     let mut first_error = None;
-    let mut look = |probe: &mut P| {
+    let mut look = |probe: &mut P, looks: &mut Vec<_>| {
         let reading = probe.look().map_err(|error| first_error.get_or_insert(error).clone()).ok();
         looks.push((Instant::now(), reading));
     };
-    look(&mut probe);
+    look(&mut probe, &mut looks);
     let _ = ready.send(());
     let mut tick: u32 = 1;
     loop {
         let until = (began + period * tick).saturating_duration_since(Instant::now());
-        match stopped.recv_timeout(until) {
-            Err(RecvTimeoutError::Timeout) => look(&mut probe),
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+        match told.recv_timeout(until) {
+            Err(RecvTimeoutError::Timeout) => look(&mut probe, &mut looks),
+            Ok(Word::Released) => {
+                // The looks before the barrier have made everything ready; the run begins with this one.
+                began = Instant::now();
+                looks.clear();
+                look(&mut probe, &mut looks);
+            }
+            Ok(Word::Ended) | Err(RecvTimeoutError::Disconnected) => break,
         }
         // A look that took longer than a period leaves out what was due meanwhile.
         tick = (began.elapsed().as_nanos() / period.as_nanos()) as u32 + 1;
     }
     let due = (began.elapsed().as_nanos() / period.as_nanos()) as u64 + 2;
-    look(&mut probe);
+    look(&mut probe, &mut looks);
     Raw { probe, looks, due, cpu_ns: thread_cpu_ns() - cpu_before_ns, first_error }
 }
 
@@ -229,7 +243,7 @@ fn watch<P: Probe>(
 struct Running<P: Probe> {
     name: String,
     period: Duration,
-    stop: Sender<()>,
+    tell: Sender<Word>,
     thread: Option<JoinHandle<()>>,
     outcome: mpsc::Receiver<Raw<P>>,
     seen: Option<Observations>,
@@ -237,7 +251,7 @@ struct Running<P: Probe> {
 
 impl<P: Probe> Running<P> {
     fn finish(&mut self, window: Window) -> (Observations, Vec<Event>) {
-        let _ = self.stop.send(());
+        let _ = self.tell.send(Word::Ended);
         let raw = self.outcome.recv_timeout(LAST_LOOK_WAIT_MAX);
         let record = |due: u64, taken: u64, cpu_s: f64, problem: Option<String>| SamplerRecord {
             name: self.name.clone(),
@@ -266,6 +280,10 @@ impl<P: Probe> Running<P> {
 }
 
 impl<P: Probe> RunningSampler for Running<P> {
+    fn released(&mut self) {
+        let _ = self.tell.send(Word::Released);
+    }
+
     fn halt(&mut self, window: Window) -> Vec<Event> {
         let (seen, events) = self.finish(window);
         self.seen = Some(seen);
@@ -373,12 +391,14 @@ mod tests {
 
     #[test]
     fn a_run_shorter_than_the_period_still_has_a_first_and_a_last_look() {
-        let running = Box::new(SeriesSampler::new(Counting(0.0))).start();
+        let mut running = Box::new(SeriesSampler::new(Counting(0.0))).start();
         let began = Instant::now();
+        running.released();
         let seen = running.stop(Window { began, ended: Instant::now() });
-        assert_eq!(seen.series[0].values, [Some(1.0), Some(2.0)]);
-        assert!(seen.series[0].at_ns[0] <= 0 && seen.series[0].at_ns[1] >= 0);
-        assert_eq!((seen.samplers[0].samples_taken, seen.samplers[0].problem.clone()), (2, None));
+        assert_eq!(seen.series[0].values, [Some(2.0), None], "the look before the barrier is not of the run");
+        assert!(seen.series[0].at_ns.iter().all(|at_ns| *at_ns >= 0) && seen.series[0].at_ns.is_sorted());
+        assert_eq!((seen.samplers[0].samples_taken, seen.samplers[0].samples_expected), (1, 2));
+        assert_eq!(seen.samplers[0].problem.as_deref(), Some("look 3 failed"));
     }
 
     #[test]
