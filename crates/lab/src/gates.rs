@@ -9,6 +9,7 @@ use results::model::{ClientRecord, GateOutcome, GateResult};
 use results::observations::SamplerRecord;
 
 use crate::client::WorkerUsage;
+use crate::observe::manual_checkpoint;
 use crate::target::Aftermath;
 use crate::work::{Amount, LoopSide, Work};
 
@@ -21,6 +22,8 @@ pub struct Limits {
     pub start_skew_floor: Duration,
     /// Largest share of a core that a client thread may use before it counts as the bottleneck.
     pub client_cpu_fraction: f64,
+    /// Smallest share of the looks that each sampler should have had.
+    pub samples_present_fraction: f64,
 }
 
 impl Default for Limits {
@@ -29,6 +32,7 @@ impl Default for Limits {
             start_skew_fraction: 0.02,
             start_skew_floor: Duration::from_millis(50),
             client_cpu_fraction: 0.9,
+            samples_present_fraction: 0.95,
         }
     }
 }
@@ -71,7 +75,7 @@ pub fn judge(evidence: &Evidence<'_>, limits: &Limits) -> Vec<GateResult> {
         start_skew(evidence, limits),
         client_cpu(evidence, limits),
         histogram_complete(evidence),
-        samples_present(evidence),
+        samples_present(evidence, limits),
     ]
 }
 
@@ -263,25 +267,24 @@ fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bo
         .collect()
 }
 
-/// Share of the looks of a series that a run must have, in percent.
-const SAMPLES_PERCENT_MIN: u64 = 95;
-
-/// Time between two looks of the series; samplers of waits have other periods, and say themselves what they missed.
-const SERIES_PERIOD_NS: u64 = crate::observe::series::PERIOD.as_nanos() as u64;
-
 /// Were the counters looked at every second? One look may always be missing, since short runs have few. A sampler that
 /// is not able to look at all is named, and no reason to throw the run away.
-fn samples_present(evidence: &Evidence<'_>) -> GateResult {
-    let expected = format!("{SAMPLES_PERCENT_MIN} % of the looks of each series, or all but one");
-    let series: Vec<&SamplerRecord> =
-        evidence.samplers.iter().filter(|sampler| sampler.period_ns == SERIES_PERIOD_NS).collect();
-    let able: Vec<&&SamplerRecord> = series.iter().filter(|sampler| sampler.problem.is_none()).collect();
+fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
+    let percent = 100.0 * limits.samples_present_fraction;
+    let expected = format!("{percent:.0} % of the looks of each sampler, or all but one");
+    // The run's own checkpoints are deeds, not looks: a slow one leaves out those that were due meanwhile.
+    let is_able = |sampler: &SamplerRecord| {
+        let is_look = sampler.name != manual_checkpoint::SAMPLER;
+        is_look && (sampler.problem.is_none() || sampler.samples_taken > 0)
+    };
+    let able: Vec<&SamplerRecord> = evidence.samplers.iter().filter(|sampler| is_able(sampler)).collect();
     if able.is_empty() {
-        return not_applicable("samples_present", expected, "no sampler of a series was able to look");
+        return not_applicable("samples_present", expected, "no sampler was able to look");
     }
-    let is_short = |sampler: &&&&SamplerRecord| {
+    let is_short = |sampler: &&&SamplerRecord| {
         let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
-        missing > 1 && sampler.samples_taken * 100 < sampler.samples_expected * SAMPLES_PERCENT_MIN
+        let wanted = limits.samples_present_fraction * sampler.samples_expected as f64;
+        missing > 1 && (sampler.samples_taken as f64) < wanted
     };
     let short: Vec<String> = able
         .iter()
@@ -370,7 +373,7 @@ mod tests {
     fn sampler(samples_taken: u64, samples_expected: u64, problem: Option<&str>) -> SamplerRecord {
         SamplerRecord {
             name: "machine".to_owned(),
-            period_ns: SERIES_PERIOD_NS,
+            period_ns: 1_000_000_000,
             samples_expected,
             samples_taken,
             cpu_s: 0.0,
@@ -384,8 +387,10 @@ mod tests {
         assert!(gate(vec![sampler(95, 100, None), sampler(2, 3, None)]).is_empty());
         assert_eq!(gate(vec![sampler(94, 100, None)]), ["samples_present"]);
         assert!(gate(vec![sampler(0, 100, Some("permission denied"))]).is_empty());
-        let waits = SamplerRecord { period_ns: 10_000_000, ..sampler(5, 100, None) };
-        assert!(gate(vec![waits]).is_empty(), "samplers of waits say themselves what they missed");
+        let partly = Some("the server ended while it was looked at");
+        assert_eq!(gate(vec![sampler(5, 100, partly)]), ["samples_present"]);
+        let deed = SamplerRecord { name: manual_checkpoint::SAMPLER.to_owned(), ..sampler(5, 100, None) };
+        assert!(gate(vec![deed]).is_empty(), "checkpoints that take long are no missing looks");
     }
 
     #[test]

@@ -411,6 +411,7 @@ fn limits(assignment: &Assignment) -> Limits {
         start_skew_fraction: validity.start_skew_fraction,
         start_skew_floor: Duration::from_millis(validity.start_skew_floor_ms),
         client_cpu_fraction: validity.client_cpu_fraction,
+        samples_present_fraction: validity.samples_present_fraction,
     }
 }
 

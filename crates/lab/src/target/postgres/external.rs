@@ -160,6 +160,7 @@ impl Target for ExternalPostgres {
         for statement in &statements {
             control.rows("could not make the objects of the run", statement)?;
         }
+        waits::provide(control);
         // Not everybody may (superusers, pg_checkpoint from 15 on): `warnings` says so.
         let _ = control.query("CHECKPOINT");
         let mut login = self.login.clone();

@@ -6,6 +6,9 @@ use super::control::Control;
 use super::settings::SETTINGS_OF_PARAMETERS;
 use crate::work::{Durability, LoopSide, Placement, Work, Workload};
 
+/// Connections beside the clients: control, counters, manual checkpoints, waits and waiting tasks.
+const OWN_CONNECTIONS: u32 = 5;
+
 /// What the server is set to and we cannot change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerState {
@@ -23,8 +26,7 @@ impl ServerState {
         let reserved = number(control.probe("SHOW superuser_reserved_connections")).unwrap_or(0);
         Self {
             fsync: control.probe("SHOW fsync").map(|text| text == "on"),
-            // One more is ours, for control.
-            connections_max: total.map(|total| total.saturating_sub(reserved + 1)),
+            connections_max: total.map(|total| total.saturating_sub(reserved + OWN_CONNECTIONS)),
         }
     }
 }

@@ -202,6 +202,7 @@ impl Target for ManagedPostgres {
         if work.workload != Workload::SelectOne {
             log_space::provide(control, log_space::segments_wanted(work))?;
         }
+        waits::provide(control);
         control.rows("could not write a checkpoint before the run", "CHECKPOINT")?;
         let name = format!("fathom-client-{}", unique_id());
         self.connector = Some(PostgresConnector::new(Connecting {

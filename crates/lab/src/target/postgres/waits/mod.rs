@@ -15,13 +15,12 @@ mod server_memory;
 mod sessions;
 mod sql_look;
 mod tasks;
+mod watch;
 
 use std::collections::HashMap;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use disk::counters::thread_cpu_ns;
 use results::model::Event;
 use results::observations::{Observations, SamplerRecord, WaitProfile, WaitingTask};
 
@@ -38,6 +37,7 @@ use server_memory::ServerMemory;
 use sessions::Known;
 use sql_look::SqlLook;
 use tasks::TaskLook;
+use watch::{Ended, Watched};
 
 use sessions::Scope;
 
@@ -51,9 +51,6 @@ const CONTROL_NAME: &str = "fathom-control-waits";
 const MEMORY_NAME: &str = "postgres_waits_memory";
 const SQL_NAME: &str = "postgres_waits_sql";
 const TASKS_NAME: &str = "postgres_waiting_tasks";
-
-/// How long the end of a run waits for the last look; a server that does not answer must not hold it.
-const LAST_LOOK_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Names that must have been heard from the server before the table is believed for all others: those of the
 /// background processes that sleep in their main loops.
@@ -155,6 +152,14 @@ impl WaitSampler {
     }
 }
 
+/// Makes the extension that tells the hot page, in a database of our own; without it (not installed, not allowed) the
+/// page is not told.
+pub(super) fn provide(control: &mut Control) {
+    if let Err(error) = control.query("CREATE EXTENSION IF NOT EXISTS pg_buffercache") {
+        tracing::debug!(%error, "no pg_buffercache: hot pages are not told");
+    }
+}
+
 /// The sampler of a run's clients, when there are any.
 pub(super) fn samplers(login: &Login, clients: Option<&PostgresConnector>) -> Vec<Box<dyn Sampler>> {
     let Some(clients) = clients else { return Vec::new() };
@@ -235,74 +240,6 @@ impl RunningSampler for Blind {
         };
         Observations { samplers: vec![record], ..Observations::default() }
     }
-}
-
-/// Something that looks with a period on a thread of its own.
-struct Watched<L> {
-    stop: Sender<()>,
-    outcome: Receiver<Ended<L>>,
-}
-
-/// How the looking ended.
-struct Ended<L> {
-    looker: L,
-    cpu_ns: u64,
-    /// When and why it ended before it was asked to.
-    error: Option<String>,
-}
-
-impl<L: Send + 'static> Watched<L> {
-    fn spawn(
-        name: &str,
-        period: Duration,
-        first_after: Duration,
-        looker: L,
-        look: fn(&mut L) -> Result<(), String>,
-    ) -> Self {
-        let (stop, stopped) = mpsc::channel();
-        let (done, outcome) = mpsc::channel();
-        let body = move || {
-            let ended = watch(looker, look, period, first_after, &stopped);
-            // Nobody listens any more when the run gave up waiting.
-            let _ = done.send(ended);
-        };
-        // Without a thread the channel is closed, and that is what the record says.
-        let _ = std::thread::Builder::new().name(format!("fathom-{name}")).spawn(body);
-        Self { stop, outcome }
-    }
-
-    fn end(&self) -> Option<Ended<L>> {
-        let _ = self.stop.send(());
-        self.outcome.recv_timeout(LAST_LOOK_WAIT_MAX).ok()
-    }
-}
-
-/// Looks at fixed moments; one that is missed because the machine had no processor for it is left out, not made up
-/// for: several looks at once would count one moment several times.
-fn watch<L>(
-    mut looker: L,
-    look: fn(&mut L) -> Result<(), String>,
-    period: Duration,
-    first_after: Duration,
-    stopped: &Receiver<()>,
-) -> Ended<L> {
-    let cpu_before_ns = thread_cpu_ns();
-    let began = Instant::now() + first_after;
-    let mut tick: u32 = 0;
-    let mut error = None;
-    loop {
-        let until = (began + period * tick).saturating_duration_since(Instant::now());
-        match stopped.recv_timeout(until) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if let Err(reason) = look(&mut looker) {
-            error = Some(reason);
-            break;
-        }
-        tick = (began.elapsed().as_nanos() / period.as_nanos()) as u32 + 1;
-    }
-    Ended { looker, cpu_ns: thread_cpu_ns() - cpu_before_ns, error }
 }
 
 /// Both at work.
