@@ -9,7 +9,6 @@ mod address;
 mod capabilities;
 mod checkpoints;
 pub mod cluster;
-mod connection_string;
 mod control;
 mod counters;
 pub mod discovery;
