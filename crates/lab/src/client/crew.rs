@@ -1,24 +1,19 @@
 //! All clients of one run: hired, connected, released together, watched, and dismissed.
 
 use std::io;
-use std::pin::Pin;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use stats::random::derive_seed;
 
-use super::measure::{Client, Progress, Share, Until};
-use super::turnstile::Turnstile;
-use crate::target::{Connector, Session};
-use crate::work::{Amount, LoopSide, WarmUp, Work};
+use super::measure::Progress;
+use super::worker::{Brief, Order, Orders, Report, run_worker};
+use crate::target::Connector;
+use crate::work::Work;
 
-/// A connection that is not there after this long never comes.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(60);
 /// How often the control thread looks up while it waits for clients.
 const TICK: Duration = Duration::from_millis(100);
 /// Stack of a worker thread: its tasks live on the heap.
@@ -51,23 +46,6 @@ pub enum CrewError {
         /// Hard limit.
         limit: u64,
     },
-}
-
-/// What the control thread wants the clients to do now.
-#[derive(Clone, Copy, Debug)]
-enum Order {
-    Wait,
-    WarmUp(Instant),
-    Measure(Instant),
-    Leave,
-}
-
-/// What a client tells the control thread.
-#[derive(Debug)]
-enum Report {
-    Connected,
-    WarmedUp { failed: bool },
-    Finished { failed: bool },
 }
 
 /// CPU of one worker thread between barrier and its last client.
@@ -103,7 +81,7 @@ impl Crew {
         let clients = work.connections;
         allow_descriptors(clients)?;
         let progress = Arc::new(Progress::new(clients));
-        let orders = Arc::new(Orders { order: Mutex::new(Order::Wait), bell: Condvar::new() });
+        let orders = Arc::new(Orders::new());
         let (report_sender, reports) = mpsc::channel();
         let jobs = jobs.clamp(1, clients);
         let mut workers = Vec::new();
@@ -189,224 +167,6 @@ impl Crew {
     }
 }
 
-/// What a worker thread is given.
-struct Brief {
-    connector: Connector,
-    work: Work,
-    progress: Arc<Progress>,
-    orders: Arc<Orders>,
-    reports: Sender<Report>,
-}
-
-/// One client of a worker.
-struct Member {
-    record: ClientRecord,
-    /// `None` when it could not connect or failed in the warm-up.
-    session: Option<Session>,
-}
-
-fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
-    let turnstile = Turnstile::new()?;
-    let mut members = connect_all(brief, mine)?;
-    for (number, member) in members.iter_mut().enumerate() {
-        let seat = turnstile.seat(number, mine.len());
-        if let Some(Err(error)) = member.session.as_mut().map(|session| session.settle(seat)) {
-            member.fail(error.to_string());
-        }
-        brief.report(Report::Connected);
-    }
-    if brief.work.warm_up != WarmUp::None {
-        let began =
-            brief.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
-        warm_up(brief, &turnstile, &mut members, began)?;
-    }
-    let began = brief.orders.wait_for(|order| if let Order::Measure(at) = order { Some(at) } else { None });
-    let usage = measure(brief, &turnstile, &mut members, began)?;
-    brief.orders.wait_for(|order| if let Order::Leave = order { Some(()) } else { None });
-    for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
-        session.farewell();
-    }
-    let mut clients = Vec::new();
-    for member in members {
-        if let Some(session) = member.session {
-            session.await_end();
-        }
-        clients.push(member.record);
-    }
-    Ok(Dispatch { clients, workers: vec![usage] })
-}
-
-/// Connects all clients of a worker at the same time.
-fn connect_all(brief: &Brief, mine: &[u32]) -> io::Result<Vec<Member>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(async {
-        let connecting: Vec<_> = mine
-            .iter()
-            .map(|&client_index| {
-                let connector = brief.connector.clone();
-                tokio::spawn(async move {
-                    match tokio::time::timeout(CONNECT_TIME_MAX, connector.connect(client_index)).await {
-                        Ok(connected) => connected.map_err(|error| error.to_string()),
-                        Err(_) => Err(format!(
-                            "could not connect: no answer within {} s",
-                            CONNECT_TIME_MAX.as_secs()
-                        )),
-                    }
-                })
-            })
-            .collect();
-        let mut members = Vec::new();
-        for (&client_index, connecting) in mine.iter().zip(connecting) {
-            let mut member = Member { record: ClientRecord::new(client_index), session: None };
-            match connecting.await {
-                Ok(Ok(session)) => member.session = Some(session),
-                Ok(Err(error)) => member.fail(error),
-                Err(error) => member.fail(format!("ended abnormally while connecting: {error}")),
-            }
-            members.push(member);
-        }
-        members
-    }))
-}
-
-/// Works through the warm-up. Only its rows and its errors stay in the records.
-fn warm_up(
-    brief: &Brief,
-    turnstile: &Turnstile,
-    members: &mut [Member],
-    began: Option<Instant>,
-) -> io::Result<()> {
-    let mut scratch: Vec<ClientRecord> =
-        members.iter().map(|member| ClientRecord::new(member.record.client_index)).collect();
-    let share = |client_index| warm_up_share(&brief.work, client_index);
-    let sessions = members.iter_mut().map(|member| member.session.as_mut());
-    work_all(brief, turnstile, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
-        brief.report(Report::WarmedUp { failed });
-    })?;
-    for (member, scratch) in members.iter_mut().zip(scratch) {
-        member.record.warm_up_rows = scratch.rows;
-        if let Some(error) = scratch.error {
-            member.fail(error);
-        } else if scratch.end_ns.is_none() {
-            member.session = None;
-        }
-    }
-    Ok(())
-}
-
-/// Works through the measured part; returns the CPU that this thread spent in it.
-fn measure(
-    brief: &Brief,
-    turnstile: &Turnstile,
-    members: &mut [Member],
-    began: Option<Instant>,
-) -> io::Result<WorkerUsage> {
-    let cpu_before_ns = thread_cpu_ns();
-    let share = |client_index| measured_share(&brief.work, client_index);
-    let parts = members.iter_mut().map(|member| (member.session.as_mut(), &mut member.record));
-    work_all(brief, turnstile, parts, began, &share, &|failed| {
-        brief.report(Report::Finished { failed });
-    })?;
-    Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
-}
-
-/// Lets every client that has a session work through its share, and reports each as it ends.
-fn work_all<'a>(
-    brief: &'a Brief,
-    turnstile: &'a Turnstile,
-    parts: impl ExactSizeIterator<Item = (Option<&'a mut Session>, &'a mut ClientRecord)>,
-    began: Option<Instant>,
-    share: &'a dyn Fn(u32) -> Share,
-    report: &'a dyn Fn(bool),
-) -> io::Result<()> {
-    let clients = parts.len();
-    let tasks = parts
-        .enumerate()
-        .map(|(number, (session, record))| {
-            Box::pin(async move {
-                if let (Some(session), Some(barrier)) = (session, began) {
-                    let share = share(record.client_index);
-                    let seat = turnstile.seat(number, clients);
-                    Client { session, record, progress: &brief.progress, barrier, seat }.work(share).await;
-                }
-                report(record.end_ns.is_none());
-            }) as Pin<Box<dyn Future<Output = ()> + 'a>>
-        })
-        .collect();
-    turnstile.run(tasks)
-}
-
-impl Brief {
-    fn report(&self, report: Report) {
-        // The control thread may have given up; then nobody needs the report.
-        let _ = self.reports.send(report);
-    }
-}
-
-impl Member {
-    fn fail(&mut self, error: String) {
-        self.record.errors += 1;
-        self.record.error.get_or_insert(error);
-        self.session = None;
-    }
-}
-
-/// The order that stands, and a bell for those who wait for the next one.
-#[derive(Debug)]
-struct Orders {
-    order: Mutex<Order>,
-    bell: Condvar,
-}
-
-impl Orders {
-    fn give(&self, order: Order) {
-        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = order;
-        self.bell.notify_all();
-    }
-
-    /// Waits for the order that `wanted` picks; `None` when everybody is told to leave first.
-    fn wait_for<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(found) = wanted(*order) {
-                return Some(found);
-            }
-            if matches!(*order, Order::Leave) {
-                return None;
-            }
-            order = self.bell.wait(order).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-fn measured_share(work: &Work, client_index: u32) -> Share {
-    let until = match work.amount {
-        Amount::Rows(rows) => Until::Rows(work.share_of(rows, client_index)),
-        Amount::Time(time) => Until::Time(time.as_nanos() as u64),
-    };
-    share(work, client_index, until)
-}
-
-fn warm_up_share(work: &Work, client_index: u32) -> Share {
-    let until = match work.warm_up {
-        WarmUp::None => Until::Rows(0),
-        WarmUp::Rows(rows) => Until::Rows(work.share_of(rows, client_index)),
-        WarmUp::Time(time) => Until::Time(time.as_nanos() as u64),
-    };
-    let warm = share(work, client_index, until);
-    Share { arrival_seed: derive_seed(warm.arrival_seed, &[1]), ..warm }
-}
-
-fn share(work: &Work, client_index: u32, until: Until) -> Share {
-    Share {
-        until,
-        batch_size: work.batch_size,
-        rate_per_s: work.rate_per_s.map(|rate| rate / f64::from(work.connections)),
-        arrival_seed: derive_seed(work.seed, &[u64::from(client_index)]),
-        on_server: work.loop_side == LoopSide::Server,
-    }
-}
-
 /// Raises the soft limit of open files as far as this run needs.
 fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
     let needed = u64::from(clients) * DESCRIPTORS_PER_CLIENT + DESCRIPTORS_RESERVED;
@@ -430,6 +190,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::target::noop::NoopConnector;
+    use crate::work::{Amount, WarmUp};
 
     fn run(work: &Work, jobs: u32) -> Dispatch {
         let mut crew = Crew::assemble(&Connector::Noop(NoopConnector), work, jobs).unwrap();

@@ -8,6 +8,7 @@ mod crew;
 mod measure;
 mod pace;
 mod turnstile;
+mod worker;
 
 pub use crew::{Crew, CrewError, Dispatch, WorkerUsage};
 pub use measure::Progress;
