@@ -13,7 +13,7 @@ use support::{Shape, assert_clean, checked, create, fill, options, verdict};
 /// So many cases unless the environment asks for another number.
 fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(usual), ..ProptestConfig::default() }
+    ProptestConfig { cases: asked.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
 }
 
 #[derive(Debug, Clone)]

@@ -305,6 +305,10 @@ fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) 
         );
         worker.report_at_once(draft.slot(row.slot).tree(0));
     }
+    for name in prepared.plans.missing.iter().filter(|_| !prepared.schema.is_cut) {
+        let draft = Draft::new(&rules::SCHEMA, 1, format!("a row for index {name}"), "none");
+        worker.report_at_once(draft.tree(0));
+    }
     let largest = prepared.plans.trees.iter().map(|plan| plan.root).max().unwrap_or(0);
     let header = &anchor.header;
     let is_comparable = header.largest_root != 0 && !prepared.schema.is_cut;

@@ -4,7 +4,7 @@
 //! collations, automatic indexes and defaults. Nothing but definitions is allowed there, and each statement has a
 //! bound on its steps.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use formats::sqlite::{Collation, Encoding, KeyColumn};
 use results::check::NotChecked;
@@ -29,6 +29,8 @@ pub(super) struct Plans {
     pub(super) trees: Vec<TreePlan>,
     pub(super) pairs: Vec<Pair>,
     pub(super) not_checked: Vec<NotChecked>,
+    /// Indexes that a table's definition needs and sqlite_schema does not have.
+    pub(super) missing: Vec<String>,
     /// Schema rows that cannot be used, with the reason.
     pub(super) unusable: Vec<(SchemaRow, String)>,
 }
@@ -207,7 +209,7 @@ impl Planner {
     fn add_trees(&mut self, schema: &SchemaRows) {
         for row in &schema.rows {
             let kind = if row.is_table { "table" } else { "index" };
-            let key = row.name.to_lowercase();
+            let key = row.name.to_ascii_lowercase();
             if self.tree_by_name.contains_key(&key) {
                 self.plans.unusable.push((row.clone(), "another object has the same name".to_owned()));
             }
@@ -219,25 +221,29 @@ impl Planner {
     }
 
     fn add_definitions(&mut self, schema: &SchemaRows, connection: &mut Connection) {
-        let in_order = schema.rows.iter().filter(|row| row.is_table);
         let mut tables = Vec::new();
-        for row in in_order.chain(schema.rows.iter().filter(|row| !row.is_table)) {
-            let Some(definition) = &row.definition else { continue };
-            match execute(connection, definition, row) {
-                Ok(()) if row.is_table => tables.push(row),
-                Ok(()) => {}
+        let mut foreign_tables = HashSet::new();
+        for row in schema.rows.iter().filter(|row| row.is_table) {
+            let outcome = execute(connection, row.definition.as_deref().unwrap_or_default(), row);
+            match outcome {
+                Ok(()) if is_known(connection, row) => tables.push(row),
+                Ok(()) => self.unusable(row, "its definition makes no table of that name"),
                 Err(reason) => {
-                    let tree = if row.is_table {
-                        format!("table {}", row.name)
-                    } else {
-                        format!("index {}", row.name)
-                    };
-                    self.gap(
-                        Some(&tree),
-                        "its rows or entries",
-                        &format!("its definition is not understood: {reason}"),
-                    );
+                    foreign_tables.insert(row.name.to_ascii_lowercase());
+                    self.not_understood(row, &reason, is_foreign(&reason));
                 }
+            }
+        }
+        for row in schema.rows.iter().filter(|row| !row.is_table) {
+            let is_foreign_table = foreign_tables.contains(&row.table_name.to_ascii_lowercase());
+            match &row.definition {
+                Some(definition) => match execute(connection, definition, row) {
+                    Ok(()) if is_known(connection, row) => {}
+                    Ok(()) => self.unusable(row, "its definition makes no index of that name"),
+                    Err(reason) => self.not_understood(row, &reason, is_foreign_table || is_foreign(&reason)),
+                },
+                None if is_foreign_table || is_known(connection, row) => {}
+                None => self.unusable(row, "it has no definition and no table needs it"),
             }
         }
         for row in tables {
@@ -247,8 +253,23 @@ impl Planner {
         }
     }
 
+    fn unusable(&mut self, row: &SchemaRow, reason: &str) {
+        self.plans.unusable.push((row.clone(), reason.to_owned()));
+    }
+
+    /// A definition that needs functions or modules of the application is a gap; any other that SQLite does not take
+    /// is damage.
+    fn not_understood(&mut self, row: &SchemaRow, reason: &str, is_foreign: bool) {
+        let kind = if row.is_table { "table" } else { "index" };
+        let why = format!("its definition is not understood: {reason}");
+        self.gap(Some(&format!("{kind} {}", row.name)), "its rows or entries", &why);
+        if !is_foreign {
+            self.unusable(row, &why);
+        }
+    }
+
     fn add_table(&mut self, row: &SchemaRow, connection: &Connection) -> rusqlite::Result<()> {
-        let Some(&tree) = self.tree_by_name.get(&row.name.to_lowercase()) else { return Ok(()) };
+        let Some(&tree) = self.tree_by_name.get(&row.name.to_ascii_lowercase()) else { return Ok(()) };
         let (has_rowid, is_strict) =
             connection.query_row(&format!("PRAGMA table_list({})", quoted(&row.name)), [], |facts| {
                 Ok((facts.get::<_, i64>(4)? == 0, facts.get::<_, i64>(5)? != 0))
@@ -379,8 +400,8 @@ impl Planner {
 
     fn add_index(&mut self, index: &IndexFacts, storage: &Storage<'_>, rows: &mut Rows) {
         let object = format!("index {}", index.name);
-        let Some(&index_tree) = self.tree_by_name.get(&index.name.to_lowercase()) else {
-            self.gap(Some(&object), "the whole index", "sqlite_schema has no row for it");
+        let Some(&index_tree) = self.tree_by_name.get(&index.name.to_ascii_lowercase()) else {
+            self.plans.missing.push(index.name.clone());
             return;
         };
         let order = self.order(index, false);
@@ -450,6 +471,20 @@ fn execute(connection: &mut Connection, definition: &str, row: &SchemaRow) -> Re
         Err(_) if row.name.eq_ignore_ascii_case("sqlite_sequence") => Ok(()),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Whether a definition failed for what only the application has, or for what is forbidden here.
+fn is_foreign(reason: &str) -> bool {
+    ["no such function", "no such module", "no such collation", "not authorized", "interrupted"]
+        .iter()
+        .any(|start| reason.contains(start))
+}
+
+/// Whether the definitions have made the object of a row.
+fn is_known(connection: &Connection, row: &SchemaRow) -> bool {
+    let kind = if row.is_table { "table" } else { "index" };
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND lower(name) = lower(?2) AND lower(tbl_name) = lower(?3)";
+    connection.query_row(sql, [kind, &row.name, &row.table_name], |_| Ok(())).is_ok()
 }
 
 fn table_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<TableColumn>> {
