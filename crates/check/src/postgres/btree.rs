@@ -1,21 +1,18 @@
 //! Rules of one B-tree block, and the facts that it states about its neighbours and about rows.
 
-use std::cmp::Ordering;
-
-use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{
-    IndexTuple, Kind, Meta, Opaque, SPECIAL_BYTES, TUPLE_HEADER_BYTES, VERSION_TID_KEYS, flag,
+    IndexTuple, Meta, Opaque, SPECIAL_BYTES, TUPLE_HEADER_BYTES, VERSION_TID_KEYS, flag,
 };
-use formats::postgres::page::{Item, ItemState, Page};
+use formats::postgres::page::{Item, Page};
 use formats::postgres::{Damage, Tid};
-
-use super::catalog::Relation;
-use super::entry::{entry_fact, kind, tid_code, tid_fact};
-use super::heap::{Exception, Work, bucket_of_block, exception_code};
-use super::keyed::{BUCKETS, Key, Side};
-use super::order::{KeyRelation, Scratch, compare_keys};
-use super::rules::Promised;
 use results::check::CheckLevel;
+
+use super::btree_keys::Walk;
+use super::catalog::Relation;
+use super::entry::{kind, tid_code};
+use super::heap::{Exception, Work, exception_code};
+use super::keyed::{BUCKETS, Key, Side};
+use super::order::Scratch;
 
 /// How the entries of an index are matched with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,26 +122,8 @@ pub(crate) struct TreeCheck<'a> {
 #[derive(Default)]
 pub(crate) struct TreeScratch {
     damage: Vec<Damage>,
-    values: Scratch,
-    buffer: Vec<u8>,
-}
-
-/// What is remembered from one tuple of a block to the next.
-#[derive(Default)]
-struct Walk<'p> {
-    previous: Option<IndexTuple<'p>>,
-    previous_values: Vec<Datum<'p>>,
-    values: Vec<Datum<'p>>,
-    /// A visible row with the key of the previous tuple.
-    live: Option<Tid>,
-}
-
-impl<'p> Walk<'p> {
-    /// The tuple that was looked at becomes the previous one.
-    fn advance(&mut self, tuple: IndexTuple<'p>) {
-        self.previous = Some(tuple);
-        std::mem::swap(&mut self.previous_values, &mut self.values);
-    }
+    pub(super) values: Scratch,
+    pub(super) buffer: Vec<u8>,
 }
 
 impl TreeCheck<'_> {
@@ -274,183 +253,6 @@ impl TreeCheck<'_> {
         }
         if let (Some(high_key), CheckLevel::Full) = (high_key, self.level) {
             self.check_high_key(&high_key, &mut walk, scratch, work);
-        }
-    }
-
-    fn leaf_entry<'p, S: EntrySink>(
-        &self,
-        tuple: IndexTuple<'p>,
-        item: Item,
-        walk: &mut Walk<'p>,
-        scratch: &mut TreeScratch,
-        work: &mut Work<'_, S>,
-    ) {
-        let Some(heap_blocks) = self.tree.heap_blocks else { return };
-        let is_beyond = |tid: &Tid| tid.block >= heap_blocks || tid.item == 0;
-        if let Some(tid) = tuple.heap_tids().find(is_beyond) {
-            let expected = format!("a row in the table's {heap_blocks} blocks");
-            work.report(Promised::BtreeTid, Some(item.number), expected, format!("row {tid}"));
-        }
-        if self.level < CheckLevel::Full || !self.read_values(&tuple, item, walk, work) {
-            return;
-        }
-        self.check_order(&tuple, item, walk, scratch, work);
-        self.check_unique(&tuple, item, walk, work);
-        if self.tree.matching != Matching::None {
-            for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
-                self.state_row(tid, heap_blocks, item, walk, scratch, work);
-            }
-        }
-        walk.advance(tuple);
-    }
-
-    /// Takes a tuple apart; `false` if that was not possible.
-    fn read_values<'p, S>(
-        &self,
-        tuple: &IndexTuple<'p>,
-        item: Item,
-        walk: &mut Walk<'p>,
-        work: &mut Work<'_, S>,
-    ) -> bool {
-        walk.values.clear();
-        let Some(index) = &self.tree.relation.index else { return false };
-        let present = match tuple.kind() {
-            Kind::Pivot { columns, .. } => usize::from(columns),
-            Kind::Plain | Kind::Posting { .. } => index.columns.len(),
-        };
-        let mut reader = Columns::new(tuple.data(), tuple.null_bitmap());
-        for column in index.columns.iter().take(present) {
-            let Some(value) = reader.next_column(column.attribute) else {
-                let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
-                let found =
-                    format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
-                work.report(Promised::BtreeTuple, Some(item.number), expected, found);
-                return false;
-            };
-            walk.values.push(value);
-        }
-        true
-    }
-
-    /// Compares a tuple with the one before it.
-    fn check_order<S: EntrySink>(
-        &self,
-        tuple: &IndexTuple<'_>,
-        item: Item,
-        walk: &mut Walk<'_>,
-        scratch: &mut TreeScratch,
-        work: &mut Work<'_, S>,
-    ) {
-        let (Some(before), Some(index)) = (&walk.previous, &self.tree.relation.index) else { return };
-        let relation = compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values);
-        if relation != KeyRelation::Known(Ordering::Equal) {
-            walk.live = None;
-        }
-        match relation {
-            KeyRelation::NotKnown => work.sink.order_not_known(self.tree.number),
-            KeyRelation::Known(Ordering::Less) => {}
-            KeyRelation::Known(Ordering::Greater) => {
-                let expected = format!("a key not below that of line pointer {}", item.number - 1);
-                work.report(Promised::BtreeOrder, Some(item.number), expected, "a smaller key".into());
-            }
-            KeyRelation::Known(Ordering::Equal) => {
-                if let (Some(last), Some(next)) = (before.heap_tids().last(), tuple.heap_tids().next())
-                    && self.tree.version >= VERSION_TID_KEYS
-                    && last >= next
-                {
-                    let expected = format!("equal keys in the order of their rows, after {last}");
-                    work.report(Promised::BtreeOrder, Some(item.number), expected, format!("row {next}"));
-                }
-            }
-        }
-    }
-
-    /// Tells when a visible row has the key of one before it.
-    fn check_unique<S: EntrySink>(
-        &self,
-        tuple: &IndexTuple<'_>,
-        item: Item,
-        walk: &mut Walk<'_>,
-        work: &mut Work<'_, S>,
-    ) {
-        let Some(index) = self.tree.relation.index.as_ref().filter(|index| index.unique) else { return };
-        if self.tree.matching == Matching::None {
-            return;
-        }
-        let mut keys = index.columns.iter().zip(&walk.values).filter(|(column, _)| column.is_key);
-        if !index.nulls_not_distinct && keys.any(|(_, value)| matches!(value, Datum::Null)) {
-            walk.live = None;
-            return;
-        }
-        for tid in tuple.heap_tids().filter(|tid| self.tree.exceptions.of(*tid) != Some(Exception::NotLive)) {
-            if let Some(other) = walk.live.replace(tid) {
-                let found = format!("rows {other} and {tid} with the same key");
-                work.report(
-                    Promised::BtreeUnique,
-                    Some(item.number),
-                    "one visible row per key".into(),
-                    found,
-                );
-            }
-        }
-    }
-
-    /// States which row the entry is of.
-    fn state_row<S: EntrySink>(
-        &self,
-        tid: Tid,
-        heap_blocks: u32,
-        item: Item,
-        walk: &Walk<'_>,
-        scratch: &mut TreeScratch,
-        work: &mut Work<'_, S>,
-    ) {
-        let Some(index) = self.tree.relation.index.as_ref() else { return };
-        let fact = match self.tree.exceptions.of(tid) {
-            Some(Exception::NotLive) => return,
-            Some(Exception::KeyElsewhere) => None,
-            None => entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer),
-        };
-        let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
-        let bucket = bucket_of_block(tid.block, heap_blocks);
-        work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item.number));
-    }
-
-    /// Compares the last tuple of a block with the bound of all.
-    fn check_high_key<'p, S: EntrySink>(
-        &self,
-        high_key: &IndexTuple<'p>,
-        walk: &mut Walk<'p>,
-        scratch: &mut TreeScratch,
-        work: &mut Work<'_, S>,
-    ) {
-        let (Some(last), Some(index)) = (walk.previous, &self.tree.relation.index) else { return };
-        let item = Item { number: 1, offset: 0, length: 0, state: ItemState::Normal };
-        if !self.read_values(high_key, item, walk, work) {
-            return;
-        }
-        let is_above =
-            match compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values) {
-                KeyRelation::NotKnown => {
-                    work.sink.order_not_known(self.tree.number);
-                    false
-                }
-                KeyRelation::Known(ordering) if ordering != Ordering::Equal => ordering == Ordering::Greater,
-                KeyRelation::Known(_) => {
-                    // What was cut off a bound is below everything, so a tuple with the same beginning is above it.
-                    let keys = index.columns.iter().filter(|column| column.is_key).count();
-                    let is_cut = walk.values.len() < walk.previous_values.len().min(keys);
-                    let is_past_tid = match (last.heap_tids().last(), high_key.pivot_tid()) {
-                        (Some(tid), Some(bound)) => tid > bound,
-                        (Some(_), None) => true,
-                        (None, _) => false,
-                    };
-                    self.tree.version >= VERSION_TID_KEYS && (is_cut || is_past_tid)
-                }
-            };
-        if is_above {
-            let expected = "keys below the high key of their block".to_owned();
-            work.report(Promised::BtreeOrder, None, expected, "a last key that is not".into());
         }
     }
 }

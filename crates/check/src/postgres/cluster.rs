@@ -266,13 +266,24 @@ fn standing_of(directory: &Path, control: Option<&Control>) -> Standing {
             .lines()
             .find_map(|line| line.strip_prefix("START WAL LOCATION: "))
             .and_then(|rest| rest.split_whitespace().next().and_then(lsn_of));
-        let manifest = fs::read_to_string(directory.join("backup_manifest")).unwrap_or_default();
-        return Standing::Backup { start_lsn: start.unwrap_or(0), end_lsn: manifest_end(&manifest) };
+        let end_lsn = read_end(&directory.join("backup_manifest")).ok().and_then(|text| manifest_end(&text));
+        return Standing::Backup { start_lsn: start.unwrap_or(0), end_lsn };
     }
     if has_postmaster(directory) {
         return Standing::Running;
     }
     if control.is_some_and(Control::is_shut_down) { Standing::Stopped } else { Standing::Crashed }
+}
+
+/// Reads the end of a file, where a manifest has the ranges of the log.
+fn read_end(path: &Path) -> io::Result<String> {
+    use io::{Read as _, Seek as _};
+    let mut file = fs::File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(SMALL_FILE_BYTES_MAX);
+    file.seek(io::SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(SMALL_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether the process that `postmaster.pid` names is alive and works in this directory.

@@ -6,14 +6,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use formats::postgres::Tid;
+use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
-use results::check::Confidence;
+use results::check::{Confidence, Finding};
 
-use super::btree::{EntrySink, Link, Matching};
+use super::btree::{Link, Matching};
+use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
-use super::heap::{Exception, RowSink};
 use super::keyed::{BUCKETS, BucketSet, Side};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
@@ -22,86 +23,6 @@ use crate::findings::Findings;
 
 /// Bytes that a collected fact takes, with room for sorting.
 const FACT_BYTES: u64 = 96;
-
-/// A fact with what is needed to name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fact {
-    tid: Tid,
-    hash: u128,
-    /// Block and line pointer of the index entry; zeros for a row.
-    entry: (u32, u16),
-}
-
-/// Keeps the facts about one relation.
-struct Collector {
-    relation: u32,
-    buckets: BucketSet,
-    claims: Vec<Fact>,
-    witnesses: Vec<Fact>,
-    links: Vec<(u128, Side, Link)>,
-}
-
-impl Collector {
-    fn new(relation: u32, buckets: BucketSet) -> Collector {
-        Collector { relation, buckets, claims: Vec::new(), witnesses: Vec::new(), links: Vec::new() }
-    }
-}
-
-impl RowSink for Collector {
-    fn fact(&mut self, relation: u32, side: Side, bucket: usize, hash: u128, tid: Tid) {
-        if relation == self.relation && self.buckets.has(bucket) {
-            let fact = Fact { tid, hash, entry: (0, 0) };
-            match side {
-                Side::Claim => self.claims.push(fact),
-                Side::Witness => self.witnesses.push(fact),
-            }
-        }
-    }
-
-    fn exception(&mut self, _table: u32, _tid: Tid, _exception: Exception) {}
-}
-
-impl EntrySink for Collector {
-    fn entry(&mut self, index: u32, bucket: usize, hash: u128, tid: Tid, entry: (u32, u16)) {
-        if index == self.relation && self.buckets.has(bucket) {
-            self.witnesses.push(Fact { tid, hash, entry });
-        }
-    }
-
-    fn link(&mut self, index: u32, side: Side, bucket: usize, hash: u128, link: Link) {
-        if index == self.relation && self.buckets.has(bucket) {
-            self.links.push((hash, side, link));
-        }
-    }
-
-    fn unfinished(&mut self, _index: u32) {}
-
-    fn order_not_known(&mut self, _index: u32) {}
-}
-
-/// Facts of two sides that have no counterpart, each ascending.
-fn unmatched(mut claims: Vec<Fact>, mut witnesses: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
-    claims.sort_unstable();
-    witnesses.sort_unstable();
-    let (mut only_claimed, mut only_witnessed) = (Vec::new(), Vec::new());
-    let (mut left, mut right) = (claims.into_iter().peekable(), witnesses.into_iter().peekable());
-    // Each turn takes a fact from a side.
-    loop {
-        match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) => match (a.tid, a.hash).cmp(&(b.tid, b.hash)) {
-                std::cmp::Ordering::Equal => {
-                    left.next();
-                    right.next();
-                }
-                std::cmp::Ordering::Less => only_claimed.extend(left.next()),
-                std::cmp::Ordering::Greater => only_witnessed.extend(right.next()),
-            },
-            (Some(_), None) => only_claimed.extend(left.next()),
-            (None, Some(_)) => only_witnessed.extend(right.next()),
-            (None, None) => return (only_claimed, only_witnessed),
-        }
-    }
-}
 
 /// What a second look needs.
 pub(crate) struct Exact<'a> {
@@ -168,8 +89,9 @@ impl Exact<'_> {
             let expected = format!(
                 "{count} rows that index {index_name} names, the first from block {block} line pointer {item}"
             );
-            let found = self.describe(heap, fact.tid);
-            self.report(Promised::EntryWithoutRow, heap, fact.tid, expected, found, findings);
+            let (found, confidence) = self.describe(heap, fact.tid);
+            let finding = self.finding(Promised::EntryWithoutRow, heap, fact.tid, expected, found);
+            findings.push(Finding { confidence, ..finding });
         }
         if matching != Matching::Both {
             return;
@@ -280,6 +202,17 @@ impl Exact<'_> {
         found: String,
         findings: &mut Findings,
     ) {
+        findings.push(self.finding(promised, relation, tid, expected, found));
+    }
+
+    fn finding(
+        &self,
+        promised: Promised,
+        relation: u32,
+        tid: Tid,
+        expected: String,
+        found: String,
+    ) -> Finding {
         let plan = self.first.plan;
         let all = plan.first_files.iter().chain(&plan.second_files);
         let mut files = all.filter(|file| file.relation == Some(relation) && file.fork == Fork::Main);
@@ -290,11 +223,11 @@ impl Exact<'_> {
             block: tid.block,
             confidence: Confidence::Certain,
         };
-        findings.push(place.finding(promised, Some(tid.item).filter(|item| *item > 0), expected, found));
+        place.finding(promised, Some(tid.item).filter(|item| *item > 0), expected, found)
     }
 
     /// What stands where a row should be.
-    fn describe(&self, heap: u32, tid: Tid) -> String {
+    fn describe(&self, heap: u32, tid: Tid) -> (String, Confidence) {
         let block_bytes = self.first.cluster.block_bytes;
         let file = self
             .files(false, heap)
@@ -306,13 +239,20 @@ impl Exact<'_> {
             File::open(&file.path).ok()?.read_exact_at(&mut block, offset).ok()
         });
         if read.is_none() {
-            return "a block that cannot be read".to_owned();
+            return ("a block that cannot be read".to_owned(), Confidence::Consequence);
         }
         let page = Page::new(&block);
         if page.is_new() {
-            return "a block of zeros".to_owned();
+            return ("a block of zeros".to_owned(), Confidence::Certain);
         }
-        match page.item(tid.item) {
+        let sum = page_checksum(page.bytes(), tid.block);
+        if !page.check_header(0, &mut Vec::new())
+            || (self.first.cluster.checksums && page.header().checksum != sum)
+        {
+            // What was found in the block itself explains the rest.
+            return ("a block that is damaged".to_owned(), Confidence::Consequence);
+        }
+        let found = match page.item(tid.item) {
             None => {
                 format!("a block with {} line pointers; the first that is named is {tid}", page.item_count())
             }
@@ -325,7 +265,8 @@ impl Exact<'_> {
                 }
                 state => format!("line pointer {tid} is {state:?}").to_lowercase(),
             },
-        }
+        };
+        (found, Confidence::Certain)
     }
 
     fn files(&self, is_second: bool, relation: u32) -> impl Iterator<Item = &PlanFile> {
@@ -371,23 +312,5 @@ impl BucketSet {
         let at_once = (memory_bytes_max / per_bucket).clamp(1, BUCKETS as u64) as usize;
         let buckets: Vec<usize> = (0..self.count()).filter(|bucket| self.has(*bucket)).collect();
         buckets.chunks(at_once).map(|chunk| self.only(chunk)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fact(block: u32, hash: u128) -> Fact {
-        Fact { tid: Tid { block, item: 1 }, hash, entry: (0, 0) }
-    }
-
-    #[test]
-    fn facts_without_counterpart_are_named_once_each() {
-        let rows = vec![fact(1, 10), fact(2, 20), fact(2, 20), fact(3, 30)];
-        let entries = vec![fact(4, 40), fact(2, 20), fact(1, 10)];
-        let (only_rows, only_entries) = unmatched(rows, entries);
-        assert_eq!(only_rows, vec![fact(2, 20), fact(3, 30)]);
-        assert_eq!(only_entries, vec![fact(4, 40)]);
     }
 }

@@ -14,20 +14,28 @@
 //! A running server changes blocks while they are read: each block is then tested by itself, and read again before it
 //! is accused. Facts between blocks, and transactions, need a cluster that stands still.
 
+mod block;
 mod btree;
+mod btree_keys;
 mod catalog;
+mod catalog_reader;
+mod catalog_rows;
 mod cluster;
+mod collector;
 mod entry;
 mod exact;
 mod finding;
 mod heap;
 mod keyed;
 mod order;
+mod outcome;
 mod pass;
 mod plan;
+mod plan_files;
 mod row;
 mod rules;
 mod run;
+mod sums;
 mod transactions;
 
 pub use cluster::{Cluster, OpenError, Standing};

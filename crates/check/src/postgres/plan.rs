@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
-use formats::postgres::btree::{Meta, VERSION_TID_KEYS};
+use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
 use formats::postgres::maps::{Visibility, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
@@ -17,6 +17,7 @@ use super::catalog::{Catalogs, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
+use super::plan_files::{MAP_PAGES_BEYOND, Numbers, not_null_columns, read_map, read_meta};
 use super::rules::Promised;
 
 /// A file that is read, with what its blocks are.
@@ -70,6 +71,8 @@ pub(crate) struct Plan {
     pub(crate) findings: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
     pub(crate) block_bytes: usize,
+    by_id: HashMap<(Oid, Oid), u32>,
+    first_file_of_tree: HashMap<u32, PathBuf>,
 }
 
 impl Plan {
@@ -78,6 +81,8 @@ impl Plan {
         let mut plan =
             Plan { relations: catalogs.relations, block_bytes: cluster.block_bytes, ..Plan::default() };
         plan.blocks = vec![0; plan.relations.len()];
+        let ids = plan.relations.iter().zip(0u32..);
+        plan.by_id = ids.map(|(relation, number)| ((relation.database, relation.id), number)).collect();
         let numbers = Numbers::new(&plan.relations);
         let mut present = vec![false; plan.relations.len()];
         for fork in &cluster.forks {
@@ -120,12 +125,9 @@ impl Plan {
         if fork.fork == Fork::Visibility
             && let Some(number) = relation
         {
-            let mut map = Vec::new();
-            for segment in &fork.segments {
-                // A map that cannot be read is reported when its file is scanned.
-                map.extend(std::fs::read(&segment.path).unwrap_or_default());
-            }
-            self.visibility.insert(number, map);
+            let per_page = heap_pages_per_visibility_page(self.block_bytes).max(1);
+            let wanted_pages = (self.blocks[number as usize] / per_page) as usize + MAP_PAGES_BEYOND;
+            self.visibility.insert(number, read_map(fork, wanted_pages * self.block_bytes));
         }
         for segment in &fork.segments {
             let file = PlanFile {
@@ -138,6 +140,9 @@ impl Plan {
                 temporary: fork.temporary,
             };
             if fork.fork == Fork::Main && storage == Some(Storage::Btree) {
+                if let Some(number) = relation.filter(|_| segment.number == 0) {
+                    self.first_file_of_tree.insert(number, file.path.clone());
+                }
                 self.second_files.push(file);
             } else {
                 self.first_files.push(file);
@@ -228,9 +233,8 @@ impl Plan {
             heap_blocks: None,
             matching: Matching::None,
         };
-        let file =
-            self.second_files.iter().find(|file| file.relation == Some(number) && file.first_block == 0);
-        if let Some(meta) = file.and_then(|file| read_meta(&file.path, self.block_bytes)) {
+        let path = self.first_file_of_tree.get(&number);
+        if let Some(meta) = path.and_then(|path| read_meta(path, self.block_bytes)) {
             tree.version = meta.version;
         }
         let name = relation.name.clone();
@@ -344,48 +348,6 @@ impl Plan {
     }
 
     fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {
-        let find = |database| {
-            self.relations.iter().position(|relation| relation.id == id && relation.database == database)
-        };
-        find(database).map(|position| position as u32)
+        self.by_id.get(&(database, id)).copied()
     }
-}
-
-/// Finds relations by the place of their files.
-struct Numbers {
-    exact: HashMap<(Oid, Oid, Oid), u32>,
-    by_default_space: HashMap<(Oid, Oid), u32>,
-}
-
-impl Numbers {
-    fn new(relations: &[Relation]) -> Numbers {
-        let mut numbers = Numbers { exact: HashMap::new(), by_default_space: HashMap::new() };
-        for (number, relation) in relations.iter().enumerate() {
-            // 1663 is pg_default, whose files stand under base.
-            let space = if relation.tablespace == 1663 { 0 } else { relation.tablespace };
-            numbers.exact.insert((space, relation.database, relation.file_number), number as u32);
-            if relation.tablespace == 0 {
-                numbers.by_default_space.insert((relation.database, relation.file_number), number as u32);
-            }
-        }
-        numbers
-    }
-
-    fn of(&self, fork: &ForkFiles) -> Option<u32> {
-        let exact = self.exact.get(&(fork.tablespace, fork.database, fork.number));
-        exact.or_else(|| self.by_default_space.get(&(fork.database, fork.number))).copied()
-    }
-}
-
-fn not_null_columns(relation: &Relation) -> Vec<usize> {
-    let columns = relation.columns.iter().enumerate();
-    columns.filter(|(_, column)| column.not_null && !column.dropped).map(|(number, _)| number).collect()
-}
-
-fn read_meta(path: &std::path::Path, block_bytes: usize) -> Option<Meta> {
-    use std::io::Read as _;
-    let mut block = vec![0; block_bytes];
-    std::fs::File::open(path).ok()?.read_exact(&mut block).ok()?;
-    let meta = Meta::read(&Page::new(&block))?;
-    meta.check(u32::MAX, &mut Vec::new()).then_some(meta)
 }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::scan::{ScanFile, ScanOptions, scan};
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked, Skipped};
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
 
-use super::btree::{Exceptions, Matching};
-use super::catalog::{self, Catalogs};
+use super::btree::Exceptions;
+use super::catalog::Catalogs;
+use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
-use super::exact::Exact;
 use super::finding::file_finding;
-use super::keyed::{Key, Side};
+use super::keyed::Key;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
@@ -83,17 +83,17 @@ pub fn check_file(
     Run::new(&cluster, options, Some(&canonical)).check(path, progress)
 }
 
-struct Run<'a> {
-    cluster: &'a Cluster,
-    options: &'a Options,
-    only: Option<&'a Path>,
-    start: Instant,
-    findings: Findings,
-    not_checked: Vec<NotChecked>,
-    accounting: Accounting,
-    counters: CheckCounters,
-    skipped: HashMap<&'static str, u64>,
-    unfinished: Option<String>,
+pub(super) struct Run<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a Options,
+    pub(super) only: Option<&'a Path>,
+    pub(super) start: Instant,
+    pub(super) findings: Findings,
+    pub(super) not_checked: Vec<NotChecked>,
+    pub(super) accounting: Accounting,
+    pub(super) counters: CheckCounters,
+    pub(super) skipped: HashMap<&'static str, u64>,
+    pub(super) unfinished: Option<String>,
 }
 
 impl<'a> Run<'a> {
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
+    pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
         self.not_checked.push(NotChecked {
             object: object.map(str::to_owned),
             what: what.to_owned(),
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
 
     fn plan(&mut self, transactions: Option<&Transactions>) -> Plan {
         let mut catalogs = match transactions.filter(|_| !self.options.is_raw) {
-            Some(transactions) => catalog::read(self.cluster, transactions),
+            Some(transactions) => catalog_reader::read(self.cluster, transactions),
             None => Catalogs::default(),
         };
         if self.options.is_raw || transactions.is_none() {
@@ -345,104 +345,5 @@ impl<'a> Run<'a> {
         self.counters.extra_read_count += part.read_again;
         self.counters.extra_read_bytes += part.read_again * self.cluster.block_bytes as u64;
         into.sums.merge(part.sums);
-    }
-
-    /// Compares the sums, and looks exactly where they differ.
-    fn compare(
-        &mut self,
-        state: &PassState,
-        first: &PassContext<'_>,
-        second: &PassContext<'_>,
-        progress: &mut dyn Progress,
-    ) {
-        let plan = first.plan;
-        let mut exact =
-            Exact { first, second, memory_bytes_max: self.options.memory_bytes_max, bytes_read: 0 };
-        let mut numbers: Vec<u32> =
-            state.sums.entries.keys().chain(state.sums.links.keys()).copied().collect();
-        numbers.extend(
-            plan.trees
-                .iter()
-                .filter(|(_, tree)| tree.matching == Matching::EntriesOnly)
-                .map(|(number, _)| *number),
-        );
-        numbers.sort_unstable();
-        numbers.dedup();
-        for number in numbers {
-            let object = plan.relation(number).map(|relation| relation.name.clone());
-            let is_unfinished = state.sums.unfinished.contains_key(&number);
-            if is_unfinished {
-                self.left_out(object.as_deref(), "links between levels", "a split or deletion was cut off by a crash; the server mends it at the next insertion or VACUUM");
-            }
-            if state.sums.order_not_known.contains_key(&number) {
-                self.left_out(
-                    object.as_deref(),
-                    "order of some keys",
-                    "the order of the type or collation is not known here",
-                );
-            }
-            if let Some(ledger) =
-                state.sums.links.get(&number).filter(|ledger| !ledger.differing().is_empty())
-            {
-                progress.advance(Phase::SecondPass, 0, 0);
-                self.counters.second_pass_object_count += 1;
-                exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
-            }
-            let Some(ledger) = state.sums.entries.get(&number) else { continue };
-            let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
-            let tree = plan.trees.get(&number);
-            self.counters.row_count += ledger.count(Side::Claim);
-            self.counters.entry_count += ledger.count(Side::Witness);
-            if ledger.differing().is_empty() {
-                continue;
-            }
-            self.counters.second_pass_object_count += 1;
-            match tree {
-                Some(_) => exact.entries(number, ledger.differing(), count, &mut self.findings),
-                None => exact.toast(number, ledger.differing(), count, &mut self.findings),
-            }
-        }
-        self.counters.extra_read_bytes += exact.bytes_read;
-    }
-
-    fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
-        let cluster = self.cluster;
-        let mut skipped: Vec<Skipped> = self
-            .skipped
-            .into_iter()
-            .map(|(why, page_count)| Skipped { why: why.to_owned(), page_count })
-            .collect();
-        skipped.sort();
-        self.accounting.skipped = skipped;
-        self.not_checked.sort();
-        self.not_checked.dedup();
-        self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let (findings, rule_counts) = self.findings.into_lists();
-        let fact = |name: &str, value: String| (name.to_owned(), value);
-        let standing = match cluster.standing {
-            Standing::Stopped => "shut down",
-            Standing::Running => "running",
-            Standing::Crashed => "not shut down",
-            Standing::Backup { .. } => "base backup",
-        };
-        CheckReport {
-            engine: "postgres".to_owned(),
-            target: target.to_string_lossy().into_owned(),
-            level: self.options.level,
-            facts: vec![
-                fact("PostgreSQL", cluster.major.to_string()),
-                fact("state", standing.to_owned()),
-                fact("block size", cluster.block_bytes.to_string()),
-                fact("checksums", if cluster.checksums { "on" } else { "off" }.to_owned()),
-                fact("databases", cluster.databases.len().to_string()),
-                fact("relations", plan.relations.len().to_string()),
-            ],
-            findings,
-            rule_counts,
-            not_checked: self.not_checked,
-            accounting: self.accounting,
-            counters: self.counters,
-            unfinished: self.unfinished,
-        }
     }
 }

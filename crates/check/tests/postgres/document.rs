@@ -8,8 +8,8 @@ use std::path::Path;
 use check::rule::rules;
 use results::check::CheckLevel;
 
+use crate::classes::{CLASSES, scene};
 use crate::clean::check;
-use crate::damage::{CLASSES, scene};
 use crate::edit::Editor;
 use crate::server::{Cluster, servers};
 

@@ -128,3 +128,4 @@ insert into t(id,a) values (60001,1)
 update t set a=5 where id=50001
 prepare transaction 'p1'
 analyze t
+do $$ begin execute 'create table nn(a int, b int generated always as (a + 1) virtual not null)'; execute 'insert into nn select i from generate_series(1, 50) i'; execute 'insert into nn(a) values (0)'; execute 'alter table nn add column c int'; execute 'alter table nn add constraint c_set not null c not valid'; exception when others then raise notice '%', sqlerrm; end $$

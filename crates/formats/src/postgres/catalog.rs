@@ -34,6 +34,10 @@ pub const PG_COLLATION: Oid = 3456;
 // EVIDENCE: src/include/catalog/pg_am.h
 pub const PG_AM: Oid = 2601;
 
+/// Object id of `pg_constraint`.
+// EVIDENCE: src/include/catalog/pg_constraint.h
+pub const PG_CONSTRAINT: Oid = 2606;
+
 /// A column of a catalog or of a user's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -53,6 +57,9 @@ pub struct Column {
     pub not_null: bool,
     /// Whether it was dropped.
     pub dropped: bool,
+    /// Whether it is computed when it is read, and null in rows (18 and later).
+    // EVIDENCE: PostgreSQL docs 51.7 pg_attribute.attgenerated: s stored, v virtual
+    pub is_virtual: bool,
     /// Value of rows that were written before the column was added; payload of an array of one element.
     pub missing: Option<Vec<u8>>,
 }
@@ -266,6 +273,7 @@ impl<'a> Row<'a> {
             collation: self.u32("attcollation")?,
             not_null: self.bool("attnotnull")?,
             dropped: self.bool("attisdropped")?,
+            is_virtual: self.u8("attgenerated") == Some(b'v'),
             missing: if self.bool("atthasmissing")? { self.missing() } else { None },
         })
     }

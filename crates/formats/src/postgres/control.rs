@@ -137,8 +137,14 @@ impl Control {
             broken(220, "at least one block per segment".into(), "0".into());
             control.segment_blocks = 131_072;
         }
-        if control.toast_chunk_bytes == 0 || control.toast_chunk_bytes > control.block_bytes {
-            broken(240, "a TOAST chunk smaller than a block".into(), control.toast_chunk_bytes.to_string());
+        if control.toast_chunk_bytes < control.block_bytes / 64
+            || control.toast_chunk_bytes > control.block_bytes
+        {
+            broken(
+                240,
+                "a TOAST chunk between a 64th of a block and a block".into(),
+                control.toast_chunk_bytes.to_string(),
+            );
             control.toast_chunk_bytes = control.block_bytes / 4 - 52;
         }
         Some(control)

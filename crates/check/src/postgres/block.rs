@@ -1,0 +1,181 @@
+//! Rules of any block: checksum, header, position in the log; and the way to those of its storage.
+
+use formats::postgres::checksum::page_checksum;
+use formats::postgres::file_name::Fork;
+use formats::postgres::maps::Visibility;
+use formats::postgres::page::Page;
+use formats::postgres::{Damage, Promise};
+use results::check::{CheckLevel, Confidence};
+
+use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
+use super::catalog::{Relation, Storage};
+use super::cluster::Standing;
+use super::heap::{HeapCheck, RowSink, Work};
+use super::pass::{BlockScratch, PassContext};
+use super::plan::PlanFile;
+use super::rules::Promised;
+use crate::findings::Findings;
+
+impl PassContext<'_> {
+    /// Looks at one block; facts go to the sink.
+    pub(crate) fn block<S: RowSink + EntrySink>(
+        &self,
+        file: &PlanFile,
+        block: u32,
+        bytes: &[u8],
+        scratch: &mut BlockScratch,
+        findings: &mut Findings,
+        sink: &mut S,
+    ) {
+        let page = Page::new(bytes);
+        let relation = file.relation.and_then(|number| self.plan.relation(number));
+        let mut work = Work { place: self.place(file, block, Confidence::Certain), findings, sink };
+        if page.is_new() {
+            self.new_page(&page, file, block, &mut work);
+            return;
+        }
+        self.check_checksum(&page, block, &mut work);
+        let special = special_bytes(relation, file.fork).unwrap_or_else(|| page.special().len());
+        scratch.damage.clear();
+        let trusted = page.check_header(special, &mut scratch.damage);
+        work.drain(&mut scratch.damage);
+        self.check_lsn(&page, relation, &mut work);
+        let replay_is_due = matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. });
+        if !trusted || self.level < CheckLevel::Structure || (replay_is_due && !self.cluster.checksums) {
+            return;
+        }
+        match (relation.map(|relation| relation.storage), file.fork, file.relation) {
+            (Some(Storage::Heap), Fork::Main, Some(number)) => {
+                self.heap_block(&page, number, scratch, &mut work)
+            }
+            (Some(Storage::Btree), Fork::Main, Some(number)) => {
+                self.tree_block(&page, number, scratch, &mut work)
+            }
+            _ => {}
+        }
+    }
+
+    fn heap_block<S: RowSink>(
+        &self,
+        page: &Page<'_>,
+        number: u32,
+        scratch: &mut BlockScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let Some(table) = self.plan.tables.get(&number) else { return };
+        let visibility = if self.transactions.is_some() {
+            self.plan.visibility_of(number, work.place.block)
+        } else {
+            Visibility::default()
+        };
+        let check = HeapCheck {
+            table,
+            transactions: self.transactions,
+            key: self.key,
+            level: self.level,
+            visibility,
+            also_index: self.also_index,
+        };
+        check.block(page, &mut scratch.heap, work);
+    }
+
+    fn tree_block<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        number: u32,
+        scratch: &mut BlockScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let (Some(relation), Some(plan)) = (self.plan.relation(number), self.plan.trees.get(&number)) else {
+            return;
+        };
+        let stands_still = self.transactions.is_some();
+        let tree = Tree {
+            relation,
+            number,
+            // Blocks that are added while the check runs may be linked already.
+            blocks: if stands_still { plan.blocks } else { u32::MAX },
+            heap_blocks: plan.heap_blocks.filter(|_| stands_still),
+            matching: plan.matching,
+            version: plan.version,
+            exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
+        };
+        TreeCheck { tree: &tree, key: self.key, level: self.level }.block(page, &mut scratch.tree, work);
+    }
+
+    fn new_page<S>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {
+        if !page.is_zero() {
+            let expected = "zeros throughout, since the header says that the block was never used";
+            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "other bytes");
+            work.findings.push(work.place.damage(damage));
+        }
+        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.transactions.is_some())
+        else {
+            return;
+        };
+        if self.plan.visibility_of(number, block).all_visible {
+            let expected = "rows in a block that the map calls all-visible".to_owned();
+            work.report(Promised::VisibilityMap, None, expected, "a block that was never used".into());
+        }
+    }
+
+    fn check_checksum<S>(&self, page: &Page<'_>, block: u32, work: &mut Work<'_, S>) {
+        if !self.cluster.checksums {
+            return;
+        }
+        let computed = page_checksum(page.bytes(), block);
+        let stored = page.header().checksum;
+        if stored == computed {
+            return;
+        }
+        let lsn = page.header().lsn;
+        work.place.confidence = match self.cluster.standing {
+            Standing::Crashed => Confidence::Possible,
+            // Written during the backup: its image in the log replaces it. Never by the position alone: one that
+            // lies after the end of the backup is damage as well.
+            Standing::Backup { start_lsn, end_lsn }
+                if lsn >= start_lsn && end_lsn.is_none_or(|end| lsn <= end) =>
+            {
+                Confidence::Possible
+            }
+            _ => Confidence::Certain,
+        };
+        let expected = format!("checksum {computed:#06x} for block {block}");
+        work.report(Promised::PageChecksum, None, expected, format!("{stored:#06x}"));
+        if work.place.confidence == Confidence::Certain {
+            work.place.confidence = Confidence::Consequence;
+        }
+    }
+
+    fn check_lsn<S>(&self, page: &Page<'_>, relation: Option<&Relation>, work: &mut Work<'_, S>) {
+        let (Some(control), Standing::Stopped) = (&self.cluster.control, &self.cluster.standing) else {
+            return;
+        };
+        // Unlogged relations carry made-up positions.
+        if relation.is_none_or(|relation| relation.persistence != b'p') {
+            return;
+        }
+        let (lsn, end) = (page.header().lsn, control.checkpoint_lsn);
+        if lsn > end {
+            let show = |lsn: u64| format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF);
+            let expected = format!("a position in the log up to {}, where it ends", show(end));
+            work.report(Promised::PageLsn, None, expected, show(lsn));
+        }
+    }
+}
+
+/// The special space of a fork's blocks; `None` if it is not known.
+// EVIDENCE: nbtree.h, hash.h, gist.h: 16 bytes; ginblock.h, spgist_private.h, brin_page.h, sequence.c: 8 bytes;
+// free space and visibility maps: none
+fn special_bytes(relation: Option<&Relation>, fork: Fork) -> Option<usize> {
+    if matches!(fork, Fork::FreeSpace | Fork::Visibility) {
+        return Some(0);
+    }
+    match relation?.storage {
+        Storage::Heap => Some(0),
+        Storage::Btree => Some(TREE_SPECIAL_BYTES),
+        Storage::Hash | Storage::Gist => Some(16),
+        Storage::Sequence | Storage::Gin | Storage::SpGist | Storage::Brin => Some(8),
+        Storage::Other => None,
+    }
+}

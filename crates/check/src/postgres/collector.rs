@@ -1,0 +1,105 @@
+//! Facts about one relation, kept to be compared one by one.
+
+use formats::postgres::Tid;
+
+use super::btree::{EntrySink, Link};
+use super::heap::{Exception, RowSink};
+use super::keyed::{BucketSet, Side};
+
+/// A fact with what is needed to name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fact {
+    pub(super) tid: Tid,
+    pub(super) hash: u128,
+    /// Block and line pointer of the index entry; zeros for a row.
+    pub(super) entry: (u32, u16),
+}
+
+/// Keeps the facts about one relation.
+pub(super) struct Collector {
+    pub(super) relation: u32,
+    buckets: BucketSet,
+    pub(super) claims: Vec<Fact>,
+    pub(super) witnesses: Vec<Fact>,
+    pub(super) links: Vec<(u128, Side, Link)>,
+}
+
+impl Collector {
+    pub(super) fn new(relation: u32, buckets: BucketSet) -> Collector {
+        Collector { relation, buckets, claims: Vec::new(), witnesses: Vec::new(), links: Vec::new() }
+    }
+}
+
+impl RowSink for Collector {
+    fn fact(&mut self, relation: u32, side: Side, bucket: usize, hash: u128, tid: Tid) {
+        if relation == self.relation && self.buckets.has(bucket) {
+            let fact = Fact { tid, hash, entry: (0, 0) };
+            match side {
+                Side::Claim => self.claims.push(fact),
+                Side::Witness => self.witnesses.push(fact),
+            }
+        }
+    }
+
+    fn exception(&mut self, _table: u32, _tid: Tid, _exception: Exception) {}
+}
+
+impl EntrySink for Collector {
+    fn entry(&mut self, index: u32, bucket: usize, hash: u128, tid: Tid, entry: (u32, u16)) {
+        if index == self.relation && self.buckets.has(bucket) {
+            self.witnesses.push(Fact { tid, hash, entry });
+        }
+    }
+
+    fn link(&mut self, index: u32, side: Side, bucket: usize, hash: u128, link: Link) {
+        if index == self.relation && self.buckets.has(bucket) {
+            self.links.push((hash, side, link));
+        }
+    }
+
+    fn unfinished(&mut self, _index: u32) {}
+
+    fn order_not_known(&mut self, _index: u32) {}
+}
+
+/// Facts of two sides that have no counterpart, each ascending.
+pub(super) fn unmatched(mut claims: Vec<Fact>, mut witnesses: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
+    claims.sort_unstable();
+    witnesses.sort_unstable();
+    let (mut only_claimed, mut only_witnessed) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (claims.into_iter().peekable(), witnesses.into_iter().peekable());
+    // Each turn takes a fact from a side.
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) => match (a.tid, a.hash).cmp(&(b.tid, b.hash)) {
+                std::cmp::Ordering::Equal => {
+                    left.next();
+                    right.next();
+                }
+                std::cmp::Ordering::Less => only_claimed.extend(left.next()),
+                std::cmp::Ordering::Greater => only_witnessed.extend(right.next()),
+            },
+            (Some(_), None) => only_claimed.extend(left.next()),
+            (None, Some(_)) => only_witnessed.extend(right.next()),
+            (None, None) => return (only_claimed, only_witnessed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fact(block: u32, hash: u128) -> Fact {
+        Fact { tid: Tid { block, item: 1 }, hash, entry: (0, 0) }
+    }
+
+    #[test]
+    fn facts_without_counterpart_are_named_once_each() {
+        let rows = vec![fact(1, 10), fact(2, 20), fact(2, 20), fact(3, 30)];
+        let entries = vec![fact(4, 40), fact(2, 20), fact(1, 10)];
+        let (only_rows, only_entries) = unmatched(rows, entries);
+        assert_eq!(only_rows, vec![fact(2, 20), fact(3, 30)]);
+        assert_eq!(only_entries, vec![fact(4, 40)]);
+    }
+}

@@ -1,0 +1,115 @@
+//! The end of a check: sums compared, relations whose sums differ looked at exactly, the report.
+
+use std::path::Path;
+
+use results::check::{CheckReport, Skipped};
+
+use super::btree::Matching;
+use super::cluster::Standing;
+use super::exact::Exact;
+use super::keyed::Side;
+use super::pass::{PassContext, PassState};
+use super::plan::Plan;
+use super::run::Run;
+use crate::progress::{Phase, Progress};
+
+impl Run<'_> {
+    /// Compares the sums, and looks exactly where they differ.
+    pub(super) fn compare(
+        &mut self,
+        state: &PassState,
+        first: &PassContext<'_>,
+        second: &PassContext<'_>,
+        progress: &mut dyn Progress,
+    ) {
+        let plan = first.plan;
+        let mut exact =
+            Exact { first, second, memory_bytes_max: self.options.memory_bytes_max, bytes_read: 0 };
+        let mut numbers: Vec<u32> =
+            state.sums.entries.keys().chain(state.sums.links.keys()).copied().collect();
+        numbers.extend(
+            plan.trees
+                .iter()
+                .filter(|(_, tree)| tree.matching == Matching::EntriesOnly)
+                .map(|(number, _)| *number),
+        );
+        numbers.sort_unstable();
+        numbers.dedup();
+        for number in numbers {
+            let object = plan.relation(number).map(|relation| relation.name.clone());
+            let is_unfinished = state.sums.unfinished.contains_key(&number);
+            if is_unfinished {
+                self.left_out(object.as_deref(), "links between levels", "a split or deletion was cut off by a crash; the server mends it at the next insertion or VACUUM");
+            }
+            if state.sums.order_not_known.contains_key(&number) {
+                self.left_out(
+                    object.as_deref(),
+                    "order of some keys",
+                    "the order of the type or collation is not known here",
+                );
+            }
+            if let Some(ledger) =
+                state.sums.links.get(&number).filter(|ledger| !ledger.differing().is_empty())
+            {
+                progress.advance(Phase::SecondPass, 0, 0);
+                self.counters.second_pass_object_count += 1;
+                exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
+            }
+            let Some(ledger) = state.sums.entries.get(&number) else { continue };
+            let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
+            let tree = plan.trees.get(&number);
+            self.counters.row_count += ledger.count(Side::Claim);
+            self.counters.entry_count += ledger.count(Side::Witness);
+            if ledger.differing().is_empty() {
+                continue;
+            }
+            self.counters.second_pass_object_count += 1;
+            match tree {
+                Some(_) => exact.entries(number, ledger.differing(), count, &mut self.findings),
+                None => exact.toast(number, ledger.differing(), count, &mut self.findings),
+            }
+        }
+        self.counters.extra_read_bytes += exact.bytes_read;
+    }
+
+    pub(super) fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
+        let cluster = self.cluster;
+        let mut skipped: Vec<Skipped> = self
+            .skipped
+            .into_iter()
+            .map(|(why, page_count)| Skipped { why: why.to_owned(), page_count })
+            .collect();
+        skipped.sort();
+        self.accounting.skipped = skipped;
+        self.not_checked.sort();
+        self.not_checked.dedup();
+        self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let (findings, rule_counts) = self.findings.into_lists();
+        let fact = |name: &str, value: String| (name.to_owned(), value);
+        let standing = match cluster.standing {
+            Standing::Stopped => "shut down",
+            Standing::Running => "running",
+            Standing::Crashed => "not shut down",
+            Standing::Backup { .. } => "base backup",
+        };
+        CheckReport {
+            engine: "postgres".to_owned(),
+            target: target.to_string_lossy().into_owned(),
+            level: self.options.level,
+            facts: vec![
+                fact("PostgreSQL", cluster.major.to_string()),
+                fact("state", standing.to_owned()),
+                fact("block size", cluster.block_bytes.to_string()),
+                fact("checksums", if cluster.checksums { "on" } else { "off" }.to_owned()),
+                fact("databases", cluster.databases.len().to_string()),
+                fact("relations", plan.relations.len().to_string()),
+            ],
+            findings,
+            rule_counts,
+            not_checked: self.not_checked,
+            accounting: self.accounting,
+            counters: self.counters,
+            unfinished: self.unfinished,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Which relation a file belongs to, and what is read of it before the pass.
+
+use std::collections::HashMap;
+
+use formats::postgres::Oid;
+use formats::postgres::btree::Meta;
+use formats::postgres::page::Page;
+
+use super::catalog::Relation;
+use super::cluster::ForkFiles;
+
+/// Finds relations by the place of their files.
+pub(super) struct Numbers {
+    exact: HashMap<(Oid, Oid, Oid), u32>,
+    by_default_space: HashMap<(Oid, Oid), u32>,
+}
+
+impl Numbers {
+    pub(super) fn new(relations: &[Relation]) -> Numbers {
+        let mut numbers = Numbers { exact: HashMap::new(), by_default_space: HashMap::new() };
+        for (number, relation) in relations.iter().enumerate() {
+            // 1663 is pg_default, whose files stand under base.
+            let space = if relation.tablespace == 1663 { 0 } else { relation.tablespace };
+            numbers.exact.insert((space, relation.database, relation.file_number), number as u32);
+            if relation.tablespace == 0 {
+                numbers.by_default_space.insert((relation.database, relation.file_number), number as u32);
+            }
+        }
+        numbers
+    }
+
+    pub(super) fn of(&self, fork: &ForkFiles) -> Option<u32> {
+        let exact = self.exact.get(&(fork.tablespace, fork.database, fork.number));
+        exact.or_else(|| self.by_default_space.get(&(fork.database, fork.number))).copied()
+    }
+}
+
+pub(super) fn not_null_columns(relation: &Relation) -> Vec<usize> {
+    let columns = relation.columns.iter().enumerate();
+    columns
+        .filter(|(_, column)| column.not_null && !column.dropped && !column.is_virtual)
+        .map(|(number, _)| number)
+        .collect()
+}
+
+/// Pages of a map that are looked at beyond those that the heap needs: enough to see that a heap was cut.
+pub(super) const MAP_PAGES_BEYOND: usize = 8;
+
+/// Reads a map, at most so many bytes. One that cannot be read is reported when its file is scanned.
+pub(super) fn read_map(fork: &ForkFiles, bytes_max: usize) -> Vec<u8> {
+    use std::io::Read as _;
+    let mut map = Vec::new();
+    for segment in &fork.segments {
+        let rest = bytes_max.saturating_sub(map.len()) as u64;
+        if let Ok(file) = std::fs::File::open(&segment.path) {
+            let _ = file.take(rest).read_to_end(&mut map);
+        }
+    }
+    map
+}
+
+pub(super) fn read_meta(path: &std::path::Path, block_bytes: usize) -> Option<Meta> {
+    use std::io::Read as _;
+    let mut block = vec![0; block_bytes];
+    std::fs::File::open(path).ok()?.read_exact(&mut block).ok()?;
+    let meta = Meta::read(&Page::new(&block))?;
+    meta.check(u32::MAX, &mut Vec::new()).then_some(meta)
+}

@@ -1,0 +1,96 @@
+//! The facts of one worker, as sums.
+
+use std::collections::HashMap;
+
+use formats::postgres::Tid;
+
+use super::btree::{EntrySink, Link};
+use super::heap::{Exception, RowSink, exception_code};
+use super::keyed::{Ledger, Side};
+use super::plan::Plan;
+
+/// Relations with fewer blocks have one bucket for their sums.
+const SMALL_RELATION_BLOCKS: u32 = 64;
+
+/// Facts of one worker, as sums.
+#[derive(Default)]
+pub(crate) struct Sums {
+    /// Rows and entries, or TOAST pointers and pieces, by relation.
+    pub(crate) entries: HashMap<u32, Ledger>,
+    /// Links of B-trees, by relation.
+    pub(crate) links: HashMap<u32, Ledger>,
+    /// Row pointers that are not matched in the ordinary way, by table.
+    pub(crate) exceptions: HashMap<u32, Vec<u64>>,
+    /// B-trees with an update that was cut off.
+    pub(crate) unfinished: HashMap<u32, u64>,
+    /// B-trees with keys that could not be compared.
+    pub(crate) order_not_known: HashMap<u32, u64>,
+    small: Vec<bool>,
+}
+
+impl RowSink for Sums {
+    fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, _tid: Tid) {
+        let small = self.small.get(relation as usize).copied().unwrap_or(false);
+        self.entries.entry(relation).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
+    }
+
+    fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
+        self.exceptions.entry(table).or_default().push(exception_code(tid, exception));
+    }
+}
+
+impl EntrySink for Sums {
+    fn entry(&mut self, index: u32, bucket: usize, fact: u128, _tid: Tid, _place: (u32, u16)) {
+        let small = self.small.get(index as usize).copied().unwrap_or(false);
+        self.entries.entry(index).or_insert_with(|| Ledger::new(small)).add(Side::Witness, bucket, fact);
+    }
+
+    fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, _link: Link) {
+        let small = self.small.get(index as usize).copied().unwrap_or(false);
+        self.links.entry(index).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
+    }
+
+    fn unfinished(&mut self, index: u32) {
+        *self.unfinished.entry(index).or_default() += 1;
+    }
+
+    fn order_not_known(&mut self, index: u32) {
+        *self.order_not_known.entry(index).or_default() += 1;
+    }
+}
+
+impl Sums {
+    /// Starts empty sums for the relations of a plan.
+    pub(crate) fn new(plan: &Plan) -> Sums {
+        // Rows and entries must use the same number of buckets: that of the table, so small means both are.
+        let is_small = |number: usize| {
+            let own = plan.blocks.get(number).copied().unwrap_or(0);
+            let heap = plan.trees.get(&(number as u32)).and_then(|tree| tree.heap_blocks).unwrap_or(0);
+            own.max(heap) < SMALL_RELATION_BLOCKS
+        };
+        Sums { small: (0..plan.relations.len()).map(is_small).collect(), ..Sums::default() }
+    }
+
+    pub(crate) fn merge(&mut self, other: Sums) {
+        for (mine, theirs) in [(&mut self.entries, other.entries), (&mut self.links, other.links)] {
+            for (number, ledger) in theirs {
+                match mine.entry(number) {
+                    std::collections::hash_map::Entry::Occupied(mut mine) => mine.get_mut().merge(&ledger),
+                    std::collections::hash_map::Entry::Vacant(vacant) => {
+                        vacant.insert(ledger);
+                    }
+                }
+            }
+        }
+        for (number, mut codes) in other.exceptions {
+            self.exceptions.entry(number).or_default().append(&mut codes);
+        }
+        for (mine, theirs) in
+            [(&mut self.unfinished, other.unfinished), (&mut self.order_not_known, other.order_not_known)]
+        {
+            for (number, count) in theirs {
+                *mine.entry(number).or_default() += count;
+            }
+        }
+    }
+}
