@@ -188,6 +188,9 @@ fn machine_samplers(target: &dyn Target) -> Vec<Box<dyn Sampler>> {
 /// Counters of an engine are asked for signs of life this often while its own loop runs.
 const PULSE_PERIOD: Duration = Duration::from_secs(2);
 
+/// Loops inside an engine that should end are interrupted this often until they do.
+const INTERRUPT_PERIOD: Duration = Duration::from_millis(500);
+
 /// Looks at the run ten times a second on behalf of the caller.
 struct Watch<'a> {
     target: &'a mut dyn Target,
@@ -201,12 +204,24 @@ struct Pulse {
     asked_at: Instant,
     beats: u64,
     last: Counters,
-    interrupted: bool,
+    interrupted_at: Option<Instant>,
+}
+
+impl Pulse {
+    /// Is it time to interrupt the engine's loops, again if need be? An interrupt that comes before a loop has begun
+    /// is lost.
+    fn may_interrupt(&mut self) -> bool {
+        if self.interrupted_at.is_some_and(|at| at.elapsed() < INTERRUPT_PERIOD) {
+            return false;
+        }
+        self.interrupted_at = Some(Instant::now());
+        true
+    }
 }
 
 impl Default for Pulse {
     fn default() -> Self {
-        Self { asked_at: Instant::now(), beats: 0, last: Counters::default(), interrupted: false }
+        Self { asked_at: Instant::now(), beats: 0, last: Counters::default(), interrupted_at: None }
     }
 }
 
@@ -220,8 +235,8 @@ impl<'a> Watch<'a> {
             if (self.on_tick)(Tick { rows, pulse: rows + self.pulse.beats }) == Course::Stop {
                 progress.stop();
             }
-            if progress.is_stopped() && self.work.loop_side == LoopSide::Server && !self.pulse.interrupted {
-                self.pulse.interrupted = true;
+            if progress.is_stopped() && self.work.loop_side == LoopSide::Server && self.pulse.may_interrupt()
+            {
                 if let Err(error) = self.target.interrupt() {
                     tracing::warn!("could not interrupt the loops in the engine: {error}");
                 }
