@@ -10,6 +10,7 @@ use results::store::StudyResults;
 use serde::Serialize;
 
 use crate::catalogue::Limit;
+use crate::number::number;
 use crate::summary::cell_label;
 
 mod checks;
@@ -28,6 +29,9 @@ const CLIENT_FROM: f64 = 0.5;
 
 /// Share of the elapsed time that log flushes need to be named as what the holders of a lock wait for.
 const HOLDER_FROM: f64 = 0.5;
+
+/// What the holder of the lock on new space does.
+const EXTENDING: &str = "IO:DataFileExtend";
 
 /// Why one configuration took as long as it did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,7 +108,9 @@ fn limit(evidence: &Evidence, parts: &[Part]) -> Option<Limit> {
     if let Some(idle) = evidence.client_idle_share()
         && idle >= CLIENT_FROM
     {
-        return Some(Limit::Client);
+        // Where no processor is free, a client that is late is waiting for one.
+        let is_full = evidence.processors_busy().is_some_and(|share| share >= checks::PROCESSORS_FROM);
+        return Some(if is_full { Limit::Cpu } else { Limit::Client });
     }
     if evidence.session_s > 0.0 {
         let largest = parts.first()?;
@@ -117,8 +123,14 @@ fn limit(evidence: &Evidence, parts: &[Part]) -> Option<Limit> {
 fn verdict(evidence: &Evidence, parts: &[Part], limit: Option<Limit>) -> String {
     let how = if evidence.is_sampled { " (estimated from samples)" } else { "" };
     let Some(limit) = limit else { return not_explained(evidence, parts) };
+    let idle = 100.0 * evidence.client_idle_share().unwrap_or(0.0);
+    if limit == Limit::Cpu && idle >= 100.0 * CLIENT_FROM {
+        return format!(
+            "the limit is {}: sessions wait for their client for {idle:.1} % of their time{how}, and no processor is free for it.",
+            limit.words()
+        );
+    }
     if limit == Limit::Client {
-        let idle = 100.0 * evidence.client_idle_share().unwrap_or(0.0);
         return format!(
             "the limit is {}: sessions wait for their client for {idle:.1} % of their time{how}.",
             limit.words()
@@ -188,6 +200,12 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
     if !matches!(limit, Limit::Lock | Limit::Page | Limit::Space) {
         return None;
     }
+    let extending = 100.0 * evidence.times_elapsed(EXTENDING);
+    if limit == Limit::Space && extending >= 100.0 * HOLDER_FROM {
+        return Some(format!(
+            "Behind it stands the data device: {EXTENDING} fills {extending:.1} % of the elapsed time, in which whoever held it wrote the new pages."
+        ));
+    }
     let flush_s = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0)?;
     let share = flush_s / evidence.elapsed_mean_s();
     let (flushes, elapsed_s) = (evidence.mean("log_flushes")?, evidence.elapsed_mean_s());
@@ -230,5 +248,5 @@ fn checkpoints(evidence: &Evidence) -> Option<String> {
     let count = evidence.mean("checkpoints").filter(|count| *count > 0.0)?;
     let pages = evidence.mean("checkpoint_pages")?;
     let runs = if evidence.run_count == 1 { "" } else { " per run" };
-    Some(format!("Meanwhile {count:.1} checkpoints wrote {pages:.0} pages{runs}."))
+    Some(format!("Meanwhile {} checkpoints wrote {pages:.0} pages{runs}.", number(count)))
 }

@@ -104,7 +104,7 @@ pub const ENTRIES: [Entry; 77] = [
         "postgres",
         "IO",
         "DataFileExtend",
-        Limit::Space,
+        Limit::DataDevice,
         "adds pages to the end of a file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),

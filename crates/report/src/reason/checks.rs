@@ -11,7 +11,7 @@ const FLUSHES_FROM: f64 = 0.4;
 const DEVICE_FROM: f64 = 0.7;
 
 /// Share of all processors from which they are said to be busy.
-const PROCESSORS_FROM: f64 = 0.85;
+pub(super) const PROCESSORS_FROM: f64 = 0.85;
 
 /// One counter's word.
 #[derive(Clone, Debug, PartialEq)]

@@ -84,7 +84,8 @@ impl Evidence {
 
     fn add_waits(&mut self, engine: &str, run: &Run) {
         for profile in run.observations.waits.iter().filter(|profile| profile.group == CLIENTS) {
-            self.session_s += profile.session_s;
+            // A client that has done its share early waits for nothing any more.
+            self.session_s += lifetimes_s(run).unwrap_or(profile.session_s).min(profile.session_s);
             let add = |sum: &mut Option<f64>, seconds: Option<f64>| {
                 if let Some(seconds) = seconds {
                     *sum = Some(sum.unwrap_or(0.0) + seconds);
@@ -113,6 +114,12 @@ impl Evidence {
                 self.waits.push(Waited { name, limit, meaning, resource_s });
             }
         }
+    }
+
+    /// Seconds of a wait type over the elapsed time: above 1 several sessions had it at once. 0 when nobody had it.
+    pub(super) fn times_elapsed(&self, name: &str) -> f64 {
+        let wait = self.waits.iter().find(|wait| wait.name == name);
+        wait.map_or(0.0, |wait| wait.resource_s / self.elapsed_s)
     }
 
     /// Session time without waiting for the client; at least what is accounted for.
@@ -184,4 +191,13 @@ impl Evidence {
         });
         busy.filter(|(_, share)| share.is_finite()).max_by(|left, right| left.1.total_cmp(&right.1))
     }
+}
+
+/// From first statement to last answer, over all clients; `None` unless all have both.
+fn lifetimes_s(run: &Run) -> Option<f64> {
+    let lifetime = |client: &results::model::ClientRecord| {
+        Some(client.end_ns?.saturating_sub(client.start_ns?) as f64 / 1e9)
+    };
+    let sum = run.clients.iter().map(lifetime).sum::<Option<f64>>()?;
+    (sum > 0.0).then_some(sum)
 }

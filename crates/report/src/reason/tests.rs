@@ -228,6 +228,12 @@ fn a_page_that_all_want_and_a_file_that_must_grow_are_told_apart() {
     let space = MadeUp::postgres(vec![("Lock", "extend", false, 30.0, 0.0)]).reason();
     assert_eq!((page.limit, space.limit), (Some(Limit::Page), Some(Limit::Space)));
     assert!(space.paragraph().contains("`fathom run allocation-contention`"));
+    let slow = vec![("Lock", "extend", false, 25.0, 0.0), ("IO", "DataFileExtend", false, 9.0, 0.0)];
+    let text = MadeUp::postgres(slow).reason().paragraph();
+    assert!(
+        text.contains("Behind it stands the data device: IO:DataFileExtend fills 90.0 % of the elapsed time"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -248,7 +254,7 @@ fn reads_and_writes_of_data_files_are_limited_by_their_device() {
         text.contains("Agrees: device vda was busy for 99.0 % of the time; it did 4000 reads of 8.000 ms;"),
         "{text}"
     );
-    assert!(text.ends_with("Meanwhile 2.0 checkpoints wrote 512 pages."), "{text}");
+    assert!(text.ends_with("Meanwhile 2 checkpoints wrote 512 pages."), "{text}");
     has_its_figures(&reason);
 }
 
@@ -282,6 +288,21 @@ fn sessions_without_work_are_limited_by_their_clients() {
     let text = reason.paragraph();
     assert!(text.contains("sessions wait for their client for 75.0 % of their time"), "{text}");
     assert!(text.contains("the clients' threads used 0.90 processors"), "{text}");
+    let full =
+        MadeUp::postgres(vec![("Client", "ClientRead", true, 30.0, 0.0)]).with(&[("other_cpu_s", 16.0)]);
+    let reason = full.reason();
+    assert_eq!(reason.limit, Some(Limit::Cpu), "no processor is free for the clients");
+    assert!(reason.sentences[0].ends_with("and no processor is free for it."), "{:?}", reason.sentences);
+}
+
+#[test]
+fn clients_that_are_done_early_do_not_make_time_that_nothing_accounts_for() {
+    let mut run = MadeUp::postgres(vec![("IO", "WalSync", false, 16.0, 0.0)]).run();
+    for client in &mut run.clients {
+        (client.start_ns, client.end_ns) = (Some(0), Some(5_000_000_000));
+    }
+    let reason = cells(&study("postgres", vec![run])).remove(0);
+    assert_eq!((reason.limit, reason.dominant_percent), (Some(Limit::Log), Some(80.0)));
 }
 
 #[test]
