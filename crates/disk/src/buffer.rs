@@ -45,11 +45,27 @@ impl AlignedBuffer {
     /// # Errors
     /// When the length is 0 or above [`BUFFER_BYTES_MAX`], and when there is no memory.
     pub fn new(length_bytes: usize) -> io::Result<Self> {
+        Self::with(length_bytes, length_bytes >= HUGE_PAGE_BYTES)
+    }
+
+    /// Makes a buffer like [`AlignedBuffer::new`] that begins at a huge page and asks for huge pages whatever its
+    /// length: for memory that is cut into the buffers of many transfers. Takes a whole number of huge pages where
+    /// the kernel gives them.
+    ///
+    /// A transfer whose memory is one piece takes one entry in the list of the device instead of one for each page:
+    /// worth an eighth of the rate of 8 KiB reads on a virtual disk.
+    ///
+    /// # Errors
+    /// As [`AlignedBuffer::new`].
+    pub fn on_huge_pages(length_bytes: usize) -> io::Result<Self> {
+        Self::with(length_bytes, true)
+    }
+
+    fn with(length_bytes: usize, is_huge: bool) -> io::Result<Self> {
         if length_bytes == 0 || length_bytes > BUFFER_BYTES_MAX {
             let message = format!("a buffer has 1 to {BUFFER_BYTES_MAX} bytes, not {length_bytes}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        let is_huge = length_bytes >= HUGE_PAGE_BYTES;
         let unit_bytes = if is_huge { HUGE_PAGE_BYTES } else { BUFFER_ALIGNMENT_BYTES };
         let used_bytes = length_bytes.next_multiple_of(unit_bytes);
         let mapping_bytes = used_bytes + if is_huge { HUGE_PAGE_BYTES } else { 0 };
@@ -79,8 +95,10 @@ impl AlignedBuffer {
             // SAFETY: the range is ours and the advice changes no content. A refusal only costs speed.
             let _refused = unsafe { rustix::mm::madvise(start, used_bytes, Advice::LinuxHugepage) };
         }
+        // Only what was asked for: where there is no huge page the rest of one would be memory for nothing.
+        let asked_bytes = self.length_bytes.next_multiple_of(BUFFER_ALIGNMENT_BYTES);
         // SAFETY: the range is ours, and populating for writing keeps its content.
-        match unsafe { rustix::mm::madvise(start, used_bytes, Advice::LinuxPopulateWrite) } {
+        match unsafe { rustix::mm::madvise(start, asked_bytes, Advice::LinuxPopulateWrite) } {
             Ok(()) => Ok(()),
             // Linux before 5.14 does not have the advice: touch each page instead.
             Err(rustix::io::Errno::INVAL) => {
@@ -145,8 +163,10 @@ mod tests {
 
     #[test]
     fn a_buffer_is_aligned_zeroed_and_writable_at_both_ends() {
-        for length_bytes in [1, 511, 4096, 4097, HUGE_PAGE_BYTES - 1, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES + 1] {
-            let mut buffer = AlignedBuffer::new(length_bytes).unwrap();
+        let lengths = [1, 511, 4096, 4097, HUGE_PAGE_BYTES - 1, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES + 1];
+        let makers = [AlignedBuffer::new, AlignedBuffer::on_huge_pages];
+        for (length_bytes, make) in lengths.into_iter().flat_map(|length| makers.map(|make| (length, make))) {
+            let mut buffer = make(length_bytes).unwrap();
             assert_eq!(buffer.as_slice().as_ptr().align_offset(BUFFER_ALIGNMENT_BYTES), 0);
             assert_eq!(buffer.length_bytes(), length_bytes);
             assert!(buffer.as_slice().iter().all(|&byte| byte == 0));

@@ -50,7 +50,7 @@ impl UringBackend {
     pub fn new(options: &BackendOptions) -> io::Result<Self> {
         let ring = make_ring(options)?;
         let stride_bytes = stride_bytes(options.buffer_bytes);
-        let memory = AlignedBuffer::new(stride_bytes * options.depth)?;
+        let memory = AlignedBuffer::on_huge_pages(stride_bytes * options.depth)?;
         let whole = libc::iovec { iov_base: memory.as_ptr().cast(), iov_len: memory.length_bytes() };
         // SAFETY: the memory lives as long as the ring: `Drop` waits for the kernel before either goes, and leaks
         // the memory when it cannot.
