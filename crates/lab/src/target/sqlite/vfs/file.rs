@@ -7,12 +7,11 @@
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::time::Instant;
 
 use rusqlite::ffi;
 
-use super::meter::{Call, Role};
 use super::table::TimedVfs;
+use super::tally::{Call, Role};
 
 /// Slot of the checkpoint lock among the locks in shared memory.
 // EVIDENCE: sqlite walformat 2.3.1, WAL_CKPT_LOCK
@@ -138,7 +137,7 @@ unsafe extern "C" fn x_read(
     guarded(ffi::SQLITE_IOERR_READ, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xRead, ffi::SQLITE_IOERR_READ, file, buffer, size, offset);
         timed.meter().add(role, Call::Read, began, bytes_moved(status, size));
         status
@@ -154,7 +153,7 @@ unsafe extern "C" fn x_write(
     guarded(ffi::SQLITE_IOERR_WRITE, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xWrite, ffi::SQLITE_IOERR_WRITE, file, buffer, size, offset);
         timed.meter().add_write(role, began, offset, bytes_moved(status, size));
         status
@@ -165,7 +164,7 @@ unsafe extern "C" fn x_truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3
     guarded(ffi::SQLITE_IOERR_TRUNCATE, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xTruncate, ffi::SQLITE_IOERR_TRUNCATE, file, size);
         timed.meter().add(role, Call::Truncate, began, 0);
         if role == Role::Log && status == ffi::SQLITE_OK {
@@ -179,7 +178,7 @@ unsafe extern "C" fn x_sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int
     guarded(ffi::SQLITE_IOERR_FSYNC, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         timed.pause_before_sync();
         let status = on_file!(xSync, ffi::SQLITE_IOERR_FSYNC, file, flags);
         timed.meter().add_sync(role, began);
@@ -191,7 +190,7 @@ unsafe extern "C" fn x_lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int
     guarded(ffi::SQLITE_IOERR_LOCK, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xLock, ffi::SQLITE_IOERR_LOCK, file, level);
         timed.meter().add(role, Call::Lock, began, 0);
         status
@@ -202,7 +201,7 @@ unsafe extern "C" fn x_unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_i
     guarded(ffi::SQLITE_IOERR_UNLOCK, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xUnlock, ffi::SQLITE_IOERR_UNLOCK, file, level);
         timed.meter().add(role, Call::Unlock, began, 0);
         status
@@ -219,7 +218,7 @@ unsafe extern "C" fn x_shm_map(
     guarded(ffi::SQLITE_IOERR_SHMMAP, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xShmMap, ffi::SQLITE_IOERR_SHMMAP, file, region, size, extend, out);
         timed.meter().add(role, Call::SharedMap, began, 0);
         status
@@ -236,7 +235,7 @@ unsafe extern "C" fn x_shm_lock(
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
         let releases = flags & ffi::SQLITE_SHM_UNLOCK != 0;
-        let began = Instant::now();
+        let began = timed.meter().now();
         let status = on_file!(xShmLock, ffi::SQLITE_IOERR_SHMLOCK, file, slot, count, flags);
         let call = if releases { Call::SharedUnlock } else { Call::SharedLock };
         timed.meter().add(role, call, began, 0);

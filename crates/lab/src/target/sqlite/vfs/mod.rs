@@ -7,17 +7,20 @@
 //! Not seen: reads and writes through memory maps, which are no calls (the database with `mmap_size`, the shared
 //! memory beside the log always).
 
+mod clock;
 mod file;
 mod meter;
 mod table;
+mod tally;
 
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use meter::{Call, Checkpoint, Meter, Role, Tally, Totals};
-#[cfg(test)]
-pub(super) use meter::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
+pub(super) use meter::Meter;
 use table::TimedVfs;
+pub(super) use tally::{Call, Checkpoint, Role, Tally, Totals};
+#[cfg(test)]
+pub(super) use tally::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 
 /// Registered tables that nobody uses. SQLite keeps pointers to a table as long as a connection is open, so tables are
 /// never freed: they are lent and come back. There are as many as were ever in use at once.

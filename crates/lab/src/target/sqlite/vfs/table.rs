@@ -9,12 +9,12 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
 
 use rusqlite::ffi;
 
 use super::file::{self, HEAD_BYTES, guarded};
-use super::meter::{Call, Meter, Role};
+use super::meter::Meter;
+use super::tally::{Call, Role};
 
 /// Number in the name of the next registered table.
 static NUMBER_NEXT: AtomicU32 = AtomicU32::new(0);
@@ -182,7 +182,7 @@ unsafe extern "C" fn x_open(
         // SAFETY: `vfs` is ours.
         let timed = unsafe { timed_vfs(vfs) };
         let role = role(flags);
-        let began = Instant::now();
+        let began = timed.meter.now();
         let status = on_vfs!(xOpen, ffi::SQLITE_CANTOPEN, vfs, path, real, flags, flags_out);
         timed.meter.add(role, Call::Open, began, 0);
         // SAFETY: the real file was just opened, or not, behind the head that we cleared.
@@ -202,7 +202,7 @@ unsafe extern "C" fn x_delete(
     guarded(ffi::SQLITE_IOERR_DELETE, || {
         // SAFETY: `vfs` is ours; SQLite passes the name of a file, ended by a zero byte.
         let (timed, role) = unsafe { (timed_vfs(vfs), role_by_name(CStr::from_ptr(path))) };
-        let began = Instant::now();
+        let began = timed.meter.now();
         let status = on_vfs!(xDelete, ffi::SQLITE_IOERR_DELETE, vfs, path, sync_directory);
         timed.meter.add(role, Call::Delete, began, 0);
         status
@@ -213,7 +213,7 @@ unsafe extern "C" fn x_sleep(vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) ->
     guarded(0, || {
         // SAFETY: `vfs` is ours.
         let timed = unsafe { timed_vfs(vfs) };
-        let began = Instant::now();
+        let began = timed.meter.now();
         let slept = on_vfs!(xSleep, 0, vfs, microseconds);
         timed.meter.add(Role::Database, Call::Sleep, began, 0);
         slept
