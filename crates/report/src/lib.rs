@@ -15,8 +15,10 @@ pub mod reason;
 pub mod summary;
 pub mod text;
 pub mod timeline;
+pub mod waits;
 
 mod layout;
 mod plain;
 mod tables;
 mod verdict;
+mod waits_text;

@@ -2,11 +2,13 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width};
 use results::model::StoredRun;
+use results::observations::Observations;
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
 use crate::summary::StudySummary;
 use crate::tables::{brief_sections, record_sections, results_sections, run_sections};
+use crate::waits_text;
 
 /// Columns of the output, unless a single word is longer.
 pub const WIDTH: usize = 100;
@@ -42,6 +44,11 @@ pub fn record(summary: &StudySummary) -> String {
 /// Writes one run: gates, clients, metrics. Latencies appear when it was read with its histograms.
 pub fn run_detail(stored: &StoredRun) -> String {
     render(&run_sections(stored))
+}
+
+/// Writes what one interval of a live look saw: wait tables, waiting tasks, and how they were had.
+pub fn waits(observations: &Observations) -> String {
+    render(&waits_text::live_sections(observations))
 }
 
 fn render(sections: &[Section]) -> String {

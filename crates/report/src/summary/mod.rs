@@ -5,7 +5,7 @@ mod factors;
 mod metrics;
 mod record;
 
-use results::model::{Factor, GateOutcome, Level, RunKey, RunState, Scale, StoredRun};
+use results::model::{Cell, Factor, GateOutcome, Level, Run, RunKey, RunState, Scale, StoredRun};
 use results::store::{Correction, StudyResults};
 use serde::{Serialize, Serializer};
 use stats::change::PercentDefinition;
@@ -14,6 +14,7 @@ use stats::summary::CONFIDENCE;
 use crate::quantity::Quantity;
 use crate::reason::{self, CellReason};
 use crate::verdict;
+use crate::waits::{self, WaitTable};
 
 pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
@@ -120,6 +121,17 @@ pub struct InvalidRun {
     pub superseded_by: Option<i64>,
 }
 
+/// Waits of one configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellWaits {
+    /// Index within the study.
+    pub cell_index: u32,
+    /// Label of the cell.
+    pub label: String,
+    /// One per group of sessions, the clients first; means of the counting runs.
+    pub tables: Vec<WaitTable>,
+}
+
 /// Everything that is shown of one study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudySummary {
@@ -172,6 +184,9 @@ pub struct StudySummary {
     /// Why each configuration took as long as it did; empty where nothing was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<CellReason>,
+    /// Waits of each cell whose runs recorded any, in the order of the cells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<CellWaits>,
     /// What became of the expected results.
     pub expectations: Vec<ExpectationOutcome>,
     /// What was doubted or replaced.
@@ -212,6 +227,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         metrics: metrics::metrics(results, quantity),
         latencies: metrics::latencies(results),
         reasons: reason::cells(results),
+        waits: cell_waits(results),
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
         record: record::record(results),
@@ -220,6 +236,17 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
     };
     summary.verdict = verdict::sentences(&summary);
     summary
+}
+
+fn cell_waits(results: &StudyResults) -> Vec<CellWaits> {
+    let of_cell = |cell: &Cell| {
+        let counting = results.runs.iter().filter(|stored| stored.counts());
+        let runs: Vec<&Run> =
+            counting.map(|stored| &stored.run).filter(|run| run.key.cell_index == cell.index).collect();
+        let tables = waits::table(&runs);
+        (!tables.is_empty()).then(|| CellWaits { cell_index: cell.index, label: cell.label(), tables })
+    };
+    results.cells.iter().filter_map(of_cell).collect()
 }
 
 fn counts(results: &StudyResults) -> RunCounts {

@@ -11,6 +11,7 @@ use crate::summary::{
     CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, MetricSummary, StudySummary,
 };
 use crate::tables::or_dash;
+use crate::waits_text;
 
 /// Lays out everything but the record.
 pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
@@ -26,6 +27,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(metrics(summary));
     sections.extend(latencies(summary));
     sections.extend(reasons(summary));
+    sections.extend(waits(summary));
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections
@@ -83,6 +85,10 @@ fn head(summary: &StudySummary) -> Section {
 }
 
 /// Why each configuration took as long as it did.
+fn waits(summary: &StudySummary) -> Vec<Section> {
+    summary.waits.iter().flat_map(|cell| waits_text::cell_sections(&cell.label, &cell.tables)).collect()
+}
+
 fn reasons(summary: &StudySummary) -> Option<Section> {
     let items: Vec<Block> =
         summary.reasons.iter().map(|reason| Block::Paragraph(reason.paragraph())).collect();

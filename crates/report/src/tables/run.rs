@@ -7,6 +7,7 @@ use crate::number::{Decimals, number};
 use crate::quantity::derived;
 use crate::tables::or_dash;
 use crate::timeline;
+use crate::waits_text;
 
 /// Lays out one run; latencies appear when the run was read with its histograms.
 pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
@@ -14,6 +15,7 @@ pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
     sections.extend(gates(stored));
     sections.extend(clients(&stored.run.clients));
     sections.extend(numbers(stored));
+    sections.extend(waits_text::run_sections(&stored.run));
     sections.extend(timeline::section(&stored.run));
     sections.extend(timeline::samplers(&stored.run));
     sections.extend(remarks(stored));
