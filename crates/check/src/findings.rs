@@ -24,6 +24,19 @@ impl Findings {
         Self { per_rule_max, by_rule: BTreeMap::new() }
     }
 
+    /// Starts from lists that were kept.
+    #[must_use]
+    pub fn from_lists(per_rule_max: usize, findings: Vec<Finding>, counts: &[RuleCount]) -> Self {
+        let mut all = Self::new(per_rule_max);
+        for count in counts {
+            all.count_more(&count.rule, count.found_count);
+        }
+        for finding in findings {
+            all.by_rule.entry(finding.rule.clone()).or_default().findings.push(finding);
+        }
+        all
+    }
+
     /// Adds a finding.
     pub fn push(&mut self, finding: Finding) {
         let kept = self.by_rule.entry(finding.rule.clone()).or_default();

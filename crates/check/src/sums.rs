@@ -7,6 +7,7 @@
 //! For two different multisets the sums of a bucket agree with a probability of about 2^-128 as long as the hash
 //! behaves like a random function; the key makes that independent of the data.
 
+use results::check::StoredSum;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Buckets of each sum: enough that a second pass holds a small part, few enough to stay in the cache.
@@ -80,6 +81,30 @@ impl Difference {
         self.right_count += other.right_count;
     }
 
+    /// The form that is kept when a check is stopped.
+    #[must_use]
+    pub fn to_stored(&self) -> StoredSum {
+        // The two halves of the sum.
+        let halves = |bucket: &Bucket| [(bucket.sum >> 64) as u64, bucket.sum as u64];
+        StoredSum {
+            counts: [self.left_count, self.right_count],
+            halves: self.buckets.iter().map(halves).collect(),
+            bucket_counts: self.buckets.iter().map(|bucket| bucket.count).collect(),
+        }
+    }
+
+    /// The difference that was kept; buckets beyond those known here are left out.
+    #[must_use]
+    pub fn from_stored(stored: &StoredSum) -> Self {
+        let [left_count, right_count] = stored.counts;
+        let mut difference = Self { left_count, right_count, ..Self::default() };
+        let kept = stored.halves.iter().zip(&stored.bucket_counts);
+        for (bucket, ([high, low], count)) in difference.buckets.iter_mut().zip(kept) {
+            *bucket = Bucket { sum: u128::from(*high) << 64 | u128::from(*low), count: *count };
+        }
+        difference
+    }
+
     /// The buckets in which the two sides differ, ascending; empty when they are equal.
     #[must_use]
     pub fn unequal_buckets(&self) -> Vec<usize> {
@@ -112,7 +137,7 @@ mod tests {
         left.iter().for_each(|member| first.add_left(keyed_hash(member, 7)));
         right.iter().for_each(|member| second.add_right(keyed_hash(member, 7)));
         first.merge(&second);
-        first
+        Difference::from_stored(&first.to_stored())
     }
 
     proptest! {

@@ -173,3 +173,53 @@ fn a_drill_refuses_to_write_over_a_file_and_tells_what_it_did() {
     names.dedup();
     assert_eq!(names.len(), CLASSES.len());
 }
+
+/// Stops a check as soon as some bytes were read.
+struct StopSoon(Arc<AtomicBool>);
+
+impl Progress for StopSoon {
+    fn advance(&mut self, phase: Phase, done: u64, _total: u64) {
+        if phase == Phase::Pass && done > 0 {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_check_that_was_stopped_goes_on_and_finds_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = filled(directory.path(), &Shape { page_size: 512, auto_vacuum: 1, ..Shape::default() }, 1500);
+    let damaged = directory.path().join("damaged.db");
+    damage(&plain, &damaged, "zeroed-table-page", 5).unwrap();
+    for path in [&plain, &damaged] {
+        let whole = checked(path, &options(CheckLevel::Full));
+        let resume_file = directory.path().join("resume.json");
+        let rate = whole.accounting.bytes_expected / 2;
+        let mut call_count = 0;
+        let report = loop {
+            call_count += 1;
+            assert!(call_count < 50, "the check does not come to an end");
+            let stop = Arc::new(AtomicBool::new(false));
+            let options = Options {
+                resume_file: Some(resume_file.clone()),
+                stop: Some(stop.clone()),
+                rate_bytes_per_s_max: Some(rate),
+                page_batch: Some(64),
+                worker_count: 2,
+                ..options(CheckLevel::Full)
+            };
+            let report = check::sqlite::check(path, &options, &mut StopSoon(stop));
+            assert!(report.accounting.is_balanced());
+            if report.accounting.unreached_count == 0 {
+                break report;
+            }
+            assert!(resume_file.exists());
+        };
+        assert!(call_count > 1, "it was never stopped");
+        assert!(!resume_file.exists(), "the file is removed at the end");
+        assert_eq!(report.accounting, whole.accounting);
+        assert_eq!(report.findings, whole.findings);
+        assert_eq!(report.rule_counts, whole.rule_counts);
+        assert_eq!(report.counters.row_count, whole.counters.row_count);
+    }
+}

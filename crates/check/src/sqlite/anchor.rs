@@ -50,7 +50,8 @@ pub(super) struct LogFacts {
     pub(super) committed_count: u64,
     /// The first frame that does not continue the log though a later one of the same generation commits.
     pub(super) break_at: Option<u64>,
-    salt: (u32, u32),
+    /// The two numbers of the log's generation.
+    pub(super) salt: (u32, u32),
 }
 
 /// Why a database cannot be checked now.

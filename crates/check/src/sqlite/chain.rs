@@ -50,6 +50,19 @@ pub(super) struct OpenChain {
     pub(super) left: u32,
 }
 
+impl OpenChain {
+    /// The form that is kept when a check is stopped.
+    pub(super) fn to_numbers(self) -> [u32; 7] {
+        [self.page, self.slot, self.tree, self.page_count, self.from, self.next, self.left]
+    }
+
+    /// The chain that was kept.
+    pub(super) fn from_numbers(numbers: &[u32; 7]) -> Self {
+        let [page, slot, tree, page_count, from, next, left] = *numbers;
+        Self { page, slot, tree, page_count, from, next, left }
+    }
+}
+
 /// Neighbouring overflow pages that refer to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {

@@ -23,6 +23,7 @@ mod pointers;
 mod raw;
 mod reader;
 mod records;
+mod resume;
 mod rules;
 mod schema;
 mod worker;
@@ -32,7 +33,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped};
+use results::check::{
+    Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck,
+};
 
 use crate::findings::Findings;
 use crate::options::Options;
@@ -152,6 +155,7 @@ fn check_anchored(
 ) {
     progress.advance(Phase::Map, 0, 0);
     let prepared = prepare(anchor, geometry, options);
+    let stopped = stopped_check(anchor, options, report);
     let context = Context {
         file: anchor.path.display().to_string(),
         level: options.level,
@@ -161,7 +165,7 @@ fn check_anchored(
         reader: &anchor.reader,
         map: &prepared.map,
         plans: &prepared.plans,
-        key: options.seed,
+        key: stopped.as_ref().map_or(options.seed, |stopped| stopped.seed),
         findings_per_rule_max: options.findings_per_rule_max,
         run_bytes_max: usize::try_from(options.memory_bytes_max / 4).unwrap_or(usize::MAX)
             / options.worker_count.max(1),
@@ -169,15 +173,7 @@ fn check_anchored(
         damaged_pages: PageSet::new(anchor.page_count as usize),
         damaged_trees: PageSet::new(prepared.plans.trees.len()),
     };
-    let mut passed = pass::pass(
-        &context,
-        &anchor.path,
-        anchor.file_bytes,
-        options,
-        started,
-        &mut report.counters,
-        progress,
-    );
+    let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
     look_at_log_only_pages(anchor, &context, &mut passed);
     report_anchor(anchor, &mut passed.worker);
     let mut skipped = Vec::new();
@@ -195,6 +191,61 @@ fn check_anchored(
         }
     }
     finish(anchor, &context, passed, skipped, report);
+}
+
+/// The check that was stopped and goes on now.
+fn stopped_check(anchor: &Anchor, options: &Options, report: &mut CheckReport) -> Option<StoppedCheck> {
+    let path = options.resume_file.as_ref().filter(|path| path.exists())?;
+    match resume::load(path, anchor, options.level) {
+        Ok(stopped) => {
+            let fact = format!("byte {}", stopped.next_offset_bytes);
+            report.facts.push(("goes on from".to_owned(), fact));
+            Some(stopped)
+        }
+        Err(reason) => {
+            report.facts.push(("begins anew".to_owned(), reason));
+            None
+        }
+    }
+}
+
+/// Runs the pass from where an earlier check was stopped; keeps how far it came when it is stopped again.
+fn pass_from<'a>(
+    stopped: Option<StoppedCheck>,
+    anchor: &Anchor,
+    context: &'a Context<'a>,
+    options: &Options,
+    started: Instant,
+    progress: &mut dyn Progress,
+    report: &mut CheckReport,
+) -> Passed<'a> {
+    let page_size = u64::from(context.geometry.page_size_bytes);
+    let whole_bytes = anchor.file_bytes / page_size * page_size;
+    let end = whole_bytes.min(u64::from(context.page_count) * page_size);
+    let start = stopped.as_ref().map_or(0, |stopped| stopped.next_offset_bytes).min(end);
+    let read_before = stopped.as_ref().map_or(0, |stopped| stopped.bytes_read);
+    let earlier = stopped.map(|stopped| resume::restored(context, stopped));
+    let mut passed =
+        pass::pass(context, &anchor.path, start..end, options, started, &mut report.counters, progress);
+    if let Some(earlier) = earlier {
+        passed.worker.merge(earlier);
+    }
+    passed.bytes_read += read_before;
+    if let Some(path) = &options.resume_file {
+        let outcome = if passed.unreached_count > 0 {
+            let next = end - passed.unreached_count * page_size;
+            resume::stopped(anchor, &passed.worker, next, passed.bytes_read).store(path)
+        } else if path.exists() {
+            std::fs::remove_file(path)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = outcome {
+            let path = path.display();
+            passed.trouble = Some(format!("could not keep how far the check came in \"{path}\": {error}"));
+        }
+    }
+    passed
 }
 
 fn gap(what: &str, why: &str) -> NotChecked {

@@ -39,16 +39,13 @@ pub(super) struct Passed<'a> {
 pub(super) fn pass<'a>(
     context: &'a Context<'a>,
     path: &Path,
-    file_bytes: u64,
+    range_bytes: std::ops::Range<u64>,
     options: &Options,
     started: Instant,
     counters: &mut CheckCounters,
     progress: &mut dyn Progress,
 ) -> Passed<'a> {
     let page_size_bytes = context.geometry.page_size_bytes as usize;
-    let database_bytes = u64::from(context.page_count) * page_size_bytes as u64;
-    let whole_bytes = file_bytes / page_size_bytes as u64 * page_size_bytes as u64;
-    let range_bytes = 0..whole_bytes.min(database_bytes);
     let wanted = options.page_batch.map_or(CLAIM_BYTES, |pages| pages.saturating_mul(page_size_bytes));
     let claim_bytes =
         wanted.clamp(CLAIM_BYTES_MIN.max(page_size_bytes), 1 << 28).next_multiple_of(CLAIM_BYTES_MIN);
@@ -67,7 +64,8 @@ pub(super) fn pass<'a>(
     };
     let files = [ScanFile::part(path, range_bytes.clone())];
     let pass_started = Instant::now();
-    let deadline = options.time_max.map(|time| started + time);
+    // A map that took all the time still leaves some for the pass, so that repeated calls come to an end.
+    let deadline = options.time_max.map(|time| (started + time).max(pass_started + time / 10));
     let outcome = with_ticker(deadline, &stop, &done, range_bytes.end, progress, || {
         scan(
             &files,

@@ -1,0 +1,130 @@
+//! Stopping a check and going on from there.
+//!
+//! Claims are handed out in the order of the file, and those under way are finished when a check is stopped: what was
+//! seen is everything before one offset. The map is made anew by the next call; only what the pass learned is kept.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use results::check::StoppedCheck;
+
+use crate::findings::Findings;
+use crate::sums::Difference;
+
+use super::anchor::Anchor;
+use super::chain::{OpenChain, Run};
+use super::context::{Context, PageSet};
+use super::map::Use;
+use super::worker::Worker;
+
+/// Numbers that tell whether a database is still the one whose check was stopped.
+pub(super) fn identity(anchor: &Anchor, level: results::check::CheckLevel) -> Vec<u64> {
+    let header = &anchor.header;
+    let (frames, salt) = anchor.log.map_or((0, (0, 0)), |log| (log.committed_count, log.salt));
+    let words = [
+        header.change_counter,
+        header.version_valid_for,
+        header.schema_cookie,
+        anchor.page_count,
+        salt.0,
+        salt.1,
+    ];
+    let numbers = [level as u64, u64::from(header.page_size_bytes), anchor.file_bytes, frames];
+    words.into_iter().map(u64::from).chain(numbers).collect()
+}
+
+/// What the pass learned, ready to be kept. `worker` is the sum of all workers, before anything else was reported.
+pub(super) fn stopped(
+    anchor: &Anchor,
+    worker: &Worker<'_>,
+    next_offset_bytes: u64,
+    bytes_read: u64,
+) -> StoppedCheck {
+    let context = worker.context;
+    let (findings, rule_counts) = worker.findings.clone().into_lists();
+    let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
+    let pages = || 0..=context.page_count as usize;
+    StoppedCheck {
+        engine: "sqlite".to_owned(),
+        identity: identity(anchor, context.level),
+        seed: context.key,
+        next_offset_bytes,
+        bytes_read,
+        counts: [worker.row_count, worker.entry_count, worker.unreadable_count],
+        findings,
+        rule_counts,
+        damaged_pages: stretches(pages().filter(|page| context.damaged_pages.contains(*page))),
+        damaged_objects: stretches(
+            (0..context.plans.trees.len()).filter(|tree| context.damaged_trees.contains(*tree)),
+        ),
+        claimed_pages: stretches(pages().filter(|page| context.map.use_of(*page as u32) == Use::Overflow)),
+        open_chains: worker.chains.open.iter().map(|chain| chain.to_numbers()).collect(),
+        runs: worker.chains.runs.iter().map(|run| [run.first, run.length, run.next]).collect(),
+        sums: sums.map(Difference::to_stored).collect(),
+        is_cut: context.is_cut.load(Ordering::Relaxed),
+    }
+}
+
+/// The worker of a check that was stopped; marks in the context what it had marked.
+pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> Worker<'a> {
+    let mut worker = Worker::new(context);
+    let most = context.findings_per_rule_max;
+    worker.findings = Findings::from_lists(most, stopped.findings, &stopped.rule_counts);
+    [worker.row_count, worker.entry_count, worker.unreadable_count] = stopped.counts;
+    mark(&context.damaged_pages, &stopped.damaged_pages);
+    mark(&context.damaged_trees, &stopped.damaged_objects);
+    for page in numbers(&stopped.claimed_pages, context.page_count as usize) {
+        // A page that the map has given another use meanwhile cannot be: the database is the same.
+        let _ = context.map.claim(page as u32, Use::Overflow);
+    }
+    worker.chains.open = stopped.open_chains.iter().map(OpenChain::from_numbers).collect();
+    let run = |run: &[u32; 3]| Run { first: run[0], length: run[1], next: run[2] };
+    worker.chains.runs = stopped.runs.iter().map(run).collect();
+    if let Some((entries, pairs)) = stopped.sums.split_last() {
+        worker.chains.expected_entries = Difference::from_stored(entries);
+        for (difference, stored) in worker.differences.iter_mut().zip(pairs) {
+            *difference = Difference::from_stored(stored);
+        }
+    }
+    context.is_cut.fetch_or(stopped.is_cut, Ordering::Relaxed);
+    worker
+}
+
+/// The check that was stopped, when there is one for this database as it is; else the reason to begin anew.
+pub(super) fn load(
+    path: &Path,
+    anchor: &Anchor,
+    level: results::check::CheckLevel,
+) -> Result<StoppedCheck, String> {
+    let stopped = StoppedCheck::load(path).map_err(|error| error.to_string())?;
+    if stopped.engine != "sqlite" || stopped.identity != identity(anchor, level) {
+        return Err("the database or the level is another than when the check was stopped".to_owned());
+    }
+    Ok(stopped)
+}
+
+fn mark(set: &PageSet, stretches: &[(u64, u64)]) {
+    numbers(stretches, usize::MAX).for_each(|number| set.insert(number));
+}
+
+fn numbers(stretches: &[(u64, u64)], most: usize) -> impl Iterator<Item = usize> {
+    let stretch = move |(first, count): &(u64, u64)| {
+        let first = usize::try_from(*first).unwrap_or(usize::MAX);
+        let count = usize::try_from(*count).unwrap_or(0);
+        first..first.saturating_add(count).min(most.saturating_add(1))
+    };
+    stretches.iter().flat_map(stretch)
+}
+
+/// Ascending numbers as first number and count of each stretch.
+fn stretches(numbers: impl Iterator<Item = usize>) -> Vec<(u64, u64)> {
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        let number = number as u64;
+        match stretches.last_mut() {
+            Some((first, count)) if *first + *count == number => *count += 1,
+            _ => stretches.push((number, 1)),
+        }
+    }
+    stretches
+}
