@@ -1,0 +1,153 @@
+//! Real miniatures that are limited by the log, by a lock, by the processors and by the data device, from the run to
+//! the sentence.
+//!
+//! What a machine is limited by cannot be ordered: each test looks first whether the run was of the kind that it is
+//! meant to be, by figures that the sentence is not made of where there are such, and says so when it was not.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lab::assignment::Assignment;
+use lab::laboratory::Laboratory;
+use lab::spec::{Experiment, Request};
+use lab::target::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
+use lab::target::sqlite::SqliteTarget;
+use lab::target::{Layout, Target};
+use report::catalogue::Limit;
+use report::reason::{CellReason, cells};
+use results::model::{Run, Scale};
+use results::store::{Store, StudyResults};
+
+/// One configuration, run once.
+fn conduct(engine: &str, target: Box<dyn Target>, parameters: &str, place: &Path) -> StudyResults {
+    let spec = format!(
+        "name = \"miniature\"\ntitle = \"miniature\"\nquestion = \"what is the limit?\"\nkind = \"own\"\n\
+         repetitions = 1\n[parameters]\n{parameters}\n"
+    );
+    let request = Request::plain(Scale::Full, engine);
+    let resolved = Experiment::parse("miniature.toml", &spec).unwrap().resolve(&request).unwrap();
+    let assignment = Assignment::new(resolved, vec![engine.to_owned()], engine, 1);
+    let mut store = Store::open_or_create(&place.join("results")).unwrap();
+    let mut targets = [target];
+    let (study, _) =
+        Laboratory { store: &mut store, targets: &mut targets, stop: Arc::new(AtomicBool::new(false)) }
+            .conduct(&assignment, &mut |_| {})
+            .unwrap();
+    targets[0].stop(false).unwrap();
+    store.study_results(study).unwrap()
+}
+
+fn sqlite(parameters: &str) -> StudyResults {
+    let place = tempfile::tempdir().unwrap();
+    let target = SqliteTarget::new(&Layout::default(), &place.path().join("work")).unwrap();
+    conduct("sqlite", Box::new(target), parameters, place.path())
+}
+
+fn postgres(server: &ServerBinaries, parameters: &str) -> StudyResults {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::Builder::new().prefix("fathom-test-").tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let options = ManagedOptions {
+        server: server.clone(),
+        base: place.path().to_path_buf(),
+        layout: Layout::default(),
+        port: None,
+    };
+    let target = ManagedPostgres::create(&options).unwrap();
+    conduct("postgres", Box::new(target), parameters, place.path())
+}
+
+/// The reason of the only configuration, and a run that counts; `None`, with a word, when the machine was too busy for
+/// one.
+fn reason_and_run(results: &StudyResults) -> Option<(CellReason, &Run)> {
+    let Some(stored) = results.runs.iter().find(|stored| stored.counts()) else {
+        eprintln!("skipped: no run counts; the gates that failed:");
+        let gates = results.runs.iter().flat_map(|stored| &stored.run.gates);
+        gates
+            .filter(|gate| gate.outcome == results::model::GateOutcome::Failed)
+            .for_each(|gate| eprintln!("  {}: {}", gate.gate, gate.found));
+        return None;
+    };
+    let mut reasons = cells(results);
+    assert_eq!(reasons.len(), 1);
+    let reason = reasons.remove(0);
+    for sentence in &reason.sentences {
+        let has_figure = sentence.chars().any(|character| character.is_ascii_digit());
+        assert!(has_figure || sentence.contains("`fathom run "), "no figure in: {sentence}");
+    }
+    Some((reason, &stored.run))
+}
+
+/// Seconds of the clients' waits whose `class:name` is meant, over the time of their sessions.
+fn share_of(run: &Run, is_meant: impl Fn(&str) -> bool) -> f64 {
+    let profile = run.observations.waits.iter().find(|profile| profile.group == "clients").unwrap();
+    let meant = profile.rows.iter().filter(|row| is_meant(&format!("{}:{}", row.class, row.name)));
+    meant.map(|row| row.wait_s).sum::<f64>() / profile.session_s
+}
+
+fn require(reason: &CellReason, limit: Limit, is_of_its_kind: bool) {
+    if is_of_its_kind {
+        assert_eq!(reason.limit, Some(limit), "{}", reason.paragraph());
+    } else {
+        eprintln!(
+            "skipped: on this machine, at this time, the run is of another kind: {}",
+            reason.paragraph()
+        );
+    }
+}
+
+#[test]
+fn commits_that_wait_for_their_flush_end_with_the_log() {
+    let results = sqlite(
+        "workload = \"populate\"\nrows_total = 80\nconnections = 1\nbatch_size = 1\ndurability = \"full\"",
+    );
+    let Some((reason, run)) = reason_and_run(&results) else { return };
+    let flushing = run.metric("log_flush_s").unwrap() / (run.elapsed_ns as f64 / 1e9);
+    require(&reason, Limit::Log, flushing >= 0.8);
+}
+
+#[test]
+fn connections_that_queue_for_the_only_writer_end_with_a_lock() {
+    let results = sqlite(
+        "workload = \"populate\"\nduration = \"1500ms\"\nconnections = 8\nbatch_size = 10\ndurability = \"full\"",
+    );
+    let Some((reason, run)) = reason_and_run(&results) else { return };
+    let sleeping = run.metric("busy_wait_s").unwrap() / (8.0 * run.elapsed_ns as f64 / 1e9);
+    require(&reason, Limit::Lock, sleeping >= 0.6);
+}
+
+#[test]
+fn a_loop_in_the_server_without_flushes_ends_with_the_processors() {
+    let Some(server) = find_servers(&[]).into_iter().next() else {
+        eprintln!("skipped: no PostgreSQL server binaries");
+        return;
+    };
+    let results = postgres(
+        &server,
+        "workload = \"random-insert\"\nduration = \"1500ms\"\nconnections = 1\nbatch_size = 1000\nloop = \"server\"\n\
+         durability = \"none\"",
+    );
+    let Some((reason, run)) = reason_and_run(&results) else { return };
+    let waiting = share_of(run, |name| !name.starts_with("Client:"));
+    let idle = share_of(run, |name| name.starts_with("Client:"));
+    require(&reason, Limit::Cpu, waiting <= 0.25 && idle <= 0.25);
+}
+
+#[test]
+fn pages_that_go_straight_to_the_device_end_with_it() {
+    // Only from 16 on can the server be told to leave out the page cache, without which no small table is slow.
+    let Some(server) = find_servers(&[]).into_iter().find(|server| server.major >= 16) else {
+        eprintln!("skipped: no PostgreSQL server of 16 or later");
+        return;
+    };
+    let results = postgres(
+        &server,
+        "workload = \"random-insert\"\nduration = \"2500ms\"\nconnections = 1\nbatch_size = 100\ndurability = \"none\"\n\
+         buffer_pool_mib = 1\n\"postgres.debug_io_direct\" = \"data\"",
+    );
+    let Some((reason, run)) = reason_and_run(&results) else { return };
+    let at_device = share_of(run, |name| name.starts_with("IO:DataFile"));
+    require(&reason, Limit::DataDevice, at_device >= 0.6);
+}
