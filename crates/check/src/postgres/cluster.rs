@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use formats::postgres::control::Control;
+use formats::postgres::control::{Control, State};
 use formats::postgres::file_name::{FileName, Fork};
 use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid};
 
@@ -40,7 +40,7 @@ pub enum Standing {
     Stopped,
     /// A server runs on it: blocks change while they are read.
     Running,
-    /// Left by a crash: the log must be replayed before the files agree.
+    /// Left by a crash, or a standby: the log must be replayed before the files agree.
     Crashed,
     /// A base backup: the log must be replayed; blocks changed during the backup carry positions in this range.
     Backup {
@@ -272,7 +272,9 @@ fn standing_of(directory: &Path, control: Option<&Control>) -> Standing {
     if has_postmaster(directory) {
         return Standing::Running;
     }
-    if control.is_some_and(Control::is_shut_down) { Standing::Stopped } else { Standing::Crashed }
+    // A standby stops between any two records of the log: in the middle of a split, or of a transaction.
+    let is_stopped = control.is_some_and(|control| control.state == State::ShutDown);
+    if is_stopped { Standing::Stopped } else { Standing::Crashed }
 }
 
 /// Reads the end of a file, where a manifest has the ranges of the log.

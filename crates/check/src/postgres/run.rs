@@ -116,6 +116,9 @@ impl<'a> Run<'a> {
         let cluster = self.cluster;
         progress.advance(Phase::Map, 0, 0);
         self.report_control();
+        if self.options.resume_file.is_some() {
+            self.left_out(None, "going on from an earlier check", "PostgreSQL is checked in one go");
+        }
         let transactions =
             cluster.control.as_ref().map(|control| Transactions::load(&cluster.directory, control));
         let mut plan = self.plan(transactions.as_ref());
@@ -183,7 +186,7 @@ impl<'a> Run<'a> {
             Standing::Stopped => return,
             Standing::Running => "a server is running: only facts inside a block can be proven",
             Standing::Crashed => {
-                "the cluster was not shut down: start and stop it, so that the log is replayed"
+                "a crash or a standby left it: when the log is replayed and the server shut down, more can be proven"
             }
             Standing::Backup { .. } => {
                 "a backup is complete only after its log is replayed: restore it to check more"

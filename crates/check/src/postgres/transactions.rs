@@ -162,6 +162,10 @@ impl Transactions {
 
     /// Whether a transaction's work counts: `Live` if it committed, `Dead` if it did not.
     fn fate_of_work(&self, xid: Xid) -> Fate {
+        // EVIDENCE: src/backend/access/heap/heapam.c heap_abort_speculative: xmin becomes 0
+        if xid == 0 {
+            return Fate::Dead;
+        }
         match self.status(xid) {
             Some(Status::Committed) => Fate::Live,
             Some(Status::Aborted) => Fate::Dead,

@@ -8,3 +8,4 @@ mod document;
 mod edit;
 mod random;
 mod server;
+mod standing;

@@ -149,10 +149,4 @@ impl Control {
         }
         Some(control)
     }
-
-    /// Whether the files are consistent without replaying the log.
-    #[must_use]
-    pub fn is_shut_down(&self) -> bool {
-        matches!(self.state, State::ShutDown | State::ShutDownInRecovery)
-    }
 }

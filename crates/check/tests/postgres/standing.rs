@@ -1,0 +1,91 @@
+//! What is concluded from a cluster depends on how it was left: running, in a backup, with catalogs or without.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use check::options::Options;
+use check::postgres::{check_cluster, check_file};
+use check::progress::Silent;
+use results::check::{CheckLevel, Confidence};
+
+use crate::clean::check;
+use crate::edit::{BLOCK, Editor};
+use crate::server::{Cluster, servers};
+
+const TABLE: &str = "create table t(id int primary key, v text)
+insert into t select i, repeat('v', i % 90) from generate_series(1, 3000) i
+";
+
+fn newest() -> Option<Cluster> {
+    let (_, bin) = servers().pop()?;
+    let cluster = Cluster::new(&bin, &["-k"]);
+    cluster.run_all(TABLE);
+    Some(cluster)
+}
+
+#[test]
+fn a_running_server_is_told_and_its_blocks_are_tested_one_by_one() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    let data = cluster.data();
+    let place = data.parent().unwrap().to_str().unwrap();
+    let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}'");
+    let log = format!("{place}/log");
+    let directory = data.to_str().unwrap();
+    assert_eq!(
+        cluster.tool("pg_ctl", &["-D", directory, "-l", &log, "-w", "-o", &settings, "start"]),
+        Some(0)
+    );
+    let clean = check(&cluster, CheckLevel::Full, 2);
+    // The server has not read this block: what stands in the file is what is found.
+    Editor::new(&data).block(&path, 4, |page| page[5000] ^= 1);
+    let damaged = check(&cluster, CheckLevel::Full, 2);
+    assert_eq!(cluster.tool("pg_ctl", &["-D", directory, "-m", "immediate", "-w", "stop"]), Some(0));
+    assert!(clean.facts.contains(&("state".to_owned(), "running".to_owned())), "{:?}", clean.facts);
+    assert!(clean.findings.is_empty(), "{:#?}", clean.findings);
+    assert!(clean.not_checked.iter().any(|gap| gap.why.starts_with("a server is running")));
+    let sums = damaged.findings.iter().filter(|finding| finding.rule == "pg-page-checksum");
+    assert_eq!(sums.map(|finding| finding.page).collect::<Vec<_>>(), vec![Some(4)]);
+}
+
+#[test]
+fn in_a_backup_only_blocks_that_replay_will_not_replace_are_certain() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    let mut editor = Editor::new(&cluster.data());
+    editor.block(&path, 4, |page| page[5000] ^= 1);
+    for (start, confidence) in [("0/0", Confidence::Possible), ("FFFF/0", Confidence::Certain)] {
+        let label = format!("START WAL LOCATION: {start} (file 000000010000000000000001)\n");
+        std::fs::write(cluster.data().join("backup_label"), label).unwrap();
+        let report = check(&cluster, CheckLevel::Full, 1);
+        let found = report.findings.iter().find(|finding| finding.rule == "pg-page-checksum").unwrap();
+        assert_eq!(found.confidence, confidence, "backup from {start}");
+    }
+}
+
+#[test]
+fn without_catalogs_every_block_is_still_tested() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    let mut editor = Editor::new(&cluster.data());
+    editor.file(&path.with_file_name("pg_filenode.map"), |bytes| bytes.fill(0));
+    editor.block(&path, 4, |page| page[5000] ^= 1);
+    let report = check(&cluster, CheckLevel::Full, 1);
+    let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+    assert_eq!(rules, ["pg-page-checksum", "pg-relation-map"]);
+    assert!(report.accounting.is_balanced() && report.accounting.is_complete());
+}
+
+#[test]
+fn one_file_is_checked_by_itself_and_other_files_are_refused() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    Editor::new(&cluster.data()).block(&path, 4, |page| page[5000] ^= 1);
+    let report = check_file(&cluster.data().join(&path), &Options::default(), &mut Silent).unwrap();
+    assert_eq!(report.accounting.bytes_read % BLOCK as u64, 0);
+    assert_eq!(report.findings.iter().filter(|finding| finding.rule == "pg-page-checksum").count(), 1);
+    assert!(report.findings.iter().all(|finding| Path::new(&finding.file) == path));
+    let options = Options::default();
+    assert!(check_file(&cluster.data().join("PG_VERSION"), &options, &mut Silent).is_err());
+    assert!(check_cluster(cluster.data().parent().unwrap(), &options, &mut Silent).is_err());
+}
