@@ -10,6 +10,7 @@ use stats::random::{Random, derive_seed};
 
 use super::database::Database;
 use super::schema;
+use super::vfs::Meter;
 use crate::target::{ServerLoop, ServerShare, SessionError};
 use crate::work::{KeyOrder, Work, Workload};
 
@@ -26,27 +27,35 @@ pub struct SqliteConnector {
     /// Next sequential key, shared by all clients: keys grow over the whole run.
     next_key: Arc<AtomicU64>,
     is_interrupted: Arc<AtomicBool>,
-    /// Threads that opened a connection: the engine's work is theirs.
-    threads: Arc<Mutex<Vec<Pid>>>,
+    /// What the connections' VFS measures, and by which clock; `None` for SQLite's own VFS.
+    meter: Option<&'static Meter>,
+    clients: Arc<Mutex<Vec<Client>>>,
+}
+
+/// A client that opened its connection.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    /// Its thread: the engine's work is done there.
+    pub(super) thread: Pid,
+    /// Ticks of the meter's clock inside transactions.
+    pub(super) busy_ticks: Arc<AtomicU64>,
 }
 
 impl SqliteConnector {
-    pub(super) fn new(database: Database, work: &Work) -> Self {
+    pub(super) fn new(database: Database, work: &Work, meter: Option<&'static Meter>) -> Self {
         Self {
             database,
+            meter,
             work: Arc::new(work.clone()),
             next_key: Arc::new(AtomicU64::new(1)),
             is_interrupted: Arc::new(AtomicBool::new(false)),
-            threads: Arc::default(),
+            clients: Arc::default(),
         }
     }
 
-    /// Threads that opened a connection until now, each once.
-    pub(super) fn threads(&self) -> Vec<Pid> {
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        threads.sort_unstable_by_key(|thread| thread.as_raw_nonzero());
-        threads.dedup();
-        threads
+    /// The clients that opened a connection until now.
+    pub(super) fn clients(&self) -> Vec<Client> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the loops of all sessions after their transaction.
@@ -60,7 +69,9 @@ impl SqliteConnector {
             let path = self.database.path().display();
             SessionError::Fatal(format!("could not open database \"{path}\": {error}"))
         })?;
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(gettid());
+        let client = Client { thread: gettid(), busy_ticks: Arc::default() };
+        let busy = self.meter.map(|meter| (meter, Arc::clone(&client.busy_ticks)));
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         connection.busy_timeout(BUSY_TIME_MAX).map_err(session_error)?;
         for (name, value) in schema::pragma_values(&self.work) {
             if belongs_to_connection(name, &value) {
@@ -79,6 +90,7 @@ impl SqliteConnector {
             keys: self.keys(client_index),
             is_query: self.work.workload == Workload::SelectOne,
             is_interrupted: Arc::clone(&self.is_interrupted),
+            busy,
         })
     }
 
@@ -96,7 +108,7 @@ impl SqliteConnector {
 
     #[cfg(test)]
     pub(crate) fn unprepared() -> Self {
-        Self::new(Database::new("/nonexistent/fathom.db".into(), None), &Work::example())
+        Self::new(Database::new("/nonexistent/fathom.db".into(), None), &Work::example(), None)
     }
 }
 
@@ -140,12 +152,19 @@ pub struct SqliteSession {
     keys: Keys,
     is_query: bool,
     is_interrupted: Arc<AtomicBool>,
+    /// The clock, and where the time inside transactions is added up.
+    busy: Option<(&'static Meter, Arc<AtomicU64>)>,
 }
 
 impl SqliteSession {
     /// Inserts `rows` rows in one transaction (or runs the query so often); one row commits by itself.
     pub fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+        let began = self.busy.as_ref().map(|(meter, _)| meter.now());
         let done = if rows == 1 || self.is_query { self.rows(rows) } else { self.batch(rows) };
+        if let (Some((meter, ticks)), Some(began)) = (&self.busy, began) {
+            // Only this client adds, so nobody comes between reading and writing.
+            ticks.store(ticks.load(Ordering::Relaxed) + meter.ticks_since(began), Ordering::Relaxed);
+        }
         done.map_err(|error| {
             if !self.connection.is_autocommit() {
                 // The first error is the one to report; a rollback that fails changes nothing about it.

@@ -63,6 +63,12 @@ impl SqliteTarget {
         Database::new(self.directory().join("run.db"), vfs)
     }
 
+    /// Makes every sync take this much longer.
+    #[cfg(test)]
+    pub(super) fn delay_syncs(&self, delay: std::time::Duration) {
+        self.instrument.delay_syncs(delay);
+    }
+
     fn work(&self) -> &Work {
         &self.run.as_ref().expect("prepare comes before anything else in a run").work
     }
@@ -95,8 +101,9 @@ impl Target for SqliteTarget {
         // The run starts with everything in the database file and an empty log.
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let reader = if schema::reader_blocks_checkpoint(work) { Some(reading(&database)?) } else { None };
+        let meter = schema::is_timed(work).then(|| self.instrument.meter());
         let keeper = (schema::pragma_value(work, "locking_mode") != "exclusive").then_some(connection);
-        let connector = SqliteConnector::new(database, work);
+        let connector = SqliteConnector::new(database, work, meter);
         self.run = Some(SqliteRun { work: work.clone(), connector, _keeper: keeper, _reader: reader });
         Ok(())
     }
@@ -140,10 +147,10 @@ impl Target for SqliteTarget {
             database.open().map_err(|error| open_error("open", &database, error).to_string())
         });
         if schema::is_timed(work) {
-            let (meter, threads) = (self.instrument.meter(), run.connector.threads());
+            let meter = self.instrument.meter();
             let log = LogKind::of(&schema::pragma_value(work, "journal_mode"));
             samplers.push(Box::new(SeriesSampler::new(VfsProbe { meter, log })));
-            samplers.push(Box::new(VfsSampler { meter, threads, clients: work.connections }));
+            samplers.push(Box::new(VfsSampler { meter, clients: run.connector.clients() }));
         }
         samplers
     }
@@ -328,6 +335,11 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
         let text = "without a shared write-ahead log a reader blocks writers, not checkpoints: \
                     reader_blocks_checkpoint needs journal_mode wal and locking_mode normal";
         add("reader_blocks_checkpoint", true, text);
+    }
+    if schema::is_timed(work) {
+        let text = "waits on SQLite are exact, without a part for the processor (signal) and without waiting tasks: \
+                    the engine does not tell them apart";
+        add("waits", false, text);
     }
     if let Some((text, _)) = schema::misfit(work) {
         add("settings", true, &text);

@@ -4,20 +4,28 @@
 //! front of one, so all of it stands as resource time and there is no signal time; the run-queue delay of the clients'
 //! threads stands beside the table, exact and as a total. Waiting tasks do not exist: nobody but the client itself
 //! knows that it sleeps before it tries a lock again.
+//!
+//! The time of a client's transactions is known too, so what is neither in the table nor on a processor is what nobody
+//! accounts for. Calls use the processor themselves: their times and that of the processor overlap by as much.
 
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use results::model::Event;
 use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
-use rustix::thread::Pid;
 
+use super::session::Client;
 use super::vfs::{Call, Checkpoint, Meter, Role, Totals};
 use crate::observe::series::nanoseconds_since;
 use crate::observe::{RunningSampler, Sampler, Window};
 
-/// Class of all rows.
+/// Class of all calls.
 const CLASS: &str = "vfs";
+/// Class of the time in which a connection has nothing to do.
+const IDLE_CLASS: &str = "Client";
+/// Name of that time.
+const IDLE: &str = "ClientIdle";
 /// Name of the sampler in the record of the run.
 const SAMPLER: &str = "sqlite_vfs";
 /// Calls tried to price one: 0.1 ms.
@@ -33,10 +41,8 @@ const CHECKPOINT_END: &str = "checkpoint_end";
 pub(super) struct VfsSampler {
     /// What the connections' VFS measures.
     pub(super) meter: &'static Meter,
-    /// Threads on which the clients live.
-    pub(super) threads: Vec<Pid>,
-    /// Number of clients.
-    pub(super) clients: u32,
+    /// Who works through it.
+    pub(super) clients: Vec<Client>,
 }
 
 impl Sampler for VfsSampler {
@@ -44,8 +50,17 @@ impl Sampler for VfsSampler {
         let cost_ns = call_cost_ns();
         // What was before is not of this run.
         drop(self.meter.take_checkpoints());
-        let (totals, usage) = (self.meter.read(), Usage::read(&self.threads));
-        Box::new(Running { sampler: *self, totals, usage, cost_ns })
+        let (totals, usage) = (self.meter.read(), Usage::read(&self.clients));
+        let busy_ns = self.busy_ns();
+        Box::new(Running { sampler: *self, totals, usage, busy_ns, cost_ns })
+    }
+}
+
+impl VfsSampler {
+    /// Time that the clients have spent in transactions, in nanoseconds.
+    fn busy_ns(&self) -> u64 {
+        let ticks = self.clients.iter().map(|client| client.busy_ticks.load(Ordering::Relaxed)).sum();
+        self.meter.nanoseconds(ticks)
     }
 }
 
@@ -53,6 +68,7 @@ struct Running {
     sampler: VfsSampler,
     totals: Totals,
     usage: Option<Usage>,
+    busy_ns: u64,
     cost_ns: f64,
 }
 
@@ -62,19 +78,24 @@ impl RunningSampler for Running {
     }
 
     fn stop(self: Box<Self>, window: Window) -> Observations {
-        let usage = Usage::read(&self.sampler.threads).zip(self.usage);
+        let usage = Usage::read(&self.sampler.clients).zip(self.usage);
+        let busy_s = self.sampler.busy_ns().saturating_sub(self.busy_ns) as f64 / 1e9;
         let totals = self.sampler.meter.read().since(&self.totals);
         let window_s = window.ended.duration_since(window.began).as_secs_f64();
         let seconds = |of: fn(&Usage) -> u64| {
             usage.as_ref().map(|(after, before)| of(after).saturating_sub(of(before)) as f64 / 1e9)
         };
+        let session_count = self.sampler.clients.len() as u32;
+        let session_s = f64::from(session_count) * window_s;
+        let mut rows = rows(&totals);
+        rows.push(idle((session_s - busy_s).max(0.0)));
         let clients = WaitProfile {
             group: "clients".to_owned(),
-            session_count: self.sampler.clients,
-            session_s: f64::from(self.sampler.clients) * window_s,
+            session_count,
+            session_s,
             on_cpu_s: seconds(|usage| usage.on_cpu_ns),
             run_delay_s: seconds(|usage| usage.run_delay_ns),
-            rows: rows(&totals),
+            rows,
         };
         let problem = usage.is_none().then(|| {
             "could not read /proc/self/task/TID/schedstat of the clients' threads: time on a processor is not known"
@@ -109,6 +130,20 @@ fn marks(checkpoint: &Checkpoint, zero: Instant) -> [Event; 2] {
             text: format!("{pages} pages in {took_ms:.1} ms"),
         },
     ]
+}
+
+/// Between two transactions, and after the last.
+fn idle(wait_s: f64) -> WaitRow {
+    WaitRow {
+        class: IDLE_CLASS.to_owned(),
+        name: IDLE.to_owned(),
+        is_idle: true,
+        wait_s,
+        resource_s: Some(wait_s),
+        signal_s: None,
+        count: None,
+        how: How::Exact,
+    }
 }
 
 /// One row per role and kind of call that happened.
@@ -179,10 +214,13 @@ struct Usage {
 
 impl Usage {
     /// `None` unless every thread is there and the kernel tells.
-    fn read(threads: &[Pid]) -> Option<Self> {
+    fn read(clients: &[Client]) -> Option<Self> {
+        let mut threads: Vec<_> = clients.iter().map(|client| client.thread.as_raw_nonzero()).collect();
+        threads.sort_unstable();
+        threads.dedup();
         let mut sum = Self::default();
-        for thread in threads {
-            let path = format!("/proc/self/task/{}/schedstat", thread.as_raw_nonzero());
+        for thread in &threads {
+            let path = format!("/proc/self/task/{thread}/schedstat");
             let text = std::fs::read_to_string(path).ok()?;
             let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
             sum.on_cpu_ns += fields.next()?.ok()?;
@@ -204,3 +242,6 @@ fn call_cost_ns() -> f64 {
         began.elapsed().as_nanos() as f64 / f64::from(CALLS_TRIED)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -185,6 +185,16 @@ impl Meter {
         self.clock.now()
     }
 
+    /// Ticks since an earlier reading of [`Self::now`].
+    pub(in super::super) fn ticks_since(&self, earlier: Ticks) -> u64 {
+        self.clock.since(earlier)
+    }
+
+    /// Length of so many ticks, in nanoseconds.
+    pub(in super::super) fn nanoseconds(&self, ticks: u64) -> u64 {
+        self.clock.nanoseconds(ticks)
+    }
+
     /// Adds a call that began at `began` and has just returned.
     pub(in super::super) fn add(&self, role: Role, call: Call, began: Ticks, bytes: u64) {
         let (ticks, seat) = (self.clock.since(began), seat());
