@@ -40,7 +40,12 @@ fn writer(path: &Path) -> (Child, BufReader<ChildStdout>) {
 fn the_other_process_of_the_lock_tests() {
     let Some(path) = std::env::var_os(LOCK_VARIABLE) else { return };
     let connection = Connection::open(path).unwrap();
-    connection.execute_batch("BEGIN IMMEDIATE; CREATE TABLE busy(x)").unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA cache_size=2; UPDATE t SET a = a + 1; BEGIN IMMEDIATE; CREATE TABLE busy(x);
+             INSERT INTO busy SELECT randomblob(2000) FROM t;",
+        )
+        .unwrap();
     println!("holding");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
@@ -60,6 +65,20 @@ fn a_file_that_another_process_writes_is_refused_with_the_process() {
         child.wait().unwrap();
         assert_clean(&checked(&path, &options(CheckLevel::Full)));
     }
+}
+
+#[test]
+fn a_log_that_a_killed_process_left_is_laid_over_and_clean() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 100);
+    Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode=WAL").unwrap();
+    let (mut child, _output) = writer(&path);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    assert_clean(&report);
+    let laid_over = report.facts.iter().find(|(name, _)| name == "log frames laid over").unwrap();
+    assert_ne!(laid_over.1, "0");
 }
 
 #[test]

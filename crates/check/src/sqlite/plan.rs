@@ -42,6 +42,8 @@ pub(super) struct Pair {
     pub(super) index_tree: usize,
     /// Whether the last field of an entry is the rowid of its row.
     pub(super) has_rowid: bool,
+    /// The fields of an entry that are matched, when others come from expressions; all without.
+    pub(super) fields: Option<Vec<usize>>,
 }
 
 /// One tree and what is known about its records.
@@ -355,21 +357,26 @@ impl Planner {
         })
     }
 
-    /// The value that a literal default has in a column of that type. Others cannot be the default of a column that
-    /// was added later, so that no row lacks them.
+    /// The value that rows have which are older than their column: SQLite's own answer, for a column added to a
+    /// table with one row. Defaults that it refuses there are not constant, so that no row can lack them.
     fn default_value(
         &self,
         connection: &Connection,
         text: &str,
         declared_type: &str,
     ) -> rusqlite::Result<OwnedValue> {
-        if !is_literal(text) {
+        connection.execute_batch(
+            "DROP TABLE IF EXISTS temp.fathom_default; CREATE TEMP TABLE fathom_default(x);
+             INSERT INTO temp.fathom_default VALUES (1);",
+        )?;
+        let add = |default: String| {
+            let declared = quoted(declared_type);
+            let sql = format!("ALTER TABLE temp.fathom_default ADD COLUMN c {declared} DEFAULT {default}");
+            connection.prepare(&sql)?.execute([])
+        };
+        if add(text.to_owned()).or_else(|_| add(format!("({text})"))).is_err() {
             return Ok(OwnedValue::Null);
         }
-        connection.execute_batch(&format!(
-            "DROP TABLE IF EXISTS temp.fathom_default; CREATE TEMP TABLE fathom_default(c {}); INSERT INTO fathom_default VALUES ({text});",
-            quoted(declared_type)
-        ))?;
         connection.query_row("SELECT c FROM temp.fathom_default", [], |row| {
             Ok(match row.get_ref(0)? {
                 ValueRef::Null => OwnedValue::Null,
@@ -405,21 +412,26 @@ impl Planner {
             return;
         };
         let order = self.order(index, false);
-        let parts: Option<Vec<Part>> =
-            index.columns.iter().map(|column| storage.part(column.column)).collect();
+        let known = index.columns.iter().enumerate();
+        let known = known.filter_map(|(field, column)| Some((field, storage.part(column.column)?)));
+        let (fields, parts): (Vec<usize>, Vec<Part>) = known.unzip();
+        let is_whole = fields.len() == index.columns.len();
         let mut pair = None;
-        match parts {
-            _ if index.is_partial => self.gap(Some(&object), "rows against entries", "it is a partial index"),
-            None => self.gap(Some(&object), "rows against entries", "it is an index on an expression"),
-            Some(parts) => {
-                pair = Some(self.plans.pairs.len());
-                rows.feeds.push(Feed { pair: self.plans.pairs.len(), parts });
-                self.plans.pairs.push(Pair {
-                    table_tree: storage.tree,
-                    index_tree,
-                    has_rowid: storage.has_rowid,
-                });
+        if index.is_partial {
+            self.gap(Some(&object), "rows against entries", "it is a partial index");
+        } else {
+            if !is_whole {
+                let why = "it is an index on an expression or on a column that is not stored; the row's key is matched";
+                self.gap(Some(&object), "values of expressions in its entries", why);
             }
+            pair = Some(self.plans.pairs.len());
+            rows.feeds.push(Feed { pair: self.plans.pairs.len(), parts });
+            self.plans.pairs.push(Pair {
+                table_tree: storage.tree,
+                index_tree,
+                has_rowid: storage.has_rowid,
+                fields: (!is_whole).then_some(fields),
+            });
         }
         if let Some(plan) = self.plans.trees.get_mut(index_tree) {
             plan.order = order;
@@ -562,25 +574,4 @@ fn strict_classes(declared_type: &str) -> u8 {
             "BLOB" => CLASS_BLOB,
             _ => 0x0f,
         }
-}
-
-/// Whether a default is a literal: nothing in it can run.
-fn is_literal(text: &str) -> bool {
-    let text = text.trim();
-    let inside_quotes =
-        |body: &str| body.strip_suffix('\'').is_some_and(|body| !body.replace("''", "").contains('\''));
-    if let Some(body) = text.strip_prefix('\'') {
-        return inside_quotes(body);
-    }
-    if let Some(body) = text.strip_prefix("x'").or_else(|| text.strip_prefix("X'")) {
-        return inside_quotes(body);
-    }
-    if ["NULL", "TRUE", "FALSE"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
-        return true;
-    }
-    let number = text.trim_start_matches(['+', '-', ' ']);
-    number.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && number
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '+' | '-' | '_'))
 }

@@ -395,7 +395,11 @@ impl<'a> Worker<'a> {
         };
         let mut rowid = 0;
         self.key.clear();
-        for field in &self.fields {
+        let matched = self.context.plans.pairs.get(pair).and_then(|pair| pair.fields.as_ref());
+        for (index, field) in self.fields.iter().enumerate() {
+            if matched.is_some_and(|matched| !matched.contains(&index)) {
+                continue;
+            }
             let value = record.value(*field).unwrap_or(Value::Null);
             if let Value::Integer(number) = value {
                 rowid = number;
