@@ -294,7 +294,7 @@ fn assert_lock_is_told(view: &LiveView, way: Way) {
 
 #[test]
 fn a_known_number_of_commits_is_found_with_its_flushes_and_all_samples_are_there() {
-    const COMMITS: u64 = 400;
+    const COMMITS: u64 = 150;
     for server in servers() {
         let scratch = scratch();
         let mut target = managed(&server, scratch.path(), Layout::default());

@@ -24,6 +24,8 @@ pub(super) struct Capabilities {
     pub(super) stat_wal: bool,
     /// `pg_stat_wal.wal_sync` exists.
     pub(super) stat_wal_sync: bool,
+    /// `pg_stat_io` exists (16): reads and writes of data files are counted.
+    pub(super) stat_io: bool,
     /// `pg_stat_io` has rows for the log (18).
     pub(super) stat_io_log: bool,
     /// `pg_stat_checkpointer` exists (17).
@@ -76,6 +78,7 @@ impl Capabilities {
             log_position: has("SELECT pg_current_wal_insert_lsn()::text"),
             stat_wal: has("SELECT wal_bytes FROM pg_stat_wal"),
             stat_wal_sync: has("SELECT wal_sync FROM pg_stat_wal"),
+            stat_io: has("SELECT fsyncs FROM pg_stat_io LIMIT 1"),
             stat_io_log: has("SELECT count(*) FROM pg_stat_io WHERE object = 'wal' HAVING count(*) > 0"),
             stat_checkpointer: has("SELECT num_timed FROM pg_stat_checkpointer"),
             stat_bgwriter: has("SELECT buffers_alloc FROM pg_stat_bgwriter"),

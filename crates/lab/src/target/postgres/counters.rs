@@ -28,6 +28,22 @@ const fn asked(name: &'static str, unit: &'static str, source: &'static str, sql
     Asked { name, unit, source, sql }
 }
 
+macro_rules! stat_io_sum {
+    ($column:literal) => {
+        concat!("SELECT coalesce(sum(", $column, "), 0) FROM pg_stat_io WHERE object = 'relation'")
+    };
+}
+
+macro_rules! stat_io_time {
+    ($column:literal) => {
+        concat!(
+            "SELECT CASE WHEN current_setting('track_io_timing')::bool THEN coalesce(sum(",
+            $column,
+            "), 0) / 1000 END FROM pg_stat_io WHERE object = 'relation'"
+        )
+    };
+}
+
 const LOG_BYTES: Asked = asked(
     "log_bytes",
     "bytes",
@@ -76,6 +92,17 @@ const STAT_IO_LOG: [Asked; 4] = [
         "pg_stat_io.write_time where object = 'wal'",
         "SELECT sum(write_time) / 1000 FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
     ),
+];
+/// Data files, all processes together. Times are there only while the server takes them.
+const STAT_IO: [Asked; 8] = [
+    asked("data_reads", "1", "pg_stat_io.reads", stat_io_sum!("reads")),
+    asked("data_read_s", "s", "pg_stat_io.read_time", stat_io_time!("read_time")),
+    asked("data_writes", "1", "pg_stat_io.writes", stat_io_sum!("writes")),
+    asked("data_write_s", "s", "pg_stat_io.write_time", stat_io_time!("write_time")),
+    asked("data_extends", "1", "pg_stat_io.extends", stat_io_sum!("extends")),
+    asked("data_extend_s", "s", "pg_stat_io.extend_time", stat_io_time!("extend_time")),
+    asked("data_flushes", "1", "pg_stat_io.fsyncs", stat_io_sum!("fsyncs")),
+    asked("data_flush_s", "s", "pg_stat_io.fsync_time", stat_io_time!("fsync_time")),
 ];
 const BUFFERS: Asked = asked(
     "pages_allocated",
@@ -145,6 +172,9 @@ pub(super) fn read(control: &mut Control, capabilities: &Capabilities) -> Result
         list.extend(&STAT_WAL_SYNC);
     } else if capabilities.stat_io_log {
         list.extend(&STAT_IO_LOG);
+    }
+    if capabilities.stat_io {
+        list.extend(&STAT_IO);
     }
     if capabilities.stat_bgwriter {
         list.push(&BUFFERS);

@@ -47,8 +47,9 @@ pub(super) fn server_settings(work: &Work) -> Vec<(String, String)> {
     if work.durability == Durability::None {
         set("full_page_writes", on_or_off(false));
     }
-    // The time of log flushes is one of the answers; the price is two clock readings for each flush.
+    // The time of flushes, writes and reads is one of the answers; the price is two clock readings for each.
     set("track_wal_io_timing", on_or_off(true));
+    set("track_io_timing", on_or_off(true));
     set("log_checkpoints", on_or_off(true));
     let connections = work.connections.saturating_add(CONNECTIONS_RESERVE);
     if connections > CONNECTIONS_DEFAULT {
