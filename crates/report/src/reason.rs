@@ -248,5 +248,6 @@ fn checkpoints(evidence: &Evidence) -> Option<String> {
     let count = evidence.mean("checkpoints").filter(|count| *count > 0.0)?;
     let pages = evidence.mean("checkpoint_pages")?;
     let runs = if evidence.run_count == 1 { "" } else { " per run" };
-    Some(format!("Meanwhile {} checkpoints wrote {pages:.0} pages{runs}.", number(count)))
+    let word = if count == 1.0 { "checkpoint" } else { "checkpoints" };
+    Some(format!("Meanwhile {} {word} wrote {pages:.0} pages{runs}.", number(count)))
 }

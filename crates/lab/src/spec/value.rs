@@ -123,8 +123,11 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 /// The canonical form of a time: the largest of `h`, `m`, `s`, `ms` that gives a whole number.
 pub(crate) fn duration_text(value: Duration) -> String {
     let milliseconds = value.as_millis();
+    if milliseconds == 0 {
+        return "0s".to_owned();
+    }
     for (unit_ms, unit) in [(3_600_000, "h"), (60_000, "m"), (1000, "s")] {
-        if milliseconds > 0 && milliseconds.is_multiple_of(unit_ms) {
+        if milliseconds.is_multiple_of(unit_ms) {
             return format!("{}{unit}", milliseconds / unit_ms);
         }
     }
@@ -188,9 +191,14 @@ mod tests {
 
     #[test]
     fn times_have_one_canonical_form() {
-        for (written, canonical) in
-            [("60s", "1m"), ("1.5s", "1500ms"), ("90s", "90s"), ("120min", "2h"), ("250 ms", "250ms")]
-        {
+        for (written, canonical) in [
+            ("60s", "1m"),
+            ("1.5s", "1500ms"),
+            ("90s", "90s"),
+            ("120min", "2h"),
+            ("250 ms", "250ms"),
+            ("0ms", "0s"),
+        ] {
             assert_eq!(duration_text(duration(written).unwrap()), canonical);
             assert_eq!(duration(canonical), duration(written));
         }

@@ -114,18 +114,22 @@ fn device_time(evidence: &Evidence) -> Option<Check> {
 
 fn processors_are_free(evidence: &Evidence) -> Option<Check> {
     let share = evidence.processors_busy()?;
-    let text = format!("the processors were busy for {:.1} %", 100.0 * share);
-    Some(check(share < PROCESSORS_FROM, text))
+    let is_free = share < PROCESSORS_FROM;
+    let others = if is_free { String::new() } else { of_others(evidence) };
+    Some(check(is_free, format!("the processors were busy for {:.1} %{others}", 100.0 * share)))
+}
+
+/// A noisy neighbour is no reason of the configuration's own.
+fn of_others(evidence: &Evidence) -> String {
+    let others = evidence.processors_of_others();
+    others.map_or(String::new(), |others| format!(", {others:.2} of them with work of others"))
 }
 
 fn processors_are_busy(evidence: &Evidence) -> Option<Check> {
     let share = evidence.processors_busy()?;
     let count = evidence.processor_count.unwrap_or(0);
     let mut text = format!("{count} processors were busy for {:.1} %", 100.0 * share);
-    if let Some(other_s) = evidence.mean("other_cpu_s") {
-        let other = other_s / evidence.elapsed_mean_s();
-        text.push_str(&format!(", {other:.2} of them with work of others"));
-    }
+    text.push_str(&of_others(evidence));
     // Fewer sessions than processors cannot keep them all busy, and are limited by one processor's speed all the same.
     let is_few = evidence.connections < count;
     if is_few {

@@ -141,7 +141,8 @@ impl Evidence {
 
     /// Share of the session time in which sessions waited for their client; `None` without sessions.
     pub(super) fn client_idle_share(&self) -> Option<f64> {
-        (self.session_s > 0.0).then(|| self.client_idle_s / self.session_s)
+        // A session that stays open after its client was done goes on waiting for it.
+        (self.session_s > 0.0).then(|| (self.client_idle_s / self.session_s).min(1.0))
     }
 
     /// The active time by what it stands for, largest first; what nothing accounts for is not among them.
@@ -180,6 +181,11 @@ impl Evidence {
             + self.mean("other_cpu_s")?;
         let room_s = self.elapsed_mean_s() * self.processor_count? as f64;
         (room_s > 0.0).then(|| busy_s / room_s)
+    }
+
+    /// Processors kept busy by what is neither server nor fathom.
+    pub(super) fn processors_of_others(&self) -> Option<f64> {
+        Some(self.mean("other_cpu_s")? / self.elapsed_mean_s())
     }
 
     /// The device that was busy for the longest, with its share of the elapsed time.

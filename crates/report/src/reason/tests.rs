@@ -163,7 +163,7 @@ fn a_counter_that_does_not_fit_is_said_to_disagree() {
     ]);
     let text = made_up.reason().paragraph();
     assert!(
-        text.contains("Disagrees: 100 log flushes of 5.000 ms took 0.500 s of 10.000 s elapsed (5.0 %); the processors were busy for 100.0 %."),
+        text.contains("Disagrees: 100 log flushes of 5.000 ms took 0.500 s of 10.000 s elapsed (5.0 %); the processors were busy for 100.0 %, 1.70 of them with work of others."),
         "{text}"
     );
 }
