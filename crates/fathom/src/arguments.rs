@@ -131,6 +131,9 @@ pub(crate) struct RunArguments {
     /// Leaves the managed server's or SQLite's directory, or the external database, behind
     #[arg(long)]
     pub(crate) keep: bool,
+    /// When to measure what the devices alone give for the patterns of the runs (kept for a day)
+    #[arg(long, value_enum, default_value_t = CeilingWord::Before)]
+    pub(crate) ceilings: CeilingWord,
     /// Command that prints CSV with a time column while a run goes on; its columns become series of the run
     #[arg(long, value_name = "COMMAND")]
     pub(crate) sampler: Vec<String>,
@@ -139,6 +142,16 @@ pub(crate) struct RunArguments {
     /// Prints the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CeilingWord {
+    /// Before the first run
+    Before,
+    /// After the last run
+    After,
+    /// Not at all
+    Never,
 }
 
 /// Who is told, and when.

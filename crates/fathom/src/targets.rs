@@ -73,6 +73,11 @@ impl TargetChoice {
         }
     }
 
+    /// Does the engine keep its files in directories that fathom made on this machine?
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Sqlite | Self::Managed { .. })
+    }
+
     /// What the engine cannot do or does in its own way, as far as it is known without starting it.
     pub(crate) fn limitations(&self, layout: &Layout, work: &Work) -> Vec<Limitation> {
         match self {

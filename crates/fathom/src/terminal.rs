@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::laboratory::Notice;
+use results::ceiling::CeilingPattern;
 use results::model::{GateOutcome, Run, RunState};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
@@ -106,6 +107,18 @@ impl StudyDisplay {
                     self.bar.inc(1);
                 }
                 self.line(run_line(*run_id, &cell.label(), run));
+            }
+            Notice::Ceiling { role, pattern } => {
+                let what = match pattern {
+                    CeilingPattern::Appends { size_bytes } => {
+                        format!("durable appends of {size_bytes} bytes")
+                    }
+                    CeilingPattern::Writes { transfer_bytes, random_percent, .. } => {
+                        let place = if *random_percent > 0 { "random" } else { "sequential" };
+                        format!("{place} writes of {transfer_bytes} bytes")
+                    }
+                };
+                self.line(format!("ceiling of the {role}: measuring {what}"));
             }
             Notice::BlockAdded { block_index, half_width_percent } => {
                 let width = half_width_percent.map_or("too few runs for an interval".to_owned(), |p| {

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use results::ceiling::CeilingPattern;
 use results::model::{Cell, Run, RunKey, RunState, StoredRun, Study};
 use results::store::{Store, StoreError, StudyId};
 use stats::random::derive_seed;
 
 use crate::assignment::Assignment;
+use crate::ceilings::{self, CeilingPlaces, CeilingTime};
 use crate::gates::Limits;
 use crate::plan::{Plan, Precision};
 use crate::run::{self, Course, RunError, RunRequest, Tick};
@@ -69,6 +71,13 @@ pub enum Notice<'a> {
         cell: &'a Cell,
         /// Its record.
         run: &'a Run,
+    },
+    /// What a device gives by itself is being measured.
+    Ceiling {
+        /// `log` or `data`.
+        role: &'a str,
+        /// What is asked of it.
+        pattern: &'a CeilingPattern,
     },
     /// A block beyond the planned ones begins because an interval is still too wide.
     BlockAdded {
@@ -129,6 +138,8 @@ pub struct Laboratory<'a> {
     pub store: &'a mut Store,
     /// In the order of the assignment's servers; at least one.
     pub targets: &'a mut [Box<dyn Target>],
+    /// When and where ceilings of the devices are measured; `None` measures none.
+    pub ceilings: Option<(CeilingTime, CeilingPlaces)>,
     /// Set by a signal: the run in flight is ended and not counted.
     pub stop: Arc<AtomicBool>,
 }
@@ -158,6 +169,7 @@ impl Laboratory<'_> {
             planned: planned_blocks as usize * cells.len(),
             reused: progress.filled_among(planned_blocks, cells.len()),
         });
+        self.provide_ceilings(CeilingTime::Before, study, assignment, on_notice)?;
         let mut outcome = Outcome::default();
         let mut block_index = 0;
         while block_index < planned_blocks || self.wants_block(assignment, &progress, block_index, on_notice)
@@ -175,7 +187,25 @@ impl Laboratory<'_> {
             }
             block_index += 1;
         }
+        self.provide_ceilings(CeilingTime::After, study, assignment, on_notice)?;
         Ok((study, outcome))
+    }
+
+    /// Measures the ceilings when this is the time for it.
+    fn provide_ceilings(
+        &mut self,
+        now: CeilingTime,
+        study: StudyId,
+        assignment: &Assignment,
+        on_notice: &mut dyn FnMut(&Notice<'_>),
+    ) -> Result<(), LabError> {
+        let Some((time, places)) = &self.ceilings else { return Ok(()) };
+        if *time != now {
+            return Ok(());
+        }
+        let works: Vec<Work> = assignment.cells().iter().map(|cell| assignment.work(cell, 0)).collect();
+        let mut tell = |role: &str, pattern: &CeilingPattern| on_notice(&Notice::Ceiling { role, pattern });
+        Ok(ceilings::provide(self.store, study, places, &works, &mut tell)?)
     }
 
     /// Asks every cell's target before anything is made.

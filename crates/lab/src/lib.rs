@@ -5,6 +5,7 @@
 //! run as it ends.
 
 pub mod assignment;
+pub mod ceilings;
 pub mod client;
 pub mod environment;
 pub mod estimate;

@@ -65,10 +65,14 @@ impl Bench {
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> (Store, StudyId, Outcome) {
         let mut store = Store::open_or_create(self.directory.path()).unwrap();
-        let (study, outcome) =
-            Laboratory { store: &mut store, targets: &mut self.targets, stop: Arc::clone(&self.stop) }
-                .conduct(assignment, on_notice)
-                .unwrap();
+        let (study, outcome) = Laboratory {
+            store: &mut store,
+            targets: &mut self.targets,
+            ceilings: None,
+            stop: Arc::clone(&self.stop),
+        }
+        .conduct(assignment, on_notice)
+        .unwrap();
         (store, study, outcome)
     }
 }
@@ -182,9 +186,13 @@ fn blocks_are_added_until_the_interval_is_narrow_or_the_cap_is_reached() {
 fn what_sqlite_cannot_do_is_refused_before_anything_runs() {
     let mut bench = Bench::sqlite();
     let mut store = Store::open_or_create(bench.directory.path()).unwrap();
-    let refused =
-        Laboratory { store: &mut store, targets: &mut bench.targets, stop: Arc::clone(&bench.stop) }
-            .conduct(&assignment("sqlite", &[("data_files", "1,2")], None), &mut |_| {});
+    let refused = Laboratory {
+        store: &mut store,
+        targets: &mut bench.targets,
+        ceilings: None,
+        stop: Arc::clone(&bench.stop),
+    }
+    .conduct(&assignment("sqlite", &[("data_files", "1,2")], None), &mut |_| {});
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("data_files=2") && text.contains("one file"), "{text}");
     assert!(store.studies().unwrap().is_empty());

@@ -1,5 +1,6 @@
 //! Which sections and grids show a summary; text and Markdown lay the same ones out.
 
+mod ceilings;
 mod outcome;
 mod record;
 mod run;

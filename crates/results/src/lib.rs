@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ceiling;
 pub mod check;
 pub mod histogram;
 pub mod io;

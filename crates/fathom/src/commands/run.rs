@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use lab::assignment::Assignment;
+use lab::ceilings::{CeilingPlaces, CeilingTime};
 use lab::laboratory::{Laboratory, Notice, Outcome};
 use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
@@ -15,7 +16,7 @@ use results::store::{Store, StudyId};
 
 use super::{dry_run, show};
 use crate::Verdict;
-use crate::arguments::{ReportFormat, RunArguments};
+use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
 use crate::targets::{TargetChoice, default_base};
 use crate::terminal::print;
@@ -102,14 +103,36 @@ fn conduct_untold(
             notifier.tell(Event::NoProgress, &experiment, &message);
         }
     };
-    let conducted = Laboratory { store: &mut store, targets: &mut targets, stop: Arc::clone(&stop) }
-        .conduct(&assignment, &mut on_notice);
+    let conducted = Laboratory {
+        store: &mut store,
+        targets: &mut targets,
+        ceilings: ceilings(arguments, choice, &layout, &base),
+        stop: Arc::clone(&stop),
+    }
+    .conduct(&assignment, &mut on_notice);
     display.finish();
     let stopped = stop_targets(&mut targets, arguments.keep);
     remove_if_empty(&base);
     let done = conducted?;
     stopped?;
     Ok(done)
+}
+
+/// Where ceilings are measured: only for engines whose directories are ours to write in.
+fn ceilings(
+    arguments: &RunArguments,
+    choice: &TargetChoice,
+    layout: &Layout,
+    base: &Path,
+) -> Option<(CeilingTime, CeilingPlaces)> {
+    let time = match arguments.ceilings {
+        CeilingWord::Before => CeilingTime::Before,
+        CeilingWord::After => CeilingTime::After,
+        CeilingWord::Never => return None,
+    };
+    let data = layout.data.first().map_or(base, |directory| directory.as_path()).to_owned();
+    let log = layout.log.clone().unwrap_or_else(|| data.clone());
+    choice.is_local().then_some((time, CeilingPlaces { log, data }))
 }
 
 fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {

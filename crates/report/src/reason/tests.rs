@@ -119,6 +119,7 @@ fn study(engine: &str, runs: Vec<Run>) -> StudyResults {
             .collect(),
         latencies: Vec::new(),
         corrections: Vec::new(),
+        ceilings: Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The view model of one study: every number that any output shows, computed once from the stored runs.
 
+mod ceilings;
 mod cells;
 mod factors;
 mod metrics;
@@ -16,6 +17,7 @@ use crate::reason::{self, CellReason};
 use crate::verdict;
 use crate::waits::{self, WaitTable};
 
+pub use ceilings::CeilingLine;
 pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
 pub use factors::{BestOfLevel, Matrix};
@@ -187,6 +189,8 @@ pub struct StudySummary {
     /// Waits of each cell whose runs recorded any, in the order of the cells.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<CellWaits>,
+    /// What the runs reached beside what the devices alone gave.
+    pub ceilings: Vec<CeilingLine>,
     /// What became of the expected results.
     pub expectations: Vec<ExpectationOutcome>,
     /// What was doubted or replaced.
@@ -228,6 +232,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         latencies: metrics::latencies(results),
         reasons: reason::cells(results),
         waits: cell_waits(results),
+        ceilings: ceilings::lines(results),
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
         record: record::record(results),

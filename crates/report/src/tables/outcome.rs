@@ -26,6 +26,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
     sections.extend(metrics(summary));
     sections.extend(latencies(summary));
+    sections.extend(super::ceilings::ceilings(summary));
     sections.extend(reasons(summary));
     sections.extend(waits(summary));
     sections.extend(expectations(summary));
@@ -44,6 +45,7 @@ pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
     let title = "Improvement factor: time at the first level of the columns over the time at each";
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
     sections.extend(reasons(summary));
+    sections.extend(super::ceilings::ceilings(summary));
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections.push(verdict(summary));

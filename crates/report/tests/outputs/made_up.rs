@@ -63,6 +63,7 @@ pub(crate) fn study(experiment: &str, factors: Vec<Factor>, repetitions: u32) ->
         runs: Vec::new(),
         latencies: Vec::new(),
         corrections: Vec::new(),
+        ceilings: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! run later (a mark, a run that takes its place) is added in tables of its own: triggers in the file refuse to
 //! change or delete a finished run.
 
+mod ceilings;
 mod error;
 mod lock;
 mod observed;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::StoredCeiling;
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
 use crate::store::lock::WriteLock;
@@ -90,6 +92,8 @@ pub struct StudyResults {
     pub latencies: Vec<CellLatency>,
     /// What was doubted or replaced.
     pub corrections: Vec<Correction>,
+    /// What the devices alone gave for the patterns of the study.
+    pub ceilings: Vec<StoredCeiling>,
 }
 
 /// An open results file.

@@ -186,6 +186,7 @@ impl Store {
             runs: self.runs(study)?,
             latencies: self.cell_latencies(study)?,
             corrections: self.corrections(study)?,
+            ceilings: self.ceilings(study)?,
         })
     }
 

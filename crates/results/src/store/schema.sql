@@ -172,6 +172,13 @@ CREATE TABLE sampler (
     PRIMARY KEY (run_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- What the devices alone gave for the patterns of a study; results::ceiling::StoredCeiling as JSON.
+CREATE TABLE ceiling (
+    id       INTEGER PRIMARY KEY,
+    study_id INTEGER NOT NULL REFERENCES study (id),
+    json     TEXT NOT NULL
+) STRICT;
+
 -- What happened to a run afterwards is added here, so that the run itself stays as it was.
 CREATE TABLE mark (
     id        INTEGER PRIMARY KEY,
@@ -250,3 +257,7 @@ CREATE TRIGGER document_is_written_once BEFORE UPDATE ON document
 BEGIN SELECT RAISE(ABORT, 'a document cannot change'); END;
 CREATE TRIGGER document_is_kept BEFORE DELETE ON document
 BEGIN SELECT RAISE(ABORT, 'a document cannot be deleted'); END;
+CREATE TRIGGER ceiling_is_written_once BEFORE UPDATE ON ceiling
+BEGIN SELECT RAISE(ABORT, 'a ceiling cannot change'); END;
+CREATE TRIGGER ceiling_is_kept BEFORE DELETE ON ceiling
+BEGIN SELECT RAISE(ABORT, 'a ceiling cannot be deleted'); END;

@@ -15,7 +15,7 @@ use crate::observations::{
 
 const BEGUN_AT: &str = "2026-11-20T10:00:00Z";
 
-fn study(key: &str) -> Study {
+pub(super) fn study(key: &str) -> Study {
     Study {
         key: StudyKey(key.to_owned()),
         experiment: "populate-batch".to_owned(),
