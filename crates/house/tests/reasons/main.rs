@@ -151,3 +151,25 @@ fn pages_that_go_straight_to_the_device_end_with_it() {
     let at_device = share_of(run, |name| name.starts_with("IO:DataFile"));
     require(&reason, Limit::DataDevice, at_device >= 0.6);
 }
+
+#[test]
+fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_server_knows() {
+    for entry in report::catalogue::ENTRIES {
+        if let Some((experiment, _)) = entry.limit.remedy() {
+            assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/src/target/postgres/waits/events.tsv");
+    let events = std::fs::read_to_string(path).unwrap();
+    let known: Vec<(&str, &str)> = events
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut fields = line.split('\t');
+            Some((fields.next()?, fields.next()?))
+        })
+        .collect();
+    for entry in report::catalogue::ENTRIES.iter().filter(|entry| entry.engine == "postgres") {
+        assert!(known.contains(&(entry.class, entry.name)), "{}:{}", entry.class, entry.name);
+    }
+}
