@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Makes one damage of a named class in a copy, to practise detection and restore
     Corrupt(CorruptArguments),
+    /// Shows what the sessions of a running PostgreSQL wait for, live; changes nothing in it
+    Waits(WaitsArguments),
     /// Lists servers: processors, memory, how far they may use them, how durable they are; one row each
     Inventory(InventoryArguments),
     /// Explains a parameter, a metric, a gate, a wait, a rule of the checker or an experiment
@@ -406,6 +408,24 @@ pub(crate) struct CorruptArguments {
     /// Seed of the place
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WaitsArguments {
+    /// Server, as postgres://user@host/database
+    pub(crate) url: String,
+    /// Time that one table covers
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) interval: String,
+    /// Shows one interval and ends
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Asks over SQL also where the server's memory could be read
+    #[arg(long)]
+    pub(crate) sql: bool,
+    /// Prints one JSON object per interval
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

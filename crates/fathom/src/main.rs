@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Io(arguments) => commands::io::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Corrupt(arguments) => commands::corrupt::run(&arguments),
+        Command::Waits(arguments) => commands::waits::run(&arguments),
         Command::Inventory(arguments) => commands::inventory::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Completions { shell } => commands::manual::completions(shell),

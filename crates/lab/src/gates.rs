@@ -267,11 +267,20 @@ fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bo
         .collect()
 }
 
+/// Looks more frequent than this are samples of an estimate, not a series: each stands for the time that it really
+/// covers, so that fewer of them make the estimate coarser, not wrong.
+const SERIES_PERIOD_NS_MIN: u64 = 500_000_000;
+/// Smallest share of the looks of an estimate.
+const ESTIMATE_FRACTION: f64 = 0.5;
+
 /// Were the counters looked at every second? One look may always be missing, since short runs have few. A sampler that
 /// is not able to look at all is named, and no reason to throw the run away.
 fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     let percent = 100.0 * limits.samples_present_fraction;
-    let expected = format!("{percent:.0} % of the looks of each sampler, or all but one");
+    let expected = format!(
+        "{percent:.0} % of the looks of each series, or all but one, and {:.0} % of those of an estimate",
+        100.0 * ESTIMATE_FRACTION
+    );
     // The run's own checkpoints are deeds, not looks: a slow one leaves out those that were due meanwhile.
     let is_able = |sampler: &SamplerRecord| {
         let is_look = sampler.name != manual_checkpoint::SAMPLER;
@@ -283,7 +292,9 @@ fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     }
     let is_short = |sampler: &&&SamplerRecord| {
         let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
-        let wanted = limits.samples_present_fraction * sampler.samples_expected as f64;
+        let is_series = sampler.period_ns >= SERIES_PERIOD_NS_MIN;
+        let fraction = if is_series { limits.samples_present_fraction } else { ESTIMATE_FRACTION };
+        let wanted = fraction * sampler.samples_expected as f64;
         missing > 1 && (sampler.samples_taken as f64) < wanted
     };
     let short: Vec<String> = able
@@ -389,6 +400,9 @@ mod tests {
         assert!(gate(vec![sampler(0, 100, Some("permission denied"))]).is_empty());
         let partly = Some("the server ended while it was looked at");
         assert_eq!(gate(vec![sampler(5, 100, partly)]), ["samples_present"]);
+        let estimate = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 100, None) };
+        assert!(gate(vec![estimate(60)]).is_empty());
+        assert_eq!(gate(vec![estimate(40)]), ["samples_present"]);
         let deed = SamplerRecord { name: manual_checkpoint::SAMPLER.to_owned(), ..sampler(5, 100, None) };
         assert!(gate(vec![deed]).is_empty(), "checkpoints that take long are no missing looks");
     }

@@ -15,3 +15,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod show;
 mod stored;
+pub(crate) mod waits;
