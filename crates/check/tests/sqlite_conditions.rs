@@ -242,3 +242,17 @@ fn a_check_that_was_stopped_goes_on_and_finds_the_same() {
         assert_eq!(report.counters.row_count, whole.counters.row_count);
     }
 }
+
+#[test]
+fn a_page_count_that_the_file_never_had_takes_no_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 200);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[28..32].copy_from_slice(&[0xff, 0xff, 0xff, 0xfe]);
+    std::fs::write(&path, &bytes).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    let found: Vec<_> = report.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(found, ["sqlite-file-size"]);
+    assert_eq!(report.accounting.page_count, bytes.len() as u64 / 4096);
+    assert!(report.counters.memory_bytes_max < 1 << 20);
+}

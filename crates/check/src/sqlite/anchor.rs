@@ -37,6 +37,8 @@ pub(super) struct Anchor {
     pub(super) geometry: Option<Geometry>,
     /// Pages of the database.
     pub(super) page_count: u32,
+    /// Pages as the header or the log says; other than `page_count` only when the file cannot have had so many.
+    pub(super) claimed_page_count: u32,
     /// Bytes of the database file, without the log.
     pub(super) file_bytes: u64,
     pub(super) log: Option<LogFacts>,
@@ -112,13 +114,17 @@ impl Anchor {
         let file_pages = file_bytes.checked_div(u64::from(header.page_size_bytes)).unwrap_or(0);
         let file_pages = u32::try_from(file_pages).unwrap_or(u32::MAX);
         let stored = if header.is_page_count_valid() { header.page_count } else { file_pages };
-        let page_count = log_page_count.unwrap_or(stored);
+        let claimed_page_count = log_page_count.unwrap_or(stored);
+        let log_pages = reader.log.as_ref().map_or(0, |log| log.offsets.len());
+        let believable = believable_page_count(file_pages, log_pages);
+        let page_count = if claimed_page_count > believable { file_pages } else { claimed_page_count };
         Ok(Self {
             path: path.to_owned(),
             header,
             header_damage,
             geometry,
             page_count,
+            claimed_page_count,
             file_bytes,
             log,
             reader,
@@ -131,6 +137,14 @@ impl Anchor {
         (now.header, now.file_bytes, now.log, now.page_count)
             == (self.header, self.file_bytes, self.log, self.page_count)
     }
+}
+
+/// The most pages that a database with so many pages in its file can have had before it was cut. Beyond it the count
+/// is taken for damage: tables of the check grow with the count, and must not follow four changed bytes.
+fn believable_page_count(file_pages: u32, log_pages: usize) -> u32 {
+    const SLACK: u32 = 1 << 20;
+    let log_pages = u32::try_from(log_pages).unwrap_or(u32::MAX);
+    file_pages.saturating_mul(4).saturating_add(log_pages).saturating_add(SLACK)
 }
 
 fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {

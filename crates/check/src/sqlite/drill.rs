@@ -177,7 +177,7 @@ classes! {
     "doubled-pointer", Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
         "lets two pointers of a page refer to the same cell";
     "pointer-outside", Rows, edits::pointer_outside, ["sqlite-page-layout"],
-        "lets a cell pointer refer behind the page";
+        "lets a cell pointer refer to the header of its page";
     "free-block-outside", Rows, edits::free_block_outside, ["sqlite-page-layout"],
         "lets the list of free blocks refer behind the page";
     "fragments", Rows, edits::wrong_fragments, ["sqlite-page-layout"],

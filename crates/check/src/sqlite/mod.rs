@@ -190,7 +190,7 @@ fn check_anchored(
             report.not_checked.push(gap("checksums and addresses of pages", "the format has none"));
         }
     }
-    finish(anchor, &context, passed, skipped, report);
+    finish(&context, passed, skipped, report);
 }
 
 /// The check that was stopped and goes on now.
@@ -284,8 +284,8 @@ fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
     let in_file = anchor.file_bytes / page_size;
     let is_short = in_file < u64::from(anchor.page_count);
     let lacks_pages = is_short && worker.unreadable_count > 0;
-    if lacks_pages {
-        let expected = format!("{} pages of {page_size} bytes", anchor.page_count);
+    if lacks_pages || anchor.claimed_page_count != anchor.page_count {
+        let expected = format!("{} pages of {page_size} bytes", anchor.claimed_page_count);
         let found = format!("{} bytes, {in_file} whole pages", anchor.file_bytes);
         worker.report_at_once(Draft::of_file(&rules::FILE_SIZE, expected, found));
     } else if !anchor.file_bytes.is_multiple_of(page_size) {
@@ -450,20 +450,15 @@ fn gaps(prepared: &Prepared, level: CheckLevel, report: &mut CheckReport) {
     }
 }
 
-fn finish(
-    anchor: &Anchor,
-    context: &Context<'_>,
-    passed: Passed<'_>,
-    mut skipped: Vec<Skipped>,
-    report: &mut CheckReport,
-) {
+fn finish(context: &Context<'_>, passed: Passed<'_>, mut skipped: Vec<Skipped>, report: &mut CheckReport) {
     let Passed { worker, unreached_count, bytes_read, trouble } = passed;
     report.counters.row_count = worker.row_count;
     report.counters.entry_count = worker.entry_count;
     let page_count = u64::from(context.page_count);
-    let damaged_count = context.damaged_pages.count();
-    // A page that cannot be read and is accused by its parent as well counts once.
     let unreadable_count = worker.unreadable_count;
+    // A page that was not read and is accused by another page as well counts once.
+    let judged_count = page_count.saturating_sub(unreadable_count + unreached_count);
+    let damaged_count = context.damaged_pages.count().min(judged_count);
     let rest = page_count.saturating_sub(damaged_count + unreadable_count + unreached_count);
     if let Some(first) = skipped.first_mut() {
         first.page_count = first.page_count.min(rest);
@@ -479,6 +474,7 @@ fn finish(
         bytes_expected: page_count * u64::from(context.geometry.page_size_bytes),
         bytes_read,
     };
+    assert!(report.accounting.is_balanced(), "every page is in one class by the sums above");
     if worker.changed_count > 0 {
         report.unfinished = Some(format!("{} pages changed while they were read", worker.changed_count));
     } else if let Some(trouble) = trouble {
@@ -486,7 +482,6 @@ fn finish(
     } else if unreached_count > 0 {
         report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}"));
     }
-    let _ = anchor;
     list(worker.findings, report);
 }
 
