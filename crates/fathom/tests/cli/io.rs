@@ -7,14 +7,17 @@ const QUICK: [&str; 6] = ["--size", "8m", "--runtime", "400ms", "--ramp-time", "
 #[test]
 fn a_small_matrix_prints_the_published_columns_and_leaves_nothing_behind() {
     let bench = Bench::new();
-    let words: Vec<&str> =
-        ["io", ".", "--bs", "8k", "--rw", "randread,write", "--iodepth", "1,4"].into_iter().chain(QUICK).collect();
+    let words: Vec<&str> = ["io", ".", "--bs", "8k", "--rw", "randread,write", "--iodepth", "1,4"]
+        .into_iter()
+        .chain(QUICK)
+        .collect();
     let (out, _) = bench.expect(0, &words);
     for column in ["KiB", "Read/write", "% random", "Outstanding", "IOPS", "MiB/s", "Max ms", "CPU %"] {
         assert!(out.contains(column), "{out}");
     }
     assert!(out.starts_with("direct I/O") || out.starts_with("page cache"), "{out}");
-    let left: Vec<_> = std::fs::read_dir(bench.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(bench.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["quick.toml"], "the file that was made is gone");
 }
 
