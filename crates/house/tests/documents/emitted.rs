@@ -46,10 +46,14 @@ fn conduct(engine: &str, target: Box<dyn Target>, results: &Path) -> Vec<Run> {
     let assignment = Assignment::new(resolved, vec![engine.to_owned()], engine, 1);
     let mut store = Store::open_or_create(results).unwrap();
     let mut targets = [target];
-    let (study, _) =
-        Laboratory { store: &mut store, targets: &mut targets, stop: Arc::new(AtomicBool::new(false)) }
-            .conduct(&assignment, &mut |_| {})
-            .unwrap();
+    let (study, _) = Laboratory {
+        store: &mut store,
+        targets: &mut targets,
+        ceilings: None,
+        stop: Arc::new(AtomicBool::new(false)),
+    }
+    .conduct(&assignment, &mut |_| {})
+    .unwrap();
     let [target] = &mut targets;
     target.stop(false).unwrap();
     store.runs(study).unwrap().into_iter().map(|stored| stored.run).collect()

@@ -31,10 +31,14 @@ fn conduct(engine: &str, target: Box<dyn Target>, parameters: &str, place: &Path
     let assignment = Assignment::new(resolved, vec![engine.to_owned()], engine, 1);
     let mut store = Store::open_or_create(&place.join("results")).unwrap();
     let mut targets = [target];
-    let (study, _) =
-        Laboratory { store: &mut store, targets: &mut targets, stop: Arc::new(AtomicBool::new(false)) }
-            .conduct(&assignment, &mut |_| {})
-            .unwrap();
+    let (study, _) = Laboratory {
+        store: &mut store,
+        targets: &mut targets,
+        ceilings: None,
+        stop: Arc::new(AtomicBool::new(false)),
+    }
+    .conduct(&assignment, &mut |_| {})
+    .unwrap();
     targets[0].stop(false).unwrap();
     store.study_results(study).unwrap()
 }
