@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::tree::{self, TextFile};
 
-/// No Rust file is longer.
+/// No Rust file is longer, but for tables of data.
 const LINES_MAX: usize = 600;
+/// Files that are one table: each entry a few lines, no logic to lose one's way in.
+const DATA_TABLES: [&str; 1] = ["crates/report/src/catalogue/entries.rs"];
 /// Rust files should not be longer than this; `LONG_FILES_MAX` of them are.
 const LINES_WANTED: usize = 400;
 const LONG_FILES_MAX: usize = 21;
@@ -41,7 +43,7 @@ fn no_file_is_too_long_and_few_are_long() {
     let mut long: Vec<(usize, String)> = rust_files()
         .into_iter()
         .map(|file| (file.text.lines().count(), file.path))
-        .filter(|(lines, _)| *lines > LINES_WANTED)
+        .filter(|(lines, path)| *lines > LINES_WANTED && !DATA_TABLES.contains(&path.as_str()))
         .collect();
     long.sort();
     let listed: Vec<String> = long.iter().map(|(lines, path)| format!("{lines:5} {path}")).collect();
