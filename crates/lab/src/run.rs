@@ -235,11 +235,12 @@ impl<'a> Watch<'a> {
             if (self.on_tick)(Tick { rows, pulse: rows + self.pulse.beats }) == Course::Stop {
                 progress.stop();
             }
-            if progress.is_stopped() && self.work.loop_side == LoopSide::Server && self.pulse.may_interrupt()
+            let is_over = progress.is_stopped() && self.work.loop_side == LoopSide::Server;
+            if is_over
+                && self.pulse.may_interrupt()
+                && let Err(error) = self.target.interrupt()
             {
-                if let Err(error) = self.target.interrupt() {
-                    tracing::warn!("could not interrupt the loops in the engine: {error}");
-                }
+                tracing::warn!("could not interrupt the loops in the engine: {error}");
             }
         }
     }
