@@ -77,8 +77,8 @@ mod tests {
             flags: Vec::new(),
         };
         store.add_ceiling(id, &ceiling).unwrap();
-        assert_eq!(store.ceilings(id).unwrap(), [ceiling.clone()]);
-        assert_eq!(store.study_results(id).unwrap().ceilings, [ceiling.clone()]);
+        assert_eq!(store.ceilings(id).unwrap(), std::slice::from_ref(&ceiling));
+        assert_eq!(store.study_results(id).unwrap().ceilings, std::slice::from_ref(&ceiling));
         assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 1_000).unwrap(), Some(ceiling.clone()));
         assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 1_001).unwrap(), None);
         assert_eq!(store.find_ceiling("vdb", &ceiling.pattern, 0).unwrap(), None);
