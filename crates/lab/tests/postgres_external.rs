@@ -140,7 +140,7 @@ fn logins_and_databases_that_do_not_fit_are_refused_in_words() {
         assert!(text.contains("\"precious\": it exists and was not made by fathom"), "{text}");
 
         let text = refusal(&(somebody.url("maker") + "?sslmode=require"), None);
-        assert!(text.contains("TLS"), "{text}");
+        assert!(text.contains("no TLS"), "{text}");
 
         let text = refusal(&format!("postgresql://maker:{PASSWORD}@127.0.0.1:1/postgres"), None);
         assert!(text.contains("\"127.0.0.1:1\""), "{text}");

@@ -106,7 +106,8 @@ fn value(counters: &Counters, name: &str) -> Option<f64> {
 /// Prepares, connects, runs and closes as the laboratory does, without cleaning.
 pub fn run(target: &mut impl Target, work: &Work) -> Outcome {
     target.prepare(work).unwrap();
-    let mut crew = Crew::assemble(&target.connector(), work, target.jobs(work)).unwrap();
+    let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
+    let mut crew = Crew::assemble(&target.connector(), work, jobs).unwrap();
     if let Some(seen) = target.clients_seen().unwrap() {
         assert_eq!(seen, work.connections);
     }

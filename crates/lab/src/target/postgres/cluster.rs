@@ -24,7 +24,7 @@ use super::leftovers;
 use super::marker::{DIRECTORY_PREFIX, Mark, Marker, SOCKET_PREFIX};
 use super::process::{ServerProcess, Start, last_lines, run_tool};
 use super::server_user::ServerUser;
-use super::wire::{Endpoint, Login};
+use super::wire::{Endpoint, Login, Security};
 
 /// Superuser of the cluster, and its only role.
 pub(super) const SUPERUSER: &str = "fathom";
@@ -229,6 +229,7 @@ impl Cluster {
             database: database.to_owned(),
             application_name: application_name.to_owned(),
             options: None,
+            security: Security::none(),
         }
     }
 

@@ -29,6 +29,11 @@ impl Control {
         !self.connection.is_broken()
     }
 
+    /// Version and suite of TLS; `None` on a connection without.
+    pub(super) fn encryption(&self) -> Option<String> {
+        self.connection.encryption()
+    }
+
     /// Runs a statement (or several, separated by semicolons) and returns the rows of all of them.
     pub(super) fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
         self.runtime.block_on(self.connection.query(sql)).map(|(rows, _)| rows)

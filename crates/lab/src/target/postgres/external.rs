@@ -15,7 +15,7 @@ use super::external_limits::{ServerState, refusals};
 use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
-use super::wire::{Endpoint, Login};
+use super::wire::{Endpoint, Login, WireError};
 use super::{counters, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Work};
@@ -52,6 +52,8 @@ pub struct ExternalPostgres {
     control: Option<Control>,
     capabilities: Capabilities,
     server: ServerState,
+    /// Version and suite of TLS, where there is any.
+    encryption: Option<String>,
     connector: Option<PostgresConnector>,
 }
 
@@ -83,7 +85,9 @@ impl ExternalPostgres {
             let _ = control.query("CREATE EXTENSION pgcrypto");
         }
         let server = ServerState::ask(&mut control);
-        Ok(Self { maintenance_login, login, control: Some(control), capabilities, server, connector: None })
+        let encryption = control.encryption();
+        let control = Some(control);
+        Ok(Self { maintenance_login, login, control, capabilities, server, encryption, connector: None })
     }
 
     /// Name of our database.
@@ -230,7 +234,11 @@ impl Target for ExternalPostgres {
 
     fn facts(&mut self) -> Result<EngineFacts, TargetError> {
         let capabilities = self.capabilities.clone();
-        Ok(counters::facts(self.running()?, &capabilities))
+        let mut facts = counters::facts(self.running()?, &capabilities);
+        if let Some(encryption) = &self.encryption {
+            facts["tls"] = encryption.clone().into();
+        }
+        Ok(facts)
     }
 
     fn directories(&self) -> Vec<(String, PathBuf)> {
@@ -243,6 +251,14 @@ impl Target for ExternalPostgres {
             text: "the server is not ours: its other work, and its state before each run, are in the numbers"
                 .to_owned(),
         }];
+        if let Some(encryption) = &self.encryption {
+            warnings.push(Warning {
+                code: "tls".to_owned(),
+                text: format!(
+                    "the connections are encrypted ({encryption}): clients and server spend processor time on it"
+                ),
+            });
+        }
         if !self.capabilities.superuser {
             warnings.push(Warning {
                 code: "no_checkpoint".to_owned(),
@@ -300,13 +316,17 @@ impl Drop for ExternalPostgres {
 
 fn connect(login: &Login) -> Result<Control, TargetError> {
     Control::connect(login).map_err(|error| {
-        TargetError::refused(
-            format!(
-                "could not connect to database \"{}\" at {} as user \"{}\": {error}",
-                login.database, login.endpoint, login.user
-            ),
-            "check the URL, and that the server runs and lets this user in",
-        )
+        let hint = match &error {
+            WireError::Tls(_) => {
+                "name the authority with sslrootcert=FILE in the URL, or ask for less with sslmode (docs/postgres.md)"
+            }
+            _ => "check the URL, and that the server runs and lets this user in",
+        };
+        let text = format!(
+            "could not connect to database \"{}\" at {} as user \"{}\": {error}",
+            login.database, login.endpoint, login.user
+        );
+        TargetError::refused(text, hint)
     })
 }
 

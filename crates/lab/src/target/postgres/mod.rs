@@ -9,6 +9,7 @@ mod address;
 mod capabilities;
 mod checkpoints;
 pub mod cluster;
+mod connection_string;
 mod control;
 mod counters;
 pub mod discovery;

@@ -8,10 +8,13 @@
 //! ends the connection with an error that says so.
 
 mod answer;
+mod security;
 mod startup;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 
 use std::fmt;
 use std::ops::Range;
@@ -21,6 +24,7 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 pub(super) use answer::ServerError;
+pub(super) use security::{Authorities, Security, SslMode};
 pub(super) use startup::{Endpoint, Login, Secret};
 
 use stream::Stream;
@@ -49,6 +53,8 @@ pub(super) enum WireError {
     Closed(Option<Box<ServerError>>),
     /// The server did not keep to the protocol; the connection is of no use.
     Protocol(String),
+    /// There is no TLS with the server, or none that will do; in words.
+    Tls(String),
     /// The operating system reported an error.
     Io(std::io::Error),
 }
@@ -59,7 +65,7 @@ impl WireError {
         match self {
             Self::Server(error) => Some(&error.code),
             Self::Closed(error) => error.as_ref().map(|error| error.code.as_str()),
-            Self::Protocol(_) | Self::Io(_) => None,
+            Self::Protocol(_) | Self::Tls(_) | Self::Io(_) => None,
         }
     }
 }
@@ -71,6 +77,7 @@ impl fmt::Display for WireError {
             Self::Closed(None) => write!(formatter, "server closed the connection"),
             Self::Closed(Some(error)) => write!(formatter, "server closed the connection: {error}"),
             Self::Protocol(reason) => write!(formatter, "server did not keep to the protocol: {reason}"),
+            Self::Tls(reason) => write!(formatter, "{reason}"),
             Self::Io(error) => write!(formatter, "{error}"),
         }
     }
@@ -157,6 +164,11 @@ impl Connection {
         self.process_id
     }
 
+    /// Version and suite of TLS; `None` on a connection without.
+    pub(super) fn encryption(&self) -> Option<String> {
+        self.stream.encryption()
+    }
+
     /// Where the session stood after the last answer.
     pub(super) fn state(&self) -> TransactionState {
         self.state
@@ -228,11 +240,8 @@ impl Connection {
     /// Waits until the server closed its end, at most `time_max`: by then the backend has handed in its statistics
     /// and is gone from the list of sessions.
     pub(super) fn await_end(mut self, time_max: Duration) {
-        // Bounded: a server that goes on talking is left alone after a few buffers.
-        for _ in 0..16 {
-            if self.broken || !matches!(self.stream.read_blocking(&mut self.input, time_max), Ok(1..)) {
-                return;
-            }
+        if !self.broken {
+            self.stream.await_end(time_max);
         }
     }
 

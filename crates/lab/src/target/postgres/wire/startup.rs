@@ -10,7 +10,8 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::frontend;
 use tokio::net::{TcpStream, UnixStream};
 
-use super::stream::Stream;
+use super::security::{Attempt, Security};
+use super::stream::{Stream, Transport};
 use super::{Connection, WireError, answer};
 
 /// Time for the whole start-up; a server that accepts and then says nothing must not hold the run.
@@ -89,6 +90,8 @@ pub(in super::super) struct Login {
     pub(in super::super) application_name: String,
     /// Command-line options for the backend, as some hosted servers need them.
     pub(in super::super) options: Option<String>,
+    /// What it asks of TLS.
+    pub(in super::super) security: Security,
 }
 
 impl Connection {
@@ -104,17 +107,30 @@ impl Connection {
     }
 
     async fn open_unbounded(login: &Login) -> Result<Self, WireError> {
-        let stream = match &login.endpoint {
-            Endpoint::Unix { directory, port } => {
-                let path = directory.join(format!(".s.PGSQL.{port}"));
-                Stream::Unix(UnixStream::connect(path).await.map_err(WireError::Io)?)
-            }
-            Endpoint::Tcp { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(WireError::Io)?;
-                stream.set_nodelay(true).map_err(WireError::Io)?;
-                Stream::Tcp(stream)
-            }
+        let (first, second) = login.security.attempts(&login.endpoint);
+        let refusal = match Self::attempt(login, first).await {
+            Ok(connection) => return Ok(connection),
+            Err(refusal) => refusal,
         };
+        match second.filter(|_| refusal.is_about_the_way) {
+            // When that does not work either, the reason against what was wanted more is the one to hear.
+            Some(second) => Self::attempt(login, second).await.map_err(|_| refusal.error),
+            None => Err(refusal.error),
+        }
+    }
+
+    async fn attempt(login: &Login, attempt: Attempt<'_>) -> Result<Self, Refusal> {
+        let socket = connect(&login.endpoint).await.map_err(WireError::Io)?;
+        let mut stream = Stream::new(socket);
+        if let Attempt::Tls { client, may_go_without } = attempt {
+            match ask_for_tls(&mut stream).await? {
+                true => {
+                    stream.encrypt(client).await.map_err(|error| Refusal { error, is_about_the_way: true })?
+                }
+                false if may_go_without => {}
+                false => return Err(WireError::Tls("the server has no TLS".to_owned()).into()),
+            }
+        }
         let mut connection = Self::new(stream);
         let mut request = BytesMut::new();
         let parameters = [
@@ -127,12 +143,20 @@ impl Connection {
         frontend::startup_message(parameters.into_iter().chain(options), &mut request)
             .map_err(WireError::Io)?;
         connection.send(&request).await;
-        connection.authenticate(login).await?;
-        Ok(connection)
+        let mut was_asked = false;
+        match connection.authenticate(login, &mut was_asked).await {
+            Ok(()) => Ok(connection),
+            Err(error) => {
+                let is_about_the_way = !was_asked && matches!(error, WireError::Server(_));
+                Err(Refusal { error, is_about_the_way })
+            }
+        }
     }
 
     /// Answers the server's questions until it is ready.
-    async fn authenticate(&mut self, login: &Login) -> Result<(), WireError> {
+    ///
+    /// `was_asked` becomes true when the server asks for proof or waives it: then it lets this way of connecting in.
+    async fn authenticate(&mut self, login: &Login, was_asked: &mut bool) -> Result<(), WireError> {
         let mut scram: Option<(ScramSha256, bool)> = None;
         for _ in 0..STARTUP_MESSAGES_MAX {
             let message = match self.next_message().await {
@@ -142,6 +166,7 @@ impl Connection {
             let body = self.input.get(message.body).unwrap_or_default();
             match message.tag {
                 b'R' => {
+                    *was_asked = true;
                     let mut reply = BytesMut::new();
                     if let Err(error) = authentication(body, login, &mut scram, &mut reply) {
                         self.broken = true;
@@ -171,6 +196,56 @@ impl Connection {
             }
         }
         Err(self.protocol(&format!("more than {STARTUP_MESSAGES_MAX} messages before it was ready")))
+    }
+}
+
+/// Why an attempt to connect ended.
+struct Refusal {
+    error: WireError,
+    /// Is another way (with TLS, or without) worth trying?
+    is_about_the_way: bool,
+}
+
+impl From<WireError> for Refusal {
+    fn from(error: WireError) -> Self {
+        let is_about_the_way = matches!(error, WireError::Tls(_));
+        Self { error, is_about_the_way }
+    }
+}
+
+async fn connect(endpoint: &Endpoint) -> std::io::Result<Transport> {
+    match endpoint {
+        Endpoint::Unix { directory, port } => {
+            let path = directory.join(format!(".s.PGSQL.{port}"));
+            Ok(Transport::Unix(UnixStream::connect(path).await?))
+        }
+        Endpoint::Tcp { host, port } => {
+            let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            stream.set_nodelay(true)?;
+            Ok(Transport::Tcp(stream))
+        }
+    }
+}
+
+/// Asks whether the server has TLS.
+///
+/// Exactly one byte is read: whatever somebody in between sends after it, hoping that it is taken for a part of what
+/// comes encrypted, goes into the handshake and breaks it (CVE-2021-23222).
+// EVIDENCE: PostgreSQL documentation, "Message Flow", SSL Session Encryption
+async fn ask_for_tls(stream: &mut Stream) -> Result<bool, WireError> {
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    stream.write_all(&request).await.map_err(WireError::Io)?;
+    let mut answer = [0];
+    match stream.read(&mut answer).await.map_err(WireError::Io)? {
+        0 => Err(WireError::Closed(None)),
+        _ => match answer {
+            [b'S'] => Ok(true),
+            [b'N'] => Ok(false),
+            // The text of an error at this point may be anybody's.
+            [b'E'] => Err(WireError::Tls("the server answered the wish for TLS with an error".to_owned())),
+            _ => Err(WireError::Protocol("the wish for TLS was answered with neither S nor N".to_owned())),
+        },
     }
 }
 
@@ -262,6 +337,7 @@ mod tests {
             database: "postgres".to_owned(),
             application_name: "fathom".to_owned(),
             options: None,
+            security: Security::none(),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The bytes below the protocol: a Unix socket or TCP, first on a runtime, then at a worker's own loop.
+//! The bytes below the protocol: a Unix socket or TCP, first on a runtime, then at a worker's own loop, with TLS or
+//! without.
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
@@ -11,10 +12,80 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
+use super::WireError;
+use super::tls::{Channel, Client};
 use crate::client::Seat;
 
+/// A connected socket, and the TLS on it.
+pub(super) struct Stream {
+    socket: Transport,
+    channel: Option<Box<Channel>>,
+}
+
+impl Stream {
+    /// Without TLS.
+    pub(super) fn new(socket: Transport) -> Self {
+        Self { socket, channel: None }
+    }
+
+    /// Shakes hands; from here on everything goes through TLS.
+    pub(super) async fn encrypt(&mut self, client: &Client) -> Result<(), WireError> {
+        assert!(self.channel.is_none(), "TLS begins once");
+        self.channel = Some(Box::new(Channel::open(client, &mut self.socket).await?));
+        Ok(())
+    }
+
+    /// Version and suite of TLS, where there is any.
+    pub(super) fn encryption(&self) -> Option<String> {
+        self.channel.as_ref().map(|channel| channel.description())
+    }
+
+    /// Reads what is there, waiting if nothing is. Zero is the end.
+    #[inline]
+    pub(super) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.channel {
+            None => self.socket.read(buffer).await,
+            Some(channel) => channel.read(&mut self.socket, buffer).await,
+        }
+    }
+
+    /// Writes all bytes.
+    #[inline]
+    pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.channel {
+            None => self.socket.write_all(bytes).await,
+            Some(channel) => self.socket.write_all(channel.encrypt(bytes)?).await,
+        }
+    }
+
+    /// Leaves the runtime for the worker's loop: blocking where the worker has no other client, else woken by it.
+    pub(super) fn settle(&mut self, seat: Seat<'_>) -> io::Result<()> {
+        self.socket.settle(seat)
+    }
+
+    /// Writes all bytes, blocking. Only for a settled socket.
+    pub(super) fn write_blocking(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.channel {
+            None => self.socket.write_blocking(bytes),
+            Some(channel) => self.socket.write_blocking(channel.encrypt(bytes)?),
+        }
+    }
+
+    /// Waits, at most `time_max` each, until the server closed its end; what it still says is thrown away. Only for
+    /// a settled socket.
+    pub(super) fn await_end(&mut self, time_max: Duration) {
+        let mut scratch = [0; 4096];
+        // Bounded: a server that goes on talking is left alone after a few buffers.
+        for _ in 0..16 {
+            if !matches!(self.socket.read_blocking(&mut scratch, time_max), Ok(1..)) {
+                return;
+            }
+        }
+    }
+}
+
 /// A connected socket; an enum so that the loop has no dynamic dispatch.
-pub(super) enum Stream {
+pub(super) enum Transport {
     /// On a runtime: start-up and control.
     Unix(UnixStream),
     /// On a runtime: start-up and control.
@@ -25,7 +96,7 @@ pub(super) enum Stream {
     Gone,
 }
 
-impl Stream {
+impl Transport {
     /// Reads what is there, waiting if nothing is. The common case has no read that finds nothing: after a read
     /// that did not fill the buffer the next one waits for an event first.
     #[inline]
@@ -49,8 +120,7 @@ impl Stream {
         }
     }
 
-    /// Leaves the runtime for the worker's loop: blocking where the worker has no other client, else woken by it.
-    pub(super) fn settle(&mut self, seat: Seat<'_>) -> io::Result<()> {
+    fn settle(&mut self, seat: Seat<'_>) -> io::Result<()> {
         let socket = match std::mem::replace(self, Self::Gone) {
             Self::Unix(stream) => Socket::Unix(stream.into_std()?),
             Self::Tcp(stream) => Socket::Tcp(stream.into_std()?),
@@ -67,16 +137,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Writes all bytes, blocking. Only for a settled socket.
-    pub(super) fn write_blocking(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_blocking(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Settled(socket) => socket.write_all(bytes),
             _ => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
-    /// Reads what arrives within `time_max`, blocking. Only for a settled socket.
-    pub(super) fn read_blocking(&mut self, buffer: &mut [u8], time_max: Duration) -> io::Result<usize> {
+    fn read_blocking(&mut self, buffer: &mut [u8], time_max: Duration) -> io::Result<usize> {
         let Self::Settled(socket) = self else { return Err(io::ErrorKind::NotConnected.into()) };
         if !ready(socket.socket.as_fd(), PollFlags::IN, Some(time_max))? {
             return Err(io::ErrorKind::TimedOut.into());

@@ -4,7 +4,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::stream::Stream;
+use super::stream::{Stream, Transport};
 use super::{Connection, MESSAGE_BYTES_MAX, TransactionState, WireError};
 
 /// Has the server answer the first request with `answer` and close; returns what the client made of it.
@@ -12,7 +12,7 @@ fn exchange(answer: &[u8]) -> (Result<String, WireError>, Connection) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut connection = Connection::new(Stream::Unix(ours));
+        let mut connection = Connection::new(Stream::new(Transport::Unix(ours)));
         let server = async {
             let mut request = [0; 64];
             assert!(theirs.read(&mut request).await.unwrap() > 0);
