@@ -9,8 +9,7 @@ mod postgres_support;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::gates::Limits;
@@ -27,9 +26,6 @@ use results::observations::{How, WaitProfile, WaitRow};
 use tokio_postgres::SimpleQueryMessage;
 
 const EVENTS: &str = include_str!("../src/target/postgres/waits/events.tsv");
-
-/// Longest time that a test looks at a server; the workload ends the looking long before.
-const INTERVAL_MAX: Duration = Duration::from_secs(120);
 
 /// A running server of the test's own.
 struct Server {
@@ -101,27 +97,13 @@ impl Sql {
     fn number(&self, sql: &str) -> f64 {
         self.values(sql)[0].parse().unwrap()
     }
-
-    /// Returns when the samplers of a `LiveServer` are connected: one connection of it, two or three of its sampler.
-    fn await_sampler(&self) {
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'fathom-control-waits'";
-        while self.number(sql) < 2.0 {}
-    }
 }
 
-/// Looks at the server while `workload` runs beside, and returns both results.
-fn watch<T: Send>(live: &mut LiveServer, workload: impl FnOnce() -> T + Send) -> (LiveView, T) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    std::thread::scope(|scope| {
-        let done = scope.spawn(move || {
-            let outcome = workload();
-            stopped.store(true, Ordering::Relaxed);
-            outcome
-        });
-        let view = live.watch(INTERVAL_MAX, &stop).unwrap();
-        (view, done.join().unwrap())
-    })
+/// Looks at the server while `workload` runs, and returns both results.
+fn watch<T>(live: &mut LiveServer, workload: impl FnOnce() -> T) -> (LiveView, T) {
+    let interval = live.begin().unwrap();
+    let outcome = workload();
+    (interval.end(), outcome)
 }
 
 fn profile<'a>(waits: &'a [WaitProfile], group: &str) -> &'a WaitProfile {
@@ -149,6 +131,10 @@ fn every_number_of_the_table_has_the_name_that_the_server_gives_it() {
         let (shown, asking) = (running.session(), running.session());
         let process_id = shown.number("SELECT pg_backend_pid()") as u32;
         let slot = Slot::find(process_id);
+        // Until it waits for its client it may still write there itself.
+        let is_idle =
+            format!("SELECT wait_event = 'ClientRead' FROM pg_stat_activity WHERE pid = {process_id}");
+        while asking.values(&is_idle) != ["t"] {}
         let column = server.major as usize - 14 + 2;
         let mut checked = 0;
         for line in EVENTS.lines().filter(|line| !line.starts_with('#')) {
@@ -229,10 +215,7 @@ fn sleeps_of_known_length_are_found_on_every_major() {
         );
         assert_within_ten_percent(|| {
             let mut live = running.live(Way::Best);
-            let (view, truth) = watch(&mut live, || {
-                session.await_sampler();
-                session.number("SELECT timed_sleeps(75)")
-            });
+            let (view, truth) = watch(&mut live, || session.number("SELECT timed_sleeps(75)"));
             let record = &view.observations.samplers[0];
             assert_eq!((record.name.as_str(), &record.problem), ("postgres_waits_memory", &None));
             assert!(record.cpu_s > 0.0 && record.samples_expected > 100, "{record:?}");
@@ -259,7 +242,6 @@ fn lock_waits_of_known_length_are_found_with_what_was_waited_for() {
             assert_within_ten_percent(|| {
                 let mut live = running.live(way);
                 let (view, truth) = watch(&mut live, || {
-                    waiter.await_sampler();
                     holder.values("BEGIN; LOCK TABLE contended");
                     std::thread::scope(|scope| {
                         let waited = scope.spawn(|| waiter.number("SELECT timed_lock()"));
@@ -348,7 +330,6 @@ fn a_session_that_vanishes_and_one_that_appears_disturb_nobody() {
         let victim = first.number("SELECT pg_backend_pid()");
         let mut live = running.live(Way::Best);
         let (view, ()) = watch(&mut live, || {
-            killer.await_sampler();
             killer.values("SELECT pg_sleep(0.3)");
             killer.values(&format!("SELECT pg_terminate_backend({victim})"));
             let late = running.session();
@@ -375,13 +356,13 @@ fn a_server_that_ends_and_starts_again_is_named_and_the_next_interval_works() {
             let url = running.url();
             let (view, ()) = watch(&mut live, || {
                 let session = Sql::connect(&url);
-                session.await_sampler();
                 session.values("SELECT pg_sleep(0.5)");
                 // Ends the postmaster at once; all its sessions with it.
-                let postmaster = running.cluster.process_id().unwrap();
-                let postmaster = rustix::process::Pid::from_raw(postmaster as i32).unwrap();
+                let id = running.cluster.process_id().unwrap();
+                let postmaster = rustix::process::Pid::from_raw(id as i32).unwrap();
                 rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT).unwrap();
-                while session.try_values("SELECT 1").is_ok() {}
+                while !std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap().contains(") Z ") {}
+                assert!(session.try_values("SELECT 1").is_err());
             });
             let problem = view.observations.samplers[0].problem.clone().unwrap();
             assert!(problem.contains("ended") || problem.contains("could not ask"), "{problem}");

@@ -8,7 +8,7 @@ use results::observations::Observations;
 use serde::Serialize;
 
 use crate::observe::counted::add_counted;
-use crate::observe::{Sampler, Window};
+use crate::observe::{RunningSampler, Sampler, Window};
 
 use super::super::super::TargetError;
 use super::super::address;
@@ -67,26 +67,55 @@ impl LiveServer {
     /// # Errors
     /// The server cannot be reached, as when it starts again: the next call tries anew.
     pub fn watch(&mut self, interval: Duration, stop: &AtomicBool) -> Result<LiveView, TargetError> {
+        let look = self.begin()?;
+        while look.began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(look.began.elapsed())));
+        }
+        Ok(look.end())
+    }
+
+    /// Begins an interval, which ends when the caller ends it.
+    ///
+    /// # Errors
+    /// As [`LiveServer::watch`].
+    pub fn begin(&mut self) -> Result<LiveInterval<'_>, TargetError> {
         if !self.control.is_usable() {
             (self.control, self.capabilities) = connect(&self.login)?;
         }
         let sampler = Box::new(WaitSampler::new(&self.login, Scope::Server, self.way));
-        let before = counters::read(&mut self.control, &self.capabilities)?;
+        let before = counters::read(&mut self.control, &self.capabilities)?.cumulative;
+        let running = sampler.start();
         let began_at = jiff::Timestamp::now().to_string();
-        let mut running = sampler.start();
-        let began = Instant::now();
-        while began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(began.elapsed())));
-        }
-        let window = Window { began, ended: Instant::now() };
-        let _marks = running.halt(window);
-        let mut observations = running.stop(window);
+        Ok(LiveInterval { server: self, running, before, began: Instant::now(), began_at })
+    }
+}
+
+/// An interval under way.
+pub struct LiveInterval<'a> {
+    server: &'a mut LiveServer,
+    running: Box<dyn RunningSampler>,
+    before: Vec<Metric>,
+    began: Instant,
+    began_at: String,
+}
+
+impl LiveInterval<'_> {
+    /// Ends the interval and returns what was seen.
+    pub fn end(mut self) -> LiveView {
+        let window = Window { began: self.began, ended: Instant::now() };
+        let _marks = self.running.halt(window);
+        let mut observations = self.running.stop(window);
+        let server = self.server;
         // A server that went away meanwhile has no counters; what was seen until then is shown.
-        if let Ok(after) = counters::read(&mut self.control, &self.capabilities) {
-            add_counted(&mut observations, &differences(&before.cumulative, &after.cumulative));
+        if let Ok(after) = counters::read(&mut server.control, &server.capabilities) {
+            add_counted(&mut observations, &differences(&self.before, &after.cumulative));
         }
-        let elapsed_s = window.ended.duration_since(window.began).as_secs_f64();
-        Ok(LiveView { began_at, elapsed_s, version: self.capabilities.version.clone(), observations })
+        LiveView {
+            began_at: self.began_at,
+            elapsed_s: window.ended.duration_since(window.began).as_secs_f64(),
+            version: server.capabilities.version.clone(),
+            observations,
+        }
     }
 }
 

@@ -72,19 +72,20 @@ fn watch<L>(
     let cpu_before_ns = thread_cpu_ns();
     let began = Instant::now() + first_after;
     let mut tick: u32 = 0;
-    let mut error = None;
-    loop {
+    let error = loop {
         let until = (began + period * tick).saturating_duration_since(Instant::now());
         match stopped.recv_timeout(until) {
             Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+                // Later than the measured part and so not counted: it tells whether the server was there to the end.
+                break look(&mut looker).err();
+            }
         }
         if let Err(reason) = look(&mut looker) {
-            error = Some(reason);
-            break;
+            break Some(reason);
         }
         tick = (began.elapsed().as_nanos() / period.as_nanos()) as u32 + 1;
-    }
+    };
     Ended { looker, cpu_ns: thread_cpu_ns() - cpu_before_ns, error }
 }
 
