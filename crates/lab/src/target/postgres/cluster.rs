@@ -1,12 +1,11 @@
 //! A cluster of our own: made, started, stopped and removed by fathom, and by nobody else.
 //!
 //! ```text
-//! <base>/fathom-postgres-<id>/          mode 0700
-//!     fathom.json                       the mark, locked while its owner lives
-//!     data/                             PGDATA
+//! <base>/fathom-postgres-<number>/           the premises, see `premises`
+//!     data/                                  PGDATA
 //!     server.log
-//! <elsewhere>/fathom-postgres-<id>-<role>/   a part: tablespace or log, marked and locked too
-//! /tmp/fathom-pg-<id>/                  mode 0700, the socket
+//! <elsewhere>/fathom-postgres-<id>-<role>/   a part of them: tablespace or log
+//! /tmp/fathom-pg-<id>/                       mode 0700, the socket
 //! ```
 //! The server listens on the socket alone, where everybody who can enter the directory is trusted: its owner and
 //! root. Connections by TCP, which only tests switch on, need a password.
@@ -18,16 +17,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::super::TargetError;
+use super::super::premises::Premises;
 use super::control::Control;
 use super::discovery::ServerBinaries;
 use super::leftovers;
-use super::marker::{DIRECTORY_PREFIX, Mark, Marker, SOCKET_PREFIX};
 use super::process::{ServerProcess, Start, last_lines, run_tool};
 use super::server_user::ServerUser;
 use super::wire::{Endpoint, Login, Security};
 
 /// Superuser of the cluster, and its only role.
 pub(super) const SUPERUSER: &str = "fathom";
+
+/// Kind of our premises.
+pub(super) const KIND: &str = "postgres";
+
+/// First characters of the name of every directory for a socket.
+pub(super) const SOCKET_PREFIX: &str = "fathom-pg-";
 
 /// Longest path of a socket, without its final zero byte.
 // EVIDENCE: Linux unix(7), sun_path
@@ -58,8 +63,9 @@ pub struct ClusterOptions {
 pub struct Cluster {
     server: ServerBinaries,
     user: Option<ServerUser>,
-    marker: Option<Marker>,
-    parts: Vec<(PathBuf, Marker)>,
+    /// `None` when the cluster was removed or kept.
+    premises: Option<Premises>,
+    parts: Vec<Premises>,
     directory: PathBuf,
     socket_directory: PathBuf,
     port: u16,
@@ -88,22 +94,20 @@ impl Cluster {
             tracing::info!(user = user.name, "fathom runs as root, the server runs as another user");
         }
         let port = choose_port(options.port)?;
-        let id = unique_id();
-        let directory = base.join(format!("{DIRECTORY_PREFIX}{id}"));
-        make_directory(&directory, user.as_ref())?;
-        let marker = Marker::create(&directory, new_mark(&id, &directory))?;
+        let premises = Premises::create(&base, KIND)?;
         // From here on the value removes what was made when something does not work.
         let mut cluster = Self {
             server: options.server.clone(),
             user,
-            marker: Some(marker),
+            directory: premises.directory().to_path_buf(),
+            premises: Some(premises),
             parts: Vec::new(),
             socket_directory: PathBuf::new(),
-            directory,
             port,
             process: None,
         };
-        cluster.make_socket_directory(&id)?;
+        cluster.own(&cluster.directory)?;
+        cluster.make_socket_directory()?;
         cluster.initialise()?;
         Ok(cluster)
     }
@@ -176,11 +180,8 @@ impl Cluster {
     pub fn keep(mut self) -> Result<PathBuf, TargetError> {
         self.stop();
         leftovers::remove_socket_directory(&self.socket_directory);
-        for (_, marker) in &mut self.parts {
-            marker.update(|mark| mark.kept = true)?;
-        }
-        if let Some(mut marker) = self.marker.take() {
-            marker.update(|mark| mark.kept = true)?;
+        for premises in self.parts.drain(..).chain(self.premises.take()) {
+            premises.keep()?;
         }
         Ok(self.directory.clone())
     }
@@ -235,20 +236,19 @@ impl Cluster {
 
     /// Makes a marked directory of this cluster inside `place`, for `role`; one that exists already is returned.
     pub(super) fn part(&mut self, place: &Path, role: &str) -> Result<PathBuf, TargetError> {
-        let mark = self.marker.as_ref().expect("the mark lives as long as the cluster").mark().clone();
-        let directory = canonical(place)?.join(format!("{DIRECTORY_PREFIX}{}-{role}", mark.cluster_id));
-        if self.parts.iter().any(|(known, _)| *known == directory) {
-            return Ok(directory);
+        let premises = self.premises.as_mut().expect("the premises live as long as the cluster");
+        let directory = premises.part_directory(place, role)?;
+        if !self.parts.iter().any(|part| part.directory() == directory) {
+            let part = premises.create_part(place, role)?;
+            self.parts.push(part);
+            self.own(&directory)?;
         }
-        // Listed before it is made: a crash in between leaves nothing that the list does not name.
-        let listed = directory.clone();
-        if let Some(marker) = &mut self.marker {
-            marker.update(|mark| mark.parts.push(listed))?;
-        }
-        make_directory(&directory, self.user.as_ref())?;
-        let marker = Marker::create(&directory, mark)?;
-        self.parts.push((directory.clone(), marker));
         Ok(directory)
+    }
+
+    /// Gives a directory to the user that the server runs as.
+    fn own(&self, directory: &Path) -> Result<(), TargetError> {
+        self.user.as_ref().map_or(Ok(()), |user| user.own(directory))
     }
 
     /// Settings without which fathom could not reach or trust the server.
@@ -265,8 +265,9 @@ impl Cluster {
         .collect()
     }
 
-    fn make_socket_directory(&mut self, id: &str) -> Result<(), TargetError> {
-        let name = format!("{SOCKET_PREFIX}{id}");
+    fn make_socket_directory(&mut self) -> Result<(), TargetError> {
+        let premises = self.premises.as_mut().expect("the premises live as long as the cluster");
+        let name = format!("{SOCKET_PREFIX}{}", premises.mark().id);
         let file_bytes = format!("/.s.PGSQL.{}.lock", self.port).len();
         let fits =
             |parent: &Path| parent.as_os_str().len() + 1 + name.len() + file_bytes <= SOCKET_PATH_BYTES_MAX;
@@ -285,10 +286,7 @@ impl Cluster {
             match make_directory(&directory, self.user.as_ref()) {
                 Ok(()) => {
                     self.socket_directory = directory.clone();
-                    if let Some(marker) = &mut self.marker {
-                        marker.update(|mark| mark.socket_directory = Some(directory))?;
-                    }
-                    return Ok(());
+                    return premises.update(|mark| mark.socket_directory = Some(directory));
                 }
                 Err(error) => reasons.push(error.to_string()),
             }
@@ -321,25 +319,21 @@ impl Cluster {
     fn remove_all(&mut self) -> Result<(), TargetError> {
         self.stop();
         let mut first_error = None;
-        let mut directories: Vec<PathBuf> = self.parts.drain(..).map(|(directory, _)| directory).collect();
-        if self.marker.is_some() {
-            directories.push(self.directory.clone());
+        if self.premises.is_some() {
             leftovers::remove_socket_directory(&self.socket_directory);
         }
-        for directory in directories {
-            if let Err(source) = std::fs::remove_dir_all(&directory) {
-                first_error.get_or_insert(TargetError::Io { action: "remove", path: directory, source });
+        for premises in self.parts.drain(..).chain(self.premises.take()) {
+            if let Err(error) = premises.remove() {
+                first_error.get_or_insert(error);
             }
         }
-        // Last: until now nobody else may take the directory for a leftover.
-        self.marker = None;
         first_error.map_or(Ok(()), Err)
     }
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if self.marker.is_some()
+        if self.premises.is_some()
             && let Err(error) = self.remove_all()
         {
             tracing::warn!(%error, "could not remove the cluster");
@@ -363,28 +357,6 @@ pub(super) fn make_directory(directory: &Path, user: Option<&ServerUser>) -> Res
         source,
     })?;
     user.map_or(Ok(()), |user| user.own(directory))
-}
-
-fn new_mark(id: &str, directory: &Path) -> Mark {
-    Mark {
-        made_by: "fathom".to_owned(),
-        made_at: jiff::Timestamp::now().to_string(),
-        fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
-        process_id: std::process::id(),
-        cluster_id: id.to_owned(),
-        cluster_directory: directory.to_path_buf(),
-        parts: Vec::new(),
-        socket_directory: None,
-        kept: false,
-    }
-}
-
-/// A word that no other cluster of this machine has: process, time and a counter.
-pub(super) fn unique_id() -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let seconds = jiff::Timestamp::now().as_second();
-    format!("{}-{seconds:x}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A port that nobody listens on now. It only names the socket, whose directory is ours alone, so that it may be

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use results::model::{Setting, Warning};
 
+use super::super::premises::unique_id;
 use super::super::{Aftermath, Connector, Counters, EngineFacts, Limitation, Target, TargetError};
 use super::address;
 use super::capabilities::{Capabilities, Family};
-use super::cluster::unique_id;
 use super::control::{Control, identifier, literal};
 use super::external_limits::{ServerState, refusals};
 use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::marker::{DIRECTORY_PREFIX, Marker, SOCKET_PREFIX};
+use super::super::premises::{Premises, leftovers};
+use super::cluster::{KIND, SOCKET_PREFIX};
 
 /// Seconds for a leftover server to shut down in order, then at once.
 const STOP_SECONDS: [(Signal, i64); 2] = [(Signal::INT, 60), (Signal::QUIT, 10)];
@@ -17,23 +18,7 @@ const STOP_SECONDS: [(Signal, i64); 2] = [(Signal::INT, 60), (Signal::QUIT, 10)]
 pub(super) fn clean(places: &[&Path]) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     for place in places {
-        let Ok(entries) = std::fs::read_dir(place) else {
-            continue;
-        };
-        for entry in entries.filter_map(Result::ok) {
-            if !is_named(&entry.path(), DIRECTORY_PREFIX)
-                || !entry.file_type().is_ok_and(|kind| kind.is_dir())
-            {
-                continue;
-            }
-            let Some(marker) = Marker::take_over(&entry.path()) else {
-                continue;
-            };
-            if marker.mark().kept {
-                continue;
-            }
-            removed.extend(clean_one(&entry.path(), marker));
-        }
+        removed.extend(leftovers(place, KIND).into_iter().filter_map(clean_one));
     }
     removed
 }
@@ -54,45 +39,37 @@ pub(super) fn remove_socket_directory(directory: &Path) {
 }
 
 /// Handles one marked directory whose owner is gone; returns the cluster's main directory if it was removed.
-fn clean_one(directory: &Path, marker: Marker) -> Option<PathBuf> {
-    let main = marker.mark().cluster_directory.clone();
-    if is_same_file(&main, directory) {
-        return clean_cluster(directory, &marker).then(|| directory.to_path_buf());
+fn clean_one(left: Premises) -> Option<PathBuf> {
+    if left.is_main() {
+        let directory = left.directory().to_path_buf();
+        return clean_cluster(left).then_some(directory);
     }
-    if !main.exists() {
+    if left.is_orphan() {
         // The main directory went first, then the cleaning was cut short.
-        remove(directory);
+        remove(left);
         return None;
     }
     // A part of a cluster elsewhere: its main directory decides, and lists this part.
-    drop(marker);
-    if !is_named(&main, DIRECTORY_PREFIX) {
-        return None;
-    }
-    let main_marker = Marker::take_over(&main)?;
-    if main_marker.mark().kept {
-        return None;
-    }
-    clean_cluster(&main, &main_marker).then_some(main)
+    let main = left.mark().main_directory.clone();
+    drop(left);
+    let cluster = Premises::take_over(&main, KIND).filter(|cluster| !cluster.mark().kept)?;
+    clean_cluster(cluster).then_some(main)
 }
 
-fn clean_cluster(directory: &Path, marker: &Marker) -> bool {
+fn clean_cluster(cluster: Premises) -> bool {
+    let directory = cluster.directory();
     if !stop_server(&directory.join("data")) {
         tracing::warn!(directory = %directory.display(), "left a crashed run's server alone: it did not stop");
         return false;
     }
-    for part in &marker.mark().parts {
-        let Some(part_marker) = Marker::take_over(part) else {
-            continue;
-        };
-        if is_named(part, DIRECTORY_PREFIX) && part_marker.mark().cluster_id == marker.mark().cluster_id {
-            remove(part);
-        }
+    for part in &cluster.mark().parts {
+        let part = Premises::take_over(part, KIND).filter(|part| part.mark().id == cluster.mark().id);
+        part.map(remove);
     }
-    if let Some(socket) = &marker.mark().socket_directory {
+    if let Some(socket) = &cluster.mark().socket_directory {
         remove_socket_directory(socket);
     }
-    remove(directory)
+    remove(cluster)
 }
 
 /// Stops the server that runs in this data directory, if one does. True when none runs afterwards.
@@ -143,8 +120,9 @@ fn works_in(pid: Pid, data: &Path) -> Option<bool> {
     Some(cwd.dev() == data.dev() && cwd.ino() == data.ino())
 }
 
-fn remove(directory: &Path) -> bool {
-    match std::fs::remove_dir_all(directory) {
+fn remove(left: Premises) -> bool {
+    let directory = left.directory().to_path_buf();
+    match left.remove() {
         Ok(()) => {
             tracing::info!(directory = %directory.display(), "removed what a crashed run left");
             true
@@ -158,11 +136,4 @@ fn remove(directory: &Path) -> bool {
 
 fn is_named(path: &Path, prefix: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (std::fs::metadata(a), std::fs::metadata(b)) {
-        (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
-        _ => false,
-    }
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use results::model::{Setting, Warning};
 
+use super::super::premises::unique_id;
 use super::super::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
 use super::capabilities::Capabilities;
-use super::cluster::{Cluster, ClusterOptions, unique_id};
+use super::cluster::{Cluster, ClusterOptions};
 use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::session::{Connecting, PostgresConnector};

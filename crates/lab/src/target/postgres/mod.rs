@@ -20,7 +20,6 @@ mod leftovers;
 mod log_place;
 mod log_space;
 mod managed;
-mod marker;
 mod own_database;
 mod process;
 mod schema;
