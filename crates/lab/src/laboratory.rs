@@ -3,23 +3,26 @@
 //! Invariant: whatever has been announced as ended is in the results file. A crash at any moment loses
 //! at most the run in flight; the same assignment picks up where the file ends.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use results::ceiling::CeilingPattern;
-use results::model::{Cell, Run, RunKey, RunState, StoredRun, Study};
+use results::model::{Cell, Run, RunKey, RunState, Study};
 use results::store::{Store, StoreError, StudyId};
 use stats::random::derive_seed;
 
 use crate::assignment::Assignment;
 use crate::ceilings::{self, CeilingPlaces, CeilingTime};
 use crate::gates::Limits;
-use crate::plan::{Plan, Precision};
+use crate::plan::Plan;
 use crate::run::{self, Course, RunError, RunRequest, Tick};
 use crate::target::{Limitation, Target, TargetError};
 use crate::work::{Amount, WarmUp, Work};
+
+mod progress;
+
+use progress::{Compared, StudyProgress, disk_full, widest_percent};
 
 /// Stream of the random numbers that give every run its own keys.
 const RUN_STREAM: u64 = 0x7275_6e73;
@@ -124,6 +127,18 @@ pub enum LabError {
         /// The reason.
         source: RunError,
     },
+    /// The directories under test are full: no further run can do better.
+    #[error(
+        "no space left for cell {cell}: {reason}; run {run_id} is kept and does not count\nhint: free space or choose fewer rows, then start the same command again"
+    )]
+    DiskFull {
+        /// Label of the cell.
+        cell: String,
+        /// The run that met it.
+        run_id: i64,
+        /// What the client was told.
+        reason: String,
+    },
     /// The results could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -161,7 +176,7 @@ impl Laboratory<'_> {
         let study = self.store.begin_study(&new_study)?;
         self.store.put_cells(study, &cells)?;
         self.store.close_interrupted(study)?;
-        let mut progress = StudyProgress::read(self.store, study)?;
+        let mut progress = StudyProgress::read(self.store, study, Compared::in_study(assignment))?;
         let plan = Plan::new(cells.len() as u32, assignment.seed());
         let planned_blocks = assignment.resolved().repetitions;
         on_notice(&Notice::StudyBegins {
@@ -307,7 +322,10 @@ impl Laboratory<'_> {
         self.store.finish_run(run_id, &run)?;
         progress.add(&run);
         on_notice(&Notice::RunEnds { run_id, cell, run: &run });
-        Ok(run.state)
+        match disk_full(&run) {
+            Some(reason) => Err(LabError::DiskFull { cell: cell.label(), run_id, reason: reason.to_owned() }),
+            None => Ok(run.state),
+        }
     }
 
     /// Is another block wanted beyond the planned ones?
@@ -335,78 +353,6 @@ struct Place<'a> {
     block_index: u32,
     cell: &'a Cell,
     planned: usize,
-}
-
-/// What the results file already has.
-struct StudyProgress {
-    /// Elapsed seconds of the counting run, by block and cell.
-    filled: BTreeMap<(u32, u32), f64>,
-    positions: u32,
-}
-
-impl StudyProgress {
-    fn read(store: &Store, study: StudyId) -> Result<Self, StoreError> {
-        let runs = store.runs(study)?;
-        let positions = runs.iter().map(|stored| stored.run.position + 1).max().unwrap_or(0);
-        let filled = runs.iter().filter(|stored| stored.counts()).map(place_and_seconds).collect();
-        Ok(Self { filled, positions })
-    }
-
-    fn add(&mut self, run: &Run) {
-        if run.state == RunState::Valid {
-            self.filled.insert((run.key.block_index, run.key.cell_index), run.elapsed_ns as f64 / 1e9);
-        }
-    }
-
-    fn next_position(&mut self) -> u32 {
-        self.positions += 1;
-        self.positions - 1
-    }
-
-    fn is_filled(&self, block_index: u32, cell_index: u32) -> bool {
-        self.filled.contains_key(&(block_index, cell_index))
-    }
-
-    fn filled(&self) -> usize {
-        self.filled.len()
-    }
-
-    fn filled_among(&self, blocks: u32, cells: usize) -> usize {
-        let inside = |place: &&(u32, u32)| place.0 < blocks && (place.1 as usize) < cells;
-        self.filled.keys().filter(inside).count()
-    }
-
-    /// How well the mean elapsed time of each cell is known.
-    fn precisions(&self, cells: usize) -> Vec<Precision> {
-        (0..cells as u32)
-            .map(|cell_index| {
-                let seconds: Vec<f64> = self
-                    .filled
-                    .iter()
-                    .filter(|((_, cell), _)| *cell == cell_index)
-                    .map(|(_, seconds)| *seconds)
-                    .collect();
-                let summary = stats::summary::Summary::of(&seconds).ok();
-                let mean = summary.map_or(f64::NAN, |summary| summary.mean);
-                let half_width = summary.and_then(|summary| summary.half_width_relative());
-                Precision { mean, half_width: half_width.map(|fraction| fraction * mean) }
-            })
-            .collect()
-    }
-}
-
-/// Widest half width among the cells in percent of the mean; `None` while a cell has no interval.
-fn widest_percent(precisions: &[Precision]) -> Option<f64> {
-    let percents: Option<Vec<f64>> = precisions
-        .iter()
-        .map(|precision| precision.half_width.map(|half_width| 100.0 * half_width / precision.mean))
-        .collect();
-    percents?.into_iter().reduce(f64::max)
-}
-
-fn place_and_seconds(stored: &StoredRun) -> ((u32, u32), f64) {
-    let key = stored.run.key;
-    ((key.block_index, key.cell_index), stored.run.elapsed_ns as f64 / 1e9)
 }
 
 /// Tells once when nothing has moved for too long.
