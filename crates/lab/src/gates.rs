@@ -91,7 +91,7 @@ fn all_clients_started(evidence: &Evidence<'_>) -> GateResult {
     if records < evidence.work.connections as usize {
         return gate("all_clients_started", false, expected, format!("only {records} left a record"));
     }
-    nobody("all_clients_started", expected, &missing)
+    nobody("all_clients_started", expected, &prefixed("did not start", missing))
 }
 
 fn all_clients_seen(evidence: &Evidence<'_>) -> GateResult {
@@ -106,16 +106,15 @@ fn all_clients_seen(evidence: &Evidence<'_>) -> GateResult {
 
 fn all_clients_did_work(evidence: &Evidence<'_>) -> GateResult {
     let idle = clients_where(evidence, |client| client.transactions == 0);
-    nobody("all_clients_did_work", "every client commits at least once".to_owned(), &idle)
+    let expected = "every client commits at least once".to_owned();
+    nobody("all_clients_did_work", expected, &prefixed("did not commit", idle))
 }
 
 fn all_clients_finished(evidence: &Evidence<'_>) -> GateResult {
     let failed = clients_where(evidence, |client| client.end_ns.is_none() && client.errors > 0);
     let stopped = clients_where(evidence, |client| client.end_ns.is_none() && client.errors == 0);
-    let mut offenders = failed;
-    if !stopped.is_empty() {
-        offenders.push(format!("stopped because the run no longer counts: {}", stopped.join(", ")));
-    }
+    let mut offenders = prefixed("did not finish", failed);
+    offenders.extend(prefixed("stopped because the run no longer counts", stopped));
     nobody(
         "all_clients_finished",
         format!("{} clients finish their share", evidence.work.connections),
@@ -124,19 +123,19 @@ fn all_clients_finished(evidence: &Evidence<'_>) -> GateResult {
 }
 
 fn no_errors(evidence: &Evidence<'_>) -> GateResult {
-    let errors: Vec<String> = evidence
-        .clients
-        .iter()
-        .filter(|client| client.errors > 0)
-        .map(|client| {
-            format!(
-                "client {}: {}",
-                client.client_index,
-                client.error.as_deref().unwrap_or("error without text")
-            )
-        })
-        .collect();
-    nobody("no_errors", "no client meets an error".to_owned(), &errors)
+    // Many clients often meet the same error: it is told once. Hints stay in the record of the client.
+    let mut errors: Vec<(&str, Vec<String>)> = Vec::new();
+    for client in evidence.clients.iter().filter(|client| client.errors > 0) {
+        let text = client.error.as_deref().and_then(|error| error.lines().next());
+        let (text, name) = (text.unwrap_or("error without text"), format!("client {}", client.client_index));
+        match errors.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => errors.push((text, vec![name])),
+        }
+    }
+    let told: Vec<String> =
+        errors.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect();
+    nobody("no_errors", "no client meets an error".to_owned(), &told)
 }
 
 fn engine_answers(evidence: &Evidence<'_>) -> GateResult {
@@ -235,10 +234,17 @@ fn client_cpu(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     if evidence.is_embedded {
         return not_applicable(name, expected, "the engine runs on the clients' threads");
     }
+    if evidence.elapsed_ns == 0 {
+        return not_applicable(
+            name,
+            expected,
+            "no client finished: there is no elapsed time to hold it against",
+        );
+    }
     let share = evidence
         .workers
         .iter()
-        .map(|worker| worker.cpu_ns as f64 / evidence.elapsed_ns.max(1) as f64)
+        .map(|worker| worker.cpu_ns as f64 / evidence.elapsed_ns as f64)
         .fold(0.0, f64::max);
     gate(
         name,
@@ -255,7 +261,7 @@ fn histogram_complete(evidence: &Evidence<'_>) -> GateResult {
         return not_applicable(name, expected, "the loop runs on the server: no latency per transaction");
     }
     let lost = clients_where(evidence, |client| client.service_time.count() != client.transactions);
-    nobody(name, expected, &lost)
+    nobody(name, expected, &prefixed("some latencies are missing", lost))
 }
 
 fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bool) -> Vec<String> {
@@ -265,6 +271,11 @@ fn clients_where(evidence: &Evidence<'_>, is_meant: impl Fn(&ClientRecord) -> bo
         .filter(|client| is_meant(client))
         .map(|client| format!("client {}", client.client_index))
         .collect()
+}
+
+/// Says once what all of these did or did not do; nothing when there are none.
+fn prefixed(what: &str, names: Vec<String>) -> Vec<String> {
+    if names.is_empty() { Vec::new() } else { vec![format!("{what}: {}", names.join(", "))] }
 }
 
 /// Looks more frequent than this are samples of an estimate, not a series: each stands for the time that it really
@@ -281,28 +292,37 @@ fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
         "{percent:.0} % of the looks of each series, or all but one, and {:.0} % of those of an estimate",
         100.0 * ESTIMATE_FRACTION
     );
-    // The run's own checkpoints are deeds, not looks: a slow one leaves out those that were due meanwhile.
-    let is_able = |sampler: &SamplerRecord| {
-        let is_look = sampler.name != manual_checkpoint::SAMPLER;
-        is_look && (sampler.problem.is_none() || sampler.samples_taken > 0)
-    };
     let able: Vec<&SamplerRecord> = evidence.samplers.iter().filter(|sampler| is_able(sampler)).collect();
     if able.is_empty() {
         return not_applicable("samples_present", expected, "no sampler was able to look");
     }
-    let is_short = |sampler: &&&SamplerRecord| {
-        let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
+    let wanted_fraction = |sampler: &SamplerRecord| {
         let is_series = sampler.period_ns >= SERIES_PERIOD_NS_MIN;
-        let fraction = if is_series { limits.samples_present_fraction } else { ESTIMATE_FRACTION };
-        let wanted = fraction * sampler.samples_expected as f64;
-        missing > 1 && (sampler.samples_taken as f64) < wanted
+        if is_series { limits.samples_present_fraction } else { ESTIMATE_FRACTION }
     };
     let short: Vec<String> = able
         .iter()
-        .filter(is_short)
+        .filter(|sampler| is_short(sampler, wanted_fraction(sampler)))
         .map(|sampler| format!("{}: {} of {}", sampler.name, sampler.samples_taken, sampler.samples_expected))
         .collect();
     nobody("samples_present", expected, &short)
+}
+
+/// Did a sampler that was able to look have too small a share of its looks to be as sure as it would be? What the gate
+/// lets pass of an estimate is a caution all the same.
+pub fn has_lost_looks(sampler: &SamplerRecord, limits: &Limits) -> bool {
+    is_able(sampler) && is_short(sampler, limits.samples_present_fraction)
+}
+
+fn is_able(sampler: &SamplerRecord) -> bool {
+    // The run's own checkpoints are deeds, not looks: a slow one leaves out those that were due meanwhile.
+    let is_look = sampler.name != manual_checkpoint::SAMPLER;
+    is_look && (sampler.problem.is_none() || sampler.samples_taken > 0)
+}
+
+fn is_short(sampler: &SamplerRecord, wanted_fraction: f64) -> bool {
+    let missing = sampler.samples_expected.saturating_sub(sampler.samples_taken);
+    missing > 1 && (sampler.samples_taken as f64) < wanted_fraction * sampler.samples_expected as f64
 }
 
 fn gate(name: &str, passed: bool, expected: String, found: String) -> GateResult {
@@ -408,6 +428,15 @@ mod tests {
     }
 
     #[test]
+    fn looks_that_an_estimate_lost_are_a_caution_when_they_are_no_failure() {
+        let fast = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 1000, None) };
+        let lost = |taken| has_lost_looks(&fast(taken), &Limits::default());
+        assert_eq!([lost(950), lost(949), lost(500)], [false, true, true]);
+        assert!(failed(|_, _, loose| loose.samplers = vec![fast(500)]).is_empty());
+        assert!(!has_lost_looks(&sampler(0, 100, Some("permission denied")), &Limits::default()));
+    }
+
+    #[test]
     fn a_clean_run_passes_every_gate() {
         assert!(failed(|_, _, _| {}).is_empty());
     }
@@ -434,8 +463,50 @@ mod tests {
         };
         let finished = all_clients_finished(&evidence);
         assert_eq!(finished.outcome, GateOutcome::Failed);
-        assert_eq!(finished.found, "client 1; stopped because the run no longer counts: client 0");
+        assert_eq!(
+            finished.found,
+            "did not finish: client 1; stopped because the run no longer counts: client 0"
+        );
         assert_eq!(no_errors(&evidence).found, "client 1: server closed the connection");
+    }
+
+    #[test]
+    fn without_an_elapsed_time_no_share_of_a_processor_is_told() {
+        let (work, clients, aftermath) = (Work::example(), clean_clients(), clean_aftermath());
+        let evidence = Evidence {
+            work: &work,
+            clients: &clients,
+            workers: &[WorkerUsage { cpu_ns: 1 }],
+            clients_seen: Some(2),
+            elapsed_ns: 0,
+            aftermath: &aftermath,
+            written: None,
+            is_embedded: false,
+            samplers: &[],
+        };
+        assert_eq!(client_cpu(&evidence, &Limits::default()).outcome, GateOutcome::NotApplicable);
+    }
+
+    #[test]
+    fn an_error_that_many_clients_meet_is_told_once_and_on_one_line() {
+        let mut clients = clean_clients();
+        for client in &mut clients {
+            client.errors = 1;
+            client.error = Some("database or disk is full\nhint: free space".to_owned());
+        }
+        let (work, aftermath) = (Work::example(), clean_aftermath());
+        let evidence = Evidence {
+            work: &work,
+            clients: &clients,
+            workers: &[],
+            clients_seen: Some(2),
+            elapsed_ns: 1,
+            aftermath: &aftermath,
+            written: None,
+            is_embedded: false,
+            samplers: &[],
+        };
+        assert_eq!(no_errors(&evidence).found, "client 0, client 1: database or disk is full");
     }
 
     #[test]

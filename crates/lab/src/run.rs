@@ -142,6 +142,7 @@ fn prepare_and_measure(
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations));
     warnings.extend(open_loop_warning(work, &dispatch));
+    warnings.extend(lost_looks_warnings(&observations, &request.limits));
     if target.kind() == "postgres" {
         add_counted(&mut observations, &metrics);
     }
@@ -444,6 +445,21 @@ fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warning> {
             "{unserved} transactions of the asked {rate}/s had not begun when the time was over: response times are lower bounds"
         ),
     })
+}
+
+/// One caution per sampler that the machine was too busy for. Without figures, so that a study says it once; the record
+/// of the run has them.
+fn lost_looks_warnings(observations: &Observations, limits: &Limits) -> Vec<Warning> {
+    let lost = observations.samplers.iter().filter(|sampler| gates::has_lost_looks(sampler, limits));
+    lost.map(|sampler| Warning {
+        code: "looks_lost".to_owned(),
+        text: format!(
+            "{} had fewer than {:.0} % of its looks, because the machine was busy: what it says is less sure",
+            sampler.name,
+            100.0 * limits.samples_present_fraction
+        ),
+    })
+    .collect()
 }
 
 fn events(work: &Work) -> Vec<Event> {
