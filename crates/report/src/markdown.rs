@@ -14,9 +14,9 @@ pub fn study(summary: &StudySummary) -> String {
     render(&sections)
 }
 
-/// Writes one run: gates, clients, metrics.
-pub fn run_detail(stored: &StoredRun) -> String {
-    render(&run_sections(stored))
+/// Writes one run, as [`crate::text::run_detail`].
+pub fn run_detail(stored: &StoredRun, belongs_to: &str) -> String {
+    render(&run_sections(stored, belongs_to))
 }
 
 fn render(sections: &[Section]) -> String {

@@ -47,6 +47,11 @@ pub fn number(value: f64) -> String {
     Decimals::for_values([value]).write(value)
 }
 
+/// Writes an index of the store for people, who count from 1.
+pub fn counted_from_one(index: u32) -> String {
+    (u64::from(index) + 1).to_string()
+}
+
 /// Writes a percentage with one decimal, without the sign `%`.
 pub fn percent(value: f64) -> String {
     if value.is_finite() { format!("{value:.1}") } else { ABSENT.to_owned() }

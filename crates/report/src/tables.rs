@@ -1,6 +1,7 @@
 //! Which sections and grids show a summary; text and Markdown lay the same ones out.
 
 mod ceilings;
+mod metrics;
 mod outcome;
 mod record;
 mod run;
@@ -14,4 +15,28 @@ use crate::number::ABSENT;
 /// Writes a value or, when it is absent, a dash.
 fn or_dash<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), write)
+}
+
+/// Writes a stored moment to the second; text of another shape stays as it is.
+fn moment(at: &str) -> String {
+    match (at.split_once('.'), at.strip_suffix('Z')) {
+        (Some((seconds, fraction)), Some(_))
+            if fraction.trim_end_matches('Z').bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            format!("{seconds}Z")
+        }
+        _ => at.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+
+    #[test]
+    fn moments_are_written_to_the_second() {
+        assert_eq!(moment("2026-11-20T12:09:34.104736874Z"), "2026-11-20T12:09:34Z");
+        assert_eq!(moment("2026-11-20T12:09:34Z"), "2026-11-20T12:09:34Z");
+        assert_eq!(moment("on a Friday. Z"), "on a Friday. Z");
+    }
 }

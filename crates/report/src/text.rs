@@ -42,8 +42,10 @@ pub fn record(summary: &StudySummary) -> String {
 }
 
 /// Writes one run: gates, clients, metrics. Latencies appear when it was read with its histograms.
-pub fn run_detail(stored: &StoredRun) -> String {
-    render(&run_sections(stored))
+///
+/// `belongs_to` names the run's study and configuration, which the run itself does not hold.
+pub fn run_detail(stored: &StoredRun, belongs_to: &str) -> String {
+    render(&run_sections(stored, belongs_to))
 }
 
 /// Writes what one interval of a live look saw: wait tables, waiting tasks, and how they were had.

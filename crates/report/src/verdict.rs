@@ -90,6 +90,11 @@ impl<'a> Words<'a> {
             if let Some(rival) = rival.filter(|rival| !rival.is_reference) {
                 sentences.push(self.next(best, rival));
             }
+            let also: Vec<&CellSummary> =
+                better.iter().copied().filter(|cell| cell.cell_index != best.cell_index).collect();
+            if !also.is_empty() {
+                sentences.push(format!("Also better than {}: {}.", reference.label, names(&also)));
+            }
             return sentences;
         }
         if self.with(Verdict::NoDifferenceShown).len() == self.comparison_count && self.comparison_count > 0 {

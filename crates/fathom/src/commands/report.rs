@@ -1,6 +1,7 @@
 //! `fathom report`: tables and verdict of a stored study.
 
 use report::summary::StudySummary;
+use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
 use super::stored;
@@ -16,13 +17,26 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         let stored = store.run(run_id)?;
         match format {
             ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
-            ReportFormat::Text | ReportFormat::Markdown => print(&report::text::run_detail(&stored))?,
+            ReportFormat::Text => print(&report::text::run_detail(&stored, &belongs_to(&store, &stored)?))?,
+            ReportFormat::Markdown => {
+                print(&report::markdown::run_detail(&stored, &belongs_to(&store, &stored)?))?;
+            }
         }
         return Ok(Verdict::Clean);
     }
     let study = stored::find(&store, arguments.study)?;
     print_study(&store, study.id, format)?;
     Ok(Verdict::Clean)
+}
+
+/// Study and configuration of a run.
+fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
+    let id = store.study_of_run(run.run_id)?;
+    let study = store.study(id)?;
+    let cells = store.cells(id)?;
+    let cell = cells.iter().find(|cell| cell.index == run.run.key.cell_index);
+    let label = cell.map_or_else(|| format!("cell {}", run.run.key.cell_index), |cell| cell.label());
+    Ok(format!("study {}: {} on {}, {label}", id.0, study.experiment, study.engine))
 }
 
 /// Prints one study in the wanted form.

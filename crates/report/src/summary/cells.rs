@@ -183,9 +183,12 @@ fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> V
         .collect()
 }
 
+/// Times and rates are never below zero: an interval of a noisy mean ends there, and covers no less often for it.
 fn estimate(values: &[BlockedValue]) -> Option<Estimate> {
     let values: Vec<f64> = values.iter().map(|value| value.value).collect();
-    Estimate::of(&values)
+    let mut estimate = Estimate::of(&values)?;
+    estimate.interval = estimate.interval.map(|range| Range { low: range.low.max(0.0), ..range });
+    Some(estimate)
 }
 
 fn rows(results: &StudyResults, cell: &Cell) -> Option<(u64, u64)> {
@@ -271,6 +274,19 @@ pub(crate) fn runs_needed(comparison_count: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_time_ends_at_zero() {
+        let values: Vec<BlockedValue> = [0.05, 0.05, 0.06, 0.52]
+            .into_iter()
+            .zip(0..)
+            .map(|(value, block)| BlockedValue { block, value })
+            .collect();
+        let interval = estimate(&values).and_then(|estimate| estimate.interval);
+        // Mean 0.17, sd 0.2334, t(0.975, 3) = 3.1824: -0.2013 to 0.5413.
+        assert_eq!(interval.map(|range| range.low), Some(0.0));
+        assert!(interval.is_some_and(|range| (range.high - 0.5413).abs() < 1e-3), "{interval:?}");
+    }
 
     #[test]
     fn the_runs_needed_are_those_whose_smallest_p_reaches_the_corrected_level() {

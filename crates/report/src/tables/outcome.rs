@@ -5,12 +5,10 @@ use results::store::CorrectedRun;
 use stats::change::PercentDefinition;
 
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{ABSENT, Decimals, factor, number, p_value, percent};
+use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
 use crate::quantity::Quantity;
-use crate::summary::{
-    CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, MetricSummary, StudySummary,
-};
-use crate::tables::or_dash;
+use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, StudySummary};
+use crate::tables::{metrics, moment, or_dash};
 use crate::waits_text;
 
 /// Lays out everything but the record.
@@ -24,7 +22,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(best_per_level(summary));
     let title = "Improvement factor: time at the first level of the columns over the time at each";
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
-    sections.extend(metrics(summary));
+    sections.extend(metrics::section(summary));
     sections.extend(latencies(summary));
     sections.extend(super::ceilings::ceilings(summary));
     sections.extend(reasons(summary));
@@ -113,7 +111,7 @@ fn invalid_runs(summary: &StudySummary) -> Option<Section> {
         let mut head = [
             run.run_id.to_string(),
             run.cell.clone(),
-            run.key.block_index.to_string(),
+            counted_from_one(run.key.block_index),
             clients_text(&run.clients),
             or_dash(run.superseded_by, |run_id| format!("run {run_id}")),
         ];
@@ -152,14 +150,14 @@ fn means_title(summary: &StudySummary) -> String {
 }
 
 /// One column per factor; `configuration` in a study without any.
-fn level_columns(summary: &StudySummary) -> Grid {
+pub(super) fn level_columns(summary: &StudySummary) -> Grid {
     if summary.factors.is_empty() {
         return Grid::named_by([("configuration".to_owned(), Align::Left)]);
     }
     Grid::named_by(summary.factors.iter().map(|factor| (factor.name.clone(), Align::Right)))
 }
 
-fn level_cells(levels: &Levels) -> Vec<String> {
+pub(super) fn level_cells(levels: &Levels) -> Vec<String> {
     if levels.0.is_empty() {
         return vec!["all".to_owned()];
     }
@@ -224,7 +222,7 @@ fn changes(summary: &StudySummary) -> Option<Section> {
         ("p", Align::Right),
         ("verdict", Align::Left),
         ("% vs previous", Align::Right),
-        ("speed-up", Align::Right),
+        ("speed-up vs previous", Align::Right),
     ]);
     for cell in &summary.cells {
         let mut row = level_cells(&cell.levels);
@@ -320,48 +318,6 @@ fn best_per_level(summary: &StudySummary) -> Option<Section> {
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note.to_owned())]))
 }
 
-fn metrics(summary: &StudySummary) -> Option<Section> {
-    let shown: Vec<_> =
-        summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
-    if shown.is_empty() {
-        return None;
-    }
-    let headers: Vec<String> =
-        shown.iter().map(|metric| format!("{} [{}]", metric.name, metric.unit)).collect();
-    let mut grid = level_columns(summary).with(headers.iter().map(|header| (header.as_str(), Align::Right)));
-    let decimals: Vec<Decimals> =
-        shown.iter().map(|metric| Decimals::for_column(metric_means(metric))).collect();
-    for (index, cell) in summary.cells.iter().enumerate() {
-        let mut row = level_cells(&cell.levels);
-        let mean = |metric: &MetricSummary| metric.cells[index].map(|estimate| estimate.mean);
-        row.extend(
-            shown.iter().zip(&decimals).map(|(metric, decimals)| decimals.write_or_dash(mean(metric))),
-        );
-        grid.push(row);
-    }
-    let blocks = vec![Block::Grid(grid), Block::Paragraph(sources(&shown))];
-    Some(Section::new("Other metrics, mean per run", blocks))
-}
-
-fn metric_means(metric: &MetricSummary) -> impl Iterator<Item = f64> + Clone {
-    metric.cells.iter().flatten().map(|estimate| estimate.mean)
-}
-
-/// Names each source once, with the metrics that it gave.
-fn sources(metrics: &[&MetricSummary]) -> String {
-    let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
-    for metric in metrics {
-        let source = metric.sources.join(", ");
-        match sources.iter_mut().find(|(known, _)| *known == source) {
-            Some((_, names)) => names.push(&metric.name),
-            None => sources.push((source, vec![&metric.name])),
-        }
-    }
-    let parts: Vec<String> =
-        sources.iter().map(|(source, names)| format!("{source} ({})", names.join(", "))).collect();
-    format!("Sources: {}.", parts.join("; "))
-}
-
 fn latencies(summary: &StudySummary) -> Option<Section> {
     if summary.latencies.is_empty() {
         return None;
@@ -431,12 +387,12 @@ fn corrections(summary: &StudySummary) -> Option<Section> {
         let cell = summary.cells.iter().find(|cell| cell.cell_index == correction.old.key.cell_index);
         grid.push(vec![
             or_dash(cell, |cell| cell.label.clone()),
-            correction.old.key.block_index.to_string(),
+            counted_from_one(correction.old.key.block_index),
             correction.old.run_id.to_string(),
             value(&correction.old),
             or_dash(correction.new.as_ref(), |new| new.run_id.to_string()),
             correction.new.as_ref().map_or_else(|| "not run again".to_owned(), value),
-            correction.at.clone(),
+            moment(&correction.at),
             correction.reason.clone(),
         ]);
     }

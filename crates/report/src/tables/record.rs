@@ -3,9 +3,9 @@
 use results::model::RunState;
 
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{ABSENT, Decimals};
+use crate::number::{ABSENT, Decimals, counted_from_one};
 use crate::summary::{Fact, RunLine, StudySummary};
-use crate::tables::or_dash;
+use crate::tables::{moment, or_dash};
 
 /// Most distinct values that a fact shows; more are counted.
 const VALUES_MAX: usize = 4;
@@ -17,7 +17,9 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
     let mut study = vec![
         format!(
             "fathom {}, study {}, created {}",
-            record.fathom_version, summary.study_key, record.created_at
+            record.fathom_version,
+            summary.study_key,
+            moment(&record.created_at)
         ),
         format!("seed {}, {} repetitions", record.seed, record.repetitions),
     ];
@@ -112,7 +114,7 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
     type Column<'a> = (&'a str, Align, &'a dyn Fn(&RunLine) -> String);
     let columns: [Column<'_>; 9] = [
         ("run", Align::Right, &|line| line.run_id.to_string()),
-        ("block", Align::Right, &|line| line.key.block_index.to_string()),
+        ("block", Align::Right, &|line| counted_from_one(line.key.block_index)),
         ("configuration", Align::Left, &|line| line.label.clone()),
         ("state", Align::Left, &state_words),
         ("rows", Align::Right, &|line| line.rows.to_string()),
@@ -126,8 +128,8 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
     for line in lines {
         grid.push(columns.iter().map(|(_, _, cell)| cell(line)).collect());
     }
-    let first = or_dash(lines.first(), |line| line.started_at.clone());
-    let last = or_dash(lines.last(), |line| line.started_at.clone());
+    let first = or_dash(lines.first(), |line| moment(&line.started_at));
+    let last = or_dash(lines.last(), |line| moment(&line.started_at));
     let note = format!("First run started {first}, last run started {last}.");
     Some(Section::new("Runs in the order in which they ran", vec![Block::Grid(grid), Block::Paragraph(note)]))
 }

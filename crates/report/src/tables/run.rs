@@ -3,15 +3,16 @@
 use results::model::{ClientRecord, GateOutcome, RunState, StoredRun};
 
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{Decimals, number};
+use crate::number::{Decimals, counted_from_one, number};
 use crate::quantity::derived;
-use crate::tables::or_dash;
+use crate::tables::{moment, or_dash};
 use crate::timeline;
 use crate::waits_text;
 
-/// Lays out one run; latencies appear when the run was read with its histograms.
-pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
-    let mut sections = vec![head(stored)];
+/// Lays out one run; latencies appear when the run was read with its histograms. `belongs_to` names its study and
+/// its configuration.
+pub(crate) fn run_sections(stored: &StoredRun, belongs_to: &str) -> Vec<Section> {
+    let mut sections = vec![head(stored, belongs_to)];
     sections.extend(gates(stored));
     sections.extend(clients(&stored.run.clients));
     sections.extend(numbers(stored));
@@ -22,7 +23,7 @@ pub(crate) fn run_sections(stored: &StoredRun) -> Vec<Section> {
     sections
 }
 
-fn head(stored: &StoredRun) -> Section {
+fn head(stored: &StoredRun, belongs_to: &str) -> Section {
     let run = &stored.run;
     let state = match run.state {
         RunState::Running => "running, or ended without a word",
@@ -32,14 +33,17 @@ fn head(stored: &StoredRun) -> Section {
     };
     let mut lines = vec![
         format!("state: {state}"),
+        belongs_to.to_owned(),
         format!(
-            "block {}, cell {}, attempt {}, position {}",
-            run.key.block_index, run.key.cell_index, run.key.attempt, run.position
+            "block {}, attempt {}; number {} in the order of the study",
+            counted_from_one(run.key.block_index),
+            counted_from_one(run.key.attempt),
+            counted_from_one(run.position)
         ),
-        format!("started {}", run.started_at),
+        format!("started {}", moment(&run.started_at)),
     ];
     if let Some(mark) = &stored.suspect {
-        lines.push(format!("suspect since {}: {}", mark.marked_at, mark.reason));
+        lines.push(format!("suspect since {}: {}", moment(&mark.marked_at), mark.reason));
     }
     if let Some(run_id) = stored.superseded_by {
         lines.push(format!("superseded by run {run_id}"));

@@ -37,7 +37,7 @@ fn hostile() -> results::store::StudyResults {
 fn nothing_reaches_the_terminal_that_it_would_obey() {
     let results = hostile();
     let summary = summarise(&results, &[]);
-    for output in [text::study(&summary), text::run_detail(&results.runs[0])] {
+    for output in [text::study(&summary), text::run_detail(&results.runs[0], "study 1")] {
         let obeyed = output.chars().find(|character| character.is_control() && *character != '\n');
         assert_eq!(obeyed, None, "{output:?}");
         assert!(!output.contains('\u{202e}'));
@@ -48,7 +48,9 @@ fn nothing_reaches_the_terminal_that_it_would_obey() {
 #[test]
 fn markup_is_inert_in_markdown() {
     let results = hostile();
-    for output in [markdown::study(&summarise(&results, &[])), markdown::run_detail(&results.runs[0])] {
+    for output in
+        [markdown::study(&summarise(&results, &[])), markdown::run_detail(&results.runs[0], "study 1")]
+    {
         assert!(!output.contains("<script>") && !output.contains('\u{1b}'));
         // Every line of a table has as many unescaped bars as its header.
         let bars = |line: &str| line.replace("\\|", "").matches('|').count();

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use report::summary::{ExpectationOutcome, ExpectationState, summarise};
 use report::{markdown, text};
-use results::model::{GateOutcome, GateResult, RunState};
+use results::model::{GateOutcome, GateResult, Metric, RunState};
 
 use crate::made_up::{self, Adding};
 
@@ -53,8 +53,8 @@ fn one_run_in_detail() {
         expected: "rows per page as the workload is designed".to_owned(),
         found: "this workload or engine promises no number of pages".to_owned(),
     });
-    assert_snapshot!(text::run_detail(stored));
-    assert!(markdown::run_detail(stored).contains("| no\\_errors | FAILED |"));
+    assert_snapshot!(text::run_detail(stored, "study 1: populate-batch on sqlite, batch_size=1"));
+    assert!(markdown::run_detail(stored, "study 1").contains("| no\\_errors | FAILED |"));
 }
 
 #[test]
@@ -85,6 +85,54 @@ fn no_line_is_wider_than_the_terminal_however_many_metrics_there_are() {
     let widest = output.lines().max_by_key(|line| line.chars().count()).unwrap();
     assert!(widest.chars().count() <= text::WIDTH, "{widest}");
     assert!((0..30).all(|number| output.contains(&format!("a_metric_with_a_long_name_{number}_bytes"))));
+}
+
+#[test]
+fn metrics_that_tell_most_come_first_and_those_that_never_differ_are_one_line() {
+    let mut results = made_up::a_a();
+    for (number, stored) in (0_u32..).zip(&mut results.runs) {
+        let mut add = |name: &str, value: f64, unit: &str| {
+            stored.run.metrics.push(Metric {
+                name: name.to_owned(),
+                value,
+                unit: unit.to_owned(),
+                source: "made up".to_owned(),
+            });
+        };
+        add("table_rows", 600.0, "1");
+        add("device_writes.vda", 10.0 + f64::from(number), "1");
+        add("checkpoints", 0.0, "1");
+        add("database_bytes", 4096.0, "bytes");
+        add("log_flush_s", 1.0 + f64::from(number), "s");
+    }
+    let output = text::results(&summarise(&results, &[]));
+    let lines: String = output.replace('\n', " ");
+    assert!(
+        lines.contains("The same in every configuration: ")
+            && lines.contains("checkpoints 0, ")
+            && lines.contains("table_rows 600, database_bytes 4096 bytes."),
+        "{output}"
+    );
+    let header = output.lines().find(|line| line.contains("log_flush_s")).unwrap();
+    assert!(header.find("log_flush_s") < header.find("device_writes.vda"), "{header}");
+    assert!(!header.contains("table_rows"), "{header}");
+}
+
+#[test]
+fn a_single_configuration_leaves_out_only_zeros() {
+    let mut results = made_up::study("x", Vec::new(), 1);
+    results.add(made_up::run(0, 0, 1.5));
+    for (name, value) in [("checkpoints", 0.0), ("table_rows", 600.0)] {
+        results.runs[0].run.metrics.push(Metric {
+            name: name.to_owned(),
+            value,
+            unit: "1".to_owned(),
+            source: "made up".to_owned(),
+        });
+    }
+    let output = text::results(&summarise(&results, &[]));
+    assert!(output.contains("Zero: checkpoints 0."), "{output}");
+    assert!(!output.contains("table_rows 600"), "a single configuration still shows its figures: {output}");
 }
 
 #[test]
@@ -124,7 +172,7 @@ fn a_number_stands_under_its_own_header() {
     let mut lines = table[start..].lines();
     let (header, _, row) = (cells(lines.next().unwrap()), lines.next(), cells(lines.next().unwrap()));
     let under = |name: &str| row[header.iter().position(|cell| cell == name).unwrap()].as_str();
-    assert_eq!((under("run"), under("block"), under("rows"), under("errors")), ("77", "0", "2000", "3"));
+    assert_eq!((under("run"), under("block"), under("rows"), under("errors")), ("77", "1", "2000", "3"));
     assert_eq!((under("elapsed s"), under("first client s"), under("state")), ("1.500", "1.470", "valid"));
 }
 

@@ -92,3 +92,13 @@ fn the_previous_level_is_that_of_the_last_factor() {
     assert_eq!((factors[0][0], factors[1][0]), (Some(1.0), Some(1.0)));
     assert_eq!(factors[1][1], Some(change.speed_up));
 }
+
+#[test]
+fn every_configuration_with_a_verdict_is_named() {
+    let mut results = made_up::study("x", vec![made_up::factor("batch_size", [1_i64, 10, 100, 1000])], 6);
+    made_up::fill(&mut results, &[8.0, 4.0, 2.0, 8.01]);
+    let verdict = summarise(&results, &[]).verdict.join(" ");
+    assert!(verdict.contains("batch_size=100 was observed to be better"), "{verdict}");
+    assert!(verdict.contains("Also better than batch_size=1: batch_size=10."), "{verdict}");
+    assert!(verdict.contains("no difference from the reference shown: batch_size=1000"), "{verdict}");
+}

@@ -1,0 +1,144 @@
+//! The other numbers of a study: what tells most first, what never differs in one line.
+
+use crate::layout::{Align, Block, Section};
+use crate::number::{Decimals, number};
+use crate::summary::{MetricSummary, StudySummary};
+use crate::tables::outcome::{level_cells, level_columns};
+
+/// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
+/// what was left. What is not named here comes last, as it was measured.
+const ORDER: [&str; 51] = [
+    "rows_per_s",
+    "transactions_per_s",
+    "log_flushes",
+    "log_flush_s",
+    "log_bytes",
+    "log_writes",
+    "log_write_s",
+    "sync_latency_s",
+    "log_records",
+    "log_full_pages",
+    "log_buffers_full",
+    "log_frames",
+    "log_starts",
+    "log_size_bytes",
+    "log_size_bytes_max",
+    "log_growths",
+    "log_growth_bytes",
+    "log_growth_s",
+    "journal_bytes",
+    "checkpoints",
+    "manual_checkpoints",
+    "checkpoint_pages",
+    "checkpoint_s",
+    "log_checkpoint_flushes",
+    "engine_written_bytes",
+    "engine_write_calls",
+    "engine_device_write_bytes",
+    "data_written_bytes",
+    "data_writes",
+    "data_write_s",
+    "data_flushes",
+    "data_flush_s",
+    "data_extends",
+    "data_extend_s",
+    "data_read_bytes",
+    "data_reads",
+    "data_read_s",
+    "pages_allocated",
+    "busy_waits",
+    "busy_wait_s",
+    "device_busy_s",
+    "device_flushes",
+    "device_flush_s",
+    "device_write_bytes",
+    "device_writes",
+    "device_write_s",
+    "device_read_bytes",
+    "device_reads",
+    "device_read_s",
+    "server_cpu_s",
+    "client_cpu_s",
+];
+
+/// Lays out the table; metrics with the same mean in every configuration are a line below it.
+pub(super) fn section(summary: &StudySummary) -> Option<Section> {
+    let mut known: Vec<&MetricSummary> =
+        summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
+    if known.is_empty() {
+        return None;
+    }
+    known.sort_by_key(|metric| place(&metric.name));
+    let (same, shown): (Vec<&MetricSummary>, Vec<&MetricSummary>) =
+        known.iter().partition(|metric| constant(metric).is_some());
+    let mut blocks = Vec::new();
+    if !shown.is_empty() {
+        blocks.push(grid(summary, &shown));
+    }
+    let values: Vec<String> = same
+        .iter()
+        .filter_map(|metric| Some(format!("{} {}", metric.name, written(constant(metric)?, &metric.unit))))
+        .collect();
+    if !values.is_empty() {
+        let everywhere = if summary.cells.len() > 1 { "The same in every configuration" } else { "Zero" };
+        blocks.push(Block::Paragraph(format!("{everywhere}: {}.", values.join(", "))));
+    }
+    blocks.push(Block::Paragraph(sources(&known)));
+    Some(Section::new("Other metrics, mean per run", blocks))
+}
+
+/// Place in the order; the part after a dot names a device.
+fn place(name: &str) -> usize {
+    let stem = name.split('.').next().unwrap_or(name);
+    ORDER.iter().position(|known| *known == stem).unwrap_or(ORDER.len())
+}
+
+/// The value that a metric has in all runs of all configurations; of a single configuration only zero says nothing.
+fn constant(metric: &MetricSummary) -> Option<f64> {
+    let first = (*metric.cells.first()?)?;
+    let is_same = metric
+        .cells
+        .iter()
+        .all(|cell| cell.is_some_and(|estimate| estimate.min == first.min && estimate.max == first.min));
+    (is_same && (metric.cells.len() > 1 || first.mean == 0.0)).then_some(first.min)
+}
+
+fn written(value: f64, unit: &str) -> String {
+    if unit == "1" { number(value) } else { format!("{} {unit}", number(value)) }
+}
+
+fn grid(summary: &StudySummary, shown: &[&MetricSummary]) -> Block {
+    let headers: Vec<String> =
+        shown.iter().map(|metric| format!("{} [{}]", metric.name, metric.unit)).collect();
+    let mut grid = level_columns(summary).with(headers.iter().map(|header| (header.as_str(), Align::Right)));
+    let decimals: Vec<Decimals> =
+        shown.iter().map(|metric| Decimals::for_column(metric_means(metric))).collect();
+    for (index, cell) in summary.cells.iter().enumerate() {
+        let mut row = level_cells(&cell.levels);
+        let mean = |metric: &MetricSummary| metric.cells[index].map(|estimate| estimate.mean);
+        row.extend(
+            shown.iter().zip(&decimals).map(|(metric, decimals)| decimals.write_or_dash(mean(metric))),
+        );
+        grid.push(row);
+    }
+    Block::Grid(grid)
+}
+
+fn metric_means(metric: &MetricSummary) -> impl Iterator<Item = f64> + Clone {
+    metric.cells.iter().flatten().map(|estimate| estimate.mean)
+}
+
+/// Names each source once, with the metrics that it gave.
+fn sources(metrics: &[&MetricSummary]) -> String {
+    let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
+    for metric in metrics {
+        let source = metric.sources.join(", ");
+        match sources.iter_mut().find(|(known, _)| *known == source) {
+            Some((_, names)) => names.push(&metric.name),
+            None => sources.push((source, vec![&metric.name])),
+        }
+    }
+    let parts: Vec<String> =
+        sources.iter().map(|(source, names)| format!("{source} ({})", names.join(", "))).collect();
+    format!("Sources: {}.", parts.join("; "))
+}
