@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Stopped) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            terminal::say(&format!("error: {}", terminal::told(&error)));
             ExitCode::from(2)
         }
     }

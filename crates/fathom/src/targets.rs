@@ -78,6 +78,11 @@ impl TargetChoice {
         matches!(self, Self::Sqlite | Self::Managed { .. })
     }
 
+    /// Does somebody else run the server?
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, Self::External { .. })
+    }
+
     /// What the engine cannot do or does in its own way, as far as it is known without starting it.
     pub(crate) fn limitations(&self, layout: &Layout, work: &Work) -> Vec<Limitation> {
         match self {

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::laboratory::Notice;
+use lab::target::Limitation;
 use results::ceiling::CeilingPattern;
 use results::model::{GateOutcome, Run, RunState};
 use tracing::level_filters::LevelFilter;
@@ -29,7 +30,8 @@ pub(crate) fn start_log(verbose: u8) {
         .with_writer(stderr)
         .with_ansi(stderr().is_terminal())
         .without_time()
-        .with_target(false);
+        .with_target(false)
+        .log_internal_errors(false);
     tracing_subscriber::registry().with(level).with(lines).init();
 }
 
@@ -38,6 +40,25 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Writes a line to standard error. Whether anybody reads it must not decide the fate of a night's runs.
+pub(crate) fn say(line: &str) {
+    // Nowhere is left to tell that nobody listens.
+    let _ = writeln!(stderr().lock(), "{line}");
+}
+
+/// An error with its causes, each once: many causes are told by the error above them already.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// A flag that the first Ctrl-C (or SIGTERM) sets, to end in order; the second one ends fathom at once.
@@ -78,12 +99,13 @@ impl StudyDisplay {
                 self.runs_to_do = planned - reused;
                 let reuse =
                     if *reused > 0 { format!(", {reused} of them done before") } else { String::new() };
+                let word = if *planned == 1 { "run" } else { "runs" };
                 self.line(format!(
-                    "{} on {}: {planned} runs{reuse}, seed {}",
+                    "{} on {}: {planned} {word}{reuse}, seed {}",
                     study.experiment, study.engine, study.seed
                 ));
             }
-            Notice::Limited(limitation) => self.line(format!("note: {}", limitation.text)),
+            Notice::Limited(limitation) => self.line(format!("note: {}", limited(limitation))),
             Notice::RunBegins { cell, key, .. } => {
                 let again =
                     if key.attempt > 0 { format!(", attempt {}", key.attempt + 1) } else { String::new() };
@@ -147,10 +169,20 @@ impl StudyDisplay {
 
     fn line(&self, text: String) {
         if self.bar.is_hidden() {
-            eprintln!("{text}");
+            say(&text);
         } else {
             self.bar.println(text);
         }
+    }
+}
+
+/// What an engine does in its own way, with what it is about where the sentence does not say so.
+pub(crate) fn limited(limitation: &Limitation) -> String {
+    let Limitation { subject, text, .. } = limitation;
+    if subject.is_empty() || text.contains(subject.as_str()) {
+        text.clone()
+    } else {
+        format!("{subject}: {text}")
     }
 }
 
@@ -176,5 +208,24 @@ fn seconds(time: Duration) -> String {
         0..=119 => format!("{:.0} s", time.as_secs_f64()),
         120..=7199 => format!("{} min", whole / 60),
         _ => format!("{:.1} h", whole as f64 / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::told;
+
+    #[test]
+    fn a_cause_that_its_error_tells_already_is_not_told_twice() {
+        let cause = || std::io::Error::other("disk on fire");
+        let error = Err::<(), _>(cause()).context("could not read \"x\": disk on fire").context("no run");
+        assert_eq!(
+            error.map_err(|error| told(&error)),
+            Err("no run: could not read \"x\": disk on fire".to_owned())
+        );
+        let error = Err::<(), _>(cause()).context("no run");
+        assert_eq!(error.map_err(|error| told(&error)), Err("no run: disk on fire".to_owned()));
     }
 }

@@ -275,6 +275,26 @@ fn the_layout_of_the_command_line_takes_the_place_of_the_spec() {
 }
 
 #[test]
+fn sizes_that_a_spec_fixes_are_left_to_a_foreign_server_unless_they_are_asked_for() {
+    let experiment =
+        Experiment::parse("populate-batch", lab::spec::find("populate-batch").unwrap().text).unwrap();
+    let ours = Request::plain(Scale::Miniature, "postgres");
+    let foreign = Request { server_is_foreign: true, ..ours.clone() };
+    let work = |request: &Request| {
+        let resolved = experiment.resolve(request).unwrap();
+        (resolved.work(&resolved.cells()[0], 0).log_size_mib, resolved.left_to_server)
+    };
+    assert_eq!(work(&ours), (Some(64), Vec::new()));
+    assert_eq!(work(&foreign), (None, vec![("log_size_mib".to_owned(), Level::Integer(64))]));
+    let asked = Request { overrides: vec![("log_size_mib".to_owned(), "32".to_owned())], ..foreign.clone() };
+    assert_eq!(work(&asked), (Some(32), Vec::new()));
+    let sizing = Experiment::parse("log-sizing", lab::spec::find("log-sizing").unwrap().text).unwrap();
+    let resolved = sizing.resolve(&foreign).unwrap();
+    assert!(resolved.left_to_server.is_empty());
+    assert_eq!(resolved.work(&resolved.cells()[0], 0).log_size_mib, Some(32), "a factor stays a factor");
+}
+
+#[test]
 fn the_canonical_text_keeps_overrides_layout_rules_and_claims() {
     let request = Request {
         overrides: vec![

@@ -15,7 +15,7 @@ use results::check::{CheckLevel, CheckReport};
 use super::io::{bytes, time_of};
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
-use crate::terminal::{print, stop_on_signals};
+use crate::terminal::{print, say, stop_on_signals};
 
 /// First bytes of a SQLite database.
 // EVIDENCE: sqlite fileformat2 1.3.1
@@ -124,7 +124,7 @@ impl Bar {
     fn finish(&self) {
         self.bar.finish_and_clear();
         if stderr().is_terminal() && self.began.elapsed() > Duration::from_secs(60) {
-            eprintln!("checked in {:.0} s", self.began.elapsed().as_secs_f64());
+            say(&format!("checked in {:.0} s", self.began.elapsed().as_secs_f64()));
         }
     }
 }

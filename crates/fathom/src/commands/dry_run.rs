@@ -14,7 +14,7 @@ use results::store::Store;
 use crate::Verdict;
 use crate::arguments::RunArguments;
 use crate::targets::{TargetChoice, default_base};
-use crate::terminal::print;
+use crate::terminal::{limited, print};
 
 /// Runs whose order is printed before it becomes "and so on".
 const RUNS_LISTED_MAX: usize = 200;
@@ -46,6 +46,9 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         resolved.engine,
         assignment.seed()
     ))?;
+    for text in super::run::left_to_server(resolved) {
+        print(&format!("note: {text}\n"))?;
+    }
     for text in limitations(assignment, arguments, &cells)? {
         print(&format!("note: {text}\n"))?;
     }
@@ -107,7 +110,7 @@ fn limitations(
         for limitation in choice.limitations(&assignment.resolved().layout, &assignment.work(cell, 0)) {
             let refusal =
                 if limitation.refuses { format!("cannot run {}: ", cell.label()) } else { String::new() };
-            let text = format!("{refusal}{}", limitation.text);
+            let text = format!("{refusal}{}", limited(&limitation));
             if !texts.contains(&text) {
                 texts.push(text);
             }

@@ -14,7 +14,7 @@ use results::io::{IoRow, IoSyncRow, IoTable};
 
 use crate::Verdict;
 use crate::arguments::{IoArguments, IoEngine, IoFormat};
-use crate::terminal::print;
+use crate::terminal::{print, say};
 
 pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     let (matrix, path_in_job) = matrix(arguments)?;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
         || table.sync_rows.iter().any(|row| !row.flags.is_empty());
     if is_doubtful {
-        eprintln!("some rows are flagged: their figures are printed with what speaks against them");
+        say("some rows are flagged: their figures are printed with what speaks against them");
     }
     Ok(Verdict::Clean)
 }
@@ -55,7 +55,7 @@ fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::
         let text = std::fs::read_to_string(job)
             .with_context(|| format!("could not read job file \"{}\"", job.display()))?;
         let job = read_fio_job(&text).with_context(|| format!("job file \"{}\"", job.display()))?;
-        job.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        job.notes.iter().for_each(|note| say(&format!("note: {note}")));
         path = job.path;
         job.matrix
     } else if arguments.mini {
@@ -182,22 +182,24 @@ fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow
     }
     let rows = measure_sync(path, &matrix, &mut |row| {
         let size = format_bytes(row.size_bytes);
-        eprintln!("{} x {size} {}: {:.0} /s", row.writer_count, row.method.name(), row.appends_per_s);
+        say(&format!("{} x {size} {}: {:.0} /s", row.writer_count, row.method.name(), row.appends_per_s));
     })?;
     Ok(rows.into_iter().map(sync_row_of).collect())
 }
 
 fn tell(matrix: &Matrix, progress: &Progress<'_>) {
     match progress {
-        Progress::MakingFile { size_bytes } => eprintln!("making a file of {}", format_bytes(*size_bytes)),
+        Progress::MakingFile { size_bytes } => {
+            say(&format!("making a file of {}", format_bytes(*size_bytes)))
+        }
         Progress::RowStarted { .. } => {}
-        Progress::RowDone { row_index, row } => eprintln!(
+        Progress::RowDone { row_index, row } => say(&format!(
             "row {} of {}: {:.0} IOPS, {:.0} MiB/s",
             row_index + 1,
             matrix.patterns.len(),
             row.iops,
             row.mib_per_s
-        ),
+        )),
     }
 }
 

@@ -19,15 +19,14 @@ use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
 use crate::targets::{TargetChoice, default_base};
-use crate::terminal::print;
-use crate::terminal::{StudyDisplay, stop_on_signals};
+use crate::terminal::{StudyDisplay, print, say, stop_on_signals, told};
 
 /// Seeds tried by `--again` before giving up.
 const SEEDS_MAX: u64 = 100_000;
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
-    let resolved = resolve(arguments, choice.engine())?;
+    let resolved = resolve(arguments, &choice)?;
     let no_progress =
         super::io::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
@@ -49,7 +48,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
         ))?;
     }
     if outcome.stopped {
-        eprintln!("stopped: the finished runs are stored, the same command goes on");
+        say("stopped: the finished runs are stored, the same command goes on");
         return Ok(Verdict::Stopped);
     }
     Ok(if outcome.invalid + outcome.unfilled > 0 { Verdict::Findings } else { Verdict::Clean })
@@ -76,7 +75,7 @@ pub(crate) fn conduct(
             );
             notifier.tell(Event::Finished, &experiment, &message);
         }
-        Err(error) => notifier.tell(Event::Failed, &experiment, &format!("could not go on: {error:#}")),
+        Err(error) => notifier.tell(Event::Failed, &experiment, &format!("could not go on: {}", told(error))),
     }
     done
 }
@@ -95,6 +94,9 @@ fn conduct_untold(
     let stop = stop_on_signals()?;
     let mut targets = choice.start(&layout, &base)?;
     let experiment = assignment.resolved().name.clone();
+    for note in left_to_server(assignment.resolved()) {
+        say(&format!("note: {note}"));
+    }
     let mut display = StudyDisplay::new();
     let mut on_notice = |notice: &Notice<'_>| {
         display.notice(notice);
@@ -141,20 +143,28 @@ fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {
     arguments.sampler.iter().map(parse).collect()
 }
 
-fn resolve(arguments: &RunArguments, engine: &str) -> anyhow::Result<Resolved> {
+fn resolve(arguments: &RunArguments, choice: &TargetChoice) -> anyhow::Result<Resolved> {
     let (name, text) = show::spec_text(&arguments.experiment)?;
     let experiment = Experiment::parse(&name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
     let request = Request {
         scale: if arguments.mini { Scale::Miniature } else { experiment.scales()[0] },
         overrides: overrides(arguments)?,
-        engine: engine.to_owned(),
+        engine: choice.engine().to_owned(),
         repetitions: arguments.repetitions,
         repeat_until: arguments
             .repeat_until
             .map(|half_width_percent| RepeatUntil { half_width_percent, blocks_max: arguments.repeat_max }),
         layout: Layout { data: absolute(&arguments.data)?, log: absolute(arguments.log.as_slice())?.pop() },
+        server_is_foreign: choice.is_foreign(),
     };
     experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+/// One sentence per size that a foreign server keeps as it is.
+pub(super) fn left_to_server(resolved: &Resolved) -> impl Iterator<Item = String> + '_ {
+    resolved.left_to_server.iter().map(|(name, level)| {
+        format!("{name} = {level} is not applied: the server is not ours, and keeps its own size (see the settings)")
+    })
 }
 
 fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {

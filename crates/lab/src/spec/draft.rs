@@ -138,6 +138,16 @@ impl Draft {
         Ok(())
     }
 
+    /// Takes away the sizes that only whoever runs the server can set, where they do not vary; returns them.
+    pub(crate) fn leave_to_server(&mut self) -> Vec<(String, Level)> {
+        const SIZES: [&str; 2] = ["buffer_pool_mib", "log_size_mib"];
+        let is_size = |assignment: &Assignment| SIZES.contains(&assignment.name.as_str());
+        let left = self.parameters.iter().filter(|set| is_size(set));
+        let left = left.filter_map(|set| Some((set.name.clone(), set.levels.first().cloned()?))).collect();
+        self.parameters.retain(|set| !is_size(set));
+        left
+    }
+
     /// The place where a parameter is set, when it is.
     pub(crate) fn place_of(&self, name: &str) -> Option<&Place> {
         self.factors.iter().chain(&self.parameters).find(|set| set.name == name).map(|set| &set.place)

@@ -34,6 +34,9 @@ pub struct Request {
     pub repeat_until: Option<RepeatUntil>,
     /// Data directories, when not empty, and log directory, when given, in place of the spec's.
     pub layout: Layout,
+    /// Is the server somebody else's? Then the sizes of memory and log that a spec fixes are left to it; as a factor or
+    /// on the command line they still are a wish, and its target refuses it.
+    pub server_is_foreign: bool,
 }
 
 impl Request {
@@ -46,6 +49,7 @@ impl Request {
             repetitions: None,
             repeat_until: None,
             layout: Layout::default(),
+            server_is_foreign: false,
         }
     }
 }
@@ -83,6 +87,8 @@ pub struct Resolved {
     /// Claims for this scale. A check that names a factor or level which the command line took away is left out,
     /// and its claim stays as words.
     pub expectations: Vec<Expectation>,
+    /// Sizes that the spec fixes and a foreign server has in its own way, with their values in the spec.
+    pub left_to_server: Vec<(String, Level)>,
     /// What runs, as a spec: reading and resolving it on the same engine gives this again.
     pub spec_toml: String,
     /// The work of each cell, by its index, with seed 0.
@@ -97,7 +103,7 @@ impl Experiment {
             let title = format!("{} is not an engine", quoted(engine));
             return Err(SpecError::without_place(title).help(suggestion(engine, &ENGINES)));
         }
-        let draft = self.overridden(request)?;
+        let (draft, left_to_server) = self.overridden(request)?;
         let factors = draft.model_factors();
         let cell_count = factors.iter().map(|factor| factor.levels.len()).try_fold(1, usize::checked_mul);
         if cell_count.is_none_or(|count| count > CELLS_MAX) {
@@ -121,6 +127,7 @@ impl Experiment {
             validity: self.validity(request.scale),
             layout: merged(&self.layout, &request.layout),
             expectations: Vec::new(),
+            left_to_server,
             spec_toml: String::new(),
             works: Vec::new(),
         };
@@ -136,8 +143,10 @@ impl Experiment {
         Ok(resolved)
     }
 
-    fn overridden(&self, request: &Request) -> Result<Draft, SpecError> {
+    /// Applies the command line; returns what is left to a foreign server, too.
+    fn overridden(&self, request: &Request) -> Result<(Draft, Vec<(String, Level)>), SpecError> {
         let mut draft = self.draft(request.scale)?;
+        let left = if request.server_is_foreign { draft.leave_to_server() } else { Vec::new() };
         let mut seen: Vec<String> = Vec::new();
         for (key, value) in &request.overrides {
             let name = super::parameters::parameter(key).map_or(key.as_str(), |parameter| parameter.name);
@@ -151,7 +160,8 @@ impl Experiment {
             draft.set(key, value, &request.engine)?;
         }
         draft.keep_engine(&request.engine)?;
-        Ok(draft)
+        let left = left.into_iter().filter(|(name, _)| draft.place_of(name).is_none()).collect();
+        Ok((draft, left))
     }
 
     fn repetitions(&self, request: &Request) -> Result<u32, SpecError> {
