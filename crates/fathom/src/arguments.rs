@@ -84,7 +84,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) pg_bin: Vec<PathBuf>,
     /// Port (socket name) of the managed PostgreSQL [default: the first unused one]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) pg_port: Option<u16>,
     /// Runs the miniature: minutes on two cores
     #[arg(short, long)]

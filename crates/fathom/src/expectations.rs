@@ -38,8 +38,11 @@ fn outcome(
         return not_checked(reason);
     }
     let Some(check) = &expectation.check else {
-        let valid_for = expectation.valid_for.as_deref().unwrap_or("the published machine");
-        return not_checked(format!("in words only; holds for {valid_for}"));
+        return not_checked(match &expectation.valid_for {
+            Some(valid_for) => format!("in words only; holds for {valid_for}"),
+            // The command line took away what it compares, or there never was a formula.
+            None => "in words only: this study has nothing to compute it from".to_owned(),
+        });
     };
     let claim = match Claim::parse(check) {
         Ok(claim) => claim,

@@ -12,6 +12,9 @@ const METRICS: &str = include_str!("../../../../docs/metrics.md");
 
 pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let name = arguments.name.trim();
+    if name.is_empty() {
+        bail!("there is no name to explain\nhint: try `fathom explain batch_size`");
+    }
     let mut found = Vec::new();
     found.extend(lab::spec::parameter(name).map(parameter_text));
     found.extend(metric_text(name));
@@ -29,7 +32,11 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
 }
 
 fn parameter_text(parameter: &Parameter) -> String {
-    let unit = if parameter.unit.is_empty() { String::new() } else { format!(", in {}", parameter.unit) };
+    // A time is written with its unit.
+    let unit = match parameter.unit {
+        "" | "time" => String::new(),
+        unit => format!(", in {unit}"),
+    };
     let default = parameter.default.map_or("not set".to_owned(), str::to_owned);
     format!(
         "parameter {}: {}\ntakes {}{unit}; default {default}",

@@ -77,6 +77,16 @@ fn a_file_that_is_not_ours_is_never_taken_for_results() {
 }
 
 #[test]
+fn nobody_need_read_what_a_study_says_while_it_runs() {
+    let bench = Bench::new();
+    let mut child = bench.start(&["run", "quick.toml"]);
+    drop(child.stderr.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    assert_eq!(bench.counting(), 6);
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let bench = Bench::new();
     let mut child = bench.start(&["list"]);

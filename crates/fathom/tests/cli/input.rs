@@ -84,6 +84,8 @@ fn explain_knows_parameters_gates_metrics_and_experiments() {
         let (out, _) = bench.expect(0, &["explain", word]);
         assert!(out.to_lowercase().contains(phrase), "{word}: {out}");
     }
+    let (_, err) = bench.expect(2, &["explain", " "]);
+    assert!(err.contains("no name"), "{err}");
     let (_, err) = bench.expect(2, &["explain", "log_flushs"]);
     assert!(err.contains("log_flushes"), "{err}");
 }
