@@ -251,7 +251,22 @@ pub(super) fn aftermath(
         };
         let context = "could not ask for the size of the table";
         let table_bytes: u64 = control.number(context, &sum_over_parts("pg_relation_size"))?;
-        aftermath.table_pages = Some(table_bytes / page_size_bytes);
+        let table_pages = table_bytes / page_size_bytes;
+        aftermath.table_pages = Some(table_pages);
+        if aftermath.rows_per_page.is_some() {
+            // A server whose sessions queue for a new page adds several at a time; those that nobody needed stay
+            // empty. Rows are only inserted, so a page that holds any holds a first one.
+            let context = "could not count the pages that hold rows";
+            let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
+            let occupied_pages: u64 = control.number(context, &sql)?;
+            aftermath.table_pages = Some(occupied_pages);
+            aftermath.metrics.push(Metric {
+                name: "table_empty_pages".to_owned(),
+                value: table_pages.saturating_sub(occupied_pages) as f64,
+                unit: "1".to_owned(),
+                source: "pg_relation_size() over the block size, less pages with a first row".to_owned(),
+            });
+        }
         aftermath.total_bytes = Some(control.number(context, &sum_over_parts("pg_total_relation_size"))?);
         let index_bytes: u64 = control.number(context, &sum_over_parts("pg_indexes_size"))?;
         aftermath.metrics.push(Metric {
