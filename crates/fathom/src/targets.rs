@@ -61,6 +61,11 @@ impl TargetChoice {
         {
             bail!("--pg-bin and --pg-port need --target postgres");
         }
+        if !choice.is_local() && (!arguments.data.is_empty() || arguments.log.is_some()) {
+            bail!(
+                "--data and --log name directories for an engine that fathom runs itself\nhint: leave them out, or use --target sqlite or postgres"
+            );
+        }
         Ok(choice)
     }
 

@@ -54,8 +54,12 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
         let counting = store.runs(stored.id)?.iter().filter(|run| run.counts()).count();
         let scale = if study.scale == Scale::Miniature { "miniature" } else { "full" };
         print(&format!(
-            "study {}  {}  {} on {} ({scale}), seed {}, {counting} runs that count\n",
-            stored.id.0, study.created_at, study.experiment, study.engine, study.seed
+            "study {}  {}Z  {} on {} ({scale}), seed {}, {counting} runs that count\n",
+            stored.id.0,
+            study.created_at.trim_end_matches('Z').split('.').next().unwrap_or_default(),
+            study.experiment,
+            study.engine,
+            study.seed
         ))?;
     }
     if studies.is_empty() {

@@ -38,6 +38,7 @@ fn a_target_that_is_not_known_or_not_installed_is_refused() {
     refused(&["run", "a-a", "--mini", "-t", "mysql://u:hidden-word@h/d"], &["postgres://"]);
     refused(&["run", "a-a", "--mini", "-t", "postgres", "--pg-bin", "/nonexistent"], &["/nonexistent"]);
     refused(&["run", "a-a", "--mini", "--pg-bin", "/usr"], &["--target postgres"]);
+    refused(&["run", "a-a", "--mini", "-t", "postgres://u@nowhere/d", "--data", "/x"], &["--data and --log"]);
 }
 
 #[test]
