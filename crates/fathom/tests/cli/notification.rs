@@ -38,8 +38,10 @@ fn a_standstill_is_told_and_the_run_goes_on_when_it_is_over() {
         "300ms",
     ];
     let child = bench.start(&words);
-    let path = bench.results().join("work/fathom-sqlite-1/run.db");
+    let work = bench.results().join("work");
     let lock = wait_for("a database to lock", || {
+        let made = std::fs::read_dir(&work).ok()?.next()?.ok()?;
+        let path = made.path().join("run.db");
         let connection =
             rusqlite::Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
         connection.execute_batch("BEGIN IMMEDIATE").ok()?;
