@@ -26,8 +26,11 @@ fn a_standstill_is_told_and_the_run_goes_on_when_it_is_over() {
     let words = [
         "run",
         "quick.toml",
+        // Paced, so that the run lasts until it is found and the lock is free between two transactions.
         "--set",
-        "rows_total=20000",
+        "rate=100",
+        "--set",
+        "rows_total=800",
         "--repetitions",
         "1",
         "--set",
@@ -44,6 +47,7 @@ fn a_standstill_is_told_and_the_run_goes_on_when_it_is_over() {
         let path = made.path().join("run.db");
         let connection =
             rusqlite::Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE).ok()?;
+        connection.busy_timeout(std::time::Duration::from_secs(1)).ok()?;
         connection.execute_batch("BEGIN IMMEDIATE").ok()?;
         let rows: i64 =
             connection.query_row("SELECT count(*) FROM fathom_rows", [], |row| row.get(0)).ok()?;
