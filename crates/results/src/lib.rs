@@ -14,3 +14,4 @@ pub mod io;
 pub mod model;
 pub mod observations;
 pub mod store;
+pub mod structure;
