@@ -1,5 +1,6 @@
 //! A report for people.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use results::check::{CheckReport, Finding};
@@ -27,7 +28,7 @@ fn write_findings(out: &mut String, report: &CheckReport) -> std::fmt::Result {
 }
 
 fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
-    write!(out, "{}", finding.file)?;
+    write!(out, "{}", harmless(&finding.file))?;
     if let Some(page) = finding.page {
         write!(out, " page {page}")?;
     }
@@ -38,13 +39,29 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
         write!(out, " offset {offset}")?;
     }
     if let Some(object) = &finding.object {
-        write!(out, " of {object}")?;
+        write!(out, " of {}", harmless(object))?;
     }
     writeln!(out, ": {}", finding.rule)?;
     writeln!(out, "    promise:  {}", finding.promise)?;
-    writeln!(out, "    expected: {}", finding.expected)?;
-    writeln!(out, "    found:    {} ({})", finding.found, finding.confidence.name())?;
+    writeln!(out, "    expected: {}", harmless(&finding.expected))?;
+    writeln!(out, "    found:    {} ({})", harmless(&finding.found), finding.confidence.name())?;
     writeln!(out, "    next:     {}", finding.next_step)
+}
+
+/// Names come from the file under test and may hold anything: what would act on a terminal, or hide, is written out.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_hidden = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let written_out = |character: char| match is_hidden(character) {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    Cow::Owned(text.chars().map(written_out).collect())
 }
 
 fn write_gaps(out: &mut String, report: &CheckReport) -> std::fmt::Result {
@@ -54,15 +71,16 @@ fn write_gaps(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     writeln!(out, "not checked:")?;
     for gap in &report.not_checked {
         let object = gap.object.as_deref().unwrap_or("the whole database");
-        writeln!(out, "    {object}: {} ({})", gap.what, gap.why)?;
+        writeln!(out, "    {}: {} ({})", harmless(object), gap.what, harmless(&gap.why))?;
     }
     Ok(())
 }
 
 fn write_accounting(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     let accounting = &report.accounting;
-    let facts: Vec<_> = report.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    writeln!(out, "{} at level {}: {}", report.target, report.level.name(), facts.join(", "))?;
+    let facts: Vec<_> =
+        report.facts.iter().map(|(name, value)| format!("{name} {}", harmless(value))).collect();
+    writeln!(out, "{} at level {}: {}", harmless(&report.target), report.level.name(), facts.join(", "))?;
     write!(
         out,
         "pages {} = clean {} + damaged {} + skipped {} + unreadable {}",
@@ -99,5 +117,16 @@ fn write_accounting(out: &mut String, report: &CheckReport) -> std::fmt::Result 
         (0, 0) => writeln!(out, "no damage found"),
         (0, _) => writeln!(out, "no damage found in what was read; the check is not complete"),
         (count, _) => writeln!(out, "{count} findings"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn names_that_would_act_on_a_terminal_are_written_out() {
+        assert_eq!(harmless("t\u{1b}[31m\n\u{202e}x"), "t\\u{1b}[31m\\n\\u{202e}x");
+        assert_eq!(harmless("Zoë"), "Zoë");
     }
 }

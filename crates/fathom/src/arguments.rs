@@ -28,11 +28,11 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Runs an experiment, or goes on with one that was interrupted
     Run(Box<RunArguments>),
-    /// Lists the experiments that come with fathom, or the studies in a results directory
+    /// Lists the experiments that come with fathom, or the studies or checks in a results directory
     List(ListArguments),
-    /// Prints the spec of an experiment
+    /// Prints the spec of an experiment, or a stored check
     Show(ShowArguments),
-    /// Prints the tables and the verdict of a stored study
+    /// Prints the tables and the verdict of a stored study, or a stored check
     Report(ReportArguments),
     /// Writes a stored study for other tools
     Export(ExportArguments),
@@ -175,6 +175,9 @@ pub(crate) struct ListArguments {
     /// Lists the studies in the results directory instead
     #[arg(long)]
     pub(crate) studies: bool,
+    /// Lists the checks in the results directory instead
+    #[arg(long, conflicts_with = "studies")]
+    pub(crate) checks: bool,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Prints JSON
@@ -185,7 +188,13 @@ pub(crate) struct ListArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// Name of an experiment or path of a spec
-    pub(crate) experiment: String,
+    #[arg(required_unless_present = "check")]
+    pub(crate) experiment: Option<String>,
+    /// Prints the findings and the accounting of a stored check as JSON lines instead
+    #[arg(long, value_name = "N", conflicts_with = "experiment")]
+    pub(crate) check: Option<i64>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -205,6 +214,9 @@ pub(crate) struct ReportArguments {
     /// Shows one run with its clients and gates instead
     #[arg(long, value_name = "N", conflicts_with = "study")]
     pub(crate) run: Option<i64>,
+    /// Shows one check instead, as `fathom list --checks` numbers it
+    #[arg(long, value_name = "N", conflicts_with_all = ["study", "run"])]
+    pub(crate) check: Option<i64>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Form of the output
@@ -393,6 +405,11 @@ pub(crate) struct CheckArguments {
     /// Prints JSON lines: findings, what was not checked, one summary
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Stores nothing in the results directory
+    #[arg(long)]
+    pub(crate) no_store: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ pub mod export;
 pub mod io_table;
 pub mod markdown;
 pub mod number;
+pub mod plain;
 pub mod quantity;
 pub mod reason;
 pub mod summary;
@@ -18,7 +19,6 @@ pub mod timeline;
 pub mod waits;
 
 mod layout;
-mod plain;
 mod tables;
 mod verdict;
 mod waits_text;

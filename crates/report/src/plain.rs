@@ -4,7 +4,7 @@
 const CHARS_MAX: usize = 200;
 
 /// Makes one line of printable characters; others appear as `\u{1b}`, what is too long ends in `...`.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for (index, character) in text.chars().enumerate() {
         if index == CHARS_MAX {

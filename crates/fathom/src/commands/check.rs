@@ -12,6 +12,7 @@ use check::progress::{Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::check::{CheckLevel, CheckReport};
 
+use super::checks;
 use super::io::{bytes, time_of};
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
@@ -26,6 +27,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     let mut bar = Bar::new();
     let report = check(Path::new(&arguments.target), &options, &mut bar)?;
     bar.finish();
+    if !arguments.no_store {
+        checks::store(&report, &arguments.target, &arguments.results.results);
+    }
     if arguments.json {
         print(&report.to_json_lines())?;
     } else {

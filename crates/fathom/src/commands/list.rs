@@ -1,14 +1,21 @@
-//! `fathom list`: experiments that come with fathom, or studies that were made.
+//! `fathom list`: experiments that come with fathom, or studies or checks that were made.
 
 use results::model::Scale;
 use results::store::Store;
 
+use super::checks;
 use crate::Verdict;
 use crate::arguments::ListArguments;
 use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
-    if arguments.studies { studies(arguments) } else { experiments(arguments) }
+    if arguments.checks {
+        checks::list(arguments)
+    } else if arguments.studies {
+        studies(arguments)
+    } else {
+        experiments(arguments)
+    }
 }
 
 fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
@@ -64,6 +71,10 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     }
     if studies.is_empty() {
         print(&format!("\"{}\" holds no study\n", store.path().display()))?;
+    }
+    let check_count = store.checks()?.len();
+    if check_count > 0 {
+        print(&format!("checks: {check_count} (fathom list --checks)\n"))?;
     }
     Ok(Verdict::Clean)
 }

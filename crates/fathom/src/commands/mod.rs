@@ -1,6 +1,7 @@
 //! One module per command: arguments in, output out, a verdict or an error back.
 
 pub(crate) mod check;
+mod checks;
 pub(crate) mod corrupt;
 pub(crate) mod demo;
 mod dry_run;

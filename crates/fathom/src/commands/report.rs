@@ -1,10 +1,10 @@
-//! `fathom report`: tables and verdict of a stored study.
+//! `fathom report`: tables and verdict of a stored study, or what a stored check said.
 
 use report::summary::StudySummary;
 use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
-use super::stored;
+use super::{checks, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
@@ -21,6 +21,14 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
             ReportFormat::Markdown => {
                 print(&report::markdown::run_detail(&stored, &belongs_to(&store, &stored)?))?;
             }
+        }
+        return Ok(Verdict::Clean);
+    }
+    if let Some(check) = arguments.check {
+        let stored = store.check(check)?;
+        match format {
+            ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
+            ReportFormat::Text | ReportFormat::Markdown => print(&checks::detail(&stored))?,
         }
         return Ok(Verdict::Clean);
     }

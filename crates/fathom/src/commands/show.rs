@@ -1,14 +1,21 @@
-//! `fathom show`: the spec of an experiment, as it can be saved, changed and run.
+//! `fathom show`: the spec of an experiment, as it can be saved, changed and run; or a stored check.
 
 use std::io::{Write, stdout};
 
 use anyhow::Context;
+use results::store::Store;
 
 use crate::Verdict;
 use crate::arguments::ShowArguments;
+use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
-    let (_, text) = spec_text(&arguments.experiment)?;
+    if let Some(id) = arguments.check {
+        let stored = Store::open_read_only(&arguments.results.results)?.check(id)?;
+        print(&stored.report.to_json_lines())?;
+        return Ok(Verdict::Clean);
+    }
+    let (_, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
     stdout().write_all(text.as_bytes())?;
     Ok(Verdict::Clean)
 }

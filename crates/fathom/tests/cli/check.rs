@@ -60,3 +60,39 @@ fn what_is_no_database_is_refused_with_its_name() {
     assert!(err.contains("absent.db"), "{err}");
     bench.expect(2, &["check", "page.html", "--max-read-rate", "fast"]);
 }
+
+#[test]
+fn checks_are_stored_listed_and_shown_again() {
+    let bench = Bench::new();
+    database(&bench, "a.db");
+    let (_, err) = bench.expect(0, &["check", "a.db", "--level", "read"]);
+    assert!(err.contains("stored as check 1"), "{err}");
+    bench.expect(0, &["corrupt", "a.db", "--class", "lost-entry", "--copy-to", "b.db"]);
+    let (said, _) = bench.expect(1, &["check", "b.db"]);
+    bench.expect(0, &["check", "a.db"]);
+    bench.expect(0, &["check", "a.db", "--no-store"]);
+    let (list, _) = bench.expect(0, &["list", "--checks"]);
+    let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("check ")).collect();
+    assert_eq!(lines.len(), 3, "{list}");
+    assert!(lines[1].contains("b.db at level full") && lines[1].contains("findings"), "{list}");
+    let (again, _) = bench.expect(0, &["report", "--check", "2"]);
+    assert!(again.contains(said.trim()), "{again}");
+    assert!(again.contains("no check at level read"), "{again}");
+    let (again, _) = bench.expect(0, &["report", "--check", "3"]);
+    assert!(again.contains("% of what reading alone gave"), "{again}");
+    let (shown, _) = bench.expect(0, &["show", "--check", "2"]);
+    assert!(shown.lines().last().is_some_and(|line| line.contains("\"exit_code\":1")), "{shown}");
+    let (_, err) = bench.expect(2, &["report", "--check", "4"]);
+    assert!(err.contains("no check 4"), "{err}");
+    let (studies, _) = bench.expect(0, &["list", "--studies"]);
+    assert!(studies.contains("checks: 3"), "{studies}");
+}
+
+#[test]
+fn a_check_that_cannot_be_stored_is_a_check_all_the_same() {
+    let bench = Bench::new();
+    database(&bench, "a.db");
+    bench.write("file", "");
+    let (out, err) = bench.expect(0, &["check", "a.db", "--results", "file/below"]);
+    assert!(out.contains("no damage found") && err.contains("not stored"), "{err}");
+}

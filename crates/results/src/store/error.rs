@@ -32,19 +32,6 @@ pub enum StoreError {
         /// Newest version this fathom reads.
         supported: i64,
     },
-    /// The file was written by an older fathom, and reading alone cannot bring it up to date.
-    #[error(
-        "results file \"{path}\" has version {found}, reports need version {needed}; \
-         hint: run fathom once with write access to the directory"
-    )]
-    OlderVersion {
-        /// The results file.
-        path: PathBuf,
-        /// Version in the file.
-        found: i64,
-        /// Version that this fathom reads.
-        needed: i64,
-    },
     /// The file is something else.
     #[error("file \"{path}\" is not a fathom results file: {reason}; hint: choose another results directory")]
     NotAResultsFile {
@@ -113,6 +100,14 @@ pub enum StoreError {
         path: PathBuf,
         /// The study asked for.
         id: StudyId,
+    },
+    /// There is no such check.
+    #[error("results file \"{path}\" holds no check {id}; hint: list the checks first")]
+    NoSuchCheck {
+        /// The results file.
+        path: PathBuf,
+        /// The check asked for.
+        id: i64,
     },
     /// There is no such run.
     #[error("results file \"{path}\" holds no run {run_id}; hint: list the runs first")]

@@ -6,6 +6,7 @@
 //! change or delete a finished run.
 
 mod ceilings;
+mod checks;
 mod error;
 mod lock;
 mod observed;
@@ -24,6 +25,7 @@ use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
 use crate::store::lock::WriteLock;
 
+pub use checks::StoredCheck;
 pub use error::StoreError;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
 

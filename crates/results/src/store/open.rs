@@ -19,7 +19,7 @@ pub const APPLICATION_ID: i32 = 0x4654_484D;
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Statement batches that lead from version n to n + 1; a released one never changes.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
 
 /// The file is made under this name and renamed when whole, so that `results.db` is absent or complete.
 const NEW_FILE: &str = "results.db.new";
@@ -57,7 +57,8 @@ pub(super) fn writable(directory: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Opens the file for reading; writes nothing, also not beside a file in a directory that cannot be written.
+/// Opens the file for reading; writes nothing, also not beside a file in a directory that cannot be written. An older
+/// file is read as it is: later versions only added tables, and whoever reads those asks for the version.
 pub(super) fn read_only(directory: &Path) -> Result<Connection, StoreError> {
     let path = directory.join(RESULTS_FILE);
     if !path_exists(&path)? {
@@ -80,9 +81,6 @@ pub(super) fn read_only(directory: &Path) -> Result<Connection, StoreError> {
         Err(error) => return Err(failed(error)),
     };
     require_known_version(&path, found)?;
-    if found < SCHEMA_VERSION {
-        return Err(StoreError::OlderVersion { path, found, needed: SCHEMA_VERSION });
-    }
     Ok(connection)
 }
 
@@ -145,7 +143,7 @@ fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 

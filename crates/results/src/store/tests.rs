@@ -466,7 +466,7 @@ fn a_newer_version_is_refused_and_left_alone() {
     let path = directory.path().join(RESULTS_FILE);
     let before = fs::read(&path).unwrap();
     let message = format!(
-        "results file \"{}\" has version 7, this fathom reads up to 1; hint: use a newer fathom",
+        "results file \"{}\" has version 7, this fathom reads up to {SCHEMA_VERSION}; hint: use a newer fathom",
         path.display()
     );
     assert_eq!(Store::open_or_create(directory.path()).unwrap_err().to_string(), message);

@@ -1,0 +1,139 @@
+//! Checks in the results directory: stored after each check, listed, shown again.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf, absolute};
+
+use results::check::CheckReport;
+use results::store::{Store, StoredCheck};
+
+use crate::Verdict;
+use crate::arguments::ListArguments;
+use crate::terminal::{print, say};
+
+/// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
+/// check itself is done.
+pub(crate) fn store(report: &CheckReport, target: &str, directory: &Path) {
+    let place = place(target);
+    let stored = if is_within(directory, Path::new(&place)) {
+        Err("it lies in what was checked, where nothing is written".to_owned())
+    } else {
+        let now = jiff::Timestamp::now().to_string();
+        Store::open_or_create(directory)
+            .and_then(|mut store| store.add_check(report, &place, &now, env!("CARGO_PKG_VERSION")))
+            .map_err(|error| error.to_string())
+    };
+    match stored {
+        Ok(id) => say(&format!("stored as check {id} in \"{}\"", directory.display())),
+        Err(reason) => say(&format!("the check is not stored in \"{}\": {reason}", directory.display())),
+    }
+}
+
+/// Prints all stored checks, one line each.
+pub(crate) fn list(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let checks = store.checks()?;
+    if arguments.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
+        return Ok(Verdict::Clean);
+    }
+    for check in &checks {
+        print(&format!("{}\n", line(check)))?;
+    }
+    if checks.is_empty() {
+        print(&format!("\"{}\" holds no check\n", store.path().display()))?;
+    } else {
+        print("\nfathom report --check N tells everything about one\n")?;
+    }
+    Ok(Verdict::Clean)
+}
+
+/// Everything that a stored check said, as text.
+pub(crate) fn detail(check: &StoredCheck) -> String {
+    let mut text = format!(
+        "check {} of {}, stored {}Z by fathom {}\n\n{}",
+        check.id,
+        report::plain::plain(&check.place),
+        seconds(&check.stored_at),
+        check.fathom_version,
+        check::text::text(&check.report)
+    );
+    // Writing to a String cannot fail.
+    let _ = match (check.share_of_ceiling(), check.bytes_per_s()) {
+        (Some(share), Some(rate)) => writeln!(
+            text,
+            "pages passed at {:.0} MB/s, {:.0} % of what reading alone gave (the newest check at level read)",
+            rate / 1e6,
+            100.0 * share
+        ),
+        _ => writeln!(
+            text,
+            "share of the reading speed not known: no check at level read of the same is stored"
+        ),
+    };
+    text
+}
+
+fn line(check: &StoredCheck) -> String {
+    let report = &check.report;
+    let verdict = match (report.finding_count(), report.exit_code()) {
+        (0, 0) => "clean".to_owned(),
+        (0, _) => "not complete".to_owned(),
+        (count, _) => format!("{count} findings"),
+    };
+    let gaps = match report.not_checked.len() {
+        0 => String::new(),
+        count => format!(", {count} not checked"),
+    };
+    format!(
+        "check {}  {}Z  {} at level {}: {verdict}, {} pages{gaps}",
+        check.id,
+        seconds(&check.stored_at),
+        report::plain::plain(&check.place),
+        report.level.name(),
+        report.accounting.page_count
+    )
+}
+
+fn seconds(time: &str) -> &str {
+    time.trim_end_matches('Z').split('.').next().unwrap_or_default()
+}
+
+/// What was checked under a name that is the same from every working directory; a URL without its password.
+fn place(target: &str) -> String {
+    if let Some((scheme, rest)) = target.split_once("://") {
+        let (host, user) = match rest.rsplit_once('@') {
+            Some((user, host)) => (host, user.split(':').next().unwrap_or_default()),
+            None => (rest, ""),
+        };
+        let host = host.split('?').next().unwrap_or_default();
+        let at = if user.is_empty() { "" } else { "@" };
+        return format!("{scheme}://{user}{at}{host}");
+    }
+    resolved(Path::new(target)).to_string_lossy().into_owned()
+}
+
+fn is_within(directory: &Path, place: &Path) -> bool {
+    place.is_dir() && resolved(directory).starts_with(place)
+}
+
+/// The path with all links followed as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let path = absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match existing {
+        Some((above, real)) if above != path => real.join(path.strip_prefix(above).unwrap_or(above)),
+        Some((_, real)) => real,
+        None => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn no_password_is_part_of_a_place() {
+        assert_eq!(place("postgres://u:se:c@ret@host:5432/db?password=x"), "postgres://u@host:5432/db");
+        assert_eq!(place("postgres://host/db"), "postgres://host/db");
+    }
+}
