@@ -10,7 +10,6 @@ use results::store::StudyResults;
 use serde::Serialize;
 
 use crate::catalogue::Limit;
-use crate::number::number;
 use crate::summary::cell_label;
 
 mod checks;
@@ -18,7 +17,7 @@ mod evidence;
 #[cfg(test)]
 mod tests;
 
-use checks::{Check, checks};
+use checks::{Check, checks, counted, of_elapsed};
 use evidence::{Evidence, Part};
 
 /// Share of the active time that one limit needs to be named.
@@ -29,6 +28,9 @@ const CLIENT_FROM: f64 = 0.5;
 
 /// Share of the elapsed time that log flushes need to be named as what the holders of a lock wait for.
 const HOLDER_FROM: f64 = 0.5;
+
+/// Share of the elapsed time that flushes, or pages being added, need before it matters what they waited for.
+const STARVED_FROM: f64 = 0.1;
 
 /// What the holder of the lock on new space does.
 const EXTENDING: &str = "IO:DataFileExtend";
@@ -63,7 +65,7 @@ pub fn cells(results: &StudyResults) -> Vec<CellReason> {
             .iter()
             .any(|run| !run.observations.waits.is_empty() || !run.observations.samplers.is_empty());
         was_looked_at.then(|| {
-            reason(cell.index, cell_label(results, cell.index), &Evidence::of(&results.study.engine, &runs))
+            reason(cell.index, cell_label(results, cell.index), &Evidence::of(&results.study, &runs))
         })
     };
     results.cells.iter().filter_map(explain).collect()
@@ -89,8 +91,9 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence) -> CellReason {
     sentences.extend(limit.and_then(|limit| meaning(evidence, limit)));
     if let Some(limit) = limit {
         sentences.extend(holders(evidence, limit));
+        sentences.extend(starved(evidence, limit));
         sentences.extend(weighed(&checks(evidence, limit)));
-        sentences.extend(remedy(limit));
+        sentences.extend(remedy(evidence, limit));
     }
     sentences.extend(checkpoints(evidence));
     CellReason {
@@ -142,10 +145,9 @@ fn verdict(evidence: &Evidence, parts: &[Part], limit: Option<Limit>) -> String 
     let share = parts.iter().find(|part| part.limit == limit).map_or(0.0, |part| 100.0 * part.share);
     if limit == Limit::Cpu {
         return format!(
-            "the limit is {}: {share:.1} % of the sessions' active time is on a processor ({:.1} %), in front of one ({:.1} %) or in waits that stand for them{how}.",
+            "the limit is {}, with {share:.1} % of the sessions' active time{how}: {}.",
             limit.words(),
-            evidence.percent_of_active(evidence.on_cpu_s.unwrap_or(0.0)).unwrap_or(0.0),
-            evidence.percent_of_active(evidence.run_delay_s.unwrap_or(0.0)).unwrap_or(0.0),
+            on_processors(evidence)
         );
     }
     let waits: Vec<String> = evidence
@@ -165,6 +167,23 @@ fn verdict(evidence: &Evidence, parts: &[Part], limit: Option<Limit>) -> String 
     )
 }
 
+/// How the time that stands for processors is made up. Where waits are not split nobody knows which part is whose.
+fn on_processors(evidence: &Evidence) -> String {
+    let percent = |seconds: Option<f64>| evidence.percent_of_active(seconds.unwrap_or(0.0)).unwrap_or(0.0);
+    let (on, delayed) = (percent(evidence.on_cpu_s), percent(evidence.run_delay_s));
+    if evidence.is_unsplit {
+        return format!(
+            "outside waits; the scheduler counted {on:.1} % on a processor and {delayed:.1} % ready without one, partly inside waits"
+        );
+    }
+    let inside: f64 =
+        evidence.waits.iter().filter(|wait| wait.limit == Limit::Cpu).map(|wait| wait.resource_s).sum();
+    let inside = percent(Some(inside));
+    let waits =
+        if inside >= 0.05 { format!(", in waits that stand for them {inside:.1} %") } else { String::new() };
+    format!("on a processor {on:.1} %, ready without one {delayed:.1} %{waits}")
+}
+
 /// Says the largest parts and what nothing accounts for.
 fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
     if evidence.session_s <= 0.0 {
@@ -177,13 +196,19 @@ fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
         .map(|part| format!("{} {:.1} %", part.limit.words(), 100.0 * part.share))
         .collect();
     let unknown = 100.0 * (1.0 - parts.iter().map(|part| part.share).sum::<f64>()).max(0.0);
-    let named = if named.is_empty() { "nothing with a name".to_owned() } else { named.join(", ") };
+    let named = if named.is_empty() {
+        "less than 1 % of it to anything with a name".to_owned()
+    } else {
+        named.join(", ")
+    };
+    let unknown =
+        if unknown >= 0.05 { format!(", and nothing accounts for {unknown:.1} %") } else { String::new() };
     let dominant = evidence.waits.first().and_then(|wait| {
         let percent = evidence.percent_of_active(wait.resource_s)?;
         Some(format!(" The wait with the most time is {} with {percent:.1} %.", wait.name))
     });
     format!(
-        "not explained: no limit has half of the sessions' active time; it went to {named}, and nothing accounts for {unknown:.1} %.{}",
+        "not explained: no limit has half of the sessions' active time; it went to {named}{unknown}.{}",
         dominant.unwrap_or_default()
     )
 }
@@ -200,26 +225,51 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
     if !matches!(limit, Limit::Lock | Limit::Page | Limit::Space) {
         return None;
     }
-    let extending = 100.0 * evidence.times_elapsed(EXTENDING);
-    if limit == Limit::Space && extending >= 100.0 * HOLDER_FROM {
+    let (extending, elapsed_s) = (evidence.times_elapsed(EXTENDING), evidence.elapsed_mean_s());
+    if limit == Limit::Space && extending >= HOLDER_FROM {
         return Some(format!(
-            "Behind it stands the data device: {EXTENDING} fills {extending:.1} % of the elapsed time, in which whoever held it wrote the new pages."
+            "Behind it stands the data device: {EXTENDING} took {:.3} s of {elapsed_s:.3} s elapsed ({}), in which whoever held the lock wrote the new pages.",
+            extending * elapsed_s,
+            of_elapsed(extending)
         ));
     }
     let flush_s = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0)?;
-    let share = flush_s / evidence.elapsed_mean_s();
-    let (flushes, elapsed_s) = (evidence.mean("log_flushes")?, evidence.elapsed_mean_s());
-    if share >= HOLDER_FROM {
-        Some(format!(
-            "Behind it stands the log: {flushes:.0} flushes took {flush_s:.3} s of {elapsed_s:.3} s ({:.1} %), in which whoever held it waited for the device.",
-            100.0 * share
-        ))
+    let flushes = evidence.mean("log_flushes")?;
+    let figures = format!(
+        "{} took {flush_s:.3} s of {elapsed_s:.3} s elapsed ({})",
+        counted(flushes, "flush", "flushes"),
+        of_elapsed(flush_s / elapsed_s)
+    );
+    Some(if is_log_behind(evidence) {
+        format!("Behind it stands the log: {figures}, in which whoever held the lock waited for the device.")
     } else {
-        Some(format!(
-            "The log is not behind it: {flushes:.0} flushes took {flush_s:.3} s of {elapsed_s:.3} s ({:.1} %).",
-            100.0 * share
-        ))
-    }
+        format!("The log is not behind it: {figures}.")
+    })
+}
+
+/// Do flushes of the log fill so much of the time that those who hold locks must have waited for them?
+fn is_log_behind(evidence: &Evidence) -> bool {
+    evidence.mean("log_flush_s").is_some_and(|flush_s| flush_s / evidence.elapsed_mean_s() >= HOLDER_FROM)
+}
+
+/// A flush that was done while its session waited for a processor is the processors' time, and so is that of all who
+/// waited for this session.
+fn starved(evidence: &Evidence, limit: Limit) -> Option<String> {
+    let first = |prefix: &str| evidence.waits.iter().find(|wait| wait.name.eq_ignore_ascii_case(prefix));
+    let flush = match limit {
+        Limit::Log => first("IO:WalSync")?,
+        Limit::Space => first(EXTENDING)?,
+        _ => return None,
+    };
+    let wait_s = flush.resource_s + flush.signal_s;
+    (flush.signal_s > flush.resource_s && wait_s >= STARVED_FROM * evidence.elapsed_s).then(|| {
+        format!(
+            "Behind it stand the processors: of {wait_s:.3} s in {} sessions were ready, and had no processor, for {:.3} s ({:.1} %).",
+            flush.name,
+            flush.signal_s,
+            100.0 * flush.signal_s / wait_s
+        )
+    })
 }
 
 fn weighed(checks: &[Check]) -> Vec<String> {
@@ -239,15 +289,27 @@ fn weighed(checks: &[Check]) -> Vec<String> {
     sentences
 }
 
-fn remedy(limit: Limit) -> Option<String> {
-    let (experiment, remedy) = limit.remedy()?;
-    Some(format!("`fathom run {experiment}` would test a remedy: {remedy}."))
+/// What to do next. Nothing that an experiment varies helps where others have the processors.
+fn remedy(evidence: &Evidence, limit: Limit) -> Option<String> {
+    if limit == Limit::Cpu && evidence.is_crowded() {
+        return Some("Run it again on a quiet machine before anything else.".to_owned());
+    }
+    let behind = if limit == Limit::Lock && is_log_behind(evidence) { Limit::Log } else { limit };
+    let (experiment, remedy) = behind.remedy()?;
+    Some(if experiment == evidence.experiment {
+        format!("This experiment tests a remedy, in its other configurations: {remedy}.")
+    } else {
+        format!("`fathom run {experiment}` would test a remedy: {remedy}.")
+    })
 }
 
 fn checkpoints(evidence: &Evidence) -> Option<String> {
-    let count = evidence.mean("checkpoints").filter(|count| *count > 0.0)?;
-    let pages = evidence.mean("checkpoint_pages")?;
-    let runs = if evidence.run_count == 1 { "" } else { " per run" };
-    let word = if count == 1.0 { "checkpoint" } else { "checkpoints" };
-    Some(format!("Meanwhile {} {word} wrote {pages:.0} pages{runs}.", number(count)))
+    let (count, runs) = evidence.total("checkpoints").filter(|(count, _)| *count > 0.0)?;
+    let (pages, _) = evidence.total("checkpoint_pages")?;
+    let all = if runs == 1 { String::new() } else { format!(" in {runs} runs") };
+    Some(format!(
+        "Meanwhile {}{all} wrote {}.",
+        counted(count, "checkpoint", "checkpoints"),
+        counted(pages, "page", "pages")
+    ))
 }

@@ -13,6 +13,12 @@ const DEVICE_FROM: f64 = 0.7;
 /// Share of all processors from which they are said to be busy.
 pub(super) const PROCESSORS_FROM: f64 = 0.85;
 
+/// Time in front of a processor, in percent of the active time, that is worth a word where waits may hide it.
+const DELAY_FROM_PERCENT: f64 = 10.0;
+
+/// Up to here a share above 1 is what clocks that are read one after the other differ by.
+const MEASURING_ERROR_MAX: f64 = 1.02;
+
 /// One counter's word.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Check {
@@ -32,11 +38,13 @@ pub(super) fn checks(evidence: &Evidence, limit: Limit) -> Vec<Check> {
             checks.extend(flushes(evidence));
             checks.extend(device(evidence, FLUSHES_FROM));
             checks.extend(processors_are_free(evidence));
+            checks.extend(delay_inside_waits(evidence));
         }
         Limit::DataDevice => {
             checks.extend(device(evidence, DEVICE_FROM));
             checks.extend(device_time(evidence));
             checks.extend(processors_are_free(evidence));
+            checks.extend(delay_inside_waits(evidence));
         }
         Limit::Cpu => checks.extend(processors_are_busy(evidence)),
         Limit::Page | Limit::Space | Limit::Lock => {
@@ -67,24 +75,41 @@ pub(super) fn from_counters(evidence: &Evidence) -> Option<Limit> {
 fn flushes(evidence: &Evidence) -> Option<Check> {
     let count = evidence.mean("log_flushes").filter(|count| *count > 0.0)?;
     let elapsed_s = evidence.elapsed_mean_s();
+    let flushes = counted(count, "log flush", "log flushes");
     if let Some(flush_s) = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0) {
         let share = flush_s / elapsed_s;
         let text = format!(
-            "{count:.0} log flushes of {:.3} ms took {flush_s:.3} s of {elapsed_s:.3} s elapsed ({:.1} %)",
+            "{flushes} of {:.3} ms took {flush_s:.3} s of {elapsed_s:.3} s elapsed ({})",
             1e3 * flush_s / count,
-            100.0 * share
+            of_elapsed(share)
         );
         return Some(check(share >= FLUSHES_FROM, text));
     }
     let latency_s = evidence.mean("sync_latency_s")?;
     let share = count * latency_s / elapsed_s;
     let text = format!(
-        "{count:.0} log flushes at the {:.3} ms tried before the run are {:.3} s of {elapsed_s:.3} s elapsed ({:.1} %)",
+        "{flushes} at the {:.3} ms tried before the run would take {:.3} s of {elapsed_s:.3} s elapsed ({})",
         1e3 * latency_s,
         count * latency_s,
-        100.0 * share
+        of_elapsed(share)
     );
     Some(check(share >= FLUSHES_FROM, text))
+}
+
+/// A share of the elapsed time. Above all of it several were under way at once, and a percentage would only puzzle.
+pub(super) fn of_elapsed(share: f64) -> String {
+    if share <= MEASURING_ERROR_MAX {
+        format!("{:.1} %", 100.0 * share.min(1.0))
+    } else {
+        format!("{share:.2} times as long: several at once")
+    }
+}
+
+/// `1 flush`, `2.5 flushes`, `1200 flushes`: a mean over runs need not be whole.
+pub(super) fn counted(count: f64, one: &str, many: &str) -> String {
+    let is_whole = (count - count.round()).abs() < 0.05 || count >= 10.0;
+    let figure = if is_whole { format!("{count:.0}") } else { format!("{count:.1}") };
+    format!("{figure} {}", if figure == "1" { one } else { many })
 }
 
 fn device(evidence: &Evidence, from: f64) -> Option<Check> {
@@ -106,7 +131,7 @@ fn device_time(evidence: &Evidence) -> Option<Check> {
         .into_iter()
         .filter_map(|(word, figures)| {
             let (count, each_ms) = figures?;
-            Some(format!("{count:.0} {word} of {each_ms:.3} ms"))
+            Some(format!("{} of {each_ms:.3} ms", counted(count, word.trim_end_matches('s'), word)))
         })
         .collect();
     (!said.is_empty()).then(|| check(share >= DEVICE_FROM, format!("it did {}", said.join(" and "))))
@@ -114,28 +139,45 @@ fn device_time(evidence: &Evidence) -> Option<Check> {
 
 fn processors_are_free(evidence: &Evidence) -> Option<Check> {
     let share = evidence.processors_busy()?;
-    let is_free = share < PROCESSORS_FROM;
-    let others = if is_free { String::new() } else { of_others(evidence) };
-    Some(check(is_free, format!("the processors were busy for {:.1} %{others}", 100.0 * share)))
+    Some(check(share < PROCESSORS_FROM, processors(evidence, share)))
 }
 
-/// A noisy neighbour is no reason of the configuration's own.
-fn of_others(evidence: &Evidence) -> String {
-    let others = evidence.processors_of_others();
-    others.map_or(String::new(), |others| format!(", {others:.2} of them with work of others"))
+/// `2 processors were busy for 95.0 % of the time, others kept 1.20 of them busy`.
+fn processors(evidence: &Evidence, share: f64) -> String {
+    let count = evidence.processor_count.unwrap_or(0);
+    let subject = if count == 1 { "1 processor was".to_owned() } else { format!("{count} processors were") };
+    let mut text = format!("{subject} busy for {:.1} % of the time", 100.0 * share);
+    // A noisy neighbour is no reason of the configuration's own; one that leaves room needs no word.
+    if share >= PROCESSORS_FROM
+        && let Some(others) = evidence.processors_of_others()
+    {
+        text.push_str(&format!(", others kept {others:.2} of them busy"));
+    }
+    text
 }
 
 fn processors_are_busy(evidence: &Evidence) -> Option<Check> {
     let share = evidence.processors_busy()?;
+    let mut text = processors(evidence, share);
     let count = evidence.processor_count.unwrap_or(0);
-    let mut text = format!("{count} processors were busy for {:.1} %", 100.0 * share);
-    text.push_str(&of_others(evidence));
     // Fewer sessions than processors cannot keep them all busy, and are limited by one processor's speed all the same.
     let is_few = evidence.connections < count;
     if is_few {
-        text.push_str(&format!(", and {} connection(s) can use no more than as many", evidence.connections));
+        let connections = counted(evidence.connections as f64, "connection", "connections");
+        text.push_str(&format!(", and {connections} can use no more than as many"));
     }
     Some(check(share >= PROCESSORS_FROM || is_few, text))
+}
+
+/// Where waits are not split, sessions that were ready again before they got a processor count as waiting.
+fn delay_inside_waits(evidence: &Evidence) -> Option<Check> {
+    let (delay_s, percent) = evidence.delay_inside_waits()?;
+    (percent >= DELAY_FROM_PERCENT).then(|| {
+        let text = format!(
+            "sessions were ready without a processor for {delay_s:.3} s ({percent:.1} % of their active time), partly inside these waits"
+        );
+        check(false, text)
+    })
 }
 
 fn lock_counters(evidence: &Evidence) -> Vec<Check> {
@@ -143,17 +185,20 @@ fn lock_counters(evidence: &Evidence) -> Vec<Check> {
     if let (Some(count), Some(seconds)) = (evidence.mean("busy_waits"), evidence.mean("busy_wait_s"))
         && count > 0.0
     {
-        let per_connection_s = seconds / evidence.connections.max(1) as f64;
-        let share = per_connection_s / evidence.elapsed_mean_s();
+        let elapsed_s = evidence.connections.max(1) as f64 * evidence.elapsed_mean_s();
+        // Clients that were done early do not sleep for the rest of the run.
+        let session_s = Some(evidence.session_mean_s()).filter(|seconds| *seconds > 0.0).unwrap_or(elapsed_s);
+        let share = (seconds / session_s).min(1.0);
         let text = format!(
-            "{count:.0} sleeps before another try took {per_connection_s:.3} s of {:.3} s for each connection ({:.1} %)",
-            evidence.elapsed_mean_s(),
+            "{} before another try took {seconds:.3} s of {session_s:.3} s that connections were at work ({:.1} %)",
+            counted(count, "sleep", "sleeps"),
             100.0 * share
         );
         checks.push(check(share >= 0.3, text));
     }
     if let Some(retries) = evidence.mean("retries").filter(|retries| *retries > 0.0) {
-        checks.push(check(true, format!("{retries:.0} transactions were tried again")));
+        let word = counted(retries, "transaction was", "transactions were");
+        checks.push(check(true, format!("{word} tried again")));
     }
     checks
 }
@@ -166,9 +211,8 @@ fn one_connection(evidence: &Evidence) -> Option<Check> {
 fn client(evidence: &Evidence) -> Option<Check> {
     let elapsed_s = evidence.elapsed_mean_s();
     let cpus = evidence.mean("client_cpu_s")? / elapsed_s;
-    let share = evidence.processors_busy();
-    let busy =
-        share.map_or(String::new(), |share| format!("; all processors were busy for {:.1} %", 100.0 * share));
+    let busy = evidence.processors_busy();
+    let busy = busy.map_or(String::new(), |share| format!("; {}", processors(evidence, share)));
     // A client that needs no processor makes its session wait by distance or by a rate, which no counter here shows.
-    Some(check(cpus >= 0.5, format!("the clients' threads used {cpus:.2} processors{busy}")))
+    Some(check(cpus >= 0.5, format!("the clients' threads kept {cpus:.2} processors busy{busy}")))
 }

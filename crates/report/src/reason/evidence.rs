@@ -1,6 +1,6 @@
 //! What the counting runs of one configuration say together: sums over the runs, shares of sums.
 
-use results::model::Run;
+use results::model::{Run, Study};
 use results::observations::How;
 
 use crate::catalogue::{self, Limit};
@@ -23,6 +23,8 @@ pub(super) struct Waited {
     pub(super) meaning: &'static str,
     /// Seconds until the resource was there; all of the wait where it is not split.
     pub(super) resource_s: f64,
+    /// Seconds ready without a processor after that; 0 where it is not split.
+    pub(super) signal_s: f64,
 }
 
 /// Part of the active time that stands for one limit.
@@ -36,6 +38,8 @@ pub(super) struct Part {
 /// Figures of the runs of one configuration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Evidence {
+    /// Name of the experiment.
+    pub(super) experiment: String,
     pub(super) run_count: usize,
     pub(super) elapsed_s: f64,
     /// Time of the clients' sessions; 0 when no wait was recorded.
@@ -45,6 +49,9 @@ pub(super) struct Evidence {
     /// Time in which sessions waited for their client.
     pub(super) client_idle_s: f64,
     pub(super) is_sampled: bool,
+    /// Is a part of the waits not split into resource and signal? Then time on and in front of a processor lies partly
+    /// inside the waits.
+    pub(super) is_unsplit: bool,
     /// Most time first; idle classes left out.
     pub(super) waits: Vec<Waited>,
     /// Metric names with their sums and the number of runs that have them.
@@ -56,8 +63,10 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Adds up what the runs say.
-    pub(super) fn of(engine: &str, runs: &[&Run]) -> Self {
-        let mut evidence = Self { run_count: runs.len(), ..Self::default() };
+    pub(super) fn of(study: &Study, runs: &[&Run]) -> Self {
+        let engine = &study.engine;
+        let mut evidence =
+            Self { experiment: study.experiment.clone(), run_count: runs.len(), ..Self::default() };
         for run in runs {
             evidence.elapsed_s += elapsed_s(run);
             evidence.connections = evidence.connections.max(run.clients.len());
@@ -84,8 +93,10 @@ impl Evidence {
 
     fn add_waits(&mut self, engine: &str, run: &Run) {
         for profile in run.observations.waits.iter().filter(|profile| profile.group == CLIENTS) {
-            // A client that has done its share early waits for nothing any more.
-            self.session_s += lifetimes_s(run).unwrap_or(profile.session_s).min(profile.session_s);
+            // A client that has done its share early waits for nothing any more, though its session may stay open.
+            let lifetimes_s = lifetimes_s(run).unwrap_or(profile.session_s).min(profile.session_s);
+            let mut idle_s = -(profile.session_s - lifetimes_s);
+            self.session_s += lifetimes_s;
             let add = |sum: &mut Option<f64>, seconds: Option<f64>| {
                 if let Some(seconds) = seconds {
                     *sum = Some(sum.unwrap_or(0.0) + seconds);
@@ -97,22 +108,26 @@ impl Evidence {
                 if row.is_idle {
                     // Ready to run after the client's message is no longer waiting for the client.
                     let waited_s = row.resource_s.unwrap_or(row.wait_s);
-                    self.client_idle_s += if row.class == CLIENT_CLASS { waited_s } else { 0.0 };
+                    idle_s += if row.class == CLIENT_CLASS { waited_s } else { 0.0 };
                     continue;
                 }
                 self.is_sampled |= matches!(row.how, How::Sampled { .. });
                 let name = format!("{}:{}", row.class, row.name);
                 let resource_s = row.resource_s.unwrap_or(row.wait_s);
+                let signal_s = row.signal_s.unwrap_or(0.0);
+                self.is_unsplit |= row.signal_s.is_none();
                 if let Some(wait) = self.waits.iter_mut().find(|wait| wait.name == name) {
                     wait.resource_s += resource_s;
+                    wait.signal_s += signal_s;
                     continue;
                 }
                 let (limit, meaning) = match catalogue::meaning(engine, &row.class, &row.name) {
                     Some(known) => (known.limit, known.meaning),
                     None => (Limit::Other, "waits for something that the catalogue does not know"),
                 };
-                self.waits.push(Waited { name, limit, meaning, resource_s });
+                self.waits.push(Waited { name, limit, meaning, resource_s, signal_s });
             }
+            self.client_idle_s += idle_s.max(0.0);
         }
     }
 
@@ -124,13 +139,32 @@ impl Evidence {
 
     /// Session time without waiting for the client; at least what is accounted for.
     fn active_s(&self) -> f64 {
-        let accounted_s = self.waits.iter().map(|wait| wait.resource_s).sum::<f64>() + self.cpu_s();
+        let waits_s = self.waits_s();
+        let accounted_s = if self.is_unsplit { waits_s } else { waits_s + self.processor_s() };
         (self.session_s - self.client_idle_s).max(accounted_s)
     }
 
+    fn waits_s(&self) -> f64 {
+        self.waits.iter().map(|wait| wait.resource_s).sum()
+    }
+
     /// Time on a processor and in front of one.
-    fn cpu_s(&self) -> f64 {
+    fn processor_s(&self) -> f64 {
         self.on_cpu_s.unwrap_or(0.0) + self.run_delay_s.unwrap_or(0.0)
+    }
+
+    /// Time on a processor and in front of one, outside waits: where waits are not split, a part of it is theirs, and no
+    /// more than what they leave can be its own.
+    fn cpu_s(&self) -> f64 {
+        let processor_s = self.processor_s();
+        if self.is_unsplit { processor_s.min(self.active_s() - self.waits_s()).max(0.0) } else { processor_s }
+    }
+
+    /// Time ready without a processor that may lie inside the waits, in percent of the active time; `None` where waits
+    /// are split or nobody counted it.
+    pub(super) fn delay_inside_waits(&self) -> Option<(f64, f64)> {
+        let delay_s = self.run_delay_s.filter(|_| self.is_unsplit)?;
+        Some((delay_s, self.percent_of_active(delay_s)?))
     }
 
     /// Seconds as a percentage of the sessions' active time; `None` without sessions.
@@ -141,7 +175,6 @@ impl Evidence {
 
     /// Share of the session time in which sessions waited for their client; `None` without sessions.
     pub(super) fn client_idle_share(&self) -> Option<f64> {
-        // A session that stays open after its client was done goes on waiting for it.
         (self.session_s > 0.0).then(|| (self.client_idle_s / self.session_s).min(1.0))
     }
 
@@ -169,23 +202,42 @@ impl Evidence {
         Some(sum / *count as f64)
     }
 
+    /// Sum of a metric over the runs that have it, and how many those are.
+    pub(super) fn total(&self, name: &str) -> Option<(f64, usize)> {
+        let (_, sum, count) = self.metrics.iter().find(|(metric, _, _)| metric == name)?;
+        Some((*sum, *count))
+    }
+
+    /// Mean time of the clients' sessions in a run; 0 when no wait was recorded.
+    pub(super) fn session_mean_s(&self) -> f64 {
+        self.session_s / self.run_count.max(1) as f64
+    }
+
     /// Mean elapsed seconds of a run.
     pub(super) fn elapsed_mean_s(&self) -> f64 {
         self.elapsed_s / self.run_count.max(1) as f64
     }
 
-    /// Share of the machine's processors that was busy, from 0 to 1.
+    /// Share of the machine's processors that was busy, from 0 to 1: clock ticks of 10 ms at either end may say more than
+    /// there is.
     pub(super) fn processors_busy(&self) -> Option<f64> {
         let busy_s = self.mean("fathom_cpu_s")?
             + self.mean("server_cpu_s").unwrap_or(0.0)
             + self.mean("other_cpu_s")?;
         let room_s = self.elapsed_mean_s() * self.processor_count? as f64;
-        (room_s > 0.0).then(|| busy_s / room_s)
+        (room_s > 0.0).then(|| (busy_s / room_s).min(1.0))
     }
 
-    /// Processors kept busy by what is neither server nor fathom.
+    /// Processors kept busy by what is neither server nor fathom, at most all of them.
     pub(super) fn processors_of_others(&self) -> Option<f64> {
-        Some(self.mean("other_cpu_s")? / self.elapsed_mean_s())
+        let others = self.mean("other_cpu_s")? / self.elapsed_mean_s();
+        Some(others.min(self.processor_count.map_or(others, |count| count as f64)))
+    }
+
+    /// Do others keep more processors busy than this run left free or used itself?
+    pub(super) fn is_crowded(&self) -> bool {
+        let half = self.processor_count.map(|count| count as f64 / 2.0);
+        self.processors_of_others().zip(half).is_some_and(|(others, half)| others >= half)
     }
 
     /// The device that was busy for the longest, with its share of the elapsed time.
@@ -195,7 +247,9 @@ impl Evidence {
             let device = name.strip_prefix("device_busy_s.")?;
             Some((device.to_owned(), sum / *count as f64 / elapsed_s))
         });
-        busy.filter(|(_, share)| share.is_finite()).max_by(|left, right| left.1.total_cmp(&right.1))
+        let busy =
+            busy.filter(|(_, share)| share.is_finite()).map(|(device, share)| (device, share.min(1.0)));
+        busy.max_by(|left, right| left.1.total_cmp(&right.1))
     }
 }
 
