@@ -339,12 +339,23 @@ pub(crate) struct IoArguments {
     /// Measures durable appends as well (the log's question); needs a directory
     #[arg(long)]
     pub(crate) flushes: bool,
-    /// Measures durable appends only
+    /// Measures durable appends only; in CSV the table of appends instead of that of transfers
     #[arg(long)]
     pub(crate) only_flushes: bool,
     /// Allows patterns that write to destroy what the file or device of this name holds; repeat the path's name
     #[arg(long, value_name = "NAME")]
     pub(crate) destroy_contents: Option<String>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Prints only, and stores nothing in the results directory
+    #[arg(long)]
+    pub(crate) no_store: bool,
+    /// Lists the baselines that are stored, and measures nothing
+    #[arg(long, conflicts_with_all = ["path", "job", "show"])]
+    pub(crate) list: bool,
+    /// Shows a stored baseline again [default: the latest], and measures nothing
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["path", "job"])]
+    pub(crate) show: Option<Option<i64>>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = IoFormat::Text)]
     pub(crate) format: IoFormat,

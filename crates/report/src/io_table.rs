@@ -1,6 +1,7 @@
 //! The table of the I/O baseline: the published ten columns in the published order, and what is measured beyond.
 
 use results::io::{IoRow, IoSyncRow, IoTable};
+use results::store::StoredIoTable;
 
 use crate::export::{Column, Frame, Values};
 use crate::plain::plain;
@@ -58,6 +59,14 @@ pub fn text(table: &IoTable) -> String {
     if !notes.is_empty() {
         text += "\n";
         notes.iter().for_each(|note| text += &format!("{note}\n"));
+    }
+    let origin: Vec<String> = [&table.matrix, &table.machine]
+        .into_iter()
+        .filter(|phrase| !phrase.is_empty())
+        .map(|phrase| plain(phrase))
+        .collect();
+    if !origin.is_empty() {
+        text += &format!("\n{}\n", origin.join("; "));
     }
     text
 }
@@ -127,6 +136,44 @@ pub fn sync_csv(table: &IoTable) -> String {
         ("flags", text(|row| row.flags.join("; "))),
     ];
     frame(columns).to_csv()
+}
+
+/// Writes a line about a stored baseline; `began_at` is its time in words.
+pub fn list_line(stored: &StoredIoTable, began_at: &str) -> String {
+    let StoredIoTable { id, table } = stored;
+    let flagged = table.rows.iter().filter(|row| !row.flags.is_empty()).count()
+        + table.sync_rows.iter().filter(|row| !row.flags.is_empty()).count();
+    let matrix = if table.matrix.is_empty() { String::new() } else { plain(&table.matrix) + ": " };
+    format!(
+        "baseline {}  {began_at}  {matrix}{}; rows: {} of transfers, {} of appends, {flagged} flagged\n",
+        id.0,
+        plain(&table.title),
+        table.rows.len(),
+        table.sync_rows.len(),
+    )
+}
+
+/// Writes the list of stored baselines as CSV (RFC 4180, LF).
+pub fn list_csv(tables: &[StoredIoTable]) -> String {
+    let whole = |get: fn(&StoredIoTable) -> u64| {
+        Values::Integer(tables.iter().map(|stored| signed(get(stored))).collect())
+    };
+    let text = |get: fn(&IoTable) -> &str| {
+        Values::Text(tables.iter().map(|stored| Some(get(&stored.table).to_owned())).collect())
+    };
+    frame(vec![
+        ("baseline", Values::Integer(tables.iter().map(|stored| Some(stored.id.0)).collect())),
+        ("began_unix_s", whole(|stored| stored.table.began_unix_s)),
+        ("matrix", text(|table| &table.matrix)),
+        ("title", text(|table| &table.title)),
+        ("target", text(|table| &table.target)),
+        ("device", text(|table| table.device.as_deref().unwrap_or_default())),
+        ("engine", text(|table| &table.engine)),
+        ("machine", text(|table| &table.machine)),
+        ("row_count", whole(|stored| stored.table.rows.len() as u64)),
+        ("append_row_count", whole(|stored| stored.table.sync_rows.len() as u64)),
+    ])
+    .to_csv()
 }
 
 /// Writes everything as one line of JSON, with the names and units of [`IoTable`].

@@ -4,13 +4,25 @@ use serde::{Deserialize, Serialize};
 
 /// A measured baseline: one table of transfers, one of flushes; either may be empty.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct IoTable {
     /// What was measured and how, beginning with `direct I/O` or `page cache`.
     pub title: String,
+    /// Which rows: `io-baseline` (the published 15), `io-baseline, miniature`, `chosen rows`, or a job file.
+    pub matrix: String,
     /// The path as given.
     pub target: String,
     /// The block device whose counters verify the transfers, where there is one.
     pub device: Option<String>,
+    /// Devices and file system behind the target, written like [`StoredCeiling::device`], so that a baseline and the
+    /// ceilings of a study can be told to be of one device; empty where it is not known.
+    ///
+    /// [`StoredCeiling::device`]: crate::ceiling::StoredCeiling::device
+    pub device_identity: String,
+    /// Processors, memory and kernel, as a phrase.
+    pub machine: String,
+    /// The version of the fathom that measured.
+    pub fathom_version: String,
     /// Whether transfers went past the page cache.
     pub is_direct: bool,
     /// The way to the kernel, such as `io_uring`.

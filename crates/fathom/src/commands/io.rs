@@ -6,46 +6,87 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use disk::backend::BackendChoice;
 use disk::baseline::{
-    Baseline, Matrix, Pattern, Progress, Row, SyncMatrix, SyncRow, measure, measure_sync, read_fio_job,
+    Baseline, Matrix, Pattern, Progress, Row, SyncMatrix, SyncRow, device_identity, measure, measure_sync,
+    read_fio_job,
 };
+use disk::facts::storage_behind;
+use disk::machine::{MachineFacts, machine_facts};
 use disk::space::format_bytes;
-use report::io_table;
 use results::io::{IoRow, IoSyncRow, IoTable};
+use results::store::Store;
 
+use super::io_stored;
 use crate::Verdict;
-use crate::arguments::{IoArguments, IoEngine, IoFormat};
-use crate::terminal::{print, say};
+use crate::arguments::{IoArguments, IoEngine};
+use crate::terminal::say;
 
 pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
+    if arguments.list {
+        return io_stored::list(arguments);
+    }
+    if let Some(number) = arguments.show {
+        return io_stored::show(arguments, number);
+    }
     let (matrix, path_in_job) = matrix(arguments)?;
     let path =
         arguments.path.clone().or(path_in_job).context("no path to measure (hint: name a directory)")?;
-    let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut table = if arguments.only_flushes {
-        IoTable { target: path.display().to_string(), ..IoTable::default() }
-    } else {
-        let baseline = measure(&path, &matrix, &mut |progress| tell(&matrix, &progress))?;
-        table_of(&path, &baseline)
+    path.metadata().with_context(|| format!("could not open \"{}\"", path.display()))?;
+    // Before the work, so that a directory that cannot be written costs no minutes.
+    let mut store = match arguments.no_store {
+        true => None,
+        false => Some(Store::open_or_create(&arguments.results.results)?),
     };
-    table.began_unix_s = began_unix_s;
-    if arguments.flushes || arguments.only_flushes {
-        table.sync_rows = flushes(&path, arguments)?;
-        if table.title.is_empty() {
-            table.title = format!("durable appends in {}", path.display());
-        }
-    }
-    match (arguments.json, arguments.format) {
-        (true, _) | (_, IoFormat::Json) => print(&io_table::json(&table))?,
-        (_, IoFormat::Csv) if arguments.only_flushes => print(&io_table::sync_csv(&table))?,
-        (_, IoFormat::Csv) => print(&io_table::csv(&table))?,
-        (_, IoFormat::Text) => print(&io_table::text(&table))?,
-    }
-    let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
-        || table.sync_rows.iter().any(|row| !row.flags.is_empty());
-    if is_doubtful {
-        say("some rows are flagged: their figures are printed with what speaks against them");
+    let table = measured(arguments, &matrix, &path)?;
+    let stored = store.as_mut().map(|store| store.add_io_table(&table)).transpose();
+    io_stored::print_table(&table, arguments)?;
+    if let Some(id) = stored? {
+        say(&format!("stored as baseline {}; `fathom io --show {}` prints it again", id.0, id.0));
     }
     Ok(Verdict::Clean)
+}
+
+/// Measures what the arguments ask for.
+fn measured(arguments: &IoArguments, matrix: &Matrix, path: &Path) -> anyhow::Result<IoTable> {
+    let began_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut table = if arguments.only_flushes {
+        let title = format!("durable appends in {}", path.display());
+        IoTable { title, target: path.display().to_string(), ..IoTable::default() }
+    } else {
+        table_of(path, &measure(path, matrix, &mut |progress| tell(matrix, &progress))?)
+    };
+    table.began_unix_s = began_unix_s;
+    table.machine = machine_phrase(&machine_facts());
+    table.fathom_version = env!("CARGO_PKG_VERSION").to_owned();
+    if !arguments.only_flushes {
+        table.matrix = matrix_name(matrix, arguments);
+    }
+    if table.device_identity.is_empty() {
+        table.device_identity =
+            storage_behind(path).map_or_else(|_| String::new(), |facts| device_identity(&facts));
+    }
+    if arguments.flushes || arguments.only_flushes {
+        table.sync_rows = flushes(path, arguments)?;
+    }
+    Ok(table)
+}
+
+/// What the rows are called; the published ones have the name of their experiment.
+fn matrix_name(matrix: &Matrix, arguments: &IoArguments) -> String {
+    match &arguments.job {
+        _ if matrix.patterns == Matrix::published().patterns => "io-baseline".to_owned(),
+        _ if matrix.patterns == Matrix::miniature().patterns => "io-baseline, miniature".to_owned(),
+        Some(job) => format!("job file {}", job.display()),
+        None => "chosen rows".to_owned(),
+    }
+}
+
+/// `2 processors AMD EPYC, 23.5 GiB of memory, Linux 6.1.0`.
+fn machine_phrase(facts: &MachineFacts) -> String {
+    let processors = &facts.processors;
+    let model = processors.model.as_ref().map_or_else(String::new, |model| format!(" {model}"));
+    let memory =
+        facts.memory.total_bytes.map_or_else(String::new, |b| format!(", {} of memory", format_bytes(b)));
+    format!("{} processors{model}{memory}, Linux {}", processors.online.len(), facts.kernel_release)
 }
 
 /// The matrix of the command line or of a fio job file, and the path that the job file names.
@@ -204,17 +245,19 @@ fn tell(matrix: &Matrix, progress: &Progress<'_>) {
 }
 
 fn table_of(path: &Path, baseline: &Baseline) -> IoTable {
+    let storage = baseline.target.storage.as_ref();
+    let device_only = || baseline.target.counted_device.clone().unwrap_or_default();
     IoTable {
         title: baseline.title(),
         target: path.display().to_string(),
         device: baseline.target.counted_device.clone(),
+        device_identity: storage.map_or_else(device_only, device_identity),
         is_direct: baseline.target.cache.is_direct(),
         engine: baseline.backend.engine.clone(),
         seed: baseline.matrix.seed,
-        began_unix_s: 0,
         rows: baseline.rows.iter().map(row_of).collect(),
-        sync_rows: Vec::new(),
         warnings: baseline.warnings.clone(),
+        ..IoTable::default()
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod inventory;
 pub(crate) mod io;
+mod io_stored;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mark;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::model::RunKey;
-use crate::store::StudyId;
+use crate::store::{IoTableId, StudyId};
 
 /// Why the store refused; each message names the file, the reason and one thing to do.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +117,14 @@ pub enum StoreError {
         /// The run asked for.
         run_id: i64,
     },
+    /// There is no such baseline.
+    #[error("results file \"{path}\" holds no baseline{}", no_io_table_text(*.id))]
+    NoSuchIoTable {
+        /// The results file.
+        path: PathBuf,
+        /// The baseline asked for; absent when any would have done.
+        id: Option<IoTableId>,
+    },
     /// The run was begun before.
     #[error(
         "run of block {}, cell {}, attempt {} exists already in results file \"{path}\"",
@@ -138,6 +146,13 @@ pub enum StoreError {
         /// The contradiction.
         reason: String,
     },
+}
+
+fn no_io_table_text(id: Option<IoTableId>) -> String {
+    match id {
+        Some(IoTableId(number)) => format!(" {number}; hint: list the baselines first"),
+        None => "; hint: measure one with `fathom io`".to_owned(),
+    }
 }
 
 fn holder_text(holder_pid: Option<u32>) -> String {

@@ -5,6 +5,7 @@
 //! run later (a mark, a run that takes its place) is added in tables of its own: triggers in the file refuse to
 //! change or delete a finished run.
 
+mod baselines;
 mod ceilings;
 mod checks;
 mod error;
@@ -25,6 +26,7 @@ use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
 use crate::store::lock::WriteLock;
 
+pub use baselines::{IoTableId, StoredIoTable};
 pub use checks::StoredCheck;
 pub use error::StoreError;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
@@ -126,10 +128,11 @@ impl Store {
         Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: Some(lock) })
     }
 
-    /// Opens `results.db` in `directory` for reading, also while another process writes to it.
+    /// Opens `results.db` in `directory` for reading, also while another process writes to it. An older file is read
+    /// as it is: what its version had no table for is empty.
     ///
     /// # Errors
-    /// No results file, another version, or not a fathom results file.
+    /// No results file, a newer version, or not a fathom results file.
     pub fn open_read_only(directory: &Path) -> Result<Self, StoreError> {
         let connection = open::read_only(directory)?;
         Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: None })

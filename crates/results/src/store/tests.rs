@@ -46,6 +46,15 @@ pub(super) fn study(key: &str) -> Study {
     }
 }
 
+/// Makes a results file as the first version had it.
+pub(super) fn file_of_version_1(directory: &Path) -> Connection {
+    let connection = Connection::open(directory.join(RESULTS_FILE)).unwrap();
+    connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+    connection.execute_batch(include_str!("schema.sql")).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection
+}
+
 fn cells() -> Vec<Cell> {
     let cell = |index, level| Cell { index, levels: vec![("batch_size".to_owned(), level)] };
     vec![cell(0, Level::Integer(1)), cell(1, Level::Float(0.1))]
@@ -456,6 +465,30 @@ fn two_writers_are_kept_apart_and_the_holder_is_named() {
     assert!(error.to_string().contains(&holder), "{error}");
     drop(store);
     Store::open_or_create(directory.path()).unwrap();
+}
+
+#[test]
+fn an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(RESULTS_FILE);
+    let connection = file_of_version_1(directory.path());
+    let mut old = Store { connection, path: path.clone(), _lock: None };
+    let id = old.begin_study(&study("old")).unwrap();
+    drop(old);
+    let before = fs::read(&path).unwrap();
+
+    let reader = Store::open_read_only(directory.path()).unwrap();
+    assert_eq!(reader.study(id).unwrap(), study("old"));
+    assert_eq!(reader.io_tables().unwrap(), []);
+    drop(reader);
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let mut writer = Store::open_or_create(directory.path()).unwrap();
+    assert_eq!(open::version(&writer.connection).unwrap(), SCHEMA_VERSION);
+    assert_eq!(writer.study(id).unwrap(), study("old"));
+    writer.add_io_table(&crate::io::IoTable::default()).unwrap();
+    drop(writer);
+    assert_eq!(Store::open_or_create(directory.path()).unwrap().io_tables().unwrap().len(), 1);
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! `fathom io --list` and `--show`: baselines that were measured before.
+
+use report::io_table;
+use results::io::IoTable;
+use results::store::{IoTableId, Store, StoredIoTable};
+
+use crate::Verdict;
+use crate::arguments::{IoArguments, IoFormat};
+use crate::terminal::{print, say};
+
+pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let tables = store.io_tables()?;
+    match form(arguments) {
+        IoFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&tables)?))?,
+        IoFormat::Csv => print(&io_table::list_csv(&tables))?,
+        IoFormat::Text => {
+            for stored in &tables {
+                print(&line(stored))?;
+            }
+            if tables.is_empty() {
+                print(&format!("\"{}\" holds no baseline\n", store.path().display()))?;
+            }
+        }
+    }
+    Ok(Verdict::Clean)
+}
+
+pub(crate) fn show(arguments: &IoArguments, number: Option<i64>) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let stored = store.io_table(number.map(IoTableId))?;
+    print_table(&stored.table, arguments)?;
+    Ok(Verdict::Clean)
+}
+
+/// Prints a table in the form that was asked for.
+pub(crate) fn print_table(table: &IoTable, arguments: &IoArguments) -> anyhow::Result<()> {
+    match form(arguments) {
+        IoFormat::Json => print(&io_table::json(table))?,
+        IoFormat::Csv if arguments.only_flushes || table.rows.is_empty() => {
+            print(&io_table::sync_csv(table))?
+        }
+        IoFormat::Csv => {
+            print(&io_table::csv(table))?;
+            if !table.sync_rows.is_empty() {
+                say("CSV holds one table: `--show --only-flushes --format csv` prints the durable appends");
+            }
+        }
+        IoFormat::Text => print(&io_table::text(table))?,
+    }
+    let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
+        || table.sync_rows.iter().any(|row| !row.flags.is_empty());
+    if is_doubtful {
+        say("some rows are flagged: their figures are printed with what speaks against them");
+    }
+    Ok(())
+}
+
+fn form(arguments: &IoArguments) -> IoFormat {
+    if arguments.json { IoFormat::Json } else { arguments.format }
+}
+
+fn line(stored: &StoredIoTable) -> String {
+    let began = i64::try_from(stored.table.began_unix_s).ok();
+    let began = began.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    io_table::list_line(stored, &began.map_or_else(|| "-".to_owned(), |began| began.to_string()))
+}
