@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::List(arguments) => commands::list::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::History(arguments) => commands::history::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Io(arguments) => commands::io::run(&arguments),

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod comparison;
 pub mod export;
+pub mod history;
 pub mod io_table;
 pub mod markdown;
 pub mod number;

@@ -2,6 +2,8 @@
 
 use results::model::StoredRun;
 
+use crate::comparison::{self, ComparisonSummary};
+use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain_markdown;
 use crate::summary::StudySummary;
@@ -17,6 +19,16 @@ pub fn study(summary: &StudySummary) -> String {
 /// Writes one run, as [`crate::text::run_detail`].
 pub fn run_detail(stored: &StoredRun, belongs_to: &str) -> String {
     render(&run_sections(stored, belongs_to))
+}
+
+/// Writes a comparison, as [`crate::text::comparison`].
+pub fn comparison(summary: &ComparisonSummary) -> String {
+    render(&comparison::sections(summary))
+}
+
+/// Writes the history of one figure, as [`crate::text::history`].
+pub fn history(history: &History) -> String {
+    render(&history::sections(history))
 }
 
 fn render(sections: &[Section]) -> String {

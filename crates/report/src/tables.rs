@@ -13,12 +13,12 @@ pub(crate) use run::run_sections;
 use crate::number::ABSENT;
 
 /// Writes a value or, when it is absent, a dash.
-fn or_dash<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
+pub(crate) fn or_dash<T>(value: Option<T>, write: impl Fn(T) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), write)
 }
 
 /// Writes a stored moment to the second; text of another shape stays as it is.
-fn moment(at: &str) -> String {
+pub(crate) fn moment(at: &str) -> String {
     match (at.split_once('.'), at.strip_suffix('Z')) {
         (Some((seconds, fraction)), Some(_))
             if fraction.trim_end_matches('Z').bytes().all(|b| b.is_ascii_digit()) =>

@@ -4,6 +4,8 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 use results::model::StoredRun;
 use results::observations::Observations;
 
+use crate::comparison::{self, ComparisonSummary};
+use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
 use crate::summary::StudySummary;
@@ -46,6 +48,16 @@ pub fn record(summary: &StudySummary) -> String {
 /// `belongs_to` names the run's study and configuration, which the run itself does not hold.
 pub fn run_detail(stored: &StoredRun, belongs_to: &str) -> String {
     render(&run_sections(stored, belongs_to))
+}
+
+/// Writes a comparison: what changed, the verdict, the pairs, the waits side by side.
+pub fn comparison(summary: &ComparisonSummary) -> String {
+    render(&comparison::sections(summary))
+}
+
+/// Writes the history of one figure: changes first, then a table with bars per series.
+pub fn history(history: &History) -> String {
+    render(&history::sections(history))
 }
 
 /// Writes what one interval of a live look saw: wait tables, waiting tasks, and how they were had.

@@ -37,6 +37,13 @@ pub enum InputError {
     },
     /// A probability (a level, a confidence) lies outside of 0 to 1, or on its edge.
     NotAProbability(f64),
+    /// More values than the cost of the statistic allows.
+    TooMany {
+        /// How many came in.
+        count: usize,
+        /// The most that are taken.
+        max: usize,
+    },
 }
 
 impl fmt::Display for InputError {
@@ -57,6 +64,9 @@ impl fmt::Display for InputError {
                 write!(formatter, "{value} seconds at index {index} are no duration: zero or more is needed")
             }
             Self::NotAProbability(value) => write!(formatter, "level {value} is not between 0 and 1"),
+            Self::TooMany { count, max } => {
+                write!(formatter, "{count} values are more than the {max} that are searched")
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ mod input;
 mod permutation;
 
 pub mod change;
+pub mod change_point;
 pub mod compare;
 pub mod duration;
 pub mod identities;

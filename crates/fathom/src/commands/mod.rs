@@ -2,11 +2,13 @@
 
 pub(crate) mod check;
 mod checks;
+pub(crate) mod compare;
 pub(crate) mod corrupt;
 pub(crate) mod demo;
 mod dry_run;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod history;
 pub(crate) mod inventory;
 pub(crate) mod io;
 mod io_stored;
@@ -15,6 +17,7 @@ pub(crate) mod manual;
 pub(crate) mod mark;
 pub(crate) mod report;
 pub(crate) mod run;
+mod selection;
 pub(crate) mod show;
 mod stored;
 pub(crate) mod waits;

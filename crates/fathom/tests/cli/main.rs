@@ -3,6 +3,7 @@
 
 mod bench;
 mod check;
+mod compare;
 mod days;
 mod input;
 mod io;

@@ -47,6 +47,8 @@ pub(crate) fn files() -> Vec<TextFile> {
                     directories.push(entry.path());
                 }
             } else if kind.is_file()
+                // In a second working tree of git this is a file that says where the repository is.
+                && name != ".git"
                 && let Ok(text) = std::fs::read_to_string(entry.path())
             {
                 let path = entry.path().strip_prefix(&root).unwrap().to_string_lossy().into_owned();

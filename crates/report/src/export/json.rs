@@ -6,7 +6,7 @@ use results::store::StudyResults;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::summary::{Levels, StudySummary};
+use crate::summary::Levels;
 
 /// One line: the study and the cell in words, then the stored run as it is.
 #[derive(Serialize)]
@@ -51,8 +51,9 @@ pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
     text
 }
 
-pub(super) fn summary(summary: &StudySummary) -> String {
-    serde_json::to_string_pretty(summary).expect("the summary serialises to JSON") + "\n"
+/// One of the view models.
+pub(super) fn object(view: &impl Serialize) -> String {
+    serde_json::to_string_pretty(view).expect("the view models serialise to JSON") + "\n"
 }
 
 fn latency(histogram: Option<&LatencyHistogram>) -> Value {

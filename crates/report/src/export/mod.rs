@@ -12,6 +12,8 @@ mod parquet;
 use results::model::StoredRun;
 use results::store::StudyResults;
 
+use crate::comparison::ComparisonSummary;
+use crate::history::History;
 use crate::summary::StudySummary;
 
 pub use frame::{Column, Frame, Values};
@@ -43,9 +45,19 @@ pub fn json_lines(results: &StudyResults, runs: &[StoredRun]) -> String {
     json::lines(results, runs)
 }
 
+/// A comparison as one JSON object, for `--json`.
+pub fn comparison_json(summary: &ComparisonSummary) -> String {
+    json::object(summary)
+}
+
+/// A history as one JSON object, for `--json`.
+pub fn history_json(history: &History) -> String {
+    json::object(history)
+}
+
 /// The whole summary as one JSON object, for `--json`.
 pub fn summary_json(summary: &StudySummary) -> String {
-    json::summary(summary)
+    json::object(summary)
 }
 
 /// The text form of Go benchmarks, which benchstat reads: one line per counting run.

@@ -59,6 +59,14 @@ impl Estimate {
             interval: summary.interval.map(Range::from),
         })
     }
+
+    /// As [`Estimate::of`], of times or rates, which are never below zero: an interval of a noisy mean ends there, and
+    /// covers no less often for it.
+    pub fn of_positive(values: &[f64]) -> Option<Self> {
+        let mut estimate = Self::of(values)?;
+        estimate.interval = estimate.interval.map(|range| Range { low: range.low.max(0.0), ..range });
+        Some(estimate)
+    }
 }
 
 /// How much less time one mean stands for than another.
@@ -183,12 +191,9 @@ fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> V
         .collect()
 }
 
-/// Times and rates are never below zero: an interval of a noisy mean ends there, and covers no less often for it.
 fn estimate(values: &[BlockedValue]) -> Option<Estimate> {
     let values: Vec<f64> = values.iter().map(|value| value.value).collect();
-    let mut estimate = Estimate::of(&values)?;
-    estimate.interval = estimate.interval.map(|range| Range { low: range.low.max(0.0), ..range });
-    Some(estimate)
+    Estimate::of_positive(&values)
 }
 
 fn rows(results: &StudyResults, cell: &Cell) -> Option<(u64, u64)> {

@@ -22,6 +22,7 @@ pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
 pub use factors::{BestOfLevel, Matrix};
 pub use metrics::{LatencyKind, LatencySummary, MetricSummary};
+pub(crate) use record::record;
 pub use record::{Fact, Record, RunLine, RunWarning};
 
 /// Level of the family of comparisons: the chance of one false "better" or "worse" among all of them.
@@ -235,7 +236,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         ceilings: ceilings::lines(results),
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
-        record: record::record(results),
+        record: record(results),
         cells,
         reference_index,
     };

@@ -89,7 +89,7 @@ pub struct Record {
 }
 
 /// Collects the record from all runs.
-pub(super) fn record(results: &StudyResults) -> Record {
+pub(crate) fn record(results: &StudyResults) -> Record {
     let study = &results.study;
     let runs = &results.runs;
     let environment = |part: fn(&StoredRun) -> &Value| {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod comparisons;
 mod exports;
 mod hostile;
 mod made_up;

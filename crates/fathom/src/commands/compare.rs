@@ -1,0 +1,59 @@
+//! `fathom compare`: two studies, or two configurations, held against each other; exit status 1 on a regression.
+
+use anyhow::bail;
+use report::comparison::{Measure, Options, compare, latency_of};
+
+use super::selection::Selection;
+use crate::Verdict;
+use crate::arguments::{Better, CompareArguments, ReportFormat};
+use crate::terminal::{print, say};
+
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
+    let threshold_percent = threshold(&arguments.threshold)?;
+    let measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
+    let needs_latencies = measure.as_ref().is_some_and(|measure| latency_of(&measure.name).is_some());
+    let read = |text: &str| Selection::parse(text)?.read(&arguments.results.results, needs_latencies);
+    let (baseline, candidate) = (read(&arguments.baseline)?, read(&arguments.candidate)?);
+    let summary = compare(&baseline, &candidate, &Options { measure, threshold_percent });
+    if summary.pairs.is_empty() {
+        bail!(
+            "no configuration of \"{}\" answers to one of \"{}\"\nhint: name one configuration on each side, as in 3/batch_size=10",
+            arguments.baseline,
+            arguments.candidate
+        );
+    }
+    if summary.pairs.iter().all(|pair| pair.baseline.is_none() && pair.candidate.is_none()) {
+        let why_not =
+            summary.pairs.iter().find_map(|pair| pair.why_not.as_deref()).unwrap_or("no run counts");
+        bail!(
+            "nothing can be compared: {why_not}\nhint: `fathom explain METRIC` and `fathom export` tell what is stored"
+        );
+    }
+    let format = if arguments.json { ReportFormat::Json } else { arguments.format };
+    match format {
+        ReportFormat::Text => print(&report::text::comparison(&summary))?,
+        ReportFormat::Markdown => print(&report::markdown::comparison(&summary))?,
+        ReportFormat::Json => print(&report::export::comparison_json(&summary))?,
+    }
+    if summary.lost_count() > 0 {
+        say(&format!("{} configurations of the candidate have no run that counts", summary.lost_count()));
+    }
+    let is_clean = summary.regression_count() == 0 && summary.lost_count() == 0;
+    Ok(if is_clean { Verdict::Clean } else { Verdict::Findings })
+}
+
+fn measure(name: &str, better: Option<Better>) -> Measure {
+    let mut measure = Measure::named(name);
+    if let Some(better) = better {
+        measure.is_smaller_better = better == Better::Smaller;
+    }
+    measure
+}
+
+/// A percentage of at least zero, with or without its sign.
+fn threshold(text: &str) -> anyhow::Result<f64> {
+    match text.trim().trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
+        _ => bail!("threshold \"{text}\" is no percentage of zero or more\nhint: write 5 or 5%"),
+    }
+}

@@ -1,0 +1,83 @@
+//! `fathom history`: one figure over all studies of an experiment, with the changes marked.
+
+use anyhow::bail;
+use report::comparison::{Measure, Side, latency_of, restrict};
+use report::history::history;
+use report::quantity::Quantity;
+use results::store::Store;
+
+use crate::Verdict;
+use crate::arguments::{HistoryArguments, ReportFormat};
+use crate::terminal::print;
+
+pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let experiment = match &arguments.experiment {
+        Some(name) => name.clone(),
+        None => super::stored::find(&store, None)?.study.experiment,
+    };
+    let sides = sides(&store, &experiment, arguments)?;
+    let Some(latest) = sides.last() else {
+        bail!(
+            "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists what there is",
+            store.path().display()
+        );
+    };
+    let quantity = Quantity::of(&latest.results.study);
+    let measure = Measure::named(arguments.metric.as_deref().unwrap_or(quantity.name()));
+    let history = history(&sides, &measure);
+    if history.series.is_empty() {
+        bail!(
+            "no run of \"{experiment}\" that counts measured \"{}\"\nhint: `fathom export` tells what is stored",
+            measure.name
+        );
+    }
+    match if arguments.json { ReportFormat::Json } else { arguments.format } {
+        ReportFormat::Text => print(&report::text::history(&history))?,
+        ReportFormat::Markdown => print(&report::markdown::history(&history))?,
+        ReportFormat::Json => print(&report::export::history_json(&history))?,
+    }
+    Ok(Verdict::Clean)
+}
+
+/// All studies of the experiment in the order of time, those configurations that were asked for.
+fn sides(store: &Store, experiment: &str, arguments: &HistoryArguments) -> anyhow::Result<Vec<Side>> {
+    let wanted = levels(arguments.only.as_deref().unwrap_or_default())?;
+    let needs_latencies = arguments.metric.as_deref().is_some_and(|name| latency_of(name).is_some());
+    let mut studies = store.studies()?;
+    studies.retain(|stored| stored.study.experiment == experiment);
+    studies.sort_by(|one, other| (&one.study.created_at, one.id).cmp(&(&other.study.created_at, other.id)));
+    let mut sides = Vec::new();
+    let mut refusal = None;
+    for stored in studies {
+        let mut results = match restrict(&store.study_results(stored.id)?, &wanted) {
+            Ok(results) => results,
+            // Another study of the same experiment may have other levels.
+            Err(reason) => {
+                refusal = Some(reason);
+                continue;
+            }
+        };
+        if needs_latencies {
+            for run in results.runs.iter_mut().filter(|run| run.counts()) {
+                *run = store.run(run.run_id)?;
+            }
+        }
+        sides.push(Side { name: format!("study {}", stored.id.0), study_id: stored.id.0, results });
+    }
+    match refusal {
+        Some(reason) if sides.is_empty() => bail!("{reason}"),
+        _ => Ok(sides),
+    }
+}
+
+fn levels(text: &str) -> anyhow::Result<Vec<(String, String)>> {
+    let mut levels = Vec::new();
+    for level in text.split(',').filter(|level| !level.is_empty()) {
+        let Some((name, value)) = level.split_once('=') else {
+            bail!("\"{level}\" is no level\nhint: write factor=level");
+        };
+        levels.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok(levels)
+}

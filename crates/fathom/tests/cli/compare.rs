@@ -1,0 +1,77 @@
+//! Two studies, or two configurations of one, held against each other; one figure over all studies.
+
+use crate::bench::Bench;
+
+fn with_two_studies() -> Bench {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    bench.expect(0, &["run", "quick.toml", "--again", "--set", "rows_total=80"]);
+    bench
+}
+
+#[test]
+fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() {
+    let bench = with_two_studies();
+    let (out, _) = bench.expect(0, &["compare", "quick", "1"]);
+    assert!(out.contains("rows_total"), "{out}");
+    let (out, _) = bench.expect(0, &["compare", "1", "1"]);
+    assert!(out.contains("Nothing that is recorded differs"), "{out}");
+    let (out, _) =
+        bench.expect(0, &["compare", "quick~1", "quick", "--json", "--metric", "service_time_p99_ms"]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["baseline"]["study_id"], 1);
+    assert_eq!(value["candidate"]["study_id"], 2);
+    assert!(value["pairs"][0]["baseline"]["mean"].as_f64().unwrap() > 0.0);
+    let (out, _) = bench.expect(0, &["compare", "1/batch_size=1", "2/batch_size=5", "--format", "markdown"]);
+    assert!(out.contains("batch\\_size=5 vs batch\\_size=1"), "{out}");
+    let other = format!("{}:1", bench.results().display());
+    bench.expect(0, &["compare", &other, "2"]);
+}
+
+#[test]
+fn a_worsening_that_is_shown_ends_with_status_1() {
+    let bench = Bench::new();
+    // Three hundred times the rows and six runs of each: whatever else the machine does, this takes longer.
+    bench.expect(0, &["run", "quick.toml", "--repetitions", "6"]);
+    bench.expect(0, &["run", "quick.toml", "--again", "--repetitions", "6", "--set", "rows_total=12000"]);
+    let (out, _) = bench.expect(1, &["compare", "1", "2", "--threshold", "50%"]);
+    assert!(out.contains("Regression: elapsed_s is worse by more than 50.0 %"), "{out}");
+    bench.expect(0, &["compare", "2", "1"]);
+    bench.expect(0, &["compare", "1", "2", "--metric", "elapsed_s", "--better", "larger"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let bench = with_two_studies();
+    for (words, reason) in [
+        (["compare", "1", "9"], "no study 9"),
+        (["compare", "nothing", "1"], "holds no study of \"nothing\""),
+        (["compare", "quick~7", "1"], "more than the 2 studies"),
+        (["compare", "1/connections", "1"], "is no level"),
+        (["compare", "1/batch_size=7", "1"], "there are 1, 5"),
+        (["compare", "1/colour=red", "1"], "its factors: batch_size"),
+        (["compare", "quick@1999-01-01", "1"], "more than the 0 studies"),
+    ] {
+        let (_, err) = bench.expect(2, &words);
+        assert!(err.contains(reason), "{words:?}: {err}");
+    }
+    let (_, err) = bench.expect(2, &["compare", "1", "2", "--metric", "nonsense"]);
+    assert!(err.contains("measured nonsense"), "{err}");
+    let (_, err) = bench.expect(2, &["compare", "1", "2", "--threshold", "much"]);
+    assert!(err.contains("no percentage"), "{err}");
+}
+
+#[test]
+fn a_history_follows_each_configuration_over_the_studies() {
+    let bench = with_two_studies();
+    let (out, _) = bench.expect(0, &["history"]);
+    assert!(out.contains("elapsed_s of quick over 2 studies"), "{out}");
+    assert!(out.contains("Too few studies to show a change"), "{out}");
+    let (out, _) = bench.expect(0, &["history", "quick", "--only", "batch_size=5", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let labels: Vec<_> = value["series"].as_array().unwrap().iter().map(|series| &series["label"]).collect();
+    assert_eq!(labels, ["rows_total=40", "rows_total=80"]);
+    let (_, err) = bench.expect(2, &["history", "nothing"]);
+    assert!(err.contains("holds no study of \"nothing\""), "{err}");
+    bench.expect(2, &["history", "quick", "--metric", "nonsense"]);
+}

@@ -1,0 +1,156 @@
+//! What differs around the runs of two sides: whoever explains a difference looks here first.
+
+use results::model::Level;
+use serde::Serialize;
+
+use super::Side;
+use crate::summary::{Fact, Record, record};
+
+/// Where a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// A parameter of the experiment, level or fixed.
+    Parameter,
+    /// A query plan.
+    Plan,
+    /// A setting of the engine.
+    Setting,
+    /// Engine, version, build.
+    Engine,
+    /// Storage behind a role.
+    Layout,
+    /// Processor, memory, kernel.
+    Machine,
+    /// fathom itself.
+    Fathom,
+}
+
+impl Part {
+    /// The part in a word, as tables print it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Parameter => "parameter",
+            Self::Plan => "plan",
+            Self::Setting => "setting",
+            Self::Engine => "engine",
+            Self::Layout => "layout",
+            Self::Machine => "machine",
+            Self::Fathom => "fathom",
+        }
+    }
+}
+
+/// One thing that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changed {
+    /// Where.
+    pub part: Part,
+    /// Its name, e.g. `shared_buffers` or `data.storage.mount.file_system`.
+    pub name: String,
+    /// Value on the baseline; `None` when it is not there.
+    pub baseline: Option<String>,
+    /// Value on the candidate.
+    pub candidate: Option<String>,
+}
+
+/// Lists everything that differs, in the order of the parts.
+pub(crate) fn changes(baseline: &Side, candidate: &Side) -> Vec<Changed> {
+    let records = [baseline, candidate].map(|side| record(&side.results));
+    let mut changes = Vec::new();
+    let parameters = [baseline, candidate].map(parameters);
+    add(&mut changes, Part::Parameter, &parameters[0], &parameters[1]);
+    for part in [Part::Setting, Part::Engine, Part::Layout, Part::Machine] {
+        let [left, right] = [&records[0], &records[1]].map(|record| flat(facts(record, part)));
+        add(&mut changes, part, &left, &right);
+    }
+    let version = |record: &Record| vec![("version".to_owned(), record.fathom_version.clone())];
+    add(&mut changes, Part::Fathom, &version(&records[0]), &version(&records[1]));
+    changes
+}
+
+/// Factors with the levels that take part, and what does not vary.
+fn parameters(side: &Side) -> Vec<(String, String)> {
+    let results = &side.results;
+    let mut parameters: Vec<(String, Vec<String>)> = vec![
+        ("experiment".to_owned(), vec![results.study.experiment.clone()]),
+        ("target".to_owned(), vec![results.study.engine.clone()]),
+        ("scale".to_owned(), vec![format!("{:?}", results.study.scale).to_lowercase()]),
+    ];
+    let levels = results.cells.iter().flat_map(|cell| &cell.levels).chain(&results.study.fixed);
+    for (name, level) in levels {
+        let value = written(level);
+        match parameters.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => parameters.push((name.clone(), vec![value])),
+        }
+    }
+    parameters.into_iter().map(|(name, values)| (name, values.join(", "))).collect()
+}
+
+fn written(level: &Level) -> String {
+    let text = level.to_string();
+    if text.is_empty() { "(empty)".to_owned() } else { text }
+}
+
+fn facts(record: &Record, part: Part) -> &[Fact] {
+    match part {
+        Part::Setting => &record.settings,
+        Part::Engine => &record.engine,
+        Part::Layout => &record.layout,
+        Part::Machine => &record.machine,
+        Part::Parameter | Part::Plan | Part::Fathom => &[],
+    }
+}
+
+/// Facts as text; directories without the last part, which fathom names anew for every target.
+fn flat(facts: &[Fact]) -> Vec<(String, String)> {
+    let value = |fact: &Fact| {
+        let own = |path: &str| {
+            let place = path.rsplit_once('/').filter(|(_, last)| last.starts_with("fathom-"));
+            place.map_or_else(|| path.to_owned(), |(above, _)| above.to_owned())
+        };
+        let mut values: Vec<String> = fact.values.iter().map(|value| own(value)).collect();
+        values.dedup();
+        values.join("; ")
+    };
+    facts.iter().map(|fact| (fact.name.clone(), value(fact))).collect()
+}
+
+fn add(changes: &mut Vec<Changed>, part: Part, left: &[(String, String)], right: &[(String, String)]) {
+    let find = |side: &[(String, String)], name: &str| {
+        side.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    };
+    let names = left.iter().chain(right.iter().filter(|(name, _)| find(left, name).is_none()));
+    for (name, _) in names {
+        let (mut baseline, mut candidate) = (find(left, name), find(right, name));
+        if baseline == candidate {
+            continue;
+        }
+        if let (Some(one), Some(other)) = (&baseline, &candidate)
+            && let Some((less, more)) = differing_words(one, other)
+        {
+            (baseline, candidate) = (Some(less), Some(more));
+        }
+        changes.push(Changed { part, name: name.clone(), baseline, candidate });
+    }
+}
+
+/// Of two long lists, what only one of them has.
+fn differing_words(one: &str, other: &str) -> Option<(String, String)> {
+    const LONG: usize = 120;
+    if one.len().max(other.len()) < LONG || !one.contains(", ") || !other.contains(", ") {
+        return None;
+    }
+    let only = |text: &str, not_in: &str| {
+        let words: Vec<&str> = not_in.split(", ").collect();
+        let only: Vec<&str> = text.split(", ").filter(|word| !words.contains(word)).collect();
+        if only.is_empty() {
+            "(the same list without it)".to_owned()
+        } else {
+            format!("... {}", only.join(", "))
+        }
+    };
+    Some((only(one, other), only(other, one)))
+}

@@ -1,0 +1,217 @@
+//! Which configurations answer to each other, and what their runs say.
+
+use results::model::{Cell, Run, RunState, StoredRun};
+use results::store::StudyResults;
+use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
+use stats::verdict::verdicts;
+
+use super::{Measure, Pair, Side, WaitShare, level};
+use crate::summary::{ALPHA, Estimate, Range, Verdict};
+use crate::waits;
+
+/// Group of sessions whose waits stand side by side.
+const CLIENTS: &str = "clients";
+
+/// Time of the sessions that no wait accounts for.
+const NO_WAIT: &str = "no wait";
+
+/// Shares below this on both sides are not listed.
+const SHARE_MIN_PERCENT: f64 = 1.0;
+
+/// Pairs the cells of two studies.
+///
+/// Two cells answer to each other when they agree in every factor of either study that both of them know; with one
+/// cell on each side, these two. A cell is paired once, the first that fits.
+pub(super) fn matched<'a>(
+    baseline: &'a StudyResults,
+    candidate: &'a StudyResults,
+) -> Vec<(&'a Cell, &'a Cell)> {
+    if let ([left], [right]) = (baseline.cells.as_slice(), candidate.cells.as_slice()) {
+        return vec![(left, right)];
+    }
+    let factors = baseline.study.factors.iter().chain(&candidate.study.factors);
+    let names: Vec<&str> = factors.map(|factor| factor.name.as_str()).collect();
+    let agree = |left: &Cell, right: &Cell| {
+        names.iter().all(|name| match (level(baseline, left, name), level(candidate, right, name)) {
+            (Some(one), Some(other)) => one.to_string() == other.to_string(),
+            _ => true,
+        })
+    };
+    let mut pairs: Vec<(&Cell, &Cell)> = Vec::new();
+    for left in &baseline.cells {
+        let is_free = |right: &&Cell| !pairs.iter().any(|(_, taken)| taken.index == right.index);
+        if let Some(right) = candidate.cells.iter().filter(is_free).find(|right| agree(left, right)) {
+            pairs.push((left, right));
+        }
+    }
+    pairs
+}
+
+/// A run whose gates failed and whose place nothing took.
+pub(super) fn is_left_invalid(stored: &StoredRun) -> bool {
+    stored.run.state == RunState::Invalid && stored.superseded_by.is_none()
+}
+
+/// The runs of one cell that take part, with their values.
+struct Group<'a> {
+    runs: Vec<&'a Run>,
+    values: Vec<BlockedValue>,
+}
+
+impl<'a> Group<'a> {
+    fn of(results: &'a StudyResults, cell: &Cell, measure: &Measure) -> Self {
+        let of_cell = results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index);
+        let runs: Vec<&Run> = of_cell.filter(|stored| stored.counts()).map(|stored| &stored.run).collect();
+        let value =
+            |run: &&Run| Some(BlockedValue { block: run.key.block_index, value: measure.value(run)? });
+        let values = runs.iter().filter_map(value).collect();
+        Self { runs, values }
+    }
+
+    fn plain(&self) -> Vec<f64> {
+        self.values.iter().map(|value| value.value).collect()
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        Estimate::of_positive(&self.plain())
+    }
+
+    /// Absent without runs, or when a value has no logarithm.
+    fn geometric_mean(&self) -> Option<f64> {
+        let n = self.values.len() as f64;
+        let sum: f64 = self.values.iter().map(|value| value.value.ln()).sum();
+        Some((sum / n).exp()).filter(|mean| mean.is_finite() && *mean > 0.0)
+    }
+
+    /// Why nothing can be compared; `None` when there is something.
+    fn why_not(&self, side: &str, measure: &Measure) -> Option<String> {
+        if self.runs.is_empty() {
+            return Some(format!("no run of the {side} counts"));
+        }
+        if self.values.is_empty() {
+            return Some(format!("no run of the {side} measured {}", measure.name));
+        }
+        let zero = self.values.iter().find(|value| value.value <= 0.0 || !value.value.is_finite());
+        zero.map(|value| {
+            format!("a run of the {side} has {} {}, which has no ratio", measure.name, value.value)
+        })
+    }
+}
+
+/// Judges every pair, all of them as one family.
+pub(super) fn judged(
+    baseline: &Side,
+    candidate: &Side,
+    matched: &[(&Cell, &Cell)],
+    measure: &Measure,
+    threshold_percent: f64,
+    is_within_study: bool,
+) -> Vec<Pair> {
+    let seed = baseline.results.study.seed;
+    let p_needed = ALPHA / matched.len().max(1) as f64;
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut compared: Vec<(usize, Comparison)> = Vec::new();
+    for (index, (left, right)) in matched.iter().enumerate() {
+        let (one, other) =
+            (Group::of(&baseline.results, left, measure), Group::of(&candidate.results, right, measure));
+        let seed = seed.wrapping_add(index as u64);
+        let why_not = one.why_not("baseline", measure).or_else(|| other.why_not("candidate", measure));
+        let comparison = if is_within_study {
+            compare_in_blocks(&one.values, &other.values, measure.direction(), p_needed, seed)
+        } else {
+            compare(&one.plain(), &other.plain(), measure.direction(), seed)
+        };
+        let mut pair = pair_of(left, right, &one, &other);
+        let of_candidate =
+            candidate.results.runs.iter().filter(|stored| stored.run.key.cell_index == right.index);
+        pair.candidate_invalid = of_candidate.filter(|stored| is_left_invalid(stored)).count();
+        match (why_not, comparison) {
+            (Some(why_not), _) => pair.why_not = Some(why_not),
+            (None, Err(error)) => pair.why_not = Some(error.to_string()),
+            (None, Ok(comparison)) => compared.push((index, comparison)),
+        }
+        pairs.push(pair);
+    }
+    let comparisons: Vec<Comparison> = compared.iter().map(|(_, comparison)| *comparison).collect();
+    let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
+    for ((index, comparison), decision) in compared.iter().zip(decisions) {
+        let pair = &mut pairs[*index];
+        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+        pair.difference_percent = comparison.ratio.map(percent);
+        pair.difference_percent_interval = comparison
+            .ratio_interval
+            .map(|interval| Range { low: percent(interval.low), high: percent(interval.high) });
+        pair.p_value = Some(comparison.p_value);
+        pair.p_adjusted = decision.p_adjusted;
+        pair.verdict = Some(decision.verdict.into());
+        let worse_by = pair.difference_percent.map(|by| if measure.is_smaller_better { by } else { -by });
+        pair.is_regression =
+            pair.verdict == Some(Verdict::Worse) && worse_by.is_some_and(|by| by > threshold_percent);
+    }
+    pairs
+}
+
+fn pair_of(left: &Cell, right: &Cell, one: &Group<'_>, other: &Group<'_>) -> Pair {
+    Pair {
+        baseline_label: left.label(),
+        candidate_label: right.label(),
+        baseline: one.estimate(),
+        candidate: other.estimate(),
+        baseline_geometric_mean: one.geometric_mean(),
+        candidate_geometric_mean: other.geometric_mean(),
+        difference_percent: None,
+        difference_percent_interval: None,
+        p_value: None,
+        p_adjusted: None,
+        verdict: None,
+        why_not: None,
+        is_regression: false,
+        candidate_invalid: 0,
+        waits: wait_shares(&one.runs, &other.runs),
+    }
+}
+
+/// Shares of the clients' session time, the largest change first.
+fn wait_shares(baseline: &[&Run], candidate: &[&Run]) -> Vec<WaitShare> {
+    let sides = [baseline, candidate].map(shares);
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in sides.iter().flatten().flatten() {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let percent = |side: &Option<Vec<(String, f64)>>, name: &str| {
+        let known = side.as_ref()?;
+        Some(known.iter().find(|(known, _)| known == name).map_or(0.0, |(_, percent)| *percent))
+    };
+    let share = |name: &&str| WaitShare {
+        wait_type: (*name).to_owned(),
+        baseline_percent: percent(&sides[0], name),
+        candidate_percent: percent(&sides[1], name),
+    };
+    let mut shares: Vec<WaitShare> = names.iter().map(share).collect();
+    let sizes =
+        |share: &WaitShare| [share.baseline_percent, share.candidate_percent].map(|size| size.unwrap_or(0.0));
+    shares.retain(|share| sizes(share).iter().any(|size| *size >= SHARE_MIN_PERCENT));
+    let change = |share: &WaitShare| (sizes(share)[1] - sizes(share)[0]).abs();
+    shares.sort_by(|left, right| change(right).total_cmp(&change(left)));
+    shares
+}
+
+/// Percent of the clients' session time by wait type, idle classes and the rest; `None` when nothing was seen.
+fn shares(runs: &[&Run]) -> Option<Vec<(String, f64)>> {
+    let tables = waits::table(runs);
+    let clients = tables.iter().find(|table| table.group == CLIENTS)?;
+    let whole = clients.time.session_s;
+    if whole <= 0.0 {
+        return None;
+    }
+    let percent = |seconds: f64| 100.0 * seconds / whole;
+    let mut shares: Vec<(String, f64)> =
+        clients.rows.iter().map(|row| (row.wait_type.clone(), percent(row.wait_s))).collect();
+    shares.extend(clients.rest.iter().map(|row| ("other waits".to_owned(), percent(row.wait_s))));
+    shares
+        .extend(clients.time.idle_by_class.iter().map(|(class, s)| (format!("{class} (idle)"), percent(*s))));
+    shares.push((NO_WAIT.to_owned(), percent(clients.time.no_wait_s)));
+    Some(shares)
+}

@@ -1,0 +1,81 @@
+//! The outcome of a comparison in a few sentences: regressions first, then what became better, then what was not shown.
+
+use super::{ComparisonSummary, Pair};
+use crate::number::{p_value, percent};
+use crate::summary::{Verdict, runs_needed};
+
+/// Most configurations that a sentence names; more are counted.
+const NAMES_MAX: usize = 4;
+
+pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if summary.pairs.is_empty() {
+        sentences.push(
+            "No configuration of one side answers to one of the other, so nothing is compared.".to_owned(),
+        );
+        return sentences;
+    }
+    let with = |verdict: Verdict| -> Vec<&Pair> {
+        summary.pairs.iter().filter(|pair| pair.verdict == Some(verdict)).collect()
+    };
+    let (worse, better) = (with(Verdict::Worse), with(Verdict::Better));
+    let (regressions, small): (Vec<&Pair>, Vec<&Pair>) =
+        worse.iter().copied().partition(|pair| pair.is_regression);
+    let threshold = percent(summary.threshold_percent);
+    if !regressions.is_empty() {
+        sentences.push(format!(
+            "Regression: {} is worse by more than {threshold} % at {}.",
+            summary.measure.name,
+            named(&regressions, summary)
+        ));
+    }
+    if !small.is_empty() {
+        sentences.push(format!("Worse, but by no more than {threshold} %: {}.", named(&small, summary)));
+    }
+    if !better.is_empty() {
+        sentences.push(format!("Better: {}.", named(&better, summary)));
+    }
+    let same = with(Verdict::NoDifferenceShown).len();
+    if same > 0 {
+        let of = format!("{same} of {} pairs", summary.pairs.len());
+        sentences.push(format!("No difference was shown at {of}; that is no proof that there is none."));
+    }
+    let few = with(Verdict::TooFewRuns).len();
+    if few > 0 {
+        let needed = match runs_needed(summary.pairs.len()) {
+            Some(n) => format!("at least {n} counting runs on each side"),
+            None => "more than a dozen counting runs on each side".to_owned(),
+        };
+        sentences.push(format!(
+            "Too few runs at {few} of {} pairs: {needed} could show one.",
+            summary.pairs.len()
+        ));
+    }
+    let not_compared = summary.pairs.iter().filter(|pair| pair.verdict.is_none()).count();
+    if not_compared > 0 {
+        sentences.push(format!("Not compared: {not_compared} of {} pairs.", summary.pairs.len()));
+    }
+    sentences
+}
+
+/// `connections=4 (+12.3 % [+8.0, +16.9], p = 0.012), ...`.
+fn named(pairs: &[&Pair], summary: &ComparisonSummary) -> String {
+    let one = |pair: &&Pair| {
+        let signed = |value: f64| if value >= 0.0 { format!("+{}", percent(value)) } else { percent(value) };
+        let interval = pair.difference_percent_interval.map_or_else(String::new, |interval| {
+            format!(" [{}, {}]", signed(interval.low), signed(interval.high))
+        });
+        let label = if pair.baseline_label == pair.candidate_label || summary.pairs.len() > 1 {
+            pair.candidate_label.clone()
+        } else {
+            format!("{} against {}", pair.candidate_label, pair.baseline_label)
+        };
+        let p = pair.p_adjusted.or(pair.p_value).map_or_else(String::new, |p| format!(", {}", p_value(p)));
+        format!("{label} ({} %{interval}{p})", pair.difference_percent.map_or_else(|| "-".to_owned(), signed))
+    };
+    let named: Vec<String> = pairs.iter().take(NAMES_MAX).map(one).collect();
+    match pairs.len().saturating_sub(NAMES_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}

@@ -1,0 +1,231 @@
+//! One figure over all studies of an experiment: how it went, and where it changed for good.
+//!
+//! The view model of `fathom history`. A series is what was measured the same way each time: same target, scale and
+//! parameters. Two questions are kept apart. Did a study differ from the one before it? Its runs tell, as in a
+//! comparison. Did the level change for good? The means of the studies tell, one observation per study.
+
+mod sections;
+
+use std::collections::BTreeMap;
+
+use results::model::{Cell, Run};
+use serde::Serialize;
+use stats::change_point::{VALUES_MAX, VALUES_MIN, change_points};
+use stats::compare::{Comparison, compare};
+use stats::verdict::verdicts;
+
+use crate::comparison::{Changed, Measure, Side, changes, restrict_to_cell};
+use crate::summary::{ALPHA, Estimate, Verdict};
+
+pub(crate) use sections::sections;
+
+/// Version of the JSON form of [`History`]; grows when a field changes its meaning or goes away.
+pub const HISTORY_VERSION: u32 = 1;
+
+/// A change of the level that was shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelChange {
+    /// `100 * (ratio - 1)` of the geometric means of the stretches after and before it.
+    pub difference_percent: f64,
+    /// The share of orders of the studies that have a split as clear as this one.
+    pub p_value: f64,
+    /// Did it improve?
+    pub is_better: bool,
+    /// What differs in the record between this study and the one before it.
+    pub changes: Vec<Changed>,
+}
+
+/// One study in a series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Row number of the study.
+    pub study_id: i64,
+    /// RFC 3339, UTC: when it was made.
+    pub created_at: String,
+    /// The measure over its counting runs.
+    pub estimate: Estimate,
+    /// `100 * (mean / mean before - 1)`, of geometric means; `None` at the first study.
+    pub vs_previous_percent: Option<f64>,
+    /// Against the study before, its runs compared; corrected for all of these comparisons.
+    pub vs_previous: Option<Verdict>,
+    /// The level changed for good here.
+    pub change: Option<LevelChange>,
+}
+
+/// One configuration over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The parameters in which the series differ; `all` when there is one series.
+    pub label: String,
+    /// In the order of time; never empty.
+    pub points: Vec<Point>,
+    /// Studies in which the configuration has no run that counts and measured the figure.
+    pub missing_count: usize,
+}
+
+/// One figure over all studies of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct History {
+    /// Version of this form.
+    pub history_version: u32,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What is drawn.
+    pub measure: Measure,
+    /// Studies that were read.
+    pub study_count: usize,
+    /// Level of each family of tests.
+    pub alpha: f64,
+    /// Fewest studies with which a change of the level can be shown.
+    pub studies_min: usize,
+    /// Every configuration that was measured, in the order in which it first was.
+    pub series: Vec<Series>,
+}
+
+impl History {
+    /// Number of changes that were shown over all series.
+    pub fn change_count(&self) -> usize {
+        self.series.iter().flat_map(|series| &series.points).filter(|point| point.change.is_some()).count()
+    }
+}
+
+/// What identifies a series: target, scale and every parameter.
+type Identity = BTreeMap<String, String>;
+
+/// A cell of a study with the values of its runs.
+struct Member<'a> {
+    side: &'a Side,
+    cell: &'a Cell,
+    values: Vec<f64>,
+}
+
+/// Follows a measure over studies of one experiment, given in the order of time.
+///
+/// Changes of the level are sought with the level 0.05 over the number of series; of more than [`VALUES_MAX`] studies
+/// only the latest are searched. Costs up to a second per series of a thousand studies.
+pub fn history(studies: &[Side], measure: &Measure) -> History {
+    let mut series: Vec<(Identity, Vec<Member<'_>>, usize)> = Vec::new();
+    for side in studies {
+        for cell in &side.results.cells {
+            let member = Member { side, cell, values: values(side, cell, measure) };
+            let identity = identity(side, cell);
+            let place = series.iter().position(|(known, ..)| *known == identity).unwrap_or_else(|| {
+                series.push((identity, Vec::new(), 0));
+                series.len() - 1
+            });
+            if member.values.is_empty() { series[place].2 += 1 } else { series[place].1.push(member) }
+        }
+    }
+    let labels = labels(&series.iter().map(|(identity, ..)| identity).collect::<Vec<_>>());
+    let alpha = ALPHA / series.len().max(1) as f64;
+    let views = series.iter().zip(labels).filter(|((_, members, _), _)| !members.is_empty());
+    let mut views: Vec<Series> = views
+        .map(|((_, members, missing), label)| Series {
+            label,
+            points: points(members, measure, alpha),
+            missing_count: *missing,
+        })
+        .collect();
+    decide(&mut views, &series.into_iter().map(|(_, members, _)| members).collect::<Vec<_>>(), measure);
+    History {
+        history_version: HISTORY_VERSION,
+        experiment: studies.last().map(|side| side.results.study.experiment.clone()).unwrap_or_default(),
+        measure: measure.clone(),
+        study_count: studies.len(),
+        alpha: ALPHA,
+        studies_min: VALUES_MIN,
+        series: views,
+    }
+}
+
+fn values(side: &Side, cell: &Cell, measure: &Measure) -> Vec<f64> {
+    let of_cell = side.results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index);
+    let runs: Vec<&Run> = of_cell.filter(|stored| stored.counts()).map(|stored| &stored.run).collect();
+    let values = runs.iter().filter_map(|run| measure.value(run));
+    values.filter(|value| value.is_finite() && *value > 0.0).collect()
+}
+
+fn identity(side: &Side, cell: &Cell) -> Identity {
+    let study = &side.results.study;
+    let parameters = cell.levels.iter().chain(&study.fixed);
+    let mut identity: Identity = parameters.map(|(name, level)| (name.clone(), level.to_string())).collect();
+    identity.insert("target".to_owned(), study.engine.clone());
+    identity.insert("scale".to_owned(), format!("{:?}", study.scale).to_lowercase());
+    identity
+}
+
+/// Names each series by the parameters in which they differ.
+fn labels(identities: &[&Identity]) -> Vec<String> {
+    let mut names: Vec<&String> = identities.iter().flat_map(|identity| identity.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| identities.iter().any(|identity| identity.get(*name) != identities[0].get(*name)));
+    let label = |identity: &&Identity| {
+        let words = names.iter().filter_map(|name| Some(format!("{name}={}", identity.get(*name)?)));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { "all".to_owned() } else { words.join(" ") }
+    };
+    identities.iter().map(label).collect()
+}
+
+fn points(members: &[Member<'_>], measure: &Measure, alpha: f64) -> Vec<Point> {
+    let mut points: Vec<Point> = members
+        .iter()
+        .filter_map(|member| {
+            Some(Point {
+                study_id: member.side.study_id,
+                created_at: member.side.results.study.created_at.clone(),
+                estimate: Estimate::of_positive(&member.values)?,
+                vs_previous_percent: None,
+                vs_previous: None,
+                change: None,
+            })
+        })
+        .collect();
+    let first = members.len().saturating_sub(VALUES_MAX);
+    let means: Vec<f64> = members[first..].iter().map(|member| geometric_mean(&member.values)).collect();
+    let seed = members.first().map_or(0, |member| member.side.results.study.seed);
+    for change in change_points(&means, alpha, seed).unwrap_or_default() {
+        let index = first + change.index;
+        let difference_percent = 100.0 * (change.ratio - 1.0);
+        let [before, after] = [&members[index - 1], &members[index]]
+            .map(|member| restrict_to_cell(member.side, member.cell.index));
+        points[index].change = Some(LevelChange {
+            difference_percent,
+            p_value: change.p_value,
+            is_better: (difference_percent < 0.0) == measure.is_smaller_better,
+            changes: changes(&before, &after),
+        });
+    }
+    points
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// Compares every study with the one before it; all series of one study are one family, as in a comparison.
+fn decide(views: &mut [Series], members: &[Vec<Member<'_>>], measure: &Measure) {
+    let mut compared: Vec<(usize, usize, Comparison)> = Vec::new();
+    for (place, members) in members.iter().filter(|members| !members.is_empty()).enumerate() {
+        for (index, pair) in members.windows(2).enumerate() {
+            let seed = pair[1].side.results.study.seed.wrapping_add(place as u64);
+            if let Ok(comparison) = compare(&pair[0].values, &pair[1].values, measure.direction(), seed) {
+                compared.push((place, index + 1, comparison));
+            }
+        }
+    }
+    let study_of = |&(place, index, _): &(usize, usize, Comparison)| views[place].points[index].study_id;
+    compared.sort_by_key(|of| study_of(of));
+    let families: Vec<Vec<(usize, usize, Comparison)>> =
+        compared.chunk_by(|one, other| study_of(one) == study_of(other)).map(<[_]>::to_vec).collect();
+    for family in families {
+        let comparisons: Vec<Comparison> = family.iter().map(|(_, _, comparison)| *comparison).collect();
+        let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
+        for ((place, index, comparison), decision) in family.into_iter().zip(decisions) {
+            let point = &mut views[place].points[index];
+            point.vs_previous_percent = comparison.ratio.map(|ratio| 100.0 * (ratio - 1.0));
+            point.vs_previous = Some(decision.verdict.into());
+        }
+    }
+}

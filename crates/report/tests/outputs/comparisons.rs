@@ -1,0 +1,225 @@
+//! Two sides held against each other, and one figure over many studies.
+
+use report::comparison::{Measure, Options, Part, Side, compare, restrict};
+use report::history::history;
+use report::summary::Verdict;
+use report::{export, markdown, text};
+use results::model::{Level, RunState};
+use results::observations::{How, WaitProfile, WaitRow};
+use results::store::StudyResults;
+
+use crate::made_up::{a_a, factor, fill, matrix, spoil, study};
+
+const OPTIONS: Options = Options { measure: None, threshold_percent: 5.0 };
+
+fn side(study_id: i64, results: StudyResults) -> Side {
+    Side { name: study_id.to_string(), study_id, results }
+}
+
+/// Three batch sizes, six blocks.
+fn batches(seconds: [f64; 3]) -> StudyResults {
+    let mut results = study("populate-batch", vec![factor("batch_size", [1_i64, 10, 100])], 6);
+    fill(&mut results, &seconds);
+    results
+}
+
+fn later(seconds: [f64; 3]) -> StudyResults {
+    let mut results = batches(seconds);
+    results.study.created_at = "2026-11-21T10:00:00Z".to_owned();
+    results
+}
+
+#[test]
+fn a_shown_worsening_beyond_the_threshold_is_a_regression_and_a_smaller_one_is_not() {
+    let (one, two) = (side(1, batches([4.0, 1.0, 0.5])), side(2, later([4.8, 1.04, 0.4])));
+    let summary = compare(&one, &two, &OPTIONS);
+    let verdicts: Vec<_> = summary.pairs.iter().map(|pair| (pair.verdict, pair.is_regression)).collect();
+    let expected = [(Verdict::Worse, true), (Verdict::Worse, false), (Verdict::Better, false)];
+    assert_eq!(verdicts, expected.map(|(verdict, is_regression)| (Some(verdict), is_regression)));
+    assert_eq!((summary.regression_count(), summary.lost_count()), (1, 0));
+    let by = summary.pairs[0].difference_percent.unwrap();
+    assert!((by - 20.0).abs() < 0.5, "{by}");
+    let tight = compare(&one, &two, &Options { threshold_percent: 25.0, ..OPTIONS });
+    assert_eq!(tight.regression_count(), 0);
+    insta::assert_snapshot!(text::comparison(&summary));
+}
+
+#[test]
+fn rates_are_worse_when_smaller() {
+    let measure = Some(Measure::named("rows_per_s"));
+    let (one, two) = (side(1, batches([1.0; 3])), side(2, later([1.5; 3])));
+    let summary = compare(&one, &two, &Options { measure, ..OPTIONS });
+    assert_eq!(summary.regression_count(), 3);
+    assert!(summary.pairs[0].difference_percent.unwrap() < -30.0);
+}
+
+#[test]
+fn the_same_numbers_show_no_difference() {
+    let summary = compare(&side(1, batches([4.0, 1.0, 0.5])), &side(2, later([4.0, 1.0, 0.5])), &OPTIONS);
+    assert!(summary.pairs.iter().all(|pair| pair.verdict == Some(Verdict::NoDifferenceShown)));
+    assert!(summary.changes.is_empty(), "{:?}", summary.changes);
+    assert_eq!(summary.regression_count(), 0);
+}
+
+#[test]
+fn what_changed_around_the_runs_is_listed_first() {
+    let mut candidate = later([4.0, 1.0, 0.5]);
+    candidate.study.fixed[0].1 = Level::Integer(4000);
+    candidate.study.fathom_version = "0.2.0".to_owned();
+    for stored in &mut candidate.runs {
+        stored.run.settings[0].value = "NORMAL".to_owned();
+        stored.run.environment.machine["kernel"] = "6.13.0".into();
+        stored.run.environment.engine["version"] = "3.51.0".into();
+        stored.run.environment.layout[0]["storage"]["directory"] = "/data/fathom-sqlite-7".into();
+    }
+    let mut baseline = batches([4.0, 1.0, 0.5]);
+    for stored in &mut baseline.runs {
+        stored.run.environment.layout[0]["storage"]["directory"] = "/data/fathom-sqlite-1".into();
+    }
+    let summary = compare(&side(1, baseline), &side(2, candidate), &OPTIONS);
+    let parts: Vec<(Part, &str)> =
+        summary.changes.iter().map(|changed| (changed.part, changed.name.as_str())).collect();
+    let expected = [
+        (Part::Parameter, "rows_total"),
+        (Part::Setting, "synchronous"),
+        (Part::Engine, "version"),
+        (Part::Machine, "kernel"),
+        (Part::Fathom, "version"),
+    ];
+    assert_eq!(parts, expected, "the name that fathom gave its own directory is no change");
+    let text = text::comparison(&summary);
+    let place = |words: &str| text.find(words).unwrap();
+    assert!(place("What changed around the runs") < place("Verdict"));
+}
+
+#[test]
+fn one_configuration_of_a_study_is_held_against_another_within_its_blocks() {
+    let whole = a_a();
+    let part = |label: &str| side(1, restrict(&whole, &[("label".to_owned(), label.to_owned())]).unwrap());
+    let summary = compare(&part("A"), &part("B"), &OPTIONS);
+    assert!(summary.is_within_study);
+    assert_eq!(summary.pairs.len(), 1);
+    assert_eq!(summary.pairs[0].verdict, Some(Verdict::NoDifferenceShown));
+    assert_eq!(summary.changes[0].name, "label");
+}
+
+#[test]
+fn configurations_answer_to_each_other_by_the_parameters_that_both_know() {
+    // Of the matrix (batch_size x connections) the cells with 4 connections, against a study with fixed connections.
+    let mut candidate = batches([1.0, 1.0, 1.0]);
+    candidate.study.fixed.push(("connections".to_owned(), Level::Integer(4)));
+    let summary = compare(&side(1, matrix()), &side(2, candidate), &OPTIONS);
+    let labels: Vec<_> = summary.pairs.iter().map(|pair| pair.baseline_label.as_str()).collect();
+    assert_eq!(labels, ["batch_size=1 connections=4", "batch_size=10 connections=4"]);
+    assert_eq!(summary.only_candidate, ["batch_size=100"]);
+    assert_eq!(summary.only_baseline.len(), 4);
+}
+
+#[test]
+fn a_configuration_that_lost_all_its_runs_is_told() {
+    let mut candidate = later([4.0, 1.0, 0.5]);
+    for index in (0..candidate.runs.len()).filter(|index| index % 3 == 0) {
+        spoil(&mut candidate, index);
+    }
+    let summary = compare(&side(1, batches([4.0, 1.0, 0.5])), &side(2, candidate), &OPTIONS);
+    assert_eq!(summary.lost_count(), 1);
+    assert_eq!(summary.pairs[0].why_not.as_deref(), Some("no run of the candidate counts"));
+    assert_eq!(summary.pairs[0].candidate_invalid, 6);
+    assert!(text::comparison(&summary).contains("no run of the candidate counts"));
+}
+
+#[test]
+fn the_shares_of_the_clients_time_stand_side_by_side() {
+    let with_waits = |mut results: StudyResults, sync_s: f64| {
+        for stored in &mut results.runs {
+            stored.run.observations.waits = vec![profile(sync_s)];
+        }
+        results
+    };
+    let one = side(1, with_waits(batches([4.0, 1.0, 0.5]), 2.0));
+    let two = side(2, with_waits(later([6.0, 1.0, 0.5]), 6.0));
+    let summary = compare(&one, &two, &OPTIONS);
+    let first = &summary.pairs[0].waits[0];
+    let shares = [first.baseline_percent, first.candidate_percent].map(|share| share.unwrap().round());
+    assert_eq!((first.wait_type.as_str(), shares), ("vfs:WalSync", [20.0, 60.0]));
+}
+
+/// Ten seconds of two sessions, so many of them in one wait.
+fn profile(sync_s: f64) -> WaitProfile {
+    WaitProfile {
+        group: "clients".to_owned(),
+        session_count: 2,
+        session_s: 10.0,
+        rows: vec![WaitRow {
+            class: "vfs".to_owned(),
+            name: "WalSync".to_owned(),
+            is_idle: false,
+            wait_s: sync_s,
+            resource_s: Some(sync_s),
+            signal_s: Some(0.0),
+            count: Some(100),
+            how: How::Exact,
+        }],
+        on_cpu_s: None,
+        run_delay_s: None,
+    }
+}
+
+/// Ten studies of one spec; from the sixth on slower, with another kernel.
+fn ten_studies() -> Vec<Side> {
+    let one = |day: i64| {
+        let spread = 1.0 + 0.004 * ((day * 7 % 5) as f64 - 2.0);
+        let level = if day < 6 { 2.0 } else { 2.6 };
+        let mut results = batches([level * spread, 1.0 * spread, 0.5 * spread]);
+        results.study.created_at = format!("2026-11-{day:02}T10:00:00Z");
+        for stored in results.runs.iter_mut().filter(|_| day >= 6) {
+            stored.run.environment.machine["kernel"] = "6.13.0".into();
+        }
+        side(day, results)
+    };
+    (1..=10).map(one).collect()
+}
+
+#[test]
+fn a_change_of_the_level_is_marked_once_where_it_is_with_what_changed() {
+    let history = history(&ten_studies(), &Measure::named("elapsed_s"));
+    assert_eq!(history.change_count(), 1);
+    let series = &history.series[0];
+    assert_eq!(series.label, "batch_size=1");
+    let point = series.points.iter().find(|point| point.change.is_some()).unwrap();
+    let change = point.change.as_ref().unwrap();
+    assert_eq!((point.study_id, change.is_better, change.changes[0].name.as_str()), (6, false, "kernel"));
+    assert!((change.difference_percent - 30.0).abs() < 1.0);
+    assert_eq!(point.vs_previous, Some(Verdict::Worse));
+    insta::assert_snapshot!(text::history(&history));
+}
+
+#[test]
+fn studies_with_other_parameters_are_other_series() {
+    let mut studies = ten_studies();
+    for side in &mut studies[5..] {
+        side.results.study.fixed[0].1 = Level::Integer(4000);
+    }
+    let history = history(&studies, &Measure::named("elapsed_s"));
+    assert_eq!((history.series.len(), history.change_count()), (6, 0));
+    assert_eq!(history.series[0].label, "batch_size=1 rows_total=2000");
+    assert!(text::history(&history).contains("Too few studies"));
+}
+
+#[test]
+fn names_from_outside_do_no_harm() {
+    const HOSTILE: &str = "\u{1b}[2J<script>alert(1)</script>|`x`";
+    let mut candidate = later([5.0, 1.0, 0.5]);
+    candidate.study.experiment = HOSTILE.to_owned();
+    for stored in &mut candidate.runs {
+        stored.run.state = RunState::Valid;
+        stored.run.settings[0].value = HOSTILE.to_owned();
+    }
+    let summary = compare(&side(1, batches([4.0, 1.0, 0.5])), &side(2, candidate), &OPTIONS);
+    let text = text::comparison(&summary);
+    assert!(!text.contains('\u{1b}'));
+    let markdown = markdown::comparison(&summary);
+    assert!(!markdown.contains("<script>") && !markdown.contains('\u{1b}'));
+    let value: serde_json::Value = serde_json::from_str(&export::comparison_json(&summary)).unwrap();
+    assert_eq!(value["comparison_version"], 1);
+}
