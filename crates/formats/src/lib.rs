@@ -10,8 +10,10 @@
 //! |---|---|
 //! | [`sqlite`] | database files and write-ahead logs, format 3 |
 //! | [`postgres`] | relation files, control file, maps and tuples, majors 14 to 18 |
+//! | [`sqlserver`] | data files and backups, internal versions 655 to 706 |
 
 #![forbid(unsafe_code)]
 
 pub mod postgres;
 pub mod sqlite;
+pub mod sqlserver;

@@ -1,0 +1,54 @@
+//! One function that asks every view everything, for fuzzing.
+
+use super::{
+    AllocationUnit, Block, Boot, ExtentMap, FileHeader, Header, Iam, LobRecord, PageKind, Rowset,
+    RowsetColumn, Stream, audit_protection, audit_records, links_of, pfs_byte, restore, stripe_count,
+};
+
+/// Asks every view of SQL Server's pages and backups everything about some bytes. Nothing may panic; what comes back
+/// does not matter.
+///
+/// The body of the fuzz target and of the smoke run on the stable compiler.
+pub fn exercise(bytes: &[u8]) {
+    let mut page = bytes.to_vec();
+    restore(&mut page);
+    for page in [bytes, &page] {
+        let header = Header::new(page);
+        let mut texts = 0;
+        let mut see =
+            |damage: super::Damage| texts += damage.expected_text().len() + damage.found_text().len();
+        header.audit(&mut see);
+        audit_protection(page, &header, &mut see);
+        let mut before: Option<Vec<u8>> = None;
+        for kind in [header.kind, PageKind::Data, PageKind::Index, PageKind::TextTree] {
+            let header = Header { kind, ..header };
+            let show = |_, record: &super::Record<'_>| {
+                let _ = (record.child(&header), record.forward(), record.back_pointer());
+                for index in 0..record.variable_count() {
+                    let Some(variable) = record.variable(index) else { continue };
+                    let _ = (links_of(variable, true), links_of(variable, false));
+                }
+                if let Ok(lob) = LobRecord::new(record.bytes) {
+                    let _ = lob.links().count();
+                }
+                let _ = (AllocationUnit::new(record), Rowset::new(record));
+                if let Some(column) = RowsetColumn::new(record) {
+                    for place in [column.leaf, column.inner] {
+                        if let Some(value) = column.value(record, place).bytes() {
+                            let _ = column.type_info.out_of_range(value);
+                            let _ = before.as_deref().map(|before| column.type_info.compare(before, value));
+                            before = Some(value.to_vec());
+                        }
+                    }
+                }
+            };
+            audit_records(page, &header, show, |damage| drop(damage.found_text()));
+        }
+        let _ = (Boot::new(page), FileHeader::new(page), pfs_byte(page, 8087));
+        for kind in [PageKind::Gam, PageKind::Sgam, PageKind::DifferentialMap, PageKind::BulkMap] {
+            let _ = ExtentMap::new(page, kind).map(|map| map.extents().count());
+        }
+        let _ = Iam::new(page).map(|iam| iam.single_pages().count() + iam.extents.extents().count());
+        let _ = (Block::new(page), Stream::new(page), stripe_count(page));
+    }
+}

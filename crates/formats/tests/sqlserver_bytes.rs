@@ -1,0 +1,99 @@
+//! The views of SQL Server's pages against real files, and against bytes of every kind.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use formats::sqlserver::{
+    Boot, FileHeader, Header, PAGE_BYTES, audit_protection, audit_records, exercise, pfs_byte, protect,
+    restore,
+};
+use proptest::prelude::*;
+
+/// Real data files; empty, with a message, when the shared folder is absent.
+fn files() -> Vec<PathBuf> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/sqlserver");
+    let folder =
+        std::env::var_os("FATHOM_SQLSERVER_DATA").map_or_else(|| PathBuf::from(folder), PathBuf::from);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("skipped: there is no folder \"{}\" with real files", folder.display());
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "mdf"));
+    files.sort();
+    files
+}
+
+#[test]
+fn allocated_pages_of_real_files_have_no_damage() {
+    for path in files() {
+        let bytes = std::fs::read(&path).unwrap();
+        let mut pages: Vec<Vec<u8>> = bytes.chunks_exact(PAGE_BYTES).map(<[u8]>::to_vec).collect();
+        let mut damages = Vec::new();
+        let mut record_count = 0;
+        for page in &mut pages {
+            let before = page.clone();
+            restore(page);
+            let mut again = page.clone();
+            protect(&mut again);
+            let header = Header::new(&before);
+            let mut own = Vec::new();
+            audit_protection(&before, &header, |damage| own.push(damage));
+            assert!(!own.is_empty() || again == before, "page {} is not made the same again", header.page);
+        }
+        let pfs = pages[1].clone();
+        for (index, page) in pages.iter().enumerate() {
+            if !pfs_byte(&pfs, index as u32).unwrap().is_allocated() {
+                continue;
+            }
+            let header = Header::new(page);
+            header.audit(|damage| damages.push((index, damage)));
+            if matches!(header.kind.name(), "data" | "index" | "text mix" | "text tree") {
+                audit_records(
+                    page,
+                    &header,
+                    |_, _| record_count += 1,
+                    |damage| damages.push((index, damage)),
+                );
+            }
+        }
+        assert_eq!(damages, [], "{}", path.display());
+        assert!(record_count > 5000, "{record_count}");
+        let boot = Boot::new(&pages[9]).unwrap();
+        assert!((655..=706).contains(&boot.version) && boot.created.is_in_range());
+        assert_eq!(FileHeader::new(&pages[0]).unwrap().file, 1);
+    }
+}
+
+#[test]
+fn changed_pages_of_real_files_make_no_view_panic() {
+    for (number, path) in files().iter().enumerate() {
+        let bytes = std::fs::read(path).unwrap();
+        let mut seed = 0x9e37_79b9_7f4a_7c15u64 + number as u64;
+        let mut next = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize
+        };
+        for page in bytes.chunks_exact(PAGE_BYTES) {
+            let mut page = page.to_vec();
+            for _ in 0..8 {
+                // The parts that lead elsewhere more often than the rest.
+                let place = match next() % 3 {
+                    0 => next() % 96,
+                    1 => PAGE_BYTES - 1 - next() % 64,
+                    _ => next() % PAGE_BYTES,
+                };
+                page[place] = next() as u8;
+            }
+            exercise(&page);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #[test]
+    fn no_bytes_make_a_view_panic(bytes in prop::collection::vec(any::<u8>(), 0..9000)) {
+        exercise(&bytes);
+    }
+}
