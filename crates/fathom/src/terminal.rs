@@ -132,7 +132,7 @@ impl StudyDisplay {
             }
             Notice::Ceiling { role, pattern } => {
                 let what = match pattern {
-                    CeilingPattern::Appends { size_bytes } => {
+                    CeilingPattern::Appends { size_bytes, .. } => {
                         format!("durable appends of {size_bytes} bytes")
                     }
                     CeilingPattern::Writes { transfer_bytes, random_percent, .. } => {

@@ -1,14 +1,19 @@
 //! Ceilings: what the devices of a study give by themselves for the patterns that its runs ask of them.
 //!
-//! Measured once per device and pattern, on the directories of the study, before its first or after its last run;
-//! a figure of the same device and pattern that is not older than a day is used again.
+//! Measured once per device and pattern, on the directories of the study, before its first or after its last run. What
+//! a flush of the runs really had is known only afterwards, so ceilings that were measured for an estimate are
+//! completed after the last run where the runs turned out otherwise. A figure of the same device and pattern that is
+//! not older than a day is used again.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use disk::baseline::{self, BaselineError, Pattern, SyncMethod, device_identity, measure_ceiling};
 use disk::facts::storage_behind;
-use results::ceiling::{CeilingPattern, StoredCeiling};
+use results::ceiling::{
+    CeilingPattern, StoredCeiling, append_bytes_for, data_write_bytes, flush_bytes, transfer_bytes_for,
+};
+use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
 use crate::work::{Durability, Work, Workload};
@@ -20,12 +25,9 @@ const RUNTIME: Duration = Duration::from_millis(700);
 /// File for the data patterns: larger than a device's own cache where that is possible in a second.
 const FILE_BYTES: u64 = 64 << 20;
 /// One page of data, as the engines under test write it.
-const PAGE_BYTES: u64 = 8192;
+const PAGE_BYTES: f64 = 8192.0;
 /// Writes under way, as background writers and checkpoints keep them.
 const OUTSTANDING: u32 = 16;
-/// Sizes of log appends that are told apart; a commit's bytes are rounded up to the next.
-const APPEND_BYTES: [u64; 3] = [8192, 65_536, 524_288];
-
 /// When ceilings are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CeilingTime {
@@ -48,6 +50,9 @@ pub struct CeilingPlaces {
 
 /// Measures, or takes from earlier studies, what `works` ask of the devices, and stores it with the study.
 ///
+/// `works` has one per cell, in the order of their index. The sizes are those of the runs that are stored, and
+/// estimates for cells without any.
+///
 /// `on_measure` is told each pattern that is measured now. A place where nothing can be measured is named in the log
 /// and left out.
 ///
@@ -62,14 +67,16 @@ pub fn provide(
 ) -> Result<(), StoreError> {
     let now_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let known = store.ceilings(study)?;
-    for (role, place, pattern) in wanted(places, works) {
+    let engine = store.study(study)?.engine;
+    let runs = store.runs(study)?;
+    for (role, place, pattern) in wanted(places, works, &engine, &runs) {
         let Ok(facts) = storage_behind(place) else { continue };
         let device = device_identity(&facts);
         if known.iter().any(|ceiling| ceiling.device == device && ceiling.pattern == pattern) {
             continue;
         }
-        let since_unix_s = now_unix_s.saturating_sub(AGE_S_MAX);
-        if let Some(found) = store.find_ceiling(&device, &pattern, since_unix_s)? {
+        let fresh_unix_s = now_unix_s.saturating_sub(AGE_S_MAX)..=now_unix_s;
+        if let Some(found) = store.find_ceiling(&device, &pattern, fresh_unix_s)? {
             store.add_ceiling(study, &StoredCeiling { role: role.to_owned(), ..found })?;
             continue;
         }
@@ -83,13 +90,31 @@ pub fn provide(
 }
 
 /// Patterns of the works, each once.
-fn wanted<'a>(places: &'a CeilingPlaces, works: &[Work]) -> Vec<(&'static str, &'a Path, CeilingPattern)> {
+fn wanted<'a>(
+    places: &'a CeilingPlaces,
+    works: &[Work],
+    engine: &str,
+    runs: &[StoredRun],
+) -> Vec<(&'static str, &'a Path, CeilingPattern)> {
     let mut wanted: Vec<(&'static str, &Path, CeilingPattern)> = Vec::new();
-    for work in works.iter().filter(|work| work.workload != Workload::SelectOne) {
+    for (cell_index, work) in works.iter().enumerate() {
+        if work.workload == Workload::SelectOne {
+            continue;
+        }
+        // The mean over the runs that count, as reports take it.
+        let seen = |bytes: fn(&str, &Run) -> Option<f64>| {
+            let of_cell = runs.iter().filter(|stored| {
+                stored.counts() && usize::try_from(stored.run.key.cell_index) == Ok(cell_index)
+            });
+            let bytes: Option<Vec<f64>> = of_cell.map(|stored| bytes(engine, &stored.run)).collect();
+            let bytes = bytes.filter(|bytes| !bytes.is_empty())?;
+            Some(bytes.iter().sum::<f64>() / bytes.len() as f64)
+        };
+        let size_bytes = append_bytes_for(seen(flush_bytes).unwrap_or_else(|| estimated_flush_bytes(work)));
+        let appends = CeilingPattern::Appends { size_bytes, fills_first: true };
         let random_percent = if work.workload == Workload::RandomInsert { 100 } else { 0 };
-        let writes =
-            CeilingPattern::Writes { transfer_bytes: PAGE_BYTES, random_percent, outstanding: OUTSTANDING };
-        let appends = CeilingPattern::Appends { size_bytes: append_bytes(work) };
+        let transfer_bytes = transfer_bytes_for(seen(data_write_bytes).unwrap_or(PAGE_BYTES));
+        let writes = CeilingPattern::Writes { transfer_bytes, random_percent, outstanding: OUTSTANDING };
         let mut add = |role, place, pattern| {
             let ask = (role, place, pattern);
             if !wanted.contains(&ask) {
@@ -105,12 +130,11 @@ fn wanted<'a>(places: &'a CeilingPlaces, works: &[Work]) -> Vec<(&'static str, &
 }
 
 /// Size of the log append that a commit of this work asks for, about.
-fn append_bytes(work: &Work) -> u64 {
-    // A row and what the engine writes around it: 4272 bytes were seen on PostgreSQL for the wide row.
-    let row_bytes = if work.workload == Workload::Populate { 4_300 } else { 250 };
-    let commit_bytes = work.batch_size.saturating_mul(row_bytes);
-    let largest = APPEND_BYTES[APPEND_BYTES.len() - 1];
-    APPEND_BYTES.into_iter().find(|size| *size >= commit_bytes).unwrap_or(largest)
+fn estimated_flush_bytes(work: &Work) -> f64 {
+    // A row and what the engine writes around it: 4272 bytes were seen on PostgreSQL for the wide row. Less than a
+    // page or two is written by no engine.
+    let row_bytes = if work.workload == Workload::Populate { 4_300.0 } else { 250.0 };
+    (work.batch_size as f64 * row_bytes).max(PAGE_BYTES)
 }
 
 fn measure(
@@ -120,8 +144,9 @@ fn measure(
     now_unix_s: u64,
 ) -> Result<StoredCeiling, BaselineError> {
     let asked = match *pattern {
-        CeilingPattern::Appends { size_bytes } => {
-            baseline::CeilingPattern::Appends { size_bytes, method: SyncMethod::Fdatasync, writer_count: 1 }
+        CeilingPattern::Appends { size_bytes, fills_first } => {
+            let method = SyncMethod::Fdatasync;
+            baseline::CeilingPattern::Appends { size_bytes, method, writer_count: 1, fills_first }
         }
         CeilingPattern::Writes { transfer_bytes, random_percent, outstanding } => {
             baseline::CeilingPattern::Transfers {
@@ -144,20 +169,68 @@ fn measure(
 
 #[cfg(test)]
 mod tests {
+    use results::model::{Environment, Metric, RunKey, RunState};
+    use results::observations::Observations;
+
     use super::*;
+
+    fn run(cell_index: u32, metrics: &[(&str, f64)]) -> StoredRun {
+        let metric = |&(name, value): &(&str, f64)| Metric {
+            name: name.to_owned(),
+            value,
+            unit: String::new(),
+            source: String::new(),
+        };
+        let run = Run {
+            key: RunKey { block_index: 0, cell_index, attempt: 0 },
+            position: 0,
+            started_at: String::new(),
+            state: RunState::Valid,
+            elapsed_ns: 1,
+            clients: Vec::new(),
+            metrics: metrics.iter().map(metric).collect(),
+            gates: Vec::new(),
+            warnings: Vec::new(),
+            events: Vec::new(),
+            settings: Vec::new(),
+            environment: Environment::default(),
+            observations: Observations::default(),
+        };
+        StoredRun { run_id: 1, run, superseded_by: None, suspect: None }
+    }
+
+    fn appends(wanted: &[(&'static str, &Path, CeilingPattern)]) -> Vec<u64> {
+        let size = |pattern: &CeilingPattern| match pattern {
+            CeilingPattern::Appends { size_bytes, .. } => Some(*size_bytes),
+            CeilingPattern::Writes { .. } => None,
+        };
+        wanted.iter().filter_map(|(_, _, pattern)| size(pattern)).collect()
+    }
 
     #[test]
     fn each_pattern_is_wanted_once_and_only_what_the_works_ask() {
         let places = CeilingPlaces { log: "/log".into(), data: "/data".into() };
         let mut works: Vec<Work> =
-            [1, 2, 10, 1_000].into_iter().map(|batch_size| Work { batch_size, ..Work::example() }).collect();
-        let patterns: Vec<_> = wanted(&places, &works).into_iter().map(|(role, _, _)| role).collect();
-        // 8 KiB for one row, 64 KiB for two and ten, 512 KiB for more; page writes once.
-        assert_eq!(patterns, ["log", "data", "log", "log"]);
+            [1, 1, 10, 1_000].into_iter().map(|batch_size| Work { batch_size, ..Work::example() }).collect();
+        let estimated = wanted(&places, &works, "sqlite", &[]);
+        assert_eq!(estimated.iter().filter(|(role, _, _)| *role == "data").count(), 1);
+        assert_eq!(appends(&estimated).len(), 3, "{estimated:?}");
         works.truncate(1);
         works[0].durability = Durability::None;
-        assert_eq!(wanted(&places, &works).len(), 1);
+        assert_eq!(wanted(&places, &works, "sqlite", &[]).len(), 1);
         works[0].workload = Workload::SelectOne;
-        assert!(wanted(&places, &works).is_empty());
+        assert!(wanted(&places, &works, "sqlite", &[]).is_empty());
+    }
+
+    #[test]
+    fn what_the_runs_flushed_takes_the_place_of_the_estimate() {
+        let places = CeilingPlaces { log: "/log".into(), data: "/data".into() };
+        let works = [10, 1].map(|batch_size| Work { batch_size, ..Work::example() });
+        let runs = [run(0, &[("log_flushes", 100.0), ("log_bytes", 9_700_000.0)])];
+        let (estimated, seen) =
+            (wanted(&places, &works, "sqlite", &[]), wanted(&places, &works, "sqlite", &runs));
+        assert_eq!(appends(&seen)[0], append_bytes_for(97_000.0));
+        assert_ne!(appends(&seen)[0], appends(&estimated)[0]);
+        assert_eq!(appends(&seen)[1], appends(&estimated)[1], "a cell without runs keeps its estimate");
     }
 }

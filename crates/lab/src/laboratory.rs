@@ -206,7 +206,8 @@ impl Laboratory<'_> {
         Ok((study, outcome))
     }
 
-    /// Measures the ceilings when this is the time for it.
+    /// Measures the ceilings when this is the time for it. After the last run they are completed in any case: only
+    /// then is known what a flush of the runs had.
     fn provide_ceilings(
         &mut self,
         now: CeilingTime,
@@ -215,7 +216,8 @@ impl Laboratory<'_> {
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> Result<(), LabError> {
         let Some((time, places)) = &self.ceilings else { return Ok(()) };
-        if *time != now {
+        let is_time = *time == now || now == CeilingTime::After && *time != CeilingTime::Never;
+        if !is_time {
             return Ok(());
         }
         let works: Vec<Work> = assignment.cells().iter().map(|cell| assignment.work(cell, 0)).collect();

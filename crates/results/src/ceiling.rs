@@ -2,6 +2,46 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Run;
+
+/// Steps of the sizes that are told apart, per doubling: the size that is measured is at most 9 % off that of a run.
+const STEPS_PER_DOUBLING: f64 = 4.0;
+/// Sizes are multiples of this.
+const STEP_BYTES: u64 = 512;
+/// What one flush is measured with at most.
+const FLUSH_BYTES_MAX: f64 = 16_777_216.0;
+/// The page of PostgreSQL, in data files and log: less is never written.
+const POSTGRES_PAGE_BYTES: f64 = 8192.0;
+
+/// The bytes that one flush of the log made durable, by the counters of a run; absent when nothing was flushed or one
+/// of the counters is missing. PostgreSQL writes whole pages of its log.
+pub fn flush_bytes(engine: &str, run: &Run) -> Option<f64> {
+    let flushes = run.metric("log_flushes").filter(|flushes| *flushes > 0.0)?;
+    let bytes = run.metric("log_bytes")? / flushes;
+    Some(if engine == "postgres" { bytes.max(POSTGRES_PAGE_BYTES) } else { bytes })
+}
+
+/// The bytes of one write to a data file, by the counters of a run; absent where they are not counted.
+pub fn data_write_bytes(engine: &str, run: &Run) -> Option<f64> {
+    if engine == "postgres" {
+        return Some(POSTGRES_PAGE_BYTES);
+    }
+    let writes = run.metric("data_writes").filter(|writes| *writes > 0.0)?;
+    Some(run.metric("data_written_bytes")? / writes)
+}
+
+/// The size of the durable append that stands for flushes of so many bytes: the nearest of four per doubling.
+pub fn append_bytes_for(flush_bytes: f64) -> u64 {
+    let steps = (flush_bytes.clamp(STEP_BYTES as f64, FLUSH_BYTES_MAX).log2() * STEPS_PER_DOUBLING).round();
+    ((steps / STEPS_PER_DOUBLING).exp2() as u64).next_multiple_of(STEP_BYTES)
+}
+
+/// The size of the transfer that stands for writes of so many bytes: the nearest power of two from 4 KiB, which every
+/// device takes, to 1 MiB.
+pub fn transfer_bytes_for(write_bytes: f64) -> u64 {
+    1 << (write_bytes.clamp(4096.0, 1_048_576.0).log2().round() as u32)
+}
+
 /// What was asked of the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -10,6 +50,10 @@ pub enum CeilingPattern {
     Appends {
         /// Bytes of one append.
         size_bytes: u64,
+        /// Whether they went into a log that was filled beforehand, as logs that are used again are. Else each
+        /// extended its file, which takes longer.
+        #[serde(default)]
+        fills_first: bool,
     },
     /// Writes to data files.
     Writes {
@@ -47,9 +91,34 @@ impl StoredCeiling {
     /// Bytes per second.
     pub fn bytes_per_s(&self) -> f64 {
         let size = match self.pattern {
-            CeilingPattern::Appends { size_bytes } => size_bytes,
+            CeilingPattern::Appends { size_bytes, .. } => size_bytes,
             CeilingPattern::Writes { transfer_bytes, .. } => transfer_bytes,
         };
         self.per_s * size as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_size_that_is_measured_is_at_most_nine_percent_off() {
+        for flush_bytes in [4_000.0, 8_192.0, 97_000.0, 130_000.0, 1_500_000.0, 16_000_000.0] {
+            let size = append_bytes_for(flush_bytes);
+            assert!((size as f64 / flush_bytes - 1.0).abs() < 0.095, "{flush_bytes}: {size}");
+            assert!(size.is_multiple_of(512));
+            assert_eq!(append_bytes_for(size as f64), size);
+        }
+        assert_eq!([0.0, 8192.0, 1e12].map(append_bytes_for), [512, 8192, 16 << 20]);
+        assert_eq!([1.0, 4096.0, 8000.0, 1e9].map(transfer_bytes_for), [4096, 4096, 8192, 1 << 20]);
+    }
+
+    #[test]
+    fn a_stored_append_of_an_older_version_extended_its_file() {
+        let text = r#"{"kind":"appends","size_bytes":8192}"#;
+        let expected = CeilingPattern::Appends { size_bytes: 8192, fills_first: false };
+        assert_eq!(serde_json::from_str::<CeilingPattern>(text).unwrap(), expected);
     }
 }

@@ -27,6 +27,8 @@ pub enum CeilingPattern {
         method: SyncMethod,
         /// How many append at the same time.
         writer_count: u32,
+        /// Whether they go into a log that was filled beforehand ([`SyncMatrix::fills_first`]).
+        fills_first: bool,
     },
 }
 
@@ -139,12 +141,13 @@ pub fn measure_ceiling(
             let flags = row.flags.iter().map(ToString::to_string).chain(baseline.warnings.clone()).collect();
             Ok(ceiling(row.iops, row.latency_ns_mean, row.latency_ns_p99, flags))
         }
-        CeilingPattern::Appends { size_bytes, method, writer_count } => {
+        CeilingPattern::Appends { size_bytes, method, writer_count, fills_first } => {
             let matrix = SyncMatrix {
                 sizes_bytes: vec![size_bytes],
                 methods: vec![method],
                 writer_counts: vec![writer_count],
                 runtime,
+                fills_first,
             };
             let row = measure_sync(directory, &matrix, &mut |_| ())?.remove(0);
             Ok(ceiling(row.appends_per_s, row.latency_ns_mean, row.latency_ns_p99, row.flags))
@@ -157,8 +160,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    const APPENDS: CeilingPattern =
-        CeilingPattern::Appends { size_bytes: 8192, method: SyncMethod::Fdatasync, writer_count: 1 };
+    const APPENDS: CeilingPattern = CeilingPattern::Appends {
+        size_bytes: 8192,
+        method: SyncMethod::Fdatasync,
+        writer_count: 1,
+        fills_first: true,
+    };
 
     fn ceiling(device: &str, pattern: CeilingPattern, measured_unix_s: u64) -> Ceiling {
         Ceiling {

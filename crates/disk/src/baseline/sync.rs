@@ -23,6 +23,11 @@ use crate::probe::{FlushBehaviour, behaviour_of, is_in_memory};
 /// writer of large appends would otherwise fill gigabytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
+/// A log that is filled beforehand has at least this size, that of a segment of PostgreSQL, and holds at least so
+/// many appends.
+const FILLED_BYTES_MIN: u64 = 16 << 20;
+const FILLED_APPENDS_MIN: u64 = 4;
+
 /// The most writers at once.
 const WRITERS_MAX: u32 = 1024;
 
@@ -60,6 +65,9 @@ pub struct SyncMatrix {
     pub writer_counts: Vec<u32>,
     /// How long each row is measured.
     pub runtime: Duration,
+    /// Whether appends go into a log that was written whole beforehand and is used again from its start, as the logs
+    /// of databases are; else each append extends its file, whose new size is flushed with it.
+    pub fills_first: bool,
 }
 
 impl Default for SyncMatrix {
@@ -71,6 +79,7 @@ impl Default for SyncMatrix {
             methods: vec![SyncMethod::Fdatasync, SyncMethod::OpenDsync],
             writer_counts: vec![1, 4],
             runtime: Duration::from_secs(2),
+            fills_first: false,
         }
     }
 }
@@ -135,7 +144,7 @@ pub fn measure_sync(
     for &writer_count in &matrix.writer_counts {
         for &method in &matrix.methods {
             for &size_bytes in &matrix.sizes_bytes {
-                let row = measure_row(directory, size_bytes, method, writer_count, matrix.runtime)?;
+                let row = measure_row(directory, size_bytes, method, writer_count, matrix)?;
                 watch(&row);
                 rows.push(row);
             }
@@ -149,8 +158,9 @@ fn measure_row(
     size_bytes: u64,
     method: SyncMethod,
     writer_count: u32,
-    runtime: Duration,
+    matrix: &SyncMatrix,
 ) -> Result<SyncRow, BaselineError> {
+    let runtime = matrix.runtime;
     let device =
         storage_behind(directory).ok().and_then(|facts| Some(facts.block_devices.first()?.name.clone()));
     let flush_count = || {
@@ -159,7 +169,11 @@ fn measure_row(
     };
     let mut logs = Vec::new();
     for writer_index in 0..writer_count {
-        logs.push(Log::create_in(directory, writer_index, method, size_bytes)?);
+        let mut log = Log::create_in(directory, writer_index, method, size_bytes)?;
+        if matrix.fills_first {
+            log.fill()?;
+        }
+        logs.push(log);
     }
     let (flushes_before, cpu_before, own_before) =
         (flush_count(), machine_cpu().unwrap_or_default(), process_cpu_ns());
@@ -238,6 +252,8 @@ struct Log {
     path: PathBuf,
     method: SyncMethod,
     content: Vec<u8>,
+    /// The bytes that were written beforehand; 0 for a log that grows.
+    filled_bytes: u64,
 }
 
 impl Log {
@@ -256,9 +272,25 @@ impl Log {
         let mut content = vec![0; size_bytes as usize];
         fill_incompressible(&mut content, u64::from(writer_index));
         match OpenOptions::new().write(true).create_new(true).custom_flags(flags).mode(0o600).open(&path) {
-            Ok(file) => Ok(Log { file, path, method, content }),
+            Ok(file) => Ok(Log { file, path, method, content, filled_bytes: 0 }),
             Err(source) => Err(BaselineError::Io { action: "create", path, source }),
         }
+    }
+
+    /// Writes the log whole, so that appends find their place on the device.
+    fn fill(&mut self) -> Result<(), BaselineError> {
+        let append_bytes = self.content.len() as u64;
+        let append_count = FILLED_APPENDS_MIN.max(FILLED_BYTES_MIN.div_ceil(append_bytes));
+        let path = self.path.clone();
+        let error = |action| move |source| BaselineError::Io { action, path, source };
+        // Not append by append: a log that is opened with O_DSYNC would flush each.
+        let file = OpenOptions::new().write(true).open(&self.path).map_err(error.clone()("open"))?;
+        for index in 0..append_count {
+            file.write_all_at(&self.content, index * append_bytes).map_err(error.clone()("write"))?;
+        }
+        file.sync_all().map_err(error("flush"))?;
+        self.filled_bytes = append_count * append_bytes;
+        Ok(())
     }
 
     fn append_until(&mut self, end: Instant) -> Result<Latencies, BaselineError> {
@@ -277,7 +309,9 @@ impl Log {
             times.record(u64::try_from((after - before).as_nanos()).unwrap_or(u64::MAX));
             before = after;
             offset_bytes += self.content.len() as u64;
-            if offset_bytes >= FILE_BYTES_MAX {
+            if self.filled_bytes > 0 {
+                offset_bytes %= self.filled_bytes;
+            } else if offset_bytes >= FILE_BYTES_MAX {
                 if let Err(source) = self.file.set_len(0) {
                     return Err(error("cut")(source));
                 }
@@ -345,6 +379,20 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_was_filled_does_not_grow() {
+        let directory = tempfile::tempdir().unwrap();
+        for (size_bytes, filled_bytes) in [(60_000, 280 * 60_000), (8 << 20, 32 << 20)] {
+            let mut log = Log::create_in(directory.path(), 0, SyncMethod::OpenDsync, size_bytes).unwrap();
+            log.fill().unwrap();
+            let length = || std::fs::metadata(&log.path).unwrap().len();
+            assert_eq!((length(), log.filled_bytes), (filled_bytes, filled_bytes));
+            let mut log = log;
+            log.append_until(Instant::now() + Duration::from_millis(5)).unwrap();
+            assert_eq!(std::fs::metadata(&log.path).unwrap().len(), filled_bytes);
+        }
+    }
+
+    #[test]
     fn a_directory_in_memory_is_flagged() {
         let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return };
         let matrix = SyncMatrix {
@@ -352,6 +400,7 @@ mod tests {
             methods: vec![SyncMethod::Fdatasync],
             writer_counts: vec![1],
             runtime: Duration::from_millis(5),
+            ..SyncMatrix::default()
         };
         let rows = measure_sync(directory.path(), &matrix, &mut |_| ()).unwrap();
         if is_in_memory(directory.path()) {

@@ -1,12 +1,18 @@
 //! What the runs reached beside what the device alone gave: the figure of a database as a percentage.
 
-use results::ceiling::{CeilingPattern, StoredCeiling};
-use results::model::Run;
+use results::ceiling::{CeilingPattern, StoredCeiling, data_write_bytes, flush_bytes};
+use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
 
 /// From this share on the device is said to be the limit.
 const LIMIT_PERCENT: f64 = 80.0;
+
+/// Up to this share above 100 the device still is; one that varies gives that much more from one second to the next.
+const VARIES_PERCENT: f64 = 115.0;
+
+/// A ceiling whose transfers differ by more in size from those of the runs is not one of their pattern.
+const SIZE_FACTOR_MAX: f64 = 1.25;
 
 /// One configuration beside one ceiling.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +23,8 @@ pub struct CeilingLine {
     pub role: String,
     /// What the device did in the ceiling's measurement, e.g. `fdatasync of 8192 bytes`.
     pub pattern: String,
+    /// Bytes of one flush or write of the runs, by their counters; absent where these are missing.
+    pub own_bytes: Option<f64>,
     /// What is counted: `flushes/s` or `MiB/s`.
     pub unit: &'static str,
     /// Mean of the counting runs.
@@ -25,28 +33,12 @@ pub struct CeilingLine {
     pub possible: f64,
     /// `achieved` in percent of `possible`.
     pub percent: f64,
+    /// What the percentage says, where it says something: the device is the limit, or it cannot be a share.
+    pub conclusion: Option<String>,
+    /// All of it in words: `fdatasync 1,112 of 1,190 possible per second (93 %): the log device is the limit`.
+    pub sentence: String,
     /// Why the ceiling is doubtful, as sentences.
     pub flags: Vec<String>,
-}
-
-impl CeilingLine {
-    /// `fdatasync of 8192 bytes: 1,112 of 1,190 possible flushes/s (93 %): the log device is the limit`.
-    pub fn words(&self) -> String {
-        let limit = match self.percent {
-            percent if percent > 120.0 => {
-                ": more than was possible before, the device was not the same or its cache took them"
-            }
-            percent if percent >= LIMIT_PERCENT => match self.role.as_str() {
-                "log" => ": the log device is the limit",
-                _ => ": the data device is the limit",
-            },
-            _ => "",
-        };
-        format!(
-            "{}: {:.0} of {:.0} possible {} ({:.0} %){limit}",
-            self.pattern, self.achieved, self.possible, self.unit, self.percent
-        )
-    }
 }
 
 /// All lines of a study: cells in their order, the log before the data. Empty without ceilings.
@@ -59,75 +51,167 @@ pub(super) fn lines(results: &StudyResults) -> Vec<CeilingLine> {
             .filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index)
             .map(|stored| &stored.run)
             .collect();
-        lines.extend(log_line(&cell.label(), &runs, &results.ceilings));
-        lines.extend(data_line(&cell.label(), &runs, &results.ceilings));
+        lines.extend(log_line(results, cell, &runs));
+        lines.extend(data_line(results, cell, &runs));
     }
     lines
 }
 
 /// Flushes of the log beside durable appends of the size that a flush had.
-fn log_line(label: &str, runs: &[&Run], ceilings: &[StoredCeiling]) -> Option<CeilingLine> {
+fn log_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<CeilingLine> {
     let seconds = mean(runs, |run| Some(run.elapsed_ns as f64 / 1e9))?;
     let flushes = mean(runs, |run| run.metric("log_flushes")).filter(|flushes| *flushes > 0.0)?;
-    let flush_bytes = mean(runs, |run| run.metric("log_bytes"))? / flushes;
-    let mut appends: Vec<(u64, &StoredCeiling)> = ceilings
-        .iter()
-        .filter_map(|ceiling| match ceiling.pattern {
-            CeilingPattern::Appends { size_bytes } => Some((size_bytes, ceiling)),
-            CeilingPattern::Writes { .. } => None,
-        })
-        .collect();
-    appends.sort_by_key(|(size_bytes, _)| *size_bytes);
-    let fitting = appends.iter().find(|(size_bytes, _)| *size_bytes as f64 >= flush_bytes);
-    let (size_bytes, ceiling) = *fitting.or(appends.last())?;
-    line(
-        label,
-        ceiling,
-        format!("fdatasync of {size_bytes} bytes"),
-        "flushes/s",
-        flushes / seconds,
-        ceiling.per_s,
-    )
+    let own_bytes = mean(runs, |run| flush_bytes(&results.study.engine, run))?;
+    let appends = results.ceilings.iter().filter_map(|ceiling| match ceiling.pattern {
+        CeilingPattern::Appends { size_bytes, fills_first } => Some((ceiling, size_bytes, fills_first)),
+        CeilingPattern::Writes { .. } => None,
+    });
+    let (ceiling, size_bytes, fills_first) =
+        appends.min_by(|a, b| factor_off(a.1, own_bytes).total_cmp(&factor_off(b.1, own_bytes)))?;
+    let log = if fills_first { "in a log filled before" } else { "that extend their file" };
+    let asked = Asked {
+        pattern: format!("fdatasync of {size_bytes} bytes {log}"),
+        size_bytes,
+        own_bytes: Some(own_bytes),
+        unit: "flushes/s",
+        subject: "fdatasync",
+        decimals: 0,
+    };
+    line(cell, ceiling, asked, flushes / seconds, ceiling.per_s)
 }
 
 /// Bytes written to data files beside page writes of the device.
-fn data_line(label: &str, runs: &[&Run], ceilings: &[StoredCeiling]) -> Option<CeilingLine> {
+fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<CeilingLine> {
     let seconds = mean(runs, |run| Some(run.elapsed_ns as f64 / 1e9))?;
     let written = mean(runs, |run| {
         run.metric("data_written_bytes")
             .or_else(|| run.metric("checkpoint_pages").map(|pages| 8192.0 * pages))
     });
     let written = written.filter(|bytes| *bytes > 0.0)?;
-    let (ceiling, pattern) = ceilings.iter().find_map(|ceiling| match ceiling.pattern {
+    let own_bytes = mean(runs, |run| data_write_bytes(&results.study.engine, run));
+    let is_random = workload(results, cell).is_none_or(|workload| workload == "random-insert");
+    let writes = results.ceilings.iter().filter_map(|ceiling| match ceiling.pattern {
         CeilingPattern::Writes { transfer_bytes, random_percent, outstanding } => {
-            let place = if random_percent > 0 { "random" } else { "sequential" };
-            Some((ceiling, format!("{place} writes of {transfer_bytes} bytes, {outstanding} outstanding")))
+            Some((ceiling, transfer_bytes, random_percent > 0, outstanding))
         }
         CeilingPattern::Appends { .. } => None,
+    });
+    // The place first, then the size.
+    let distance = |&(_, transfer_bytes, at_random, _): &(&StoredCeiling, u64, bool, u32)| {
+        let size_off = own_bytes.map_or(1.0, |own_bytes| factor_off(transfer_bytes, own_bytes));
+        (at_random != is_random, size_off)
+    };
+    let (ceiling, size_bytes, at_random, outstanding) = writes.min_by(|a, b| {
+        let (a, b) = (distance(a), distance(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
+    let place = if at_random { "random" } else { "sequential" };
     let mebibyte = f64::from(1 << 20);
-    let possible = ceiling.bytes_per_s() / mebibyte;
-    line(label, ceiling, pattern, "MiB/s", written / mebibyte / seconds, possible)
+    let asked = Asked {
+        pattern: format!("{place} writes of {size_bytes} bytes, {outstanding} outstanding"),
+        size_bytes,
+        own_bytes,
+        unit: "MiB/s",
+        subject: "writes to data files",
+        decimals: 1,
+    };
+    line(cell, ceiling, asked, written / mebibyte / seconds, ceiling.bytes_per_s() / mebibyte)
+}
+
+/// What a line is about.
+struct Asked {
+    pattern: String,
+    size_bytes: u64,
+    own_bytes: Option<f64>,
+    unit: &'static str,
+    subject: &'static str,
+    decimals: usize,
 }
 
 fn line(
-    label: &str,
+    cell: &Cell,
     ceiling: &StoredCeiling,
-    pattern: String,
-    unit: &'static str,
+    asked: Asked,
     achieved: f64,
     possible: f64,
 ) -> Option<CeilingLine> {
-    (possible > 0.0 && achieved.is_finite()).then(|| CeilingLine {
-        label: label.to_owned(),
+    if !(possible > 0.0 && achieved.is_finite()) {
+        return None;
+    }
+    let percent = 100.0 * achieved / possible;
+    let mut flags = ceiling.flags.clone();
+    let is_own_pattern =
+        asked.own_bytes.is_none_or(|own_bytes| factor_off(asked.size_bytes, own_bytes) <= SIZE_FACTOR_MAX);
+    if let Some(own_bytes) = asked.own_bytes.filter(|_| !is_own_pattern) {
+        flags.push(format!(
+            "the ceiling is that of {}, while one of the runs had {own_bytes:.0} bytes: the share is not one of \
+             their own pattern",
+            asked.pattern
+        ));
+    }
+    let conclusion = if is_own_pattern { conclusion(percent, &ceiling.role) } else { None };
+    let per = if asked.unit == "flushes/s" { "per second" } else { asked.unit };
+    let Asked { subject, decimals, .. } = asked;
+    let (reached, most) = (grouped(achieved, decimals), grouped(possible, decimals));
+    let ending = conclusion.as_ref().map_or_else(String::new, |conclusion| format!(": {conclusion}"));
+    Some(CeilingLine {
+        label: cell.label(),
         role: ceiling.role.clone(),
-        pattern,
-        unit,
+        pattern: asked.pattern,
+        own_bytes: asked.own_bytes,
+        unit: asked.unit,
         achieved,
         possible,
-        percent: 100.0 * achieved / possible,
-        flags: ceiling.flags.clone(),
+        percent,
+        conclusion,
+        sentence: format!("{subject} {reached} of {most} possible {per} ({percent:.0} %){ending}"),
+        flags,
     })
+}
+
+/// What a share says: nothing below [`LIMIT_PERCENT`]; above 100 that it is no share.
+fn conclusion(percent: f64, role: &str) -> Option<String> {
+    let limit = format!("the {role} device is the limit");
+    match percent {
+        percent if percent > VARIES_PERCENT => Some(format!(
+            "above 100 %, so this was no ceiling: the {role} device gave less while it was measured alone, or a \
+             cache took what the runs wrote"
+        )),
+        percent if percent > 100.0 => {
+            Some(format!("{limit}; above 100 % because it gave less while it was measured alone"))
+        }
+        percent if percent >= LIMIT_PERCENT => Some(limit),
+        _ => None,
+    }
+}
+
+/// By which factor a size is off, 1 being equal.
+fn factor_off(size_bytes: u64, own_bytes: f64) -> f64 {
+    let factor = size_bytes as f64 / own_bytes.max(1.0);
+    factor.max(1.0 / factor.max(f64::MIN_POSITIVE))
+}
+
+/// The workload of a cell, as a factor or fixed.
+fn workload<'a>(results: &'a StudyResults, cell: &'a Cell) -> Option<&'a str> {
+    let parameters = cell.levels.iter().chain(&results.study.fixed);
+    parameters.filter(|(name, _)| name == "workload").find_map(|(_, level)| match level {
+        Level::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// `1,112`.
+fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut out = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + fraction
 }
 
 /// Mean over the runs; `None` unless every run has the figure.
@@ -139,29 +223,62 @@ fn mean(runs: &[&Run], figure: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn line_of(percent: f64) -> CeilingLine {
-        CeilingLine {
-            label: "all".to_owned(),
+    fn line_of(percent: f64, size_bytes: u64) -> CeilingLine {
+        let ceiling = StoredCeiling {
             role: "log".to_owned(),
-            pattern: "fdatasync of 8192 bytes".to_owned(),
-            unit: "flushes/s",
-            achieved: 1190.0 * percent / 100.0,
-            possible: 1190.0,
-            percent,
+            device: "vda".to_owned(),
+            pattern: CeilingPattern::Appends { size_bytes, fills_first: true },
+            per_s: 1190.0,
+            latency_ns_mean: 0.0,
+            latency_ns_p99: 0,
+            measured_unix_s: 0,
             flags: Vec::new(),
-        }
+        };
+        let asked = Asked {
+            pattern: format!("fdatasync of {size_bytes} bytes in a log filled before"),
+            size_bytes,
+            own_bytes: Some(8192.0),
+            unit: "flushes/s",
+            subject: "fdatasync",
+            decimals: 0,
+        };
+        let cell = Cell { index: 0, levels: Vec::new() };
+        line(&cell, &ceiling, asked, 1190.0 * percent / 100.0, 1190.0).unwrap()
     }
 
     #[test]
-    fn a_device_is_named_the_limit_only_near_its_ceiling_and_not_beyond_it() {
-        let words = line_of(93.4).words();
+    fn a_device_is_named_the_limit_only_near_its_ceiling() {
         assert_eq!(
-            words,
-            "fdatasync of 8192 bytes: 1111 of 1190 possible flushes/s (93 %): the log device is the limit"
+            line_of(93.445, 8192).sentence,
+            "fdatasync 1,112 of 1,190 possible per second (93 %): the log device is the limit"
         );
-        assert!(line_of(26.0).words().ends_with("(26 %)"));
-        assert!(line_of(150.0).words().contains("more than was possible"));
+        assert_eq!(line_of(26.0, 8192).sentence, "fdatasync 309 of 1,190 possible per second (26 %)");
+        assert_eq!(line_of(26.0, 8192).conclusion, None);
+    }
+
+    #[test]
+    fn a_share_above_one_hundred_is_said_to_be_none() {
+        let little = line_of(104.0, 8192).sentence;
+        assert!(little.ends_with("the limit; above 100 % because it gave less while it was measured alone"));
+        let much = line_of(150.0, 8192).sentence;
+        assert!(much.contains("(150 %): above 100 %, so this was no ceiling"), "{much}");
+    }
+
+    #[test]
+    fn a_ceiling_of_another_size_concludes_nothing_and_says_so() {
+        let other = line_of(150.0, 65_536);
+        assert_eq!(other.conclusion, None);
+        assert!(other.flags[0].contains("while one of the runs had 8192 bytes"), "{:?}", other.flags);
+        assert_eq!(line_of(90.0, 8704).flags, Vec::<String>::new());
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let words = [(1.0, 0), (999.6, 0), (1_234_567.0, 0), (1234.56, 1), (0.04, 1)]
+            .map(|(value, decimals)| grouped(value, decimals));
+        assert_eq!(words, ["1", "1,000", "1,234,567", "1,234.6", "0.0"]);
     }
 }

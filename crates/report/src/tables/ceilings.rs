@@ -30,8 +30,8 @@ pub(super) fn ceilings(summary: &StudySummary) -> Option<Section> {
     let limits: Vec<String> = summary
         .ceilings
         .iter()
-        .filter(|line| line.words().contains(": the ") || line.words().contains(": more "))
-        .map(|line| format!("{}: {}.", line.label, line.words()))
+        .filter(|line| line.conclusion.is_some())
+        .map(|line| format!("{}: {}.", line.label, line.sentence))
         .collect();
     let mut flags: Vec<String> = Vec::new();
     for flag in summary.ceilings.iter().flat_map(|line| &line.flags) {

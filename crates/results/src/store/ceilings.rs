@@ -1,5 +1,7 @@
 //! Ceilings of devices: added to a study, found again for the next one.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::params;
 
 use super::{Store, StoreError, StudyId};
@@ -26,7 +28,7 @@ impl Store {
         self.read_ceilings("SELECT json FROM ceiling WHERE study_id = ?1 ORDER BY id", Some(study.0))
     }
 
-    /// The newest ceiling of a device for a pattern, of any study, measured at `since_unix_s` or later.
+    /// The newest ceiling of a device for a pattern, of any study, measured within `when_unix_s`.
     ///
     /// # Errors
     /// As [`Store::ceilings`].
@@ -34,11 +36,13 @@ impl Store {
         &self,
         device: &str,
         pattern: &CeilingPattern,
-        since_unix_s: u64,
+        when_unix_s: RangeInclusive<u64>,
     ) -> Result<Option<StoredCeiling>, StoreError> {
         let all = self.read_ceilings("SELECT json FROM ceiling WHERE ?1 IS NULL ORDER BY id", None)?;
         let fits = |ceiling: &StoredCeiling| {
-            ceiling.device == device && ceiling.pattern == *pattern && ceiling.measured_unix_s >= since_unix_s
+            ceiling.device == device
+                && ceiling.pattern == *pattern
+                && when_unix_s.contains(&ceiling.measured_unix_s)
         };
         Ok(all.into_iter().filter(fits).max_by_key(|ceiling| ceiling.measured_unix_s))
     }
@@ -69,7 +73,7 @@ mod tests {
         let ceiling = StoredCeiling {
             role: "log".to_owned(),
             device: "vda".to_owned(),
-            pattern: CeilingPattern::Appends { size_bytes: 8192 },
+            pattern: CeilingPattern::Appends { size_bytes: 8192, fills_first: true },
             per_s: 1190.0,
             latency_ns_mean: 840_336.0,
             latency_ns_p99: 2_000_000,
@@ -79,10 +83,15 @@ mod tests {
         store.add_ceiling(id, &ceiling).unwrap();
         assert_eq!(store.ceilings(id).unwrap(), std::slice::from_ref(&ceiling));
         assert_eq!(store.study_results(id).unwrap().ceilings, std::slice::from_ref(&ceiling));
-        assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 1_000).unwrap(), Some(ceiling.clone()));
-        assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 1_001).unwrap(), None);
-        assert_eq!(store.find_ceiling("vdb", &ceiling.pattern, 0).unwrap(), None);
-        let other = CeilingPattern::Appends { size_bytes: 4096 };
-        assert_eq!(store.find_ceiling("vda", &other, 0).unwrap(), None);
+        assert_eq!(
+            store.find_ceiling("vda", &ceiling.pattern, 1_000..=2_000).unwrap(),
+            Some(ceiling.clone())
+        );
+        assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 1_001..=2_000).unwrap(), None);
+        // One from the future is not believed.
+        assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 0..=999).unwrap(), None);
+        assert_eq!(store.find_ceiling("vdb", &ceiling.pattern, 0..=2_000).unwrap(), None);
+        let other = CeilingPattern::Appends { size_bytes: 4096, fills_first: true };
+        assert_eq!(store.find_ceiling("vda", &other, 0..=2_000).unwrap(), None);
     }
 }
