@@ -140,7 +140,7 @@ fn prepare_and_measure(
     metrics.extend(machine_after.since(&machine_before));
     metrics.extend(aftermath_metrics(&aftermath));
     metrics.extend(outcome_metrics(&dispatch));
-    metrics.extend(figures::metrics(&observations));
+    metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
     warnings.extend(lost_looks_warnings(&observations, &request.limits));
     if target.kind() == "postgres" {

@@ -153,6 +153,12 @@ fn mark(issued: &Issued, window: Window) -> Event {
     Event { at_ns: nanoseconds_since(window.began, issued.at), kind: MANUAL_CHECKPOINT.to_owned(), text }
 }
 
+/// How long the engine took to answer, as the mark of a request says; `None` for one that could not be had.
+pub(super) fn took_ns(mark: &Event) -> Option<i64> {
+    let seconds = mark.text.strip_prefix("took ")?.split(' ').next()?;
+    Some((seconds.parse::<f64>().ok()? * 1e9) as i64)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -183,6 +189,7 @@ mod tests {
         assert_eq!(record.samples_taken, events.len() as u64);
         assert!(events[0].at_ns >= 3_000_000 && events.is_sorted_by_key(|event| event.at_ns));
         assert!(events[0].text.ends_with(" s: 12 pages"), "{}", events[0].text);
+        assert!(events.iter().all(|event| took_ns(event).is_some()));
         assert_eq!(record.problem, None);
     }
 
@@ -190,6 +197,7 @@ mod tests {
     fn a_checkpoint_that_is_refused_is_a_mark_with_the_reason_and_ends_nothing() {
         let (events, record) = run(Box::new(|| Err("permission denied".to_owned())), 2);
         assert_eq!(events[1].text, "could not be had: permission denied");
+        assert_eq!(took_ns(&events[1]), None);
         assert_eq!((record.samples_taken, record.problem.as_deref()), (0, Some("permission denied")));
     }
 }

@@ -22,8 +22,13 @@ const LOG_GROWTH: &str = "log_growth";
 /// Marks that are kept.
 const MARKS_MAX: usize = 10_000;
 
-/// How long a checkpoint waits for writers; one of TRUNCATE needs a moment without any.
-const CHECKPOINT_WAIT: Duration = Duration::from_secs(10);
+/// Between two tries of a checkpoint to get the lock for writing. SQLite's own busy handler sleeps up to 100 ms, and
+/// writers that go from one transaction to the next leave the lock free for some 20 microseconds only: a checkpoint that
+/// sleeps long never meets them.
+const TRY_EVERY: Duration = Duration::from_micros(50);
+
+/// Tries before a checkpoint does what it can without the lock: at least 5 s, since no sleep is shorter than asked for.
+const TRIES_MAX: i32 = 100_000;
 
 /// Looks at the files of `database` and, where the work asks for them, its manual checkpoints over connections that
 /// `open` makes.
@@ -34,7 +39,7 @@ pub fn samplers(
 ) -> Vec<Box<dyn Sampler>> {
     let mut samplers: Vec<Box<dyn Sampler>> = vec![Box::new(SeriesSampler::new(FilesProbe::new(database)))];
     if let Some(period) = work.manual_checkpoint_every {
-        samplers.push(Box::new(ManualCheckpoints::new(period, checkpoint_over(open, CHECKPOINT_WAIT))));
+        samplers.push(Box::new(ManualCheckpoints::new(period, checkpoint_over(open, try_again))));
     }
     samplers
 }
@@ -102,20 +107,40 @@ fn growths(looks: &Looks<FilesReading>) -> Vec<Event> {
     seen.windows(2).filter_map(growth).take(MARKS_MAX).collect()
 }
 
-fn checkpoint_over(open: impl Fn() -> Result<Connection, String> + Send + 'static, wait: Duration) -> Issue {
+/// SQLite's question while a checkpoint waits for writers or readers.
+fn try_again(tries: i32) -> bool {
+    std::thread::sleep(TRY_EVERY);
+    tries < TRIES_MAX
+}
+
+fn checkpoint_over(
+    open: impl Fn() -> Result<Connection, String> + Send + 'static,
+    is_to_wait: fn(i32) -> bool,
+) -> Issue {
     let mut connection: Option<Connection> = None;
     Box::new(move || {
         if connection.is_none() {
-            let opened = open()?;
-            opened.busy_timeout(wait).map_err(|error| error.to_string())?;
+            let mut opened = open()?;
+            opened.busy_handler(Some(is_to_wait)).map_err(|error| error.to_string())?;
             connection = Some(opened);
         }
         let Some(connection) = connection.as_ref() else { return Err("no connection".to_owned()) };
         let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let outcome = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], row);
-        match outcome.map_err(|error| error.to_string())? {
+        let ask = || {
+            let outcome = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], row);
+            outcome.map_err(|error| error.to_string())
+        };
+        let mut outcome = ask()?;
+        // While another connection's checkpoint is under way SQLite answers at once, without its busy handler.
+        // EVIDENCE: sqlite c3ref/wal_checkpoint_v2, "Even if there is a busy-handler configured, it will not be invoked"
+        let mut tries = 0;
+        while outcome == (1, -1, -1) && is_to_wait(tries) {
+            (outcome, tries) = (ask()?, tries + 1);
+        }
+        match outcome {
             (0_i64, -1_i64, -1_i64) => Err("the database has no write-ahead log".to_owned()),
             (0, _, _) => Ok("the log is empty".to_owned()),
+            (_, -1, _) => Err("another connection's checkpoint was in the way".to_owned()),
             (_, frames, moved) => {
                 Err(format!("others were in the way: {moved} of {frames} frames were moved"))
             }
@@ -138,9 +163,9 @@ mod tests {
         (place, path, connection)
     }
 
-    fn issue_on(path: &Path, wait: Duration) -> Issue {
+    fn issue_on(path: &Path, is_to_wait: fn(i32) -> bool) -> Issue {
         let path = path.to_owned();
-        checkpoint_over(move || Connection::open(&path).map_err(|error| error.to_string()), wait)
+        checkpoint_over(move || Connection::open(&path).map_err(|error| error.to_string()), is_to_wait)
     }
 
     fn grow(connection: &Connection) {
@@ -158,7 +183,7 @@ mod tests {
         look(&mut probe);
         grow(&connection);
         look(&mut probe);
-        let mut issue = issue_on(&path, CHECKPOINT_WAIT);
+        let mut issue = issue_on(&path, try_again);
         assert_eq!(issue().unwrap(), "the log is empty");
         look(&mut probe);
         grow(&connection);
@@ -179,7 +204,7 @@ mod tests {
         let reader = Connection::open(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         grow(&connection);
-        let mut issue = issue_on(&path, Duration::ZERO);
+        let mut issue = issue_on(&path, |_| false);
         let reason = issue().unwrap_err();
         assert!(reason.starts_with("others were in the way: "), "{reason}");
         drop(reader);
@@ -193,7 +218,7 @@ mod tests {
         let mut probe = FilesProbe::new(&path);
         let reading = probe.look().unwrap();
         assert_eq!(reading.log_bytes, None);
-        let mut issue = issue_on(&path, CHECKPOINT_WAIT);
+        let mut issue = issue_on(&path, try_again);
         assert_eq!(issue().unwrap_err(), "the database has no write-ahead log");
     }
 }

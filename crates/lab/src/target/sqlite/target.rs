@@ -11,7 +11,7 @@ use super::database::Database;
 use super::schema::{self, TABLE};
 use super::series::VfsProbe;
 use super::session::SqliteConnector;
-use super::vfs::Instrument;
+use super::vfs::{self, Instrument};
 use super::waits::VfsSampler;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
@@ -144,6 +144,7 @@ impl Target for SqliteTarget {
         let database = self.database(work);
         let path = database.path().to_owned();
         let mut samplers = sqlite_files::samplers(&path, work, move || {
+            vfs::count_apart();
             database.open().map_err(|error| open_error("open", &database, error).to_string())
         });
         if schema::is_timed(work) {

@@ -26,6 +26,8 @@ const CLASS: &str = "vfs";
 const IDLE_CLASS: &str = "Client";
 /// Name of that time.
 const IDLE: &str = "ClientIdle";
+/// Group of the connection that does the run's own checkpoints, as PostgreSQL's has it.
+const CHECKPOINTER: &str = "checkpointer";
 /// Name of the sampler in the record of the run.
 const SAMPLER: &str = "sqlite_vfs";
 /// Calls tried to price one: 0.1 ms.
@@ -50,9 +52,9 @@ impl Sampler for VfsSampler {
         let cost_ns = call_cost_ns();
         // What was before is not of this run.
         drop(self.meter.take_checkpoints());
-        let (totals, usage) = (self.meter.read(), Usage::read(&self.clients));
-        let busy_ns = self.busy_ns();
-        Box::new(Running { sampler: *self, totals, usage, busy_ns, cost_ns })
+        let (totals, apart) = (self.meter.read(), self.meter.read_apart());
+        let (usage, busy_ns) = (Usage::read(&self.clients), self.busy_ns());
+        Box::new(Running { sampler: *self, totals, apart, usage, busy_ns, cost_ns })
     }
 }
 
@@ -67,6 +69,7 @@ impl VfsSampler {
 struct Running {
     sampler: VfsSampler,
     totals: Totals,
+    apart: Totals,
     usage: Option<Usage>,
     busy_ns: u64,
     cost_ns: f64,
@@ -87,7 +90,8 @@ impl RunningSampler for Running {
         };
         let session_count = self.sampler.clients.len() as u32;
         let session_s = f64::from(session_count) * window_s;
-        let mut rows = rows(&totals);
+        let apart = self.sampler.meter.read_apart().since(&self.apart);
+        let mut rows = rows(&totals.since(&apart));
         rows.push(idle((session_s - busy_s).max(0.0)));
         let clients = WaitProfile {
             group: "clients".to_owned(),
@@ -110,8 +114,21 @@ impl RunningSampler for Running {
             cpu_s: totals.call_count() as f64 * self.cost_ns / 1e9,
             problem,
         };
-        Observations { waits: vec![clients], samplers: vec![record], ..Observations::default() }
+        let waits = std::iter::once(clients).chain(checkpointer(&apart, window_s)).collect();
+        Observations { waits, samplers: vec![record], ..Observations::default() }
     }
+}
+
+/// The connection of the run's own checkpoints, which is no client; `None` when it did nothing.
+fn checkpointer(apart: &Totals, window_s: f64) -> Option<WaitProfile> {
+    (apart.call_count() > 0).then(|| WaitProfile {
+        group: CHECKPOINTER.to_owned(),
+        session_count: 1,
+        session_s: window_s,
+        on_cpu_s: None,
+        run_delay_s: None,
+        rows: rows(apart),
+    })
 }
 
 /// Begin and end of a checkpoint on the run's clock.

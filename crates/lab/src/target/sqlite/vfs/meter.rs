@@ -11,10 +11,13 @@ use std::time::Instant;
 use super::clock::{Clock, Ticks};
 use super::tally::{Call, Checkpoint, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, Role, Tally, Totals};
 
-/// Shards of a meter: number 0 for all threads that have none of their own, the others for one thread each.
-const SHARD_COUNT: usize = 129;
+/// Shards of a meter: number 0 for all threads that have none of their own, number 1 for threads that are no clients,
+/// the others for one thread each.
+const SHARD_COUNT: usize = 130;
 /// The shard that any thread may add to.
 const SHARED: usize = 0;
+/// The shard of threads that are no clients.
+const APART: usize = 1;
 /// Checkpoints of which the times are kept; a night of them must not fill the results.
 const CHECKPOINTS_KEPT_MAX: usize = 10_000;
 
@@ -62,7 +65,7 @@ struct Seat(usize);
 impl Seat {
     /// Adds to a counter of this seat's shard. With one thread in the seat nobody comes between reading and writing.
     fn add(self, counter: &AtomicU64, amount: u64) {
-        if self.0 == SHARED {
+        if self.0 == SHARED || self.0 == APART {
             counter.fetch_add(amount, Ordering::Relaxed);
         } else {
             counter.store(counter.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
@@ -72,7 +75,7 @@ impl Seat {
 
 /// Seats that nobody has, and the first that nobody ever had. The mutex orders what one thread wrote in a seat before
 /// what the next one reads there.
-static SEATS: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), SHARED + 1));
+static SEATS: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), APART + 1));
 
 /// Gives a thread's seat back when the thread ends.
 struct Lease(Seat);
@@ -136,6 +139,12 @@ fn seat() -> Seat {
     })
 }
 
+/// Counts what the calling thread does from now on, and until it ends, apart from the clients: it does the run's own
+/// checkpoints. Totals contain it all the same.
+pub(in super::super) fn count_apart() {
+    THREAD.with(|thread| thread.seat.set(Some(Seat(APART))));
+}
+
 /// Counts and times of one instrumented VFS.
 #[derive(Debug)]
 pub(in super::super) struct Meter {
@@ -158,19 +167,28 @@ impl Meter {
     /// Adds the shards up. Exact when no timed call is under way.
     pub(in super::super) fn read(&self) -> Totals {
         let mut totals = Totals::default();
-        for shard in &self.shards {
-            for (role, cumulatives) in totals.calls.iter_mut().zip(&shard.calls) {
-                for (tally, cumulative) in role.iter_mut().zip(cumulatives) {
-                    *tally += cumulative.read(&self.clock);
-                }
-            }
-            totals.log_growths += shard.log_growths.read(&self.clock);
-            totals.log_frames += shard.log_frames.load(Ordering::Relaxed);
-            totals.log_starts += shard.log_starts.load(Ordering::Relaxed);
-            totals.checkpoints += shard.checkpoints.read(&self.clock);
-            totals.checkpoint_pages += shard.checkpoint_pages.load(Ordering::Relaxed);
-        }
+        self.shards.iter().for_each(|shard| self.add_shard(&mut totals, shard));
         totals
+    }
+
+    /// The part of [`Self::read`] that threads did which count apart from the clients.
+    pub(in super::super) fn read_apart(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.add_shard(&mut totals, &self.shards[APART]);
+        totals
+    }
+
+    fn add_shard(&self, totals: &mut Totals, shard: &Shard) {
+        for (role, cumulatives) in totals.calls.iter_mut().zip(&shard.calls) {
+            for (tally, cumulative) in role.iter_mut().zip(cumulatives) {
+                *tally += cumulative.read(&self.clock);
+            }
+        }
+        totals.log_growths += shard.log_growths.read(&self.clock);
+        totals.log_frames += shard.log_frames.load(Ordering::Relaxed);
+        totals.log_starts += shard.log_starts.load(Ordering::Relaxed);
+        totals.checkpoints += shard.checkpoints.read(&self.clock);
+        totals.checkpoint_pages += shard.checkpoint_pages.load(Ordering::Relaxed);
     }
 
     /// Length of the log's file, in bytes: frames that a checkpoint has made free included.

@@ -16,7 +16,7 @@ mod tally;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
-pub(super) use meter::Meter;
+pub(super) use meter::{Meter, count_apart};
 use table::TimedVfs;
 pub(super) use tally::{Call, Checkpoint, Role, Tally, Totals};
 #[cfg(test)]

@@ -65,6 +65,34 @@ fn rows_are_exact_and_idle_time_is_the_rest_of_the_sessions() {
 }
 
 #[test]
+fn the_runs_own_checkpoints_are_answered_between_writers_and_are_no_waits_of_clients() {
+    let run = run(|work| {
+        work.amount = Amount::Time(Duration::from_millis(900));
+        work.manual_checkpoint_every = Some(Duration::from_millis(150));
+        work.settings.insert("wal_autocheckpoint".to_owned(), "0".to_owned());
+    });
+    let moved = run.metric("checkpoint_pages").unwrap();
+    let answered = run.metric("manual_checkpoints").unwrap();
+    if moved == 0.0 {
+        eprintln!(
+            "skipped: on this machine, at this time, no checkpoint moved a page before the run was over"
+        );
+        return;
+    }
+    assert!(answered >= run.metric("manual_checkpoints_refused").unwrap(), "{:?}", run.events);
+    let own = run.observations.waits.iter().find(|profile| profile.group == CHECKPOINTER).unwrap();
+    let count_own = |name: &str| own.rows.iter().find(|row| row.name == name).and_then(|row| row.count);
+    assert_eq!(count_own("DataFileWrite"), Some(moved as u64), "{:?}", own.rows);
+    assert_eq!(
+        (count(&run, "DataFileWrite"), count(&run, "WalTruncate"), count_own("BusyWait")),
+        (0, 0, None)
+    );
+    let profile = clients(&run);
+    let waits_s: f64 = profile.rows.iter().map(|row| row.wait_s).sum();
+    assert!(waits_s <= profile.session_s * 1.001, "{waits_s} of {}", profile.session_s);
+}
+
+#[test]
 fn without_the_timed_vfs_there_is_no_table_and_the_run_counts_all_the_same() {
     let run = run(|work| drop(work.settings.insert("vfs".to_owned(), "plain".to_owned())));
     assert!(run.observations.waits.is_empty());
