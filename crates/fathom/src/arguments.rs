@@ -140,7 +140,8 @@ pub(crate) struct RunArguments {
     /// When to measure what the devices alone give for the patterns of the runs (kept for a day)
     #[arg(long, value_enum, default_value_t = CeilingWord::Before)]
     pub(crate) ceilings: CeilingWord,
-    /// Command that prints CSV with a time column while a run goes on; its columns become series of the run
+    /// Command that prints CSV with a time column while a run goes on; its columns become series of the run. Those that
+    /// the spec names under `samplers` run beside it
     #[arg(long, value_name = "COMMAND")]
     pub(crate) sampler: Vec<String>,
     #[command(flatten)]

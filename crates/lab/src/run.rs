@@ -132,6 +132,8 @@ fn prepare_and_measure(
     let dispatch = crew.dismiss();
     let after = target.counters();
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
+    let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
+    let log_records = after.as_ref().map(|after| target.log_records(work, &before, after, transactions));
     let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
     let mut metrics: Vec<Metric> = sync_latency.into_iter().collect();
     if let Ok(after) = &after {
@@ -139,6 +141,7 @@ fn prepare_and_measure(
     }
     metrics.extend(machine_after.since(&machine_before));
     metrics.extend(aftermath_metrics(&aftermath));
+    metrics.extend(log_records.unwrap_or_default());
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));

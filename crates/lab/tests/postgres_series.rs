@@ -159,3 +159,45 @@ fn a_server_that_is_gone_in_the_middle_is_named_and_ends_no_sampler() {
         target.stop(false).unwrap();
     }
 }
+
+#[test]
+fn what_a_transaction_puts_into_the_log_is_read_from_the_log_where_the_server_can() {
+    for server in servers() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let of = |target: &mut ManagedPostgres, connections, rows| {
+            let work = Work {
+                connections,
+                batch_size: rows,
+                amount: Amount::Rows(40),
+                durability: Durability::Full,
+                ..work()
+            };
+            measured(target, &work)
+        };
+        let one = of(&mut target, 1, 1);
+        let Some(records) = one.metric("transaction_log_records") else {
+            eprintln!("skipped for {}: it has no pg_walinspect", server.version);
+            target.stop(false).unwrap();
+            continue;
+        };
+        // The row, its entry in the index, the commit; a page split and a sequence once in a while.
+        assert!((3.0..5.0).contains(&records), "{records}");
+        let ten = of(&mut target, 1, 10);
+        let (bytes, bytes_of_ten) =
+            (one.metric("transaction_log_bytes").unwrap(), ten.metric("transaction_log_bytes").unwrap());
+        assert!(bytes > 4100.0 && bytes_of_ten > 41_000.0 && bytes_of_ten < 10.0 * bytes, "{bytes_of_ten}");
+        for run in [&one, &ten] {
+            let value = |name: &str| run.metric(name).unwrap();
+            let transactions = value("log_records.Transaction/COMMIT");
+            // All that the flushes wrote was new, or padding; the log ends at or behind the last commit.
+            let new = transactions
+                * (value("transaction_log_pages") * 8192.0 - value("transaction_log_padding_bytes"));
+            assert!(new <= value("log_bytes") && new > 0.5 * value("log_bytes"), "{new}");
+            assert!(value("transaction_log_padding_bytes") < 2.0 * 8192.0);
+        }
+        assert_eq!(of(&mut target, 2, 1).metric("transaction_log_records"), None);
+        target.stop(false).unwrap();
+        return;
+    }
+}

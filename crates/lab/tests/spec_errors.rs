@@ -114,7 +114,6 @@ fn a_level_of_the_wrong_type_says_what_is_expected_and_found() {
     check("warm_up = 5\n", 8, &["`warm_up` takes a time", "write \"5s\" if seconds are meant"]);
     check("[factors]\nbatch_size = [1, \"ten\", 100]\n", 9, &["found the text `ten`", "whole number"]);
     check("[factors]\nbatch_size = [1, [2]]\n", 9, &["takes a single value, found a list"]);
-    check("[engine.postgres]\nwork_mem = [1]\n", 9, &["parameter `postgres.work_mem` takes one value"]);
 }
 
 #[test]
@@ -221,8 +220,15 @@ fn a_factor_of_another_engine_is_refused() {
     check(
         "[factors]\n\"sqlite.page_size\" = [4096, 8192]\n",
         9,
-        &["a setting of another engine", "runs on postgres"],
+        &["a setting of another engine", "runs on postgres", "[engine.sqlite]"],
     );
+}
+
+#[test]
+fn samplers_are_a_list_of_commands() {
+    let with = |value: &str| format!("samplers = {value}\n{HEAD}");
+    check_text(&with("\"meter\""), 1, &["a list of commands"]);
+    check_text(&with("[\"meter\", \" \"]"), 1, &["the command of a sampler is empty"]);
 }
 
 #[test]

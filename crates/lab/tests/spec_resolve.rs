@@ -46,6 +46,50 @@ connections = 2
 start_skew = "10%"
 "#;
 
+#[test]
+fn a_list_among_the_settings_of_an_engine_is_a_factor_there_and_nowhere_else() {
+    let text = SPEC.replace("page_size = 4096", "page_size = [4096, 8192]").replace(
+        "[miniature.validity]",
+        "[miniature.engine.sqlite]\ncache_size = [10, 20]\n[miniature.validity]",
+    ) + "[[expect]]\nclaim = \"small\"\ncheck = 'rows_per_s[sqlite.cache_size=10] > 0'\nscope = \"miniature\"\n";
+    // A table after the miniature's would be one of the miniature.
+    let (before, claim) = text.split_at(text.rfind("[[expect]]").unwrap());
+    let text = before.replacen("[miniature]", &format!("{claim}[miniature]"), 1);
+    let names = |scale, engine| -> Vec<String> {
+        let resolved = resolve(&text, &Request::plain(scale, engine));
+        resolved.factors.iter().map(|factor| factor.name.clone()).collect()
+    };
+    assert_eq!(names(Scale::Full, "sqlite"), ["connections", "batch_size", "sqlite.page_size"]);
+    assert_eq!(names(Scale::Full, "postgres"), ["connections", "batch_size"]);
+    assert_eq!(names(Scale::Miniature, "sqlite"), ["batch_size", "sqlite.cache_size"]);
+    assert_eq!(names(Scale::Miniature, "postgres"), ["batch_size"]);
+    let claim = |engine| {
+        let resolved = resolve(&text, &Request::plain(Scale::Miniature, engine));
+        resolved.expectations.last().unwrap().check.clone()
+    };
+    assert!(claim("sqlite").is_some() && claim("postgres").is_none());
+    let written = resolve(&text, &Request::plain(Scale::Full, "sqlite")).spec_toml;
+    let again = resolve(&written, &Request::plain(Scale::Full, "sqlite"));
+    assert_eq!(again.factors.last().unwrap().levels, [Level::Integer(4096), Level::Integer(8192)]);
+}
+
+#[test]
+fn samplers_of_a_spec_are_no_part_of_the_study() {
+    let text = format!("samplers = [\"meter --every 1\"]\n{SPEC}");
+    let experiment = Experiment::parse("sums.toml", &text).unwrap();
+    assert_eq!(experiment.samplers[0].program(), "meter");
+    let request = Request::plain(Scale::Full, "sqlite");
+    assert_eq!(experiment.resolve(&request).unwrap().spec_toml, resolve(SPEC, &request).spec_toml);
+}
+
+#[test]
+fn a_server_that_is_not_ours_is_not_asked_for_a_directory() {
+    let overrides = vec![("placement".to_owned(), "together,log-apart".to_owned())];
+    let request = Request { overrides, server_is_foreign: true, ..Request::plain(Scale::Full, "postgres") };
+    let error = Experiment::parse("sums.toml", SPEC).unwrap().resolve(&request).unwrap_err().to_string();
+    assert!(error.contains("cannot be chosen on a server that is not ours"), "{error}");
+}
+
 fn resolve(text: &str, request: &Request) -> Resolved {
     Experiment::parse("sums.toml", text).unwrap().resolve(request).unwrap()
 }

@@ -26,12 +26,13 @@ const SEEDS_MAX: u64 = 100_000;
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
-    let resolved = resolve(arguments, &choice)?;
+    let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
     let no_progress =
         super::io::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
-    assignment.samplers = samplers(arguments)?;
+    assignment.samplers = samplers_of_spec;
+    assignment.samplers.extend(samplers(arguments)?);
     if arguments.dry_run {
         return dry_run::run(&assignment, arguments);
     }
@@ -143,7 +144,11 @@ fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {
     arguments.sampler.iter().map(parse).collect()
 }
 
-fn resolve(arguments: &RunArguments, choice: &TargetChoice) -> anyhow::Result<Resolved> {
+/// The experiment as it will run, and the samplers that its spec names.
+fn resolve(
+    arguments: &RunArguments,
+    choice: &TargetChoice,
+) -> anyhow::Result<(Resolved, Vec<ExternalCommand>)> {
     let (name, text) = show::spec_text(&arguments.experiment)?;
     let experiment = Experiment::parse(&name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
     let request = Request {
@@ -157,7 +162,8 @@ fn resolve(arguments: &RunArguments, choice: &TargetChoice) -> anyhow::Result<Re
         layout: Layout { data: absolute(&arguments.data)?, log: absolute(arguments.log.as_slice())?.pop() },
         server_is_foreign: choice.is_foreign(),
     };
-    experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))
+    let resolved = experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok((resolved, experiment.samplers))
 }
 
 /// One sentence per size that a foreign server keeps as it is.

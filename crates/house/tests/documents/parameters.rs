@@ -33,7 +33,11 @@ fn document() -> String {
          ## Parameters\n\
          \n\
          Every one may be given in `[parameters]` of a spec, with `--set NAME=VALUE`, or, with several values, as a\n\
-         factor: in `[factors]` or with `--set NAME=VALUE,VALUE`.\n",
+         factor: in `[factors]` or with `--set NAME=VALUE,VALUE`. Settings of one engine stand in `[engine.sqlite]` or\n\
+         `[engine.postgres]`; one with a list there is a factor on that engine and does not exist on the others.\n\
+         \n\
+         Beside the parameters a spec may name commands to watch its runs with, each printing CSV with a time column:\n\
+         `samplers = [\"command\"]` above the first table. They are not stored and make no other study of it.\n",
     );
     parameters().iter().for_each(|parameter| add_parameter(&mut text, parameter));
     text.push_str("\n## Experiments\n\nWhat `fathom list` shows; `fathom show NAME` prints a spec with its reasons.\n\n");

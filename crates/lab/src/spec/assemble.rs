@@ -17,12 +17,21 @@ pub(crate) struct Conflict {
     pub(crate) help: Option<String>,
 }
 
+/// Who says where data and log lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LogPlace<'a> {
+    /// The layout.
+    Ours(&'a Layout),
+    /// Whoever runs the server.
+    Foreign,
+}
+
 /// Values of all parameters of one cell by name, defaults included; each of the right type and in range.
 pub(crate) struct Values<'a>(pub(crate) BTreeMap<&'a str, &'a Level>);
 
 impl Values<'_> {
     /// The work of the cell on `engine`; the seed is left at 0.
-    pub(crate) fn work(&self, engine: &str, layout: &Layout) -> Result<Work, Conflict> {
+    pub(crate) fn work(&self, engine: &str, place: LogPlace<'_>) -> Result<Work, Conflict> {
         let workload = self.workload()?;
         let work = Work {
             workload,
@@ -60,7 +69,7 @@ impl Values<'_> {
         };
         check_clients(&work)?;
         check_workload(&work)?;
-        check_placement(&work, engine, layout)?;
+        check_placement(&work, engine, place)?;
         Ok(work)
     }
 
@@ -194,10 +203,16 @@ fn check_workload(work: &Work) -> Result<(), Conflict> {
 }
 
 /// Engines that cannot place their log elsewhere say so themselves, with their reason; here only what is missing.
-fn check_placement(work: &Work, engine: &str, layout: &Layout) -> Result<(), Conflict> {
+fn check_placement(work: &Work, engine: &str, place: LogPlace<'_>) -> Result<(), Conflict> {
     if engine != "postgres" || work.placement == Placement::Together {
         return Ok(());
     }
+    let LogPlace::Ours(layout) = place else {
+        let title =
+            "`placement` cannot be chosen on a server that is not ours: its data and log stay where they are";
+        return Err(conflict(&["placement"], title)
+            .help("set placement=together, or let fathom make a server of its own with --target postgres"));
+    };
     if layout.log.is_none() {
         let title = "`placement` puts data and log in two places, and the layout has no log directory";
         return Err(conflict(&["placement"], title)

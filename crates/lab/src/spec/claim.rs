@@ -291,7 +291,12 @@ fn mean(metric: &str, cell: &Cell, figures: &dyn Figures) -> Result<f64, ClaimOu
 }
 
 fn not_measured(metric: &str, cell: &Cell) -> ClaimOutcome {
-    ClaimOutcome::NotShown { reason: format!("{metric} was not measured at {}", cell.label()) }
+    ClaimOutcome::NotShown {
+        reason: format!(
+            "{metric} was not measured at {} (`fathom explain {metric}` says where it can be had)",
+            cell.label()
+        ),
+    }
 }
 
 fn broken(metric: &str, (cell, value): (&Cell, f64), (other, other_value): (&Cell, f64)) -> ClaimOutcome {

@@ -20,6 +20,9 @@ pub(crate) struct Assignment {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) levels: Vec<Level>,
+    /// Given in a table of its engine's: it does not exist where the experiment runs on another engine. A setting of
+    /// another engine among the factors of all is a slip.
+    pub(crate) is_of_engine: bool,
 }
 
 /// Factors in order, and the parameters that do not vary.
@@ -59,7 +62,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Reads `[engine]`: a table of settings for each engine.
+    /// Reads `[engine]`: a table of settings for each engine, each with one value, or with a list of levels that makes it
+    /// a factor on this engine alone.
     pub(crate) fn read_engines(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
         for engine in entries {
             if !ENGINES.contains(&engine.key) {
@@ -69,7 +73,15 @@ impl Draft {
                 return Err(engine.wrong_type("a table of settings"));
             }
         }
-        self.read_parameters(entries)
+        for (name, entry) in flatten(entries)? {
+            let kind = kind_of(&name, &entry.key_place)?;
+            let (assignment, varies) = match entry.elements() {
+                Some(elements) => (factor(&name, &kind, &elements, &entry)?, true),
+                None => (single(&name, &kind, &entry)?, false),
+            };
+            self.add(Assignment { is_of_engine: true, ..assignment }, varies)?;
+        }
+        Ok(())
     }
 
     /// Adds to this layer, where each name stands once.
@@ -125,14 +137,19 @@ impl Draft {
         Ok(())
     }
 
-    /// Drops parameters of other engines, and refuses factors of other engines.
+    /// Drops what belongs to other engines, and refuses settings of other engines among the factors of all.
     pub(crate) fn keep_engine(&mut self, engine: &str) -> Result<(), SpecError> {
         let foreign = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| prefix != engine);
+        self.factors.retain(|factor| !(factor.is_of_engine && foreign(&factor.name)));
         if let Some(factor) = self.factors.iter().find(|factor| foreign(&factor.name)) {
             let title =
                 format!("factor `{}` is a setting of another engine, and this runs on {engine}", factor.name);
-            return Err(SpecError::at(&factor.place, title, "all its levels would be the same here")
-                .help("run the experiment on the engine of that setting"));
+            return Err(SpecError::at(&factor.place, title, "all its levels would be the same here").help(
+                format!(
+                    "run the experiment on the engine of that setting, or move its list to [engine.{}]",
+                    factor.name.split('.').next().unwrap_or_default()
+                ),
+            ));
         }
         self.parameters.retain(|parameter| !foreign(&parameter.name));
         Ok(())
@@ -267,7 +284,12 @@ fn kind_of(name: &str, place: &Place) -> Result<ParameterType, SpecError> {
 fn single(name: &str, kind: &ParameterType, entry: &Entry<'_>) -> Result<Assignment, SpecError> {
     let element = entry.element();
     let value = level(name, kind, &element.scalar(name)?, &element.place)?;
-    Ok(Assignment { name: name.to_owned(), place: entry.key_place.clone(), levels: vec![value] })
+    Ok(Assignment {
+        name: name.to_owned(),
+        place: entry.key_place.clone(),
+        levels: vec![value],
+        is_of_engine: false,
+    })
 }
 
 fn factor(
@@ -309,7 +331,7 @@ fn distinct(
         }
     }
     let levels = levels.into_iter().map(|(level, _)| level).collect();
-    Ok(Assignment { name: name.to_owned(), place: key_place.clone(), levels })
+    Ok(Assignment { name: name.to_owned(), place: key_place.clone(), levels, is_of_engine: false })
 }
 
 /// Reads `key=value[,value...]` of the command line; a value in double quotes may hold commas.

@@ -9,13 +9,14 @@ use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Place, Source, SpecError, quoted};
 use super::validity::{Validity, fraction};
+use crate::observe::external::ExternalCommand;
 use crate::plan::RepeatUntil;
 use crate::target::Layout;
 
 /// Most repetitions that a spec or the command line may ask for.
 pub(crate) const REPETITIONS_MAX: u32 = 10_000;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "name",
     "title",
     "question",
@@ -27,6 +28,7 @@ const KEYS: [&str; 15] = [
     "parameters",
     "engine",
     "layout",
+    "samplers",
     "validity",
     "repeat_until",
     "expect",
@@ -81,6 +83,9 @@ pub struct Experiment {
     pub published_in: Option<String>,
     /// The comment at the top of the spec, without its comment signs; may be empty.
     pub comment: String,
+    /// Commands that look at every run beside fathom's own samplers. No part of what the study is, and not stored with
+    /// it: a command line may hold what does not belong into results.
+    pub samplers: Vec<ExternalCommand>,
     pub(crate) scale: Scale,
     pub(crate) repetitions: u32,
     pub(crate) base: Draft,
@@ -153,6 +158,8 @@ impl Experiment {
             draft.factors.clear();
             factors.factors.iter().for_each(|factor| draft.vary(factor.clone()));
         }
+        // Those of one engine, where the others are kept.
+        miniature.parameters.factors.iter().for_each(|factor| draft.vary(factor.clone()));
         miniature.parameters.parameters.iter().for_each(|parameter| draft.fix(parameter.clone()));
         Ok(draft)
     }
@@ -182,6 +189,7 @@ fn read_experiment(source: &Source, entries: &[Entry<'_>]) -> Result<Experiment,
         kind: Kind::Own,
         published_in: None,
         comment: String::new(),
+        samplers: Vec::new(),
         scale: Scale::Full,
         repetitions: 3,
         base: Draft::default(),
@@ -211,6 +219,7 @@ fn read_experiment(source: &Source, entries: &[Entry<'_>]) -> Result<Experiment,
             "parameters" => experiment.base.read_parameters(&entry.table()?)?,
             "engine" => experiment.base.read_engines(&entry.table()?)?,
             "layout" => experiment.layout = layout(&entry.table()?)?,
+            "samplers" => experiment.samplers = samplers(entry)?,
             "validity" => experiment.validity.read(&entry.table()?)?,
             "repeat_until" => experiment.repeat_until = Some(repeat_until(entry)?),
             "expect" => {
@@ -301,6 +310,17 @@ fn layout(entries: &[Entry<'_>]) -> Result<Layout, SpecError> {
         }
     }
     Ok(layout)
+}
+
+fn samplers(entry: &Entry<'_>) -> Result<Vec<ExternalCommand>, SpecError> {
+    let Some(elements) = entry.elements() else { return Err(entry.wrong_type("a list of commands")) };
+    elements
+        .iter()
+        .map(|element| {
+            ExternalCommand::parse(&element.text("samplers")?)
+                .map_err(|reason| SpecError::at(&element.place, reason, "expected a command line"))
+        })
+        .collect()
 }
 
 fn directory(text: String, place: &Place) -> Result<PathBuf, SpecError> {

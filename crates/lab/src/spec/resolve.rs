@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::{Cell, Expectation, Factor, Level, Scale};
 
-use super::assemble::{Conflict, Values};
+use super::assemble::{Conflict, LogPlace, Values};
 use super::canonical;
 use super::claim::Claim;
 use super::draft::Draft;
@@ -135,7 +135,11 @@ impl Experiment {
         resolved.works = resolved
             .cells()
             .iter()
-            .map(|cell| resolved.assemble(cell).map_err(|conflict| self.locate(&draft, cell, conflict)))
+            .map(|cell| {
+                resolved
+                    .assemble(cell, request.server_is_foreign)
+                    .map_err(|conflict| self.locate(&draft, cell, conflict))
+            })
             .collect::<Result<_, _>>()?;
         resolved.settle_key_order();
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
@@ -245,10 +249,11 @@ impl Resolved {
         Cell { index: index as u32, levels }
     }
 
-    fn assemble(&self, cell: &Cell) -> Result<Work, Conflict> {
+    fn assemble(&self, cell: &Cell, is_foreign: bool) -> Result<Work, Conflict> {
         let both = self.fixed.iter().chain(&cell.levels);
         let values: BTreeMap<&str, &Level> = both.map(|(name, level)| (name.as_str(), level)).collect();
-        Values(values).work(&self.engine, &self.layout)
+        let place = if is_foreign { LogPlace::Foreign } else { LogPlace::Ours(&self.layout) };
+        Values(values).work(&self.engine, place)
     }
 
     /// Writes the order of keys down where it follows from the workload and is the same in all cells.

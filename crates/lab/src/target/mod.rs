@@ -150,6 +150,18 @@ pub trait Target {
     /// Rows, pages and sizes after the clients finished. May read the table once.
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError>;
 
+    /// What the transactions of a run put into the log, between two readings of the counters in which so many were
+    /// acknowledged; nothing where the engine cannot tell. Asked for after `aftermath`. May read the run's log once.
+    fn log_records(
+        &mut self,
+        _work: &Work,
+        _before: &Counters,
+        _after: &Counters,
+        _transactions: u64,
+    ) -> Vec<Metric> {
+        Vec::new()
+    }
+
     /// Settings that differ from the engine's defaults, as in force now.
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError>;
 

@@ -129,7 +129,7 @@ fn what_was_not_measured_is_said_and_not_taken_for_a_failure() {
     let factors = [factor("batch_size", &[1, 10])];
     let outcome =
         evaluate("log_flushes[batch_size=10] < log_flushes[batch_size=1]", &factors, &Made::default());
-    let reason = "log_flushes was not measured at batch_size=10".to_owned();
+    let reason = "log_flushes was not measured at batch_size=10 (`fathom explain log_flushes` says where it can be had)".to_owned();
     assert_eq!(outcome, ClaimOutcome::NotShown { reason });
     let outcome = evaluate("rows[jobs=1] > 0", &factors, &Made::default());
     assert!(matches!(outcome, ClaimOutcome::NotShown { .. }));

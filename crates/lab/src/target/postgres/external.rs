@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use results::model::{Setting, Warning};
+use results::model::{Metric, Setting, Warning};
 
 use super::super::premises::unique_id;
 use super::super::{Aftermath, Connector, Counters, EngineFacts, Limitation, Target, TargetError};
@@ -16,7 +16,7 @@ use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login, WireError};
-use super::{counters, schema, series, waits};
+use super::{counters, log_records, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Work};
 
@@ -226,6 +226,11 @@ impl Target for ExternalPostgres {
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::aftermath(self.running()?, &capabilities, work)
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> Vec<Metric> {
+        let control = self.running();
+        control.map_or_else(|_| Vec::new(), |control| log_records::metrics(control, work, before, after))
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use results::model::{Setting, Warning};
+use results::model::{Metric, Setting, Warning};
 
 use super::super::premises::unique_id;
 use super::super::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
@@ -12,7 +12,7 @@ use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{managed_limitations, require_possible, server_settings};
-use super::{counters, log_place, log_space, process, schema, series, waits};
+use super::{counters, log_place, log_records, log_space, process, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Placement, Work, Workload};
 
@@ -259,6 +259,11 @@ impl Target for ManagedPostgres {
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::aftermath(self.running()?, &capabilities, work)
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> Vec<Metric> {
+        let control = self.running();
+        control.map_or_else(|_| Vec::new(), |control| log_records::metrics(control, work, before, after))
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {

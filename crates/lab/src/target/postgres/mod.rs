@@ -18,6 +18,7 @@ mod external_limits;
 mod inventory;
 mod leftovers;
 mod log_place;
+mod log_records;
 mod log_space;
 mod managed;
 mod own_database;

@@ -3,6 +3,7 @@
 use results::model::Metric;
 
 use super::vfs::{Call, Role, Tally, Totals};
+use crate::target::Counters;
 
 /// Where every figure here comes from.
 pub(super) const SOURCE: &str = "calls of SQLite to its VFS";
@@ -51,6 +52,23 @@ pub(super) fn metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {
         metric("busy_wait_s", sleeps.seconds(), "s"),
     ]);
     metrics
+}
+
+/// What one transaction puts into the log, where there was one client. Frames are the records of this log: whole pages,
+/// each with a header. No block is padded, so there are no more figures.
+pub(super) fn of_transactions(before: &Counters, after: &Counters, transaction_count: u64) -> Vec<Metric> {
+    let value = |counters: &Counters, name: &str| {
+        counters.cumulative.iter().find(|metric| metric.name == name).map(|metric| metric.value)
+    };
+    let mean = |name: &str, of: &str, unit: &str| {
+        let sum = value(after, of)? - value(before, of)?;
+        (transaction_count > 0).then(|| metric(name, sum / transaction_count as f64, unit))
+    };
+    let both = [
+        mean("transaction_log_records", "log_frames", "1"),
+        mean("transaction_log_bytes", "log_bytes", "bytes"),
+    ];
+    both.into_iter().flatten().collect()
 }
 
 fn log_metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {

@@ -185,6 +185,10 @@ impl Target for SqliteTarget {
         })
     }
 
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> Vec<Metric> {
+        if work.connections == 1 { counters::of_transactions(before, after, count) } else { Vec::new() }
+    }
+
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
         let work = self.work();
         let setting = |name: &str, value: String, source: &str| Setting {
