@@ -36,10 +36,43 @@ fn pages_that_sqlite_made_have_no_damage() {
         let Some(view) = view else { continue };
         trees += 1;
         damages.extend(damage);
-        view.audit(&mut Coverage::default(), |_, _| cells += 1, |damage| damages.push(damage));
+        view.audit(&mut Coverage::default(), |_, _, _| cells += 1, |damage| damages.push(damage));
     }
     assert_eq!(damages, []);
     assert!(trees > 10 && cells > 400, "{trees} {cells}");
+}
+
+#[test]
+fn a_cell_is_damaged_exactly_when_the_audit_says_so() {
+    let mut file = database();
+    let header = Header::new(&file, |_| {});
+    let geometry = header.geometry().unwrap();
+    // One byte after the other, so that every way to be damaged is met.
+    let (mut sound_count, mut damaged_count) = (0, 0);
+    for page in 3..12 {
+        for place in (0..1024).step_by(3) {
+            let offset = page * 1024 + place;
+            let before = std::mem::replace(&mut file[offset], (place % 251) as u8 | 0x80);
+            if let Some(view) = BtreePage::new(&file[page * 1024..(page + 1) * 1024], 0, geometry).0 {
+                view.audit(
+                    &mut Coverage::default(),
+                    |index, cell, _| {
+                        let (alone, damage) = view.cell(index);
+                        assert_eq!(damage.is_none(), cell.size > 0);
+                        assert_eq!(
+                            (alone.offset, alone.size, alone.rowid),
+                            (cell.offset, cell.size, cell.rowid)
+                        );
+                        assert_eq!((alone.local, alone.overflow), (cell.local, cell.overflow));
+                        if damage.is_none() { sound_count += 1 } else { damaged_count += 1 }
+                    },
+                    |_| {},
+                );
+            }
+            file[offset] = before;
+        }
+    }
+    assert!(sound_count > 1000 && damaged_count > 100, "{sound_count} {damaged_count}");
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn look(bytes: &[u8], page: u32, geometry: Geometry, coverage: &mut Coverage) ->
     let header_offset = if page == 1 { 100 } else { 0 };
     let (view, mut damage) = BtreePage::new(bytes, header_offset, geometry);
     let Some(view) = view else { return Look::Other };
-    view.audit(coverage, |_, _| {}, |found| damage = damage.or(Some(found)));
+    view.audit(coverage, |_, _, _| {}, |found| damage = damage.or(Some(found)));
     damage.map_or(Look::Intact, Look::Wrong)
 }
 

@@ -71,7 +71,10 @@ impl<'a> Worker<'a> {
         let mut fields = std::mem::take(&mut self.fields);
         fields.clear();
         let mut rest = record.fields();
-        fields.extend(&mut rest);
+        // Not `extend`, which asks for room again and again when the count is not known.
+        for field in &mut rest {
+            fields.push(field);
+        }
         if !rest.is_at_end() || rest.end() != cell.payload_bytes {
             if let Some(damage) = record.damage() {
                 let draft = record_draft(

@@ -27,7 +27,8 @@ pub(super) struct Worker<'a> {
     pub(super) changed_count: u64,
     /// Pages without a use that look like tree pages or not, when roots are not known.
     pub(super) collector: Option<Collector>,
-    coverage: Coverage,
+    /// Made for the first page, and kept for the next.
+    coverage: Option<Coverage>,
     /// Findings about the page in hand, until it was read again.
     pub(super) pending: Vec<Draft>,
     pub(super) fields: Vec<Field>,
@@ -56,7 +57,7 @@ impl<'a> Worker<'a> {
             claim_count: 0,
             changed_count: 0,
             collector: None,
-            coverage: Coverage::default(),
+            coverage: None,
             pending: Vec::new(),
             fields: Vec::new(),
             key: Vec::new(),
@@ -73,6 +74,11 @@ impl<'a> Worker<'a> {
             if page > self.context.page_count {
                 break;
             }
+            // The lines of the next page are on their way while this one is looked at.
+            if index == 0 {
+                touch(window.page(page));
+            }
+            touch(window.page(page + 1));
             self.look_at_page(window, page);
         }
         self.chains.keep_runs(self.context, window);
@@ -141,30 +147,27 @@ impl<'a> Worker<'a> {
             self.page_damage(&place, damage);
         }
         let mut damages = Vec::new();
-        let mut first = None;
-        let mut last = None;
-        let mut coverage = std::mem::take(&mut self.coverage);
+        let (mut first, mut last) = (None, None);
+        let mut coverage = self.coverage.take().unwrap_or_default();
         view.audit(
             &mut coverage,
-            |slot, cell| {
+            |slot, cell, previous| {
                 if cell.size > 0 {
-                    self.cell(&place, &view, slot, cell, last.as_ref());
-                    if first.is_none() {
-                        first = Some(*cell);
-                    }
-                    last = Some(*cell);
+                    self.cell(&place, &view, slot, cell, previous);
+                    first = first.or(Some(slot));
+                    last = Some(slot);
                 }
             },
             |damage| damages.push(damage),
         );
-        self.coverage = coverage;
+        self.coverage = Some(coverage);
         for damage in damages {
             self.page_damage(&place, damage);
         }
         if let (Some(first), Some(last), false) = (first, last, is_root) {
             let (parent, slot) =
                 if is_own { (node.parent, Some(node.slot as usize)) } else { (self.own_node(page), None) };
-            self.bounds(&place, &view, parent, slot, (&first, &last));
+            self.bounds(&place, &view, parent, slot, (&view.cell(first).0, &view.cell(last).0));
         }
     }
 
@@ -176,6 +179,7 @@ impl<'a> Worker<'a> {
         }
     }
 
+    #[inline]
     fn cell<'p>(
         &mut self,
         place: &Place<'p>,
@@ -268,6 +272,15 @@ impl<'a> Worker<'a> {
         // Counted as unreadable, not as damaged as well.
         self.findings.push(draft.into_finding(&self.context.file, self.context.plans));
     }
+}
+
+/// Reads one byte of each cache line, in order: cells are looked at in the order of their keys, and each would wait for
+/// the memory by itself.
+#[inline]
+fn touch(page: Option<&[u8]>) {
+    const LINE_BYTES: usize = 64;
+    let sum = page.unwrap_or_default().iter().step_by(LINE_BYTES).fold(0u8, |sum, byte| sum ^ byte);
+    std::hint::black_box(sum);
 }
 
 /// What a fault is about, in words.

@@ -189,6 +189,58 @@ impl<'a> BtreePage<'a> {
     #[inline]
     #[must_use]
     pub fn cell(&self, index: usize) -> (Cell<'a>, Option<Damage>) {
+        match self.sound_cell(index) {
+            Some(cell) => (cell, None),
+            None => self.damaged_cell(index),
+        }
+    }
+
+    /// Reads a cell that lies in the page as it should; `None` for any other, which [`Self::damaged_cell`] tells about.
+    ///
+    /// Free of everything that only damage needs, so that it is inlined into the loop over all cells and its result
+    /// stays in registers.
+    #[inline(always)]
+    fn sound_cell(&self, index: usize) -> Option<Cell<'a>> {
+        let offset = self.cell_offset(index)?;
+        if offset < self.content_start || offset + CELL_BYTES_MIN > self.usable.len() {
+            return None;
+        }
+        let mut cell = Cell { offset, ..Cell::default() };
+        let mut at = offset;
+        if !self.kind.is_leaf() {
+            cell.left_child = u32_at(self.usable, at)?;
+            at += 4;
+        }
+        if self.kind == PageKind::TableInterior {
+            let (rowid, size) = varint(self.usable.get(at..)?)?;
+            cell.rowid = rowid.cast_signed();
+            cell.size = (at + size - offset).max(CELL_BYTES_MIN);
+            return Some(cell);
+        }
+        let (payload_bytes, size) = varint(self.usable.get(at..)?)?;
+        at += size;
+        if self.kind == PageKind::TableLeaf {
+            let (rowid, size) = varint(self.usable.get(at..)?)?;
+            cell.rowid = rowid.cast_signed();
+            at += size;
+        }
+        if payload_bytes > PAYLOAD_BYTES_MAX {
+            return None;
+        }
+        cell.payload_bytes = payload_bytes;
+        let local_bytes = self.geometry.local_payload_bytes(payload_bytes, self.kind.is_table());
+        let mut end = at + local_bytes as usize;
+        cell.local = self.usable.get(at..end)?;
+        if local_bytes != payload_bytes {
+            cell.overflow = u32_at(self.usable, end)?;
+            end += 4;
+        }
+        cell.size = (end - offset).max(CELL_BYTES_MIN);
+        Some(cell)
+    }
+
+    #[cold]
+    fn damaged_cell(&self, index: usize) -> (Cell<'a>, Option<Damage>) {
         let usable_end = self.usable.len();
         let Some(offset) = self.cell_offset(index) else {
             return (Cell::default(), Some(self.pointer_damage(index, 0)));
@@ -207,7 +259,6 @@ impl<'a> BtreePage<'a> {
     }
 
     /// Reads the fields of a cell that begins inside the page; returns where it ends.
-    #[inline]
     fn fill(&self, cell: &mut Cell<'a>) -> Result<usize, Damage> {
         let usable_end = self.usable.len();
         let end_damage = |end: u64| Damage::new(Fault::CellEnd, cell.offset, 0..=usable_end as u64, end);
@@ -253,30 +304,38 @@ impl<'a> BtreePage<'a> {
 
     /// Reads all cells and proves that every byte of the content area has one use.
     ///
-    /// `on_cell` gets each cell in the order of the pointer array, with its index; a damaged cell has size 0.
-    /// Cost: one pass over the cells, plus one over the free blocks.
+    /// `on_cell` gets each cell in the order of the pointer array, with its index and the nearest cell before it that
+    /// is not damaged; a damaged cell has size 0. Cost: one pass over the cells, plus one over the free blocks.
     #[inline]
     pub fn audit(
         &self,
         coverage: &mut Coverage,
-        mut on_cell: impl FnMut(usize, &Cell<'a>),
+        mut on_cell: impl FnMut(usize, &Cell<'a>, Option<&Cell<'a>>),
         mut on_damage: impl FnMut(Damage),
     ) {
         coverage.clear(self.usable.len());
         let mut used_bytes = 0;
         let mut is_sound = self.content_start <= self.usable.len();
+        // Two places by turns: a cell is never copied to be the one before.
+        let (mut left, mut right) = (Cell::default(), Cell::default());
+        let (mut cell, mut before) = (&mut left, &mut right);
         for index in 0..self.cell_count {
-            let (cell, damage) = self.cell(index);
-            if let Some(damage) = damage {
+            if let Some(found) = self.sound_cell(index) {
+                *cell = found;
+                if !coverage.claim(cell.offset, cell.size) || cell.offset + cell.size > self.usable.len() {
+                    is_sound = false;
+                    let last = (cell.offset + cell.size - 1) as u64;
+                    on_damage(Damage::new(Fault::CellOverlap, cell.offset, 0..=0, last).at_slot(index));
+                }
+                used_bytes += cell.size;
+                on_cell(index, cell, Some(&*before).filter(|before| before.size > 0));
+                std::mem::swap(&mut cell, &mut before);
+            } else {
                 is_sound = false;
-                on_damage(damage);
-            } else if !coverage.claim(cell.offset, cell.size) || cell.offset + cell.size > self.usable.len() {
-                is_sound = false;
-                let last = (cell.offset + cell.size - 1) as u64;
-                on_damage(Damage::new(Fault::CellOverlap, cell.offset, 0..=0, last).at_slot(index));
+                let (damaged, damage) = self.damaged_cell(index);
+                damage.into_iter().for_each(&mut on_damage);
+                on_cell(index, &damaged, Some(&*before).filter(|before| before.size > 0));
             }
-            used_bytes += cell.size;
-            on_cell(index, &cell);
         }
         match self.free_blocks(coverage) {
             Ok(free_bytes) => used_bytes += free_bytes,

@@ -18,7 +18,7 @@ pub fn exercise(bytes: &[u8], geometry: Geometry) {
         let mut previous = None;
         view.audit(
             &mut coverage,
-            |index, cell| {
+            |index, cell, _| {
                 let _ = (view.child(index), view.rowid(index));
                 let record = Record::new(cell.local, cell.payload_bytes).0;
                 if let Some(record) = record {
