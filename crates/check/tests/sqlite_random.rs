@@ -24,13 +24,18 @@ struct Column {
     is_not_null: bool,
 }
 
+/// A column, what is made of it, and whether the order is descending.
+type Part = (usize, &'static str, bool);
+
 #[derive(Debug, Clone)]
 struct Table {
     columns: Vec<Column>,
     key: &'static str,
     is_without_rowid: bool,
-    /// Columns, whether descending, whether unique, and a condition.
-    indexes: Vec<(Vec<(usize, bool)>, &'static str)>,
+    /// Columns with what is made of them, and a condition on the first of them.
+    indexes: Vec<(Vec<Part>, &'static str)>,
+    /// A test of the first column that each row passes.
+    check: &'static str,
     row_count: u32,
     added: Option<&'static str>,
 }
@@ -64,8 +69,40 @@ fn columns() -> impl Strategy<Value = Vec<Column>> {
 
 fn tables() -> impl Strategy<Value = Table> {
     let key = prop::sample::select(vec!["", "PRIMARY KEY", "PRIMARY KEY DESC", "UNIQUE"]);
-    let condition = prop::sample::select(vec!["", "", "", "WHERE 1"]);
-    let index = (prop::collection::vec((0usize..8, any::<bool>()), 1..4), condition);
+    let condition = prop::sample::select(vec![
+        "",
+        "",
+        "WHERE 1",
+        "WHERE @ IS NOT NULL /* ( */",
+        "WHERE @ > 5",
+        "WHERE typeof(@) IN ('text', 'blob') OR @ = 'aB' -- )",
+        "WHERE length(@) % 2",
+    ]);
+    // Most index a column as it is.
+    let made_of = prop::sample::select(vec![
+        "@",
+        "@",
+        "@",
+        "@",
+        "@ || 'x'",
+        "lower(@)",
+        "CAST(@ AS TEXT)",
+        "CAST(@ AS NUMERIC)",
+        "-@",
+        "length(@)",
+        "hex(@)",
+        "iif(@ > 3, @, 'no')",
+        "@ COLLATE NOCASE || ''",
+        "(@ IS NULL) + 0.5",
+        "CASE WHEN @ < 9 THEN 7.5 ELSE @ END",
+    ]);
+    let index = (prop::collection::vec((0usize..8, made_of, any::<bool>()), 1..4), condition);
+    let check = prop::sample::select(vec![
+        "",
+        "CHECK(@ IS NULL OR length(@) < 100000)",
+        "CONSTRAINT a CHECK (typeof(@) <> 'none' AND ')' <> '(') CHECK(1)",
+        "CHECK(@ <> 'zz' -- )\n)",
+    ]);
     let added = prop::option::of(prop::sample::select(vec![
         "added TEXT DEFAULT 'it''s'",
         "added REAL DEFAULT 5",
@@ -80,14 +117,15 @@ fn tables() -> impl Strategy<Value = Table> {
         "added DEFAULT TRUE",
         "added",
     ]));
-    (columns(), key, any::<bool>(), prop::collection::vec(index, 0..4), 0u32..400, added).prop_map(
-        |(columns, key, without, indexes, row_count, added)| Table {
+    (columns(), key, any::<bool>(), prop::collection::vec(index, 0..4), 0u32..400, added, check).prop_map(
+        |(columns, key, without, indexes, row_count, added, check)| Table {
             is_without_rowid: without && key.starts_with("PRIMARY"),
             columns,
             key,
             indexes,
             row_count,
             added,
+            check,
         },
     )
 }
@@ -108,12 +146,15 @@ fn build(path: &Path, shape: &Shape, tables: &[Table]) {
             format!("{} {declared} {key} {null} {}", quoted(&column.name), column.collation)
         });
         let options = if table.is_without_rowid { "WITHOUT ROWID" } else { "" };
-        let columns: Vec<_> = columns.collect();
+        let check = table.check.replace('@', &quoted(&table.columns[0].name));
+        let columns: Vec<_> = columns.chain((!check.is_empty()).then_some(check)).collect();
         connection.execute_batch(&format!("CREATE TABLE {name}({}) {options}", columns.join(", "))).unwrap();
         for (index, (parts, condition)) in table.indexes.iter().enumerate() {
-            let parts = parts.iter().map(|(column, is_descending)| {
-                let column = &table.columns[column % table.columns.len()];
-                format!("{} {}", quoted(&column.name), if *is_descending { "DESC" } else { "" })
+            let name_of = |column: usize| quoted(&table.columns[column % table.columns.len()].name);
+            let condition = condition.replace('@', &name_of(parts[0].0));
+            let parts = parts.iter().map(|(column, made_of, is_descending)| {
+                let part = made_of.replace('@', &name_of(*column));
+                format!("{part} {}", if *is_descending { "DESC" } else { "" })
             });
             let parts: Vec<_> = parts.collect();
             connection
@@ -173,7 +214,8 @@ proptest! {
         if is_vacuumed {
             rusqlite::Connection::open(&path).unwrap().execute_batch("VACUUM").unwrap();
         }
-        prop_assert_eq!(verdict(&path, "integrity_check"), ["ok"]);
+        // lower() of bytes in UTF-16 gives SQLite itself another value the second time: no clean file.
+        prop_assume!(verdict(&path, "integrity_check") == ["ok"]);
         for level in [CheckLevel::Structure, CheckLevel::Full] {
             assert_clean(&checked(&path, &options(level)));
         }
@@ -219,8 +261,7 @@ proptest! {
         std::fs::write(&path, &bytes).unwrap();
         let report = checked(&path, &options(CheckLevel::Full));
         let theirs = verdict(&path, "integrity_check");
-        let is_constraint = theirs.iter().all(|row| row == "ok" || row.contains("CHECK constraint") || row.contains("t_part") || row.contains("t_expr") || row.contains("g_r"));
-        if !is_constraint {
+        if theirs != ["ok"] {
             let text = check::text::text(&report);
             prop_assert!(report.exit_code() != 0, "integrity_check: {theirs:?}\n{text}");
         }

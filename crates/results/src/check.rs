@@ -305,6 +305,9 @@ pub struct StoppedCheck {
     pub sums: Vec<StoredSum>,
     /// Whether a branch was lost.
     pub is_cut: bool,
+    /// Objects with rows whose expressions could not be computed: which, how many rows, and why.
+    #[serde(default)]
+    pub unevaluated: Vec<(u64, u64, String)>,
 }
 
 /// A difference of two sides, in buckets.

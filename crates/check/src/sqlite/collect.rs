@@ -60,6 +60,15 @@ pub(super) struct Limits {
 pub(super) fn second_pass(context: &Context<'_>, pass: &mut Worker<'_>, limits: Limits) -> u64 {
     let mut work = Vec::new();
     for (pair, difference) in pass.differences.iter().enumerate() {
+        // Rows that could not be computed are missing in these sums; the report says so.
+        let is_known = context
+            .plans
+            .pairs
+            .get(pair)
+            .is_some_and(|pair| !pair.is_computed || !pass.unevaluated.contains_key(&pair.table_tree));
+        if !is_known {
+            continue;
+        }
         let buckets = difference.unequal_buckets();
         let per_bucket = (difference.left_count + difference.right_count) / BUCKET_COUNT as u64 + 1;
         work.extend(buckets.into_iter().map(|bucket| (pair, bucket, per_bucket)));

@@ -37,13 +37,7 @@ fn push_sized(key: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
 }
 
 pub(super) fn push_default(key: &mut Vec<u8>, rows: &Rows, index: usize) {
-    let value = match rows.columns.get(index).map(|column| &column.default) {
-        Some(OwnedValue::Integer(number)) => Value::Integer(*number),
-        Some(OwnedValue::Real(number)) => Value::Real(*number),
-        Some(OwnedValue::Text(bytes)) => Value::Text(bytes),
-        Some(OwnedValue::Blob(bytes)) => Value::Blob(bytes),
-        Some(OwnedValue::Null) | None => Value::Null,
-    };
+    let value = rows.columns.get(index).map_or(Value::Null, |column| column.default.as_value());
     push_value(key, value);
 }
 

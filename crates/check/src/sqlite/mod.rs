@@ -13,8 +13,10 @@ mod bounds;
 mod chain;
 mod collect;
 mod context;
+mod definitions;
 pub mod drill;
 mod drill_edits;
+mod expressions;
 mod keys;
 mod map;
 mod pass;
@@ -26,6 +28,7 @@ mod records;
 mod resume;
 mod rules;
 mod schema;
+mod scratch;
 mod worker;
 
 use std::path::Path;
@@ -452,6 +455,13 @@ fn gaps(prepared: &Prepared, level: CheckLevel, report: &mut CheckReport) {
 
 fn finish(context: &Context<'_>, passed: Passed<'_>, mut skipped: Vec<Skipped>, report: &mut CheckReport) {
     let Passed { worker, unreached_count, bytes_read, trouble } = passed;
+    for (tree, (count, reason)) in &worker.unevaluated {
+        report.not_checked.push(NotChecked {
+            object: Some(context.tree_name(*tree).to_owned()),
+            what: format!("constraints, conditions and expressions of {count} rows"),
+            why: format!("SQLite could not compute them: {reason}"),
+        });
+    }
     report.counters.row_count = worker.row_count;
     report.counters.entry_count = worker.entry_count;
     let page_count = u64::from(context.page_count);

@@ -6,15 +6,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use formats::sqlite::{Collation, Encoding, KeyColumn};
+use formats::sqlite::{Collation, Encoding, KeyColumn, Value};
 use results::check::NotChecked;
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, types::ValueRef};
 
+use super::definitions::{
+    Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_foreign, is_known, quoted,
+    strict_classes, table_columns, table_indexes,
+};
+use super::expressions::{TableText, index_text, table_text};
+use super::rules;
 use super::schema::{SchemaRow, SchemaRows, encode};
-
-/// Steps after which a definition is given up; one of usual length takes some hundred.
-const STEPS_MAX: i32 = 1_000_000;
+use super::scratch::{Evaluation, ScratchTable, ValueTest, Wish};
 
 /// The storage classes that a column may hold, as bits.
 pub(super) const CLASS_INTEGER: u8 = 1;
@@ -42,8 +45,10 @@ pub(super) struct Pair {
     pub(super) index_tree: usize,
     /// Whether the last field of an entry is the rowid of its row.
     pub(super) has_rowid: bool,
-    /// The fields of an entry that are matched, when others come from expressions; all without.
+    /// The fields of an entry that are matched, when others come from expressions that are not computed; all without.
     pub(super) fields: Option<Vec<usize>>,
+    /// Whether a condition or a value of the entries is computed from the row.
+    pub(super) is_computed: bool,
 }
 
 /// One tree and what is known about its records.
@@ -77,6 +82,8 @@ pub(super) struct Rows {
     pub(super) feeds: Vec<Feed>,
     /// Whether a column has a test at all.
     pub(super) has_tests: bool,
+    /// What SQLite computes for each row.
+    pub(super) evaluation: Option<Evaluation>,
 }
 
 #[derive(Debug, Clone)]
@@ -96,6 +103,8 @@ pub(super) struct StoredColumn {
 pub(super) struct Feed {
     pub(super) pair: usize,
     pub(super) parts: Vec<Part>,
+    /// The result that tells whether the row has an entry at all; every row has one without.
+    pub(super) condition: Option<usize>,
 }
 
 /// One field of an index entry, seen from the row.
@@ -103,6 +112,8 @@ pub(super) struct Feed {
 pub(super) enum Part {
     Rowid,
     Field(usize),
+    /// A result of the table's evaluation.
+    Computed(usize),
 }
 
 /// A value apart from any page. Text is in the encoding of the file.
@@ -113,6 +124,18 @@ pub(super) enum OwnedValue {
     Real(f64),
     Text(Vec<u8>),
     Blob(Vec<u8>),
+}
+
+impl OwnedValue {
+    pub(super) fn as_value(&self) -> Value<'_> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Integer(number) => Value::Integer(*number),
+            Self::Real(number) => Value::Real(*number),
+            Self::Text(bytes) => Value::Text(bytes),
+            Self::Blob(bytes) => Value::Blob(bytes),
+        }
+    }
 }
 
 /// Makes the plans of all trees. Tree 0 is sqlite_schema.
@@ -140,63 +163,11 @@ pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32) 
     planner.plans
 }
 
-fn connection() -> rusqlite::Result<Connection> {
-    let mut connection = Connection::open_in_memory()?;
-    connection
-        .execute_batch("PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=OFF;")?;
-    // Any collation will do: the database stays empty, only its name is asked for.
-    connection.collation_needed(|connection, name| {
-        connection.create_collation(name, |left, right| left.cmp(right))
-    })?;
-    connection.progress_handler(STEPS_MAX, Some(|| true))?;
-    Ok(connection)
-}
-
-fn allow_definitions(context: AuthContext<'_>) -> Authorization {
-    match context.action {
-        AuthAction::Select
-        | AuthAction::Recursive
-        | AuthAction::Attach { .. }
-        | AuthAction::Detach { .. }
-        | AuthAction::CreateVtable { .. }
-        | AuthAction::Pragma { .. } => Authorization::Deny,
-        _ => Authorization::Allow,
-    }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 struct Planner {
     plans: Plans,
     encoding: Encoding,
     has_descending: bool,
     tree_by_name: HashMap<String, usize>,
-}
-
-struct TableColumn {
-    name: String,
-    declared_type: String,
-    is_not_null: bool,
-    default: Option<String>,
-    key_position: i64,
-    hidden: i64,
-}
-
-struct IndexColumn {
-    column: i64,
-    is_descending: bool,
-    collation: String,
-    is_key: bool,
-}
-
-struct IndexFacts {
-    name: String,
-    is_unique: bool,
-    origin: String,
-    is_partial: bool,
-    columns: Vec<IndexColumn>,
 }
 
 impl Planner {
@@ -248,8 +219,12 @@ impl Planner {
                 None => self.unusable(row, "it has no definition and no table needs it"),
             }
         }
+        let indexes = schema.rows.iter().filter(|row| !row.is_table);
+        let definitions: HashMap<String, &str> = indexes
+            .filter_map(|row| Some((row.name.to_ascii_lowercase(), row.definition.as_deref()?)))
+            .collect();
         for row in tables {
-            if let Err(error) = self.add_table(row, connection) {
+            if let Err(error) = self.add_table(row, connection, &definitions) {
                 self.gap(Some(&format!("table {}", row.name)), "its rows", &error.to_string());
             }
         }
@@ -270,7 +245,12 @@ impl Planner {
         }
     }
 
-    fn add_table(&mut self, row: &SchemaRow, connection: &Connection) -> rusqlite::Result<()> {
+    fn add_table(
+        &mut self,
+        row: &SchemaRow,
+        connection: &Connection,
+        definitions: &HashMap<String, &str>,
+    ) -> rusqlite::Result<()> {
         let Some(&tree) = self.tree_by_name.get(&row.name.to_ascii_lowercase()) else { return Ok(()) };
         let (has_rowid, is_strict) =
             connection.query_row(&format!("PRAGMA table_list({})", quoted(&row.name)), [], |facts| {
@@ -281,7 +261,7 @@ impl Planner {
         let primary = indexes.iter().find(|index| index.origin == "pk");
         let stored = if has_rowid {
             (0..columns.len())
-                .filter(|index| columns.get(*index).is_some_and(|column| column.hidden != 2))
+                .filter(|index| columns.get(*index).is_some_and(|column| column.hidden != VIRTUAL_COLUMN))
                 .collect()
         } else {
             let listed = primary.map(|index| index.columns.as_slice()).unwrap_or_default();
@@ -301,30 +281,71 @@ impl Planner {
             .columns
             .iter()
             .any(|column| column.is_not_null || column.refuses_numeric_text || column.classes != 0x1f);
+        let text = table_text(row.definition.as_deref().unwrap_or_default()).unwrap_or_default();
+        let scratch = ScratchTable {
+            columns: &columns,
+            text: &text,
+            stored: &stored,
+            alias,
+            is_strict,
+            encoding: self.encoding,
+        };
+        let computed = self.computed(&row.name, &scratch, &indexes, definitions);
+        rows.evaluation = computed.evaluation;
         let storage = Storage { stored: &stored, alias, tree, has_rowid };
-        for index in &indexes {
+        for (position, index) in indexes.iter().enumerate() {
             if !has_rowid && index.origin == "pk" {
                 let order = self.order(index, true);
                 if let Some(plan) = self.plans.trees.get_mut(tree) {
                     plan.order = order;
                 }
             } else {
-                self.add_index(index, &storage, &mut rows);
+                let results = computed.indexes.get(position).cloned().unwrap_or_default();
+                self.add_index(index, &storage, &results, &mut rows);
             }
         }
         if let Some(plan) = self.plans.trees.get_mut(tree) {
             plan.is_table = Some(has_rowid);
             plan.rows = Some(rows);
         }
-        let has_check = row.definition.as_deref().is_some_and(|text| text.to_uppercase().contains("CHECK"));
-        if has_check {
-            self.gap(
-                Some(&format!("table {}", row.name)),
-                "CHECK constraints",
-                "expressions are not evaluated",
-            );
-        }
         Ok(())
+    }
+
+    /// Plans what is computed for the rows of a table; what cannot be is written down as not checked.
+    fn computed(
+        &mut self,
+        table: &str,
+        scratch: &ScratchTable<'_>,
+        indexes: &[IndexFacts],
+        definitions: &HashMap<String, &str>,
+    ) -> Computed {
+        let mut wishes = test_wishes(scratch.columns, scratch.text);
+        let test_count = wishes.len();
+        let mut of_index = Vec::new();
+        for index in indexes {
+            let (condition, parts) = index_wishes(index, scratch.columns, definitions);
+            of_index.push((condition.is_some(), parts.iter().map(|(field, _)| *field).collect::<Vec<_>>()));
+            let expressions =
+                condition.into_iter().chain(parts.into_iter().map(|(_, expression)| expression));
+            wishes.extend(expressions.map(|expression| Wish { expression, test: None }));
+        }
+        if wishes.is_empty() {
+            return Computed::default();
+        }
+        let texts: Vec<_> =
+            wishes.iter().map(|wish| wish.test.as_ref().map(|test| test.expected.clone())).collect();
+        let (evaluation, outcomes) = scratch.plan(wishes);
+        for (outcome, text) in outcomes.iter().zip(texts).take(test_count) {
+            if let Err(reason) = outcome {
+                self.gap(Some(&format!("table {table}")), &text.unwrap_or_default(), reason);
+            }
+        }
+        let mut outcomes = outcomes.into_iter().skip(test_count);
+        let of_index = of_index.into_iter().map(|(is_partial, fields)| IndexResults {
+            condition: if is_partial { outcomes.next() } else { None },
+            parts: fields.into_iter().zip(outcomes.by_ref()).collect(),
+        });
+        Computed { indexes: of_index.collect(), evaluation }
     }
 
     fn stored_column(
@@ -405,33 +426,55 @@ impl Planner {
         Some(Order { columns, unique_columns: if index.is_unique { key_count } else { 0 } })
     }
 
-    fn add_index(&mut self, index: &IndexFacts, storage: &Storage<'_>, rows: &mut Rows) {
+    fn add_index(
+        &mut self,
+        index: &IndexFacts,
+        storage: &Storage<'_>,
+        results: &IndexResults,
+        rows: &mut Rows,
+    ) {
         let object = format!("index {}", index.name);
         let Some(&index_tree) = self.tree_by_name.get(&index.name.to_ascii_lowercase()) else {
             self.plans.missing.push(index.name.clone());
             return;
         };
         let order = self.order(index, false);
-        let known = index.columns.iter().enumerate();
-        let known = known.filter_map(|(field, column)| Some((field, storage.part(column.column)?)));
-        let (fields, parts): (Vec<usize>, Vec<Part>) = known.unzip();
-        let is_whole = fields.len() == index.columns.len();
         let mut pair = None;
-        if index.is_partial {
-            self.gap(Some(&object), "rows against entries", "it is a partial index");
-        } else {
-            if !is_whole {
-                let why = "it is an index on an expression or on a column that is not stored; the row's key is matched";
-                self.gap(Some(&object), "values of expressions in its entries", why);
+        match &results.condition {
+            Some(Err(reason)) => {
+                let why = format!("it is a partial index whose condition cannot be computed: {reason}");
+                self.gap(Some(&object), "rows against entries", &why);
             }
-            pair = Some(self.plans.pairs.len());
-            rows.feeds.push(Feed { pair: self.plans.pairs.len(), parts });
-            self.plans.pairs.push(Pair {
-                table_tree: storage.tree,
-                index_tree,
-                has_rowid: storage.has_rowid,
-                fields: (!is_whole).then_some(fields),
-            });
+            None if index.is_partial => {
+                let why = "it is a partial index whose condition was not found in its definition";
+                self.gap(Some(&object), "rows against entries", why);
+            }
+            condition => {
+                let condition = condition.as_ref().and_then(|result| result.as_ref().ok()).copied();
+                let known = index.columns.iter().enumerate();
+                let known = known.filter_map(|(field, column)| {
+                    Some((field, storage.part(field, column.column, results)?))
+                });
+                let (fields, parts): (Vec<usize>, Vec<Part>) = known.unzip();
+                let is_whole = fields.len() == index.columns.len();
+                for (_, outcome) in &results.parts {
+                    if let Err(reason) = outcome {
+                        let why = format!("they cannot be computed: {reason}; the row's key is matched");
+                        self.gap(Some(&object), "values of expressions in its entries", &why);
+                    }
+                }
+                let is_computed =
+                    condition.is_some() || parts.iter().any(|part| matches!(part, Part::Computed(_)));
+                pair = Some(self.plans.pairs.len());
+                rows.feeds.push(Feed { pair: self.plans.pairs.len(), parts, condition });
+                self.plans.pairs.push(Pair {
+                    table_tree: storage.tree,
+                    index_tree,
+                    has_rowid: storage.has_rowid,
+                    fields: (!is_whole).then_some(fields),
+                    is_computed,
+                });
+            }
         }
         if let Some(plan) = self.plans.trees.get_mut(index_tree) {
             plan.order = order;
@@ -440,6 +483,66 @@ impl Planner {
         }
     }
 }
+
+/// What is computed for the rows of a table.
+#[derive(Default)]
+struct Computed {
+    evaluation: Option<Evaluation>,
+    /// By the position of the index among those of the table.
+    indexes: Vec<IndexResults>,
+}
+
+/// Places among the results of an evaluation, or why they cannot be had.
+#[derive(Clone, Default)]
+struct IndexResults {
+    condition: Option<Result<usize, String>>,
+    /// By field of an entry.
+    parts: Vec<(usize, Result<usize, String>)>,
+}
+
+/// The CHECK constraints, and NOT NULL of columns that are not stored.
+fn test_wishes(columns: &[TableColumn], text: &TableText) -> Vec<Wish> {
+    let checks = text.checks.iter().map(|check| Wish {
+        expression: format!("({check}\n) IS NOT FALSE"),
+        test: Some(ValueTest { rule: &rules::CHECK, expected: format!("CHECK ({check})") }),
+    });
+    let virtual_columns =
+        columns.iter().filter(|column| column.hidden == VIRTUAL_COLUMN && column.is_not_null);
+    let not_null = virtual_columns.map(|column| Wish {
+        expression: format!("{} IS NOT NULL", quoted(&column.name)),
+        test: Some(ValueTest {
+            rule: &rules::NOT_NULL,
+            expected: format!("a value in column {}", column.name),
+        }),
+    });
+    checks.chain(not_null).collect()
+}
+
+/// The condition of an index, and its fields that are expressions or columns that are not stored.
+fn index_wishes(
+    index: &IndexFacts,
+    columns: &[TableColumn],
+    definitions: &HashMap<String, &str>,
+) -> (Option<String>, Vec<(usize, String)>) {
+    let definition = definitions.get(&index.name.to_ascii_lowercase());
+    let text = definition.and_then(|definition| index_text(definition)).unwrap_or_default();
+    let condition = text.condition.filter(|_| index.is_partial);
+    let mut parts = Vec::new();
+    for (field, column) in index.columns.iter().enumerate() {
+        let column_of = usize::try_from(column.column).ok().and_then(|index| columns.get(index));
+        match column_of {
+            Some(column) if column.hidden == VIRTUAL_COLUMN => parts.push((field, quoted(&column.name))),
+            None if column.column == EXPRESSION => {
+                parts.push((field, text.parts.get(field).cloned().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    (condition.map(|condition| format!("({condition}\n) IS TRUE")), parts)
+}
+
+/// What `PRAGMA index_xinfo` gives for a column that is an expression.
+const EXPRESSION: i64 = -2;
 
 /// Where the columns of a table are in its records.
 struct Storage<'a> {
@@ -450,8 +553,11 @@ struct Storage<'a> {
 }
 
 impl Storage<'_> {
-    /// The part of a row for a column of an index: -1 is the rowid, -2 an expression.
-    fn part(&self, column: i64) -> Option<Part> {
+    /// The part of a row for a field of an index: column -1 is the rowid.
+    fn part(&self, field: usize, column: i64, results: &IndexResults) -> Option<Part> {
+        if let Some((_, result)) = results.parts.iter().find(|(computed, _)| *computed == field) {
+            return result.as_ref().ok().map(|result| Part::Computed(*result));
+        }
         if column == -1 {
             return Some(Part::Rowid);
         }
@@ -461,117 +567,4 @@ impl Storage<'_> {
         }
         self.stored.iter().position(|stored| *stored == column).map(Part::Field)
     }
-}
-
-fn execute(connection: &mut Connection, definition: &str, row: &SchemaRow) -> Result<(), String> {
-    let start: String = definition.chars().take(24).collect::<String>().to_uppercase();
-    let is_expected = if row.is_table {
-        start.starts_with("CREATE TABLE")
-    } else {
-        start.starts_with("CREATE INDEX") || start.starts_with("CREATE UNIQUE INDEX")
-    };
-    if !is_expected {
-        return Err("it does not begin with CREATE".to_owned());
-    }
-    let failed = |error: rusqlite::Error| error.to_string();
-    connection.authorizer(Some(allow_definitions)).map_err(failed)?;
-    let result = connection.prepare(definition).and_then(|mut statement| statement.execute([]));
-    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(failed)?;
-    match result {
-        Ok(_) => Ok(()),
-        // AUTOINCREMENT in an earlier definition has made it.
-        Err(_) if row.name.eq_ignore_ascii_case("sqlite_sequence") => Ok(()),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// Whether a definition failed for what only the application has, or for what is forbidden here.
-fn is_foreign(reason: &str) -> bool {
-    ["no such function", "no such module", "no such collation", "not authorized", "interrupted"]
-        .iter()
-        .any(|start| reason.contains(start))
-}
-
-/// Whether the definitions have made the object of a row.
-fn is_known(connection: &Connection, row: &SchemaRow) -> bool {
-    let kind = if row.is_table { "table" } else { "index" };
-    let sql = "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND lower(name) = lower(?2) AND lower(tbl_name) = lower(?3)";
-    connection.query_row(sql, [kind, &row.name, &row.table_name], |_| Ok(())).is_ok()
-}
-
-fn table_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<TableColumn>> {
-    let mut statement = connection.prepare(&format!("PRAGMA table_xinfo({})", quoted(table)))?;
-    let rows = statement.query_map([], |row| {
-        Ok(TableColumn {
-            name: row.get(1)?,
-            declared_type: row.get(2)?,
-            is_not_null: row.get::<_, i64>(3)? != 0,
-            default: row.get(4)?,
-            key_position: row.get(5)?,
-            hidden: row.get(6)?,
-        })
-    })?;
-    rows.collect()
-}
-
-fn table_indexes(connection: &Connection, table: &str) -> rusqlite::Result<Vec<IndexFacts>> {
-    let mut statement = connection.prepare(&format!("PRAGMA index_list({})", quoted(table)))?;
-    let rows = statement.query_map([], |row| {
-        Ok(IndexFacts {
-            name: row.get(1)?,
-            is_unique: row.get::<_, i64>(2)? != 0,
-            origin: row.get(3)?,
-            is_partial: row.get::<_, i64>(4)? != 0,
-            columns: Vec::new(),
-        })
-    })?;
-    let mut indexes = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    for index in &mut indexes {
-        let mut statement = connection.prepare(&format!("PRAGMA index_xinfo({})", quoted(&index.name)))?;
-        let columns = statement.query_map([], |row| {
-            Ok(IndexColumn {
-                column: row.get(1)?,
-                is_descending: row.get::<_, i64>(3)? != 0,
-                collation: row.get::<_, Option<String>>(4)?.unwrap_or_else(|| "BINARY".to_owned()),
-                is_key: row.get::<_, i64>(5)? != 0,
-            })
-        })?;
-        index.columns = columns.collect::<rusqlite::Result<_>>()?;
-    }
-    Ok(indexes)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Affinity {
-    Text,
-    Blob,
-    Numeric,
-}
-
-impl Affinity {
-    // EVIDENCE: sqlite datatype3 3.1, the five rules in their order; INTEGER, REAL and NUMERIC are one here
-    fn of(declared_type: &str) -> Self {
-        let name = declared_type.to_ascii_uppercase();
-        if name.contains("INT") {
-            Self::Numeric
-        } else if ["CHAR", "CLOB", "TEXT"].iter().any(|part| name.contains(part)) {
-            Self::Text
-        } else if name.is_empty() || name.contains("BLOB") {
-            Self::Blob
-        } else {
-            Self::Numeric
-        }
-    }
-}
-
-// EVIDENCE: sqlite stricttables 2
-fn strict_classes(declared_type: &str) -> u8 {
-    CLASS_NULL
-        | match declared_type.to_ascii_uppercase().as_str() {
-            "INT" | "INTEGER" => CLASS_INTEGER,
-            "REAL" => CLASS_INTEGER | CLASS_REAL,
-            "TEXT" => CLASS_TEXT,
-            "BLOB" => CLASS_BLOB,
-            _ => 0x0f,
-        }
 }

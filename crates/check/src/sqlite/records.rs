@@ -9,8 +9,9 @@ use crate::sums::keyed_hash;
 
 use super::context::Draft;
 use super::keys::{class_of, classes_text, default_class, push_default, push_value};
-use super::plan::{CLASS_NULL, CLASS_TEXT, Order, Part, Rows, StoredColumn, TreePlan};
+use super::plan::{CLASS_NULL, CLASS_TEXT, Order, OwnedValue, Part, Rows, StoredColumn, TreePlan};
 use super::rules;
+use super::scratch::{Evaluation, Evaluator};
 use super::worker::{Place, Worker, fault_text};
 
 impl<'a> Worker<'a> {
@@ -286,9 +287,11 @@ impl<'a> Worker<'a> {
             |index: usize| self.fields.get(index).is_some_and(|field| field.start + field.size > local_end);
         let in_feeds = rows.feeds.iter().flat_map(|feed| &feed.parts).any(|part| match part {
             Part::Field(index) => is_outside(*index),
-            Part::Rowid => false,
+            Part::Rowid | Part::Computed(_) => false,
         });
+        let bound = rows.evaluation.iter().flat_map(|evaluation| &evaluation.bound);
         in_feeds
+            || bound.flatten().any(|index| is_outside(*index))
             || rows.has_tests
                 && rows.columns.iter().enumerate().any(|(index, column)| {
                     column.refuses_numeric_text
@@ -314,11 +317,28 @@ impl<'a> Worker<'a> {
                 self.column(place, slot, cell, record, index, column);
             }
         }
+        let is_computed = match &rows.evaluation {
+            Some(evaluation) => self.compute(place, slot, cell, record, rows, evaluation),
+            None => false,
+        };
         let mut key = std::mem::take(&mut self.key);
         for feed in &rows.feeds {
+            let has_entry = match feed.condition {
+                Some(result) => self.results.get(result) == Some(&OwnedValue::Integer(1)),
+                None => true,
+            };
+            let is_known =
+                is_computed || !self.context.plans.pairs.get(feed.pair).is_some_and(|pair| pair.is_computed);
+            if !is_known || !has_entry {
+                continue;
+            }
             key.clear();
             for part in &feed.parts {
                 match part {
+                    Part::Computed(result) => match self.results.get(*result) {
+                        Some(value) => push_value(&mut key, value.as_value()),
+                        None => push_value(&mut key, Value::Null),
+                    },
                     Part::Rowid => push_value(&mut key, Value::Integer(cell.rowid)),
                     Part::Field(index) => match self.fields.get(*index) {
                         Some(field) => push_value(&mut key, record.value(*field).unwrap_or(Value::Null)),
@@ -337,6 +357,52 @@ impl<'a> Worker<'a> {
             }
         }
         self.key = key;
+    }
+
+    /// Lets SQLite compute what the table's definition says about a row; reports tests that do not hold. False when
+    /// it cannot be computed, which is counted.
+    fn compute(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        cell: &Cell<'_>,
+        record: &Record<'_>,
+        rows: &Rows,
+        evaluation: &Evaluation,
+    ) -> bool {
+        let fields = &self.fields;
+        let values = evaluation.bound.iter().map(|bound| match bound {
+            None => Value::Integer(cell.rowid),
+            Some(index) => match fields.get(*index) {
+                Some(field) => record.value(*field).unwrap_or(Value::Null),
+                None => rows.columns.get(*index).map_or(Value::Null, |column| column.default.as_value()),
+            },
+        });
+        let mut results = std::mem::take(&mut self.results);
+        let evaluator = self.evaluators.entry(place.tree).or_insert_with(|| Evaluator::new(evaluation));
+        let outcome = match evaluator {
+            Ok(evaluator) => evaluator.evaluate(evaluation, values, &mut results),
+            Err(reason) => Err(reason.clone()),
+        };
+        self.results = results;
+        if let Err(reason) = outcome {
+            self.unevaluated.entry(place.tree).or_insert((0, reason)).0 += 1;
+            return false;
+        }
+        if self.collector.is_none() {
+            self.value_tests(place, slot, cell, evaluation);
+        }
+        true
+    }
+
+    fn value_tests(&mut self, place: &Place<'_>, slot: usize, cell: &Cell<'_>, evaluation: &Evaluation) {
+        for (index, test) in evaluation.tests.iter().enumerate() {
+            if self.results.get(index) == Some(&OwnedValue::Integer(0)) {
+                let expected = format!("{} in {}", test.expected, row_text(cell));
+                let draft = Draft::new(test.rule, place.page, expected, "other values".to_owned());
+                self.report(draft.slot(slot).tree(place.tree));
+            }
+        }
     }
 
     #[inline]
@@ -419,6 +485,10 @@ impl<'a> Worker<'a> {
             }
         }
     }
+}
+
+fn row_text(cell: &Cell<'_>) -> String {
+    if cell.rowid == 0 { "the row".to_owned() } else { format!("the row with rowid {}", cell.rowid) }
 }
 
 fn record_draft(place: &Place<'_>, what: &str, expected: &str, found: &str) -> Draft {

@@ -62,6 +62,11 @@ pub(super) fn stopped(
         runs: worker.chains.runs.iter().map(|run| [run.first, run.length, run.next]).collect(),
         sums: sums.map(Difference::to_stored).collect(),
         is_cut: context.is_cut.load(Ordering::Relaxed),
+        unevaluated: worker
+            .unevaluated
+            .iter()
+            .map(|(tree, (count, reason))| (*tree as u64, *count, reason.clone()))
+            .collect(),
     }
 }
 
@@ -85,6 +90,9 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
         for (difference, stored) in worker.differences.iter_mut().zip(pairs) {
             *difference = Difference::from_stored(stored);
         }
+    }
+    for (tree, count, reason) in stopped.unevaluated {
+        worker.unevaluated.insert(usize::try_from(tree).unwrap_or(usize::MAX), (count, reason));
     }
     context.is_cut.fetch_or(stopped.is_cut, Ordering::Relaxed);
     worker

@@ -115,6 +115,10 @@ rules! {
         "a column declared NOT NULL holds no NULL",
         "A constraint was bypassed, or the type byte of a field changed.",
         "look at the row and set the value, or restore it", "lang_createtable, NOT NULL constraints";
+    CHECK: "sqlite-check", Full,
+        "each row satisfies the CHECK constraints of its table",
+        "A constraint was bypassed, added behind the rows, or a value has a changed byte.",
+        "look at the row and set the value, or restore it", "lang_createtable, CHECK constraints";
     VALUE_TYPE: "sqlite-value-type", Full,
         "a value has a type that its column can hold: STRICT types, no number in a TEXT column, no numeric text in a numeric column",
         "Comparisons and indexes treat the value otherwise than expected. A changed type byte, or a changed definition.",

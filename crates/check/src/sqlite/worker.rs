@@ -1,5 +1,7 @@
 //! One worker of the pass: takes the pages of an extent one after the other and keeps all it learns to itself.
 
+use std::collections::BTreeMap;
+
 use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field};
 use results::check::{CheckLevel, Confidence};
 
@@ -10,7 +12,9 @@ use super::chain::{Chains, OpenChain, Window};
 use super::collect::Collector;
 use super::context::{Context, Draft};
 use super::map::{Node, Use};
+use super::plan::OwnedValue;
 use super::rules;
+use super::scratch::Evaluator;
 
 /// Everything that one worker knows. Merges by addition.
 pub(super) struct Worker<'a> {
@@ -33,6 +37,12 @@ pub(super) struct Worker<'a> {
     pub(super) pending: Vec<Draft>,
     pub(super) fields: Vec<Field>,
     pub(super) key: Vec<u8>,
+    /// By tree; why there is none when it could not be made.
+    pub(super) evaluators: BTreeMap<usize, Result<Evaluator, String>>,
+    /// What was computed for the row in hand.
+    pub(super) results: Vec<OwnedValue>,
+    /// Rows that could not be computed, by tree, and why the first of them could not.
+    pub(super) unevaluated: BTreeMap<usize, (u64, String)>,
 }
 
 /// Where a page is: what cells need to know about it.
@@ -61,6 +71,9 @@ impl<'a> Worker<'a> {
             pending: Vec::new(),
             fields: Vec::new(),
             key: Vec::new(),
+            evaluators: BTreeMap::new(),
+            results: Vec::new(),
+            unevaluated: BTreeMap::new(),
         }
     }
 
@@ -256,6 +269,9 @@ impl<'a> Worker<'a> {
         self.unreadable_count += other.unreadable_count;
         self.claim_count += other.claim_count;
         self.changed_count += other.changed_count;
+        for (tree, (count, reason)) in other.unevaluated {
+            self.unevaluated.entry(tree).or_insert((0, reason)).0 += count;
+        }
     }
 
     /// Reports something that concerns no page in hand.

@@ -109,6 +109,41 @@ fn special_cases(directory: &Path, plain: &Path) -> Vec<Case> {
             "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT, pad INT)",
         );
     });
+    add("check-violated", "a value that its CHECK constraint does not allow", &["sqlite-check"], |path| {
+        redefine(
+            path,
+            "UPDATE t SET n = -5 WHERE id = 77",
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT CHECK(n > 0), pad TEXT)",
+        );
+    });
+    add(
+        "partial-index-entry",
+        "a row that a partial index should hold and does not",
+        &["sqlite-row-without-entry"],
+        |path| {
+            let connection = Connection::open(path).unwrap();
+            connection
+                .execute_batch(
+                    "CREATE INDEX t_part ON t(pad) WHERE n > 300; PRAGMA writable_schema=ON;
+                     UPDATE sqlite_schema SET sql = 'CREATE INDEX t_part ON t(pad) WHERE n > 297' WHERE name = 't_part'",
+                )
+                .unwrap();
+        },
+    );
+    add(
+        "expression-entry",
+        "entries of an index on an expression that hold another value than the expression has",
+        &["sqlite-entry-differs"],
+        |path| {
+            let connection = Connection::open(path).unwrap();
+            connection
+                .execute_batch(
+                    "CREATE INDEX t_sum ON t(n + id); PRAGMA writable_schema=ON;
+                     UPDATE sqlite_schema SET sql = 'CREATE INDEX t_sum ON t(n - -id + (id = 600))' WHERE name = 't_sum'",
+                )
+                .unwrap();
+        },
+    );
     add(
         "index-of-other-order",
         "an index whose collation was changed behind it",

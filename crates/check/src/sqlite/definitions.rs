@@ -1,0 +1,204 @@
+//! What SQLite understands of the definitions in a schema, asked of an empty database in memory.
+
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::types::Null;
+
+use super::plan::{CLASS_BLOB, CLASS_INTEGER, CLASS_NULL, CLASS_REAL, CLASS_TEXT};
+use super::schema::SchemaRow;
+
+/// Steps after which a definition is given up; one of usual length takes some hundred.
+const STEPS_MAX: i32 = 1_000_000;
+/// Functions of the application that one definition may need.
+const FOREIGN_FUNCTIONS_MAX: usize = 64;
+/// What a function must be to stand in an index or a generated column.
+const STAND_IN: FunctionFlags = FunctionFlags::SQLITE_UTF8
+    .union(FunctionFlags::SQLITE_DETERMINISTIC)
+    .union(FunctionFlags::SQLITE_INNOCUOUS);
+/// What `PRAGMA table_xinfo` calls a generated column that is not stored.
+// EVIDENCE: sqlite pragma table_xinfo: 2 for VIRTUAL, 3 for STORED
+pub(super) const VIRTUAL_COLUMN: i64 = 2;
+
+pub(super) struct TableColumn {
+    pub(super) name: String,
+    pub(super) declared_type: String,
+    pub(super) is_not_null: bool,
+    pub(super) default: Option<String>,
+    pub(super) key_position: i64,
+    pub(super) hidden: i64,
+}
+
+pub(super) struct IndexColumn {
+    pub(super) column: i64,
+    pub(super) is_descending: bool,
+    pub(super) collation: String,
+    pub(super) is_key: bool,
+}
+
+pub(super) struct IndexFacts {
+    pub(super) name: String,
+    pub(super) is_unique: bool,
+    pub(super) origin: String,
+    pub(super) is_partial: bool,
+    pub(super) columns: Vec<IndexColumn>,
+}
+
+pub(super) fn connection() -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    connection
+        .execute_batch("PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=OFF;")?;
+    // Any collation will do: the database stays empty, only its name is asked for.
+    connection.collation_needed(|connection, name| {
+        connection.create_collation(name, |left, right| left.cmp(right))
+    })?;
+    connection.progress_handler(STEPS_MAX, Some(|| true))?;
+    Ok(connection)
+}
+
+fn allow_definitions(context: AuthContext<'_>) -> Authorization {
+    match context.action {
+        AuthAction::Select
+        | AuthAction::Recursive
+        | AuthAction::Attach { .. }
+        | AuthAction::Detach { .. }
+        | AuthAction::CreateVtable { .. }
+        | AuthAction::Pragma { .. } => Authorization::Deny,
+        _ => Authorization::Allow,
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+pub(super) fn execute(connection: &mut Connection, definition: &str, row: &SchemaRow) -> Result<(), String> {
+    let start: String = definition.chars().take(24).collect::<String>().to_uppercase();
+    let is_expected = if row.is_table {
+        start.starts_with("CREATE TABLE")
+    } else {
+        start.starts_with("CREATE INDEX") || start.starts_with("CREATE UNIQUE INDEX")
+    };
+    if !is_expected {
+        return Err("it does not begin with CREATE".to_owned());
+    }
+    let failed = |error: rusqlite::Error| error.to_string();
+    connection.authorizer(Some(allow_definitions)).map_err(failed)?;
+    let run = |connection: &Connection| {
+        connection.prepare(definition).and_then(|mut statement| statement.execute([]))
+    };
+    let mut result = run(connection);
+    for _ in 0..FOREIGN_FUNCTIONS_MAX {
+        let Some(name) = result.as_ref().err().and_then(missing_function) else { break };
+        connection.create_scalar_function(name.as_str(), -1, STAND_IN, |_| Ok(Null)).map_err(failed)?;
+        result = run(connection);
+    }
+    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(failed)?;
+    match result {
+        Ok(_) => Ok(()),
+        // AUTOINCREMENT in an earlier definition has made it.
+        Err(_) if row.name.eq_ignore_ascii_case("sqlite_sequence") => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The function that a definition needs and only the application has. The database stays empty, so that one which is
+/// never called can stand in for it.
+fn missing_function(error: &rusqlite::Error) -> Option<String> {
+    let message = match error {
+        rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) => msg,
+        _ => return None,
+    };
+    Some(message.strip_prefix("no such function: ")?.to_owned())
+}
+
+/// Whether a definition failed for what only the application has, or for what is forbidden here.
+pub(super) fn is_foreign(reason: &str) -> bool {
+    ["no such function", "no such module", "no such collation", "not authorized", "interrupted"]
+        .iter()
+        .any(|start| reason.contains(start))
+}
+
+/// Whether the definitions have made the object of a row.
+pub(super) fn is_known(connection: &Connection, row: &SchemaRow) -> bool {
+    let kind = if row.is_table { "table" } else { "index" };
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND lower(name) = lower(?2) AND lower(tbl_name) = lower(?3)";
+    connection.query_row(sql, [kind, &row.name, &row.table_name], |_| Ok(())).is_ok()
+}
+
+pub(super) fn table_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<TableColumn>> {
+    let mut statement = connection.prepare(&format!("PRAGMA table_xinfo({})", quoted(table)))?;
+    let rows = statement.query_map([], |row| {
+        Ok(TableColumn {
+            name: row.get(1)?,
+            declared_type: row.get(2)?,
+            is_not_null: row.get::<_, i64>(3)? != 0,
+            default: row.get(4)?,
+            key_position: row.get(5)?,
+            hidden: row.get(6)?,
+        })
+    })?;
+    rows.collect()
+}
+
+pub(super) fn table_indexes(connection: &Connection, table: &str) -> rusqlite::Result<Vec<IndexFacts>> {
+    let mut statement = connection.prepare(&format!("PRAGMA index_list({})", quoted(table)))?;
+    let rows = statement.query_map([], |row| {
+        Ok(IndexFacts {
+            name: row.get(1)?,
+            is_unique: row.get::<_, i64>(2)? != 0,
+            origin: row.get(3)?,
+            is_partial: row.get::<_, i64>(4)? != 0,
+            columns: Vec::new(),
+        })
+    })?;
+    let mut indexes = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    for index in &mut indexes {
+        let mut statement = connection.prepare(&format!("PRAGMA index_xinfo({})", quoted(&index.name)))?;
+        let columns = statement.query_map([], |row| {
+            Ok(IndexColumn {
+                column: row.get(1)?,
+                is_descending: row.get::<_, i64>(3)? != 0,
+                collation: row.get::<_, Option<String>>(4)?.unwrap_or_else(|| "BINARY".to_owned()),
+                is_key: row.get::<_, i64>(5)? != 0,
+            })
+        })?;
+        index.columns = columns.collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(indexes)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Affinity {
+    Text,
+    Blob,
+    Numeric,
+}
+
+impl Affinity {
+    // EVIDENCE: sqlite datatype3 3.1, the five rules in their order; INTEGER, REAL and NUMERIC are one here
+    pub(super) fn of(declared_type: &str) -> Self {
+        let name = declared_type.to_ascii_uppercase();
+        if name.contains("INT") {
+            Self::Numeric
+        } else if ["CHAR", "CLOB", "TEXT"].iter().any(|part| name.contains(part)) {
+            Self::Text
+        } else if name.is_empty() || name.contains("BLOB") {
+            Self::Blob
+        } else {
+            Self::Numeric
+        }
+    }
+}
+
+// EVIDENCE: sqlite stricttables 2
+pub(super) fn strict_classes(declared_type: &str) -> u8 {
+    CLASS_NULL
+        | match declared_type.to_ascii_uppercase().as_str() {
+            "INT" | "INTEGER" => CLASS_INTEGER,
+            "REAL" => CLASS_INTEGER | CLASS_REAL,
+            "TEXT" => CLASS_TEXT,
+            "BLOB" => CLASS_BLOB,
+            _ => 0x0f,
+        }
+}
