@@ -17,6 +17,7 @@
 //! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
 //! | [`progress`] | how far a check is, and the wish to stop it |
 //! | [`text`] | a report for people |
+//! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
 
@@ -28,5 +29,6 @@ pub mod postgres;
 pub mod progress;
 pub mod rule;
 pub mod sqlite;
+pub mod structure;
 pub mod sums;
 pub mod text;

@@ -12,7 +12,7 @@ use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid};
 /// The largest control or map file that is read, bytes.
 const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
 /// Blocks per segment when the control file does not tell: 1 GiB of 8 KiB.
-const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
+pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
 
 /// Why the data directory cannot be opened at all.
 #[derive(Debug, thiserror::Error)]

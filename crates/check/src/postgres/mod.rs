@@ -35,9 +35,11 @@ mod plan_files;
 mod row;
 mod rules;
 mod run;
+mod structure;
 mod sums;
 mod transactions;
 
 pub use cluster::{Cluster, OpenError, Standing};
 pub use rules::RULES;
 pub use run::{CheckError, check_cluster, check_file};
+pub use structure::{structure_cluster, structure_file};

@@ -69,11 +69,7 @@ pub fn check_file(
 ) -> Result<CheckReport, CheckError> {
     let refuse = || CheckError::NotARelation(path.to_path_buf());
     let canonical = path.canonicalize().map_err(|_| refuse())?;
-    let directory = canonical
-        .ancestors()
-        .skip(1)
-        .find(|parent| parent.join("PG_VERSION").exists() && parent.join("global").is_dir());
-    let cluster = Cluster::open(directory.ok_or_else(refuse)?)?;
+    let cluster = Cluster::open(data_directory_of(&canonical).ok_or_else(refuse)?)?;
     let is_listed = |cluster: &Cluster| {
         cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| segment.path == canonical)
     };
@@ -81,6 +77,12 @@ pub fn check_file(
         return Err(refuse());
     }
     Run::new(&cluster, options, Some(&canonical)).check(path, progress)
+}
+
+/// The data directory that a file lies in.
+pub(super) fn data_directory_of(canonical: &Path) -> Option<&Path> {
+    let mut parents = canonical.ancestors().skip(1);
+    parents.find(|parent| parent.join("PG_VERSION").exists() && parent.join("global").is_dir())
 }
 
 pub(super) struct Run<'a> {

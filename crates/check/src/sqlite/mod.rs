@@ -7,6 +7,8 @@
 //! pass      every page once, in physical order: inside of pages, keys against pages above, records, sums
 //! after     chains joined, pages without use, pointer maps, sums compared; second pass where they differ
 //! ```
+//!
+//! [`structure()`] measures how the trees lie on the pages, with the same anchor and schema.
 
 mod anchor;
 mod bounds;
@@ -29,6 +31,7 @@ mod resume;
 mod rules;
 mod schema;
 mod scratch;
+mod structure;
 mod worker;
 
 use std::path::Path;
@@ -53,6 +56,7 @@ use schema::SchemaRows;
 use worker::Worker;
 
 pub use rules::RULES;
+pub use structure::structure;
 
 /// Checks a database file, with its log laid over it, as deep as the options say.
 ///

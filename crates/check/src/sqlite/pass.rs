@@ -2,22 +2,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanFile, ScanOptions, ScanOutcome, scan};
 use results::check::CheckCounters;
 
 use crate::options::Options;
-use crate::progress::{Phase, Progress};
+use crate::progress::{Progress, with_ticker};
 
 use super::chain::Window;
 use super::context::Context;
 use super::worker::Worker;
 
-/// How often progress is told.
-const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
 /// Reads that each worker has under way.
 const DEPTH: usize = 8;
 /// Bytes of a claim without a wish.
@@ -112,22 +109,7 @@ fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Extent<'_>) {
     match &extent.content {
         Content::Bytes(bytes) => {
             worker.claim_count += 1;
-            let end = first_page.saturating_add((bytes.len() / page_size_bytes) as u32);
-            let mut in_log = context.reader.pages_in_log(first_page, end).peekable();
-            if in_log.peek().is_none() {
-                worker.look(&Window { first_page, bytes, page_size_bytes });
-                return;
-            }
-            let mut laid_over = bytes.to_vec();
-            let mut newest = Vec::new();
-            for page in in_log {
-                let start = (page - first_page) as usize * page_size_bytes;
-                if context.reader.read(page, &mut newest).is_ok()
-                    && let Some(place) = laid_over.get_mut(start..start + page_size_bytes)
-                {
-                    place.copy_from_slice(&newest);
-                }
-            }
+            let laid_over = context.reader.laid_over(first_page, bytes);
             worker.look(&Window { first_page, bytes: &laid_over, page_size_bytes });
         }
         Content::Unreadable { length_bytes, error } => {
@@ -143,38 +125,4 @@ fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Extent<'_>) {
             }
         }
     }
-}
-
-/// Runs `work` while another thread tells the progress and watches the clock.
-fn with_ticker<R>(
-    deadline: Option<Instant>,
-    stop: &AtomicBool,
-    done: &AtomicU64,
-    total: u64,
-    progress: &mut dyn Progress,
-    work: impl FnOnce() -> R,
-) -> R {
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let is_over = &is_over;
-        let ticker = scope.spawn(move || {
-            while !is_over.load(Ordering::Acquire) {
-                let now = Instant::now();
-                let wait = deadline.map_or(PROGRESS_PERIOD, |deadline| {
-                    deadline.saturating_duration_since(now).min(PROGRESS_PERIOD)
-                });
-                if deadline.is_some_and(|deadline| now >= deadline) {
-                    stop.store(true, Ordering::Relaxed);
-                    progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                    return;
-                }
-                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                thread::park_timeout(wait);
-            }
-        });
-        let result = work();
-        is_over.store(true, Ordering::Release);
-        ticker.thread().unpark();
-        result
-    })
 }

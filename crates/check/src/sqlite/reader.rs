@@ -1,5 +1,6 @@
 //! Single pages out of a database file with its log laid over it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -50,6 +51,26 @@ impl PageReader {
     pub(super) fn pages_in_log(&self, first: u32, end: u32) -> impl Iterator<Item = u32> {
         let offsets = self.log.as_ref().map(|log| log.offsets.range(first..end.max(first)));
         offsets.into_iter().flatten().map(|(page, _)| *page)
+    }
+
+    /// Whole pages of the database file, from `first_page` on, with what the log has newer laid over them.
+    pub(super) fn laid_over<'b>(&self, first_page: u32, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let end = first_page.saturating_add((bytes.len() / self.page_size_bytes.max(1)) as u32);
+        let mut in_log = self.pages_in_log(first_page, end).peekable();
+        if in_log.peek().is_none() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut laid_over = bytes.to_vec();
+        let mut newest = Vec::new();
+        for page in in_log {
+            let start = (page - first_page) as usize * self.page_size_bytes;
+            if self.read(page, &mut newest).is_ok()
+                && let Some(place) = laid_over.get_mut(start..start + self.page_size_bytes)
+            {
+                place.copy_from_slice(&newest);
+            }
+        }
+        Cow::Owned(laid_over)
     }
 
     /// Tells the kernel that these pages will be read, so that many reads are under way at once.

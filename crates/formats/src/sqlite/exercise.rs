@@ -15,6 +15,7 @@ pub fn exercise(bytes: &[u8], geometry: Geometry) {
     let mut coverage = Coverage::default();
     for header_offset in [0, HEADER_SIZE_BYTES] {
         let (Some(view), _) = BtreePage::new(bytes, header_offset, geometry) else { continue };
+        let _ = (view.free_bytes(), view.room_bytes());
         let mut previous = None;
         view.audit(
             &mut coverage,
