@@ -15,6 +15,7 @@ pub mod number;
 pub mod plain;
 pub mod quantity;
 pub mod reason;
+pub mod structure;
 pub mod summary;
 pub mod text;
 pub mod timeline;

@@ -3,11 +3,13 @@
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, TableComponent, Width};
 use results::model::StoredRun;
 use results::observations::Observations;
+use results::structure::StructureReport;
 
 use crate::comparison::{self, ComparisonSummary};
 use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
+use crate::structure;
 use crate::summary::StudySummary;
 use crate::tables::{brief_sections, record_sections, results_sections, run_sections};
 use crate::waits_text;
@@ -63,6 +65,11 @@ pub fn history(history: &History) -> String {
 /// Writes what one interval of a live look saw: wait tables, waiting tasks, and how they were had.
 pub fn waits(observations: &Observations) -> String {
     render(&waits_text::live_sections(observations))
+}
+
+/// Writes levels, objects and strip maps of a database's tables and indexes.
+pub fn structure(report: &StructureReport) -> String {
+    render(&structure::sections(report))
 }
 
 fn render(sections: &[Section]) -> String {
