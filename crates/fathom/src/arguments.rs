@@ -2,9 +2,13 @@
 //!
 //! Help, completions and the man page come from these definitions.
 
+mod structure;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use structure::{StructureArguments, StructureFormat, StructureModeWord};
 
 /// A laboratory for the storage under a database.
 ///
@@ -46,6 +50,8 @@ pub(crate) enum Command {
     Io(Box<IoArguments>),
     /// Checks whether the pages of a database are intact; never writes to what it checks
     Check(CheckArguments),
+    /// Measures how tables and indexes lie on their pages: fragmentation, fill and records of each level
+    Structure(StructureArguments),
     /// Makes one damage of a named class in a copy, to practise detection and restore
     Corrupt(CorruptArguments),
     /// Shows what the sessions of a running PostgreSQL wait for, live; changes nothing in it

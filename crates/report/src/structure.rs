@@ -1,11 +1,14 @@
 //! Levels of tables and indexes as text, CSV and JSON: the published thirteen columns in the published order.
 
-use results::structure::{LevelStructure, ObjectStructure, StripMap, StructureMode, StructureReport};
+mod picture;
+
+use results::structure::{LevelStructure, ObjectStructure, StructureMode, StructureReport};
 
 use crate::export::{Column, Frame, Values};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, percent};
 use crate::plain::plain;
+use picture::{bounds, picture};
 
 /// Names of the columns of [`csv`]: the first thirteen are the published ones. docs/structure.md defines each.
 pub const COLUMNS: [&str; 27] = [
@@ -42,8 +45,6 @@ pub const COLUMNS: [&str; 27] = [
 const PICTURE_COUNT_MAX: usize = 6;
 /// Leaves from which on a picture tells something.
 const PICTURE_LEAVES_MIN: u64 = 16;
-const PICTURE_WIDTH: usize = 64;
-const PICTURE_HEIGHT: usize = 12;
 
 /// What became of the pages that were to be read.
 fn sentences(report: &StructureReport) -> Vec<String> {
@@ -241,33 +242,6 @@ fn pictures(report: &StructureReport, prefix: &str) -> Vec<Block> {
     blocks
 }
 
-fn bounds(map: &StripMap) -> (u64, u64) {
-    (map.pages.iter().copied().min().unwrap_or(0), map.pages.iter().copied().max().unwrap_or(0))
-}
-
-/// Lines of a picture, the highest pages first; `.` few leaves, `:` more, `#` many of a column.
-fn picture(map: &StripMap) -> Vec<String> {
-    let (low, high) = bounds(map);
-    let span = u128::from(high - low) + 1;
-    let columns = PICTURE_WIDTH.min(map.pages.len()).max(1);
-    let mut counts = vec![vec![0u32; columns]; PICTURE_HEIGHT];
-    for (position, page) in map.pages.iter().enumerate() {
-        let column = position * columns / map.pages.len();
-        let row = (u128::from(page - low) * PICTURE_HEIGHT as u128 / span) as usize;
-        counts[row][column] += 1;
-    }
-    let per_column = (map.pages.len() / columns).max(1) as u32;
-    let character = |count: u32| match count {
-        0 => ' ',
-        few if few * 6 <= per_column => '.',
-        more if more * 2 <= per_column => ':',
-        _ => '#',
-    };
-    let line =
-        |row: &Vec<u32>| format!("|{}|", row.iter().map(|count| character(*count)).collect::<String>());
-    counts.iter().rev().map(line).collect()
-}
-
 /// Writes one line per level as CSV (RFC 4180, LF); the columns are [`COLUMNS`].
 pub fn csv(report: &StructureReport) -> String {
     let rows: Vec<(&ObjectStructure, &LevelStructure)> = report
@@ -333,7 +307,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use results::check::{Accounting, NotChecked};
-    use results::structure::{StorageKind, StructureCounters};
+    use results::structure::{StorageKind, StripMap, StructureCounters};
 
     fn level(index_level: u32, page_count: u64) -> LevelStructure {
         LevelStructure {
@@ -403,7 +377,7 @@ mod tests {
         assert_eq!(words[..8], ["orders", "2", "4", "0", "99.2", "243713", "1.0", "243713"]);
         assert!(text.contains("tables of shop.public") && text.contains("a note"), "{text}");
         assert!(text.contains("x (y)") && text.contains("1 damaged pages left out"), "{text}");
-        assert_eq!(text.lines().filter(|line| line.trim_start().starts_with('|')).count(), PICTURE_HEIGHT);
+        assert_eq!(text.lines().filter(|line| line.trim_start().starts_with('|')).count(), 12);
         assert!(!text.contains('\u{1b}') && text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
@@ -416,17 +390,5 @@ mod tests {
         assert!(text.contains("~68.4") && text.contains(" - "), "{text}");
         report.objects.clear();
         assert!(crate::text::structure(&report).contains("No table and no index"));
-    }
-
-    #[test]
-    fn an_ordered_tree_is_a_line_and_a_random_one_fills_the_picture() {
-        let ordered = picture(&StripMap::thinned(640, 1000..1640, 640));
-        assert!(ordered.iter().all(|line| line.chars().filter(|c| *c == ' ').count() >= 50), "{ordered:?}");
-        let random = picture(&StripMap::thinned(6400, (0..6400).map(|page| page * 2741 % 6400), 6400));
-        let filled = |line: &String| line.chars().filter(|character| *character != ' ').count();
-        assert!(random.iter().all(|line| filled(line) > 40), "{random:?}");
-        let single = StripMap { leaf_count: 20, step: 20, pages: vec![5] };
-        assert_eq!(picture(&single).len(), PICTURE_HEIGHT);
-        assert_eq!(picture(&StripMap::default()).len(), PICTURE_HEIGHT);
     }
 }

@@ -67,7 +67,7 @@ fn check(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyho
     }
 }
 
-fn is_sqlite(path: &Path) -> anyhow::Result<bool> {
+pub(super) fn is_sqlite(path: &Path) -> anyhow::Result<bool> {
     let mut file = File::open(path).with_context(|| format!("could not open \"{}\"", path.display()))?;
     let mut start = [0; 16];
     Ok(file.read(&mut start).is_ok_and(|count| count == 16) && start == *SQLITE_MAGIC)
@@ -109,14 +109,14 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
 }
 
 /// Progress on a terminal: phase, rate and time left.
-struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
     phase: Option<Phase>,
     began: Instant,
 }
 
 impl Bar {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
         let style = ProgressStyle::with_template(
             "{msg:12} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
@@ -125,10 +125,10 @@ impl Bar {
         Self { bar, phase: None, began: Instant::now() }
     }
 
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
         if stderr().is_terminal() && self.began.elapsed() > Duration::from_secs(60) {
-            say(&format!("checked in {:.0} s", self.began.elapsed().as_secs_f64()));
+            say(&format!("read in {:.0} s", self.began.elapsed().as_secs_f64()));
         }
     }
 }

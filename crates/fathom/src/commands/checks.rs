@@ -94,12 +94,12 @@ fn line(check: &StoredCheck) -> String {
     )
 }
 
-fn seconds(time: &str) -> &str {
+pub(super) fn seconds(time: &str) -> &str {
     time.trim_end_matches('Z').split('.').next().unwrap_or_default()
 }
 
 /// What was checked under a name that is the same from every working directory; a URL without its password.
-fn place(target: &str) -> String {
+pub(super) fn place(target: &str) -> String {
     if let Some((scheme, rest)) = target.split_once("://") {
         let (host, user) = match rest.rsplit_once('@') {
             Some((user, host)) => (host, user.split(':').next().unwrap_or_default()),
@@ -112,7 +112,7 @@ fn place(target: &str) -> String {
     resolved(Path::new(target)).to_string_lossy().into_owned()
 }
 
-fn is_within(directory: &Path, place: &Path) -> bool {
+pub(super) fn is_within(directory: &Path, place: &Path) -> bool {
     place.is_dir() && resolved(directory).starts_with(place)
 }
 

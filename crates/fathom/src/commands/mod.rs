@@ -20,4 +20,5 @@ pub(crate) mod run;
 mod selection;
 pub(crate) mod show;
 mod stored;
+pub(crate) mod structure;
 pub(crate) mod waits;

@@ -125,6 +125,14 @@ pub enum StoreError {
         /// The baseline asked for; absent when any would have done.
         id: Option<IoTableId>,
     },
+    /// There is no such structure.
+    #[error("results file \"{path}\" holds no structure{}; hint: `fathom structure --list` lists them", of_number(*.id))]
+    NoSuchStructure {
+        /// The results file.
+        path: PathBuf,
+        /// The structure asked for; absent when any would have done.
+        id: Option<i64>,
+    },
     /// The run was begun before.
     #[error(
         "run of block {}, cell {}, attempt {} exists already in results file \"{path}\"",
@@ -160,4 +168,9 @@ fn holder_text(holder_pid: Option<u32>) -> String {
         Some(pid) => format!("process {pid}"),
         None => "another process".to_owned(),
     }
+}
+
+/// ` 7`, or nothing when any would have done.
+fn of_number(id: Option<i64>) -> String {
+    id.map_or_else(String::new, |id| format!(" {id}"))
 }

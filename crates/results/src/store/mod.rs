@@ -14,6 +14,7 @@ mod observed;
 mod open;
 mod read;
 mod row;
+mod structures;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub use baselines::{IoTableId, StoredIoTable};
 pub use checks::StoredCheck;
 pub use error::StoreError;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
+pub use structures::{StoredStructure, StructureOrigin};
 
 /// Row number of a study in its results file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -28,10 +28,9 @@ use super::cluster::{Cluster, SEGMENT_BLOCKS_DEFAULT, Standing};
 use super::run::{CheckError, data_directory_of};
 use super::transactions::Transactions;
 use crate::progress::{Phase, Progress, with_ticker};
-use crate::structure::tally::LevelTally;
 use crate::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
 
-use block::{Block, Kind, Layout};
+use block::{Kind, Layout};
 use gather::{Gather, GatherFile, Gathered, TreeMap};
 use subject::{BlockReader, Subject, Wish, subjects};
 
@@ -325,68 +324,6 @@ impl<'a> Work<'a> {
         accounting.clean_count += reader.read_count.saturating_sub(object.unclear_page_count);
         self.report.counters.extra_read_count += reader.read_count;
         self.report.objects.push(object);
-    }
-
-    fn heap_sparsely(&self, layout: Layout, subject: &Subject, reader: &mut BlockReader) -> ObjectStructure {
-        let all: Vec<u32> = (0..subject.block_count).collect();
-        let wanted = self.sample(&all);
-        let mut gathered = Gathered { tallies: vec![LevelTally::default()], ..Gathered::default() };
-        sparse::look(layout, Kind::Heap, reader, &wanted, |number, block, _| {
-            gathered.add(number, block, None)
-        });
-        let is_sample = self.options.mode == StructureMode::Limited || wanted.len() < all.len();
-        let mut object = if is_sample {
-            let mut object = empty_object(subject, &gathered);
-            let mut tally = gathered.tallies.first().copied().unwrap_or_default();
-            tally.add_runs(all.len() as u64, 1);
-            object.levels = vec![tally.level(0, all.len() as u64, true)];
-            (object.free_page_count, object.unused_page_count) = (None, None);
-            object
-        } else {
-            heap(subject, gathered)
-        };
-        if is_sample {
-            object
-                .notes
-                .push("pages are counted by the size of the files, never used ones included".to_owned());
-        }
-        object
-    }
-
-    fn tree_sparsely(&self, layout: Layout, subject: &Subject, reader: &mut BlockReader) -> ObjectStructure {
-        let mut object = empty_object(subject, &Gathered::default());
-        (object.free_page_count, object.unused_page_count) = (None, None);
-        let Some((found, inner)) = sparse::follow(layout, reader, subject) else {
-            object.notes.push("its first block does not name a root".to_owned());
-            object.unclear_page_count = 1;
-            return object;
-        };
-        let figures = inner.figures;
-        object.unclear_page_count = found.lost_count;
-        let wanted = found.levels.first().map(|leaves| self.sample(leaves)).unwrap_or_default();
-        let mut leaf_tally = LevelTally::default();
-        let mut damaged = 0;
-        sparse::look(layout, Kind::Tree, reader, &wanted, |_, block, _| match block {
-            Block::Tree { level: 0, figures, .. } => leaf_tally.add_page(figures),
-            Block::HalfDead { .. } => {}
-            _ => damaged += 1,
-        });
-        object.unclear_page_count += damaged;
-        for (number, pages) in found.levels.iter().enumerate() {
-            let mut tally = if number == 0 { leaf_tally } else { LevelTally::default() };
-            if number > 0 {
-                pages.iter().filter_map(|page| figures.get(page)).for_each(|page| tally.add_page(page));
-            }
-            tally.add_order(pages);
-            let is_sample = number == 0 && wanted.len() < pages.len();
-            object.levels.push(tally.level(number as u32, pages.len() as u64, is_sample));
-        }
-        object.index_depth = object.levels.len() as u32;
-        if let Some(leaves) = found.levels.first() {
-            let pages = leaves.iter().map(|page| u64::from(*page));
-            object.strip = Some(StripMap::thinned(leaves.len(), pages, self.options.strip_points_max));
-        }
-        object
     }
 
     /// The pages of a level that the mode looks at.

@@ -5,16 +5,20 @@ use std::collections::HashMap;
 use formats::postgres::btree::Meta;
 use formats::postgres::page::Page;
 
+use results::structure::{ObjectStructure, StripMap, StructureMode};
+
 use super::block::{Block, Kind, Layout};
+use super::gather::Gathered;
 use super::subject::{BlockReader, Subject};
-use crate::structure::tally::PageFigures;
+use super::{Work, empty_object, heap};
+use crate::structure::tally::{LevelTally, PageFigures};
 use crate::structure::walk::{Levels, Tree, levels};
 
 /// Blocks whose reading is announced at a time.
 const PREFETCH_COUNT: usize = 512;
 
 /// One tree on its way.
-pub(super) struct Sparse<'a> {
+struct Sparse<'a> {
     layout: Layout,
     reader: &'a mut BlockReader,
     block_count: u32,
@@ -22,11 +26,11 @@ pub(super) struct Sparse<'a> {
     /// Level of the blocks that the walk comes to next.
     level: u32,
     /// Figures of inner blocks.
-    pub(super) figures: HashMap<u32, PageFigures>,
+    figures: HashMap<u32, PageFigures>,
 }
 
 /// Follows a tree from its first block; `None` when that does not name a root.
-pub(super) fn follow<'a>(
+fn follow<'a>(
     layout: Layout,
     reader: &'a mut BlockReader,
     subject: &Subject,
@@ -49,7 +53,7 @@ pub(super) fn follow<'a>(
 }
 
 /// Looks at blocks in the order of the file; damaged ones are left out.
-pub(super) fn look(
+fn look(
     layout: Layout,
     kind: Kind,
     reader: &mut BlockReader,
@@ -69,6 +73,78 @@ pub(super) fn look(
             };
             take(number, &block, &downlinks);
         }
+    }
+}
+
+impl Work<'_> {
+    pub(super) fn heap_sparsely(
+        &self,
+        layout: Layout,
+        subject: &Subject,
+        reader: &mut BlockReader,
+    ) -> ObjectStructure {
+        let all: Vec<u32> = (0..subject.block_count).collect();
+        let wanted = self.sample(&all);
+        let mut gathered = Gathered { tallies: vec![LevelTally::default()], ..Gathered::default() };
+        look(layout, Kind::Heap, reader, &wanted, |number, block, _| gathered.add(number, block, None));
+        let is_sample = self.options.mode == StructureMode::Limited || wanted.len() < all.len();
+        let mut object = if is_sample {
+            let mut object = empty_object(subject, &gathered);
+            let mut tally = gathered.tallies.first().copied().unwrap_or_default();
+            tally.add_runs(all.len() as u64, 1);
+            object.levels = vec![tally.level(0, all.len() as u64, true)];
+            (object.free_page_count, object.unused_page_count) = (None, None);
+            object
+        } else {
+            heap(subject, gathered)
+        };
+        if is_sample {
+            object
+                .notes
+                .push("pages are counted by the size of the files, never used ones included".to_owned());
+        }
+        object
+    }
+
+    pub(super) fn tree_sparsely(
+        &self,
+        layout: Layout,
+        subject: &Subject,
+        reader: &mut BlockReader,
+    ) -> ObjectStructure {
+        let mut object = empty_object(subject, &Gathered::default());
+        (object.free_page_count, object.unused_page_count) = (None, None);
+        let Some((found, inner)) = follow(layout, reader, subject) else {
+            object.notes.push("its first block does not name a root".to_owned());
+            object.unclear_page_count = 1;
+            return object;
+        };
+        let figures = inner.figures;
+        object.unclear_page_count = found.lost_count;
+        let wanted = found.levels.first().map(|leaves| self.sample(leaves)).unwrap_or_default();
+        let mut leaf_tally = LevelTally::default();
+        let mut damaged = 0;
+        look(layout, Kind::Tree, reader, &wanted, |_, block, _| match block {
+            Block::Tree { level: 0, figures, .. } => leaf_tally.add_page(figures),
+            Block::HalfDead { .. } => {}
+            _ => damaged += 1,
+        });
+        object.unclear_page_count += damaged;
+        for (number, pages) in found.levels.iter().enumerate() {
+            let mut tally = if number == 0 { leaf_tally } else { LevelTally::default() };
+            if number > 0 {
+                pages.iter().filter_map(|page| figures.get(page)).for_each(|page| tally.add_page(page));
+            }
+            tally.add_order(pages);
+            let is_sample = number == 0 && wanted.len() < pages.len();
+            object.levels.push(tally.level(number as u32, pages.len() as u64, is_sample));
+        }
+        object.index_depth = object.levels.len() as u32;
+        if let Some(leaves) = found.levels.first() {
+            let pages = leaves.iter().map(|page| u64::from(*page));
+            object.strip = Some(StripMap::thinned(leaves.len(), pages, self.options.strip_points_max));
+        }
+        object
     }
 }
 

@@ -155,13 +155,13 @@ pub(super) fn subjects(
     };
     if unnamed > 0 && wish.table.is_none() {
         gap(
-            format!("{unnamed} relation files"),
+            format!("relation files without a name: {unnamed}"),
             "no row of pg_class names them: left by a crash, or made since the last checkpoint",
         );
     }
     if own > 0 {
         gap(
-            format!("{own} tables and indexes of the server itself"),
+            format!("tables and indexes of the server itself: {own}"),
             "not asked for: --system includes them",
         );
     }

@@ -5,14 +5,13 @@
 //! a single table, inner pages are read first, and then as many leaves as the mode asks for.
 
 mod facts;
+mod pass;
 mod tree;
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use disk::scan::{Content, Extent, ScanFile, ScanOptions, scan};
 use formats::sqlite::{Encoding, Geometry, PageKind};
 use results::check::{Accounting, NotChecked};
 use results::structure::{
@@ -22,16 +21,15 @@ use results::structure::{
 use super::anchor::Anchor;
 use super::context::PageSet;
 use super::schema::{SchemaRow, SchemaRows, read_schema};
-use crate::progress::{Phase, Progress, with_ticker};
+use crate::progress::{Phase, Progress};
 use crate::structure::tally::LevelTally;
 use crate::structure::walk::{Levels, levels};
 use crate::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject};
 
-use facts::{FactTable, PageClass};
+use facts::PageClass;
+use pass::pass;
 use tree::{Source, Walk};
 
-/// Bytes of one claim: whole pages of every size.
-const CLAIM_BYTES: usize = 1 << 20;
 /// Measures the trees of a database file, with its log laid over it.
 ///
 /// Opens files for reading only. Cost in the mode detailed: one read of the file, 16 bytes of memory per page and 4
@@ -107,7 +105,7 @@ fn measure(
     if own_count > 0 {
         left_out(
             report,
-            &format!("{own_count} tables and indexes of SQLite itself"),
+            &format!("tables and indexes of SQLite itself: {own_count}"),
             "not asked for: --system includes them",
         );
     }
@@ -171,104 +169,6 @@ fn is_own(row: &SchemaRow) -> bool {
 
 fn left_out(report: &mut StructureReport, what: &str, why: &str) {
     report.left_out.push(NotChecked { object: None, what: what.to_owned(), why: why.to_owned() });
-}
-
-/// Looks at every page once.
-fn pass(
-    anchor: &Anchor,
-    geometry: Geometry,
-    options: &Options,
-    progress: &mut dyn Progress,
-    report: &mut StructureReport,
-) -> Option<FactTable> {
-    let page_bytes = u64::from(geometry.page_size_bytes);
-    let end = (anchor.file_bytes / page_bytes).min(u64::from(anchor.page_count)) * page_bytes;
-    let stop = options.stop.clone().unwrap_or_default();
-    let done = Arc::new(AtomicU64::new(0));
-    let scan_options = ScanOptions {
-        worker_count: options.worker_count.max(1),
-        extent_bytes: CLAIM_BYTES,
-        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
-        retry_bytes: page_bytes as usize,
-        want_direct: options.want_direct,
-        stop: Some(Arc::clone(&stop)),
-        progress_bytes: Some(Arc::clone(&done)),
-        ..ScanOptions::default()
-    };
-    let pages_per_chunk = (CLAIM_BYTES as u64 / page_bytes) as u32;
-    let files = [ScanFile::part(&anchor.path, 0..end)];
-    let started = Instant::now();
-    let outcome = with_ticker(None, &stop, &done, end, progress, || {
-        scan(
-            &files,
-            &scan_options,
-            |_| FactTable::new(pages_per_chunk),
-            |table, extent| visit(anchor, geometry, table, &extent),
-        )
-    });
-    report.counters.pass_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            report.unfinished = Some(error.to_string());
-            return None;
-        }
-    };
-    let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-    report.counters.reader = format!("{}, {way}", outcome.backend.engine);
-    report.counters.worker_count = outcome.states.len() as u64;
-    report.counters.worker_cpu_ns = outcome.worker_cpu_ns;
-    report.accounting.bytes_expected = u64::from(anchor.page_count) * page_bytes;
-    report.accounting.bytes_read = outcome.read_bytes();
-    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
-    report.accounting.unreached_count = unclaimed / page_bytes;
-    if unclaimed > 0 {
-        report.unfinished = Some("stopped before the end".to_owned());
-    }
-    if let Some(error) = outcome.files.iter().find_map(|file| file.error.clone()) {
-        report.unfinished = Some(error);
-    }
-    let mut table = FactTable::new(pages_per_chunk);
-    outcome.states.into_iter().for_each(|state| table.merge(state));
-    look_beyond_the_file(anchor, geometry, &mut table, report);
-    Some(table)
-}
-
-fn visit(anchor: &Anchor, geometry: Geometry, table: &mut FactTable, extent: &Extent<'_>) {
-    let page_bytes = geometry.page_size_bytes as usize;
-    let first = u32::try_from(extent.offset_bytes / page_bytes as u64 + 1).unwrap_or(u32::MAX);
-    match &extent.content {
-        Content::Bytes(bytes) => {
-            let laid_over = anchor.reader.laid_over(first, bytes);
-            for (page, bytes) in (first..).zip(laid_over.chunks_exact(page_bytes)) {
-                table.look(page, bytes, geometry);
-            }
-        }
-        Content::Unreadable { length_bytes, .. } | Content::Missing { length_bytes } => {
-            table.unreadable_count += length_bytes.div_ceil(page_bytes as u64);
-        }
-    }
-}
-
-/// Pages that the file is too short for: the log may have them.
-fn look_beyond_the_file(
-    anchor: &Anchor,
-    geometry: Geometry,
-    table: &mut FactTable,
-    report: &mut StructureReport,
-) {
-    let page_bytes = u64::from(geometry.page_size_bytes);
-    let in_file = u32::try_from(anchor.file_bytes / page_bytes).unwrap_or(u32::MAX);
-    let mut bytes = Vec::new();
-    for page in anchor.reader.pages_in_log(in_file.saturating_add(1), anchor.page_count.saturating_add(1)) {
-        if anchor.reader.read(page, &mut bytes).is_ok() {
-            report.accounting.bytes_read += page_bytes;
-            table.look(page, &bytes, geometry);
-        }
-    }
-    let found_pages = report.accounting.bytes_read / page_bytes;
-    let known = found_pages + report.accounting.unreached_count + table.unreadable_count;
-    table.unreadable_count += u64::from(anchor.page_count).saturating_sub(known);
 }
 
 /// Where the pages of the file went, and what no tree accounts for.

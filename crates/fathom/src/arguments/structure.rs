@@ -1,0 +1,72 @@
+//! The arguments of `fathom structure`.
+
+use clap::{Args, ValueEnum};
+
+use super::ResultsArguments;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StructureModeWord {
+    /// Pages above the leaves only: order and number of the leaves, about one page in a hundred
+    Limited,
+    /// As limited, and every hundredth leaf of trees with 10,000 leaves or more; all of smaller ones
+    Sampled,
+    /// Every page
+    Detailed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StructureFormat {
+    /// Tables and strip maps for a terminal
+    Text,
+    /// One row per level, the published columns first
+    Csv,
+    /// Every figure, strip maps as page numbers
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StructureArguments {
+    /// SQLite database, PostgreSQL data directory (stopped or running), or one relation file
+    pub(crate) target: Option<String>,
+    /// Only this table with its indexes, e.g. orders or public.orders
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) table: Option<String>,
+    /// How much is read
+    #[arg(long, value_enum, default_value_t = StructureModeWord::Detailed)]
+    pub(crate) mode: StructureModeWord,
+    /// Includes the engine's own tables
+    #[arg(long)]
+    pub(crate) system: bool,
+    /// Workers [default: one per processor]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Reads at most this much per second, e.g. 50MiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_read_rate: Option<String>,
+    /// Reads through the page cache instead of past it
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Points of each strip map that are kept [default: 4096]
+    #[arg(long, value_name = "N", conflicts_with = "whole_maps")]
+    pub(crate) map_points: Option<usize>,
+    /// Keeps whole strip maps: the page of every leaf
+    #[arg(long)]
+    pub(crate) whole_maps: bool,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Prints only, and stores nothing in the results directory
+    #[arg(long)]
+    pub(crate) no_store: bool,
+    /// Lists the structures that are stored, and measures nothing
+    #[arg(long, conflicts_with_all = ["target", "show"])]
+    pub(crate) list: bool,
+    /// Shows a stored structure again [default: the latest], and measures nothing
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with = "target")]
+    pub(crate) show: Option<Option<i64>>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = StructureFormat::Text)]
+    pub(crate) format: StructureFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}

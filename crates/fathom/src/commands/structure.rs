@@ -1,0 +1,167 @@
+//! `fathom structure`: how tables and indexes lie on their pages.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use check::progress::Progress;
+use check::structure::Options;
+use report::plain::plain;
+use results::store::{Store, StoredStructure, StructureOrigin};
+use results::structure::{StructureMode, StructureReport};
+
+use super::check::{Bar, is_sqlite};
+use super::checks::{is_within, place, seconds};
+use super::io::bytes;
+use crate::Verdict;
+use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
+use crate::terminal::{print, say, stop_on_signals};
+
+pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+    if arguments.list {
+        return list(arguments);
+    }
+    if let Some(number) = arguments.show {
+        let store = Store::open_read_only(&arguments.results.results)?;
+        return show(&store.structure(number)?.report, arguments);
+    }
+    let target = arguments.target.as_deref().context(
+        "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory or a relation file",
+    )?;
+    let options = options(arguments)?;
+    let mut bar = Bar::new();
+    let report = measure(Path::new(target), &options, &mut bar)?;
+    bar.finish();
+    if report.objects.is_empty()
+        && let Some(reason) = &report.unfinished
+    {
+        bail!("{reason}");
+    }
+    if !arguments.no_store {
+        store(&report, target, &arguments.results.results);
+    }
+    show(&report, arguments)
+}
+
+/// Finds out what the target is, and measures it.
+fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<StructureReport> {
+    if target.to_string_lossy().contains("://") {
+        bail!(
+            "cannot measure structure by URL\nhint: name the data directory of the server on its own machine; the server may go on running"
+        );
+    }
+    let facts =
+        std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
+    if facts.is_dir() {
+        return Ok(check::postgres::structure_cluster(target, options, progress)?);
+    }
+    if is_sqlite(target)? {
+        return Ok(check::sqlite::structure(target, options, progress));
+    }
+    match check::postgres::structure_file(target, options, progress) {
+        Ok(report) => Ok(report),
+        Err(check::postgres::CheckError::NotARelation(_)) => bail!(
+            "cannot tell what \"{}\" is: it does not begin as a SQLite database, and is no table or B-tree of PostgreSQL",
+            target.display()
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
+    let mut options = Options {
+        mode: match arguments.mode {
+            StructureModeWord::Limited => StructureMode::Limited,
+            StructureModeWord::Sampled => StructureMode::Sampled,
+            StructureModeWord::Detailed => StructureMode::Detailed,
+        },
+        table: arguments.table.clone(),
+        with_system: arguments.system,
+        worker_count: arguments
+            .jobs
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        want_direct: !arguments.buffered,
+        stop: Some(Arc::clone(&stop_on_signals()?)),
+        ..Options::default()
+    };
+    if options.worker_count == 0 {
+        bail!("--jobs takes at least 1");
+    }
+    if let Some(rate) = &arguments.max_read_rate {
+        options.rate_bytes_per_s_max = Some(bytes(rate)?);
+    }
+    if let Some(points) = arguments.map_points {
+        options.strip_points_max = points;
+    }
+    if arguments.whole_maps {
+        options.strip_points_max = usize::MAX;
+    }
+    Ok(options)
+}
+
+fn show(report: &StructureReport, arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+    match form(arguments) {
+        StructureFormat::Json => print(&report::structure::json(report))?,
+        StructureFormat::Csv => print(&report::structure::csv(report))?,
+        StructureFormat::Text => print(&report::text::structure(report))?,
+    }
+    Ok(match report.exit_code() {
+        0 => Verdict::Clean,
+        1 => Verdict::Findings,
+        _ => Verdict::Stopped,
+    })
+}
+
+fn form(arguments: &StructureArguments) -> StructureFormat {
+    if arguments.json { StructureFormat::Json } else { arguments.format }
+}
+
+/// Stores a structure. What prevents that is said, and changes neither the answer nor the exit status.
+fn store(report: &StructureReport, target: &str, directory: &Path) {
+    let place = place(target);
+    let stored = if is_within(directory, Path::new(&place)) {
+        Err("it lies in what was measured, where nothing is written".to_owned())
+    } else {
+        let stored_at = jiff::Timestamp::now().to_string();
+        let fathom_version = env!("CARGO_PKG_VERSION");
+        let origin = StructureOrigin { run_id: None, stored_at: &stored_at, fathom_version, place: &place };
+        Store::open_or_create(directory)
+            .and_then(|mut store| store.add_structure(report, &origin))
+            .map_err(|error| error.to_string())
+    };
+    match stored {
+        Ok(id) => say(&format!("stored as structure {id} in \"{}\"", directory.display())),
+        Err(reason) => say(&format!("the structure is not stored in \"{}\": {reason}", directory.display())),
+    }
+}
+
+/// Prints all stored structures, one line each.
+fn list(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let structures = store.structures()?;
+    if form(arguments) == StructureFormat::Json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&structures)?))?;
+        return Ok(Verdict::Clean);
+    }
+    for stored in &structures {
+        print(&line(stored))?;
+    }
+    if structures.is_empty() {
+        print(&format!("\"{}\" holds no structure\n", store.path().display()))?;
+    } else {
+        print("\nfathom structure --show N prints one again\n")?;
+    }
+    Ok(Verdict::Clean)
+}
+
+fn line(stored: &StoredStructure) -> String {
+    let run = stored.run_id.map_or_else(String::new, |run| format!(", after run {run}"));
+    format!(
+        "structure {}  {}Z  {} {}: {} tables and indexes{run}\n",
+        stored.id,
+        seconds(&stored.stored_at),
+        plain(&stored.place),
+        stored.report.mode.name(),
+        stored.report.objects.len()
+    )
+}
