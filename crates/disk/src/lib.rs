@@ -9,6 +9,7 @@
 //! | [`machine`] | which processors, memory, kernel and limits the run had |
 //! | [`binary`] | which build of a server binary ran |
 //! | [`probe`] | how long a flush takes in a directory, and whether it waits at all |
+//! | [`residency`] | how much of a file the page cache holds, and how it gives it up |
 //! | [`space`] | whether there is room |
 //! | [`buffer`] | where transfers put their bytes |
 //! | [`file`](mod@file) | whether transfers of a file go past the page cache |
@@ -29,6 +30,7 @@ pub mod facts;
 pub mod file;
 pub mod machine;
 pub mod probe;
+pub mod residency;
 pub mod scan;
 pub mod space;
 mod tree;

@@ -98,7 +98,7 @@ fn wanted<'a>(
 ) -> Vec<(&'static str, &'a Path, CeilingPattern)> {
     let mut wanted: Vec<(&'static str, &Path, CeilingPattern)> = Vec::new();
     for (cell_index, work) in works.iter().enumerate() {
-        if work.workload == Workload::SelectOne {
+        if !work.workload.adds_rows() {
             continue;
         }
         // The mean over the runs that count, as reports take it.
@@ -133,7 +133,11 @@ fn wanted<'a>(
 fn estimated_flush_bytes(work: &Work) -> f64 {
     // A row and what the engine writes around it: 4272 bytes were seen on PostgreSQL for the wide row. Less than a
     // page or two is written by no engine.
-    let row_bytes = if work.workload == Workload::Populate { 4_300.0 } else { 250.0 };
+    let row_bytes = match work.workload {
+        Workload::Populate => 4_300.0,
+        Workload::GuidPopulate => 1_200.0,
+        _ => 250.0,
+    };
     (work.batch_size as f64 * row_bytes).max(PAGE_BYTES)
 }
 

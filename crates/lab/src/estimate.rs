@@ -18,6 +18,9 @@ const REPEAT_SPREAD: f64 = 0.25;
 const PAGE_BYTES: u64 = 8192;
 const MIB: u64 = 1 << 20;
 
+/// Bytes of a row of 1048 bytes in a tree that random keys filled, from above.
+const STOCK_ROW_BYTES: u64 = 1800;
+
 /// Commits that share one flush of the log, at most: what group commit gave on PostgreSQL at 1 to 16 connections.
 const GROUP_COMMIT_MAX: u32 = 16;
 
@@ -117,7 +120,8 @@ fn warm_up_seconds(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> O
 fn rows_seconds(rows: u64, work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> Option<f64> {
     let commits = (rows as f64 / work.batch_size as f64).ceil();
     let flush_seconds = match (engine, work.workload, work.durability) {
-        ("noop", _, _) | (_, Workload::SelectOne, _) | (_, _, Durability::Relaxed | Durability::None) => 0.0,
+        ("noop", _, _) | (_, _, Durability::Relaxed | Durability::None) => 0.0,
+        (_, workload, _) if !workload.adds_rows() => 0.0,
         _ => sync_latency_ns? as f64 / 1e9,
     };
     let group = if engine == "sqlite" { 1 } else { work.connections.min(GROUP_COMMIT_MAX) };
@@ -130,7 +134,11 @@ fn row_seconds(work: &Work, engine: &str) -> f64 {
         ("noop", _) => return 1e-6,
         (_, Workload::Populate) => 120e-6,
         (_, Workload::RandomInsert) => 20e-6,
-        (_, Workload::SelectOne) => 30e-6,
+        (_, Workload::GuidPopulate) => 60e-6,
+        // Look-ups and tasks have a row per statement: what it costs depends on the tables, which are not known here.
+        (_, workload) if workload.has_stock() => work.subject.table_rows as f64 * 5e-6,
+        (_, Workload::RawRead) => work.subject.raw.time.as_secs_f64(),
+        (_, _) => 30e-6,
     };
     row + 10e-6 * f64::from(work.secondary_indexes)
 }
@@ -146,7 +154,17 @@ fn preparing_seconds(engine: &str) -> f64 {
 
 /// Bytes of the table, its indexes and the log of one run, from above.
 fn disk_bytes_of(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> u64 {
-    if engine == "noop" || work.workload == Workload::SelectOne {
+    if work.workload == Workload::RawRead {
+        return work.subject.raw.file_bytes;
+    }
+    if engine == "noop" {
+        return 0;
+    }
+    if work.workload.has_stock() {
+        // Three ways to store the same rows may be there at once, and a backup is another copy.
+        return work.subject.table_rows.saturating_mul(STOCK_ROW_BYTES).saturating_mul(4);
+    }
+    if !work.workload.adds_rows() {
         return 0;
     }
     let rows = match work.amount {
@@ -176,7 +194,9 @@ fn row_bytes(work: &Work) -> u64 {
         // 160 bytes in pages 69 % full: 37 GB for the published 160 million rows. A heap and its index of the key
         // come to the same.
         Workload::RandomInsert => 232,
-        Workload::SelectOne => 0,
+        // 1048 bytes in pages 61 % full, twice where a heap lies below the tree, and the sorted source of one load.
+        Workload::GuidPopulate => 2 * STOCK_ROW_BYTES,
+        _ => 0,
     };
     row + secondary
 }

@@ -16,6 +16,7 @@ use crate::assignment::Assignment;
 use crate::ceilings::{self, CeilingPlaces, CeilingTime};
 use crate::gates::Limits;
 use crate::plan::Plan;
+use crate::reading;
 use crate::run::{self, Course, RunError, RunRequest, Tick};
 use crate::target::{Limitation, Target, TargetError};
 use crate::work::{Amount, WarmUp, Work};
@@ -314,13 +315,17 @@ impl Laboratory<'_> {
             self.store.close_interrupted(study)?;
             return Ok(RunState::Interrupted);
         }
-        let run = match executed {
+        let mut run = match executed {
             Ok(run) => run,
             Err(source) => {
                 self.store.close_interrupted(study)?;
                 return Err(LabError::Run { cell: cell.label(), source });
             }
         };
+        if reading::plan_of(&run).is_some() {
+            let earlier = self.earlier_plan(study, cell)?;
+            reading::judge_plan(&mut run, earlier.as_deref());
+        }
         self.store.finish_run(run_id, &run)?;
         progress.add(&run);
         on_notice(&Notice::RunEnds { run_id, cell, run: &run });
@@ -328,6 +333,14 @@ impl Laboratory<'_> {
             Some(reason) => Err(LabError::DiskFull { cell: cell.label(), run_id, reason: reason.to_owned() }),
             None => Ok(run.state),
         }
+    }
+
+    /// The plan of the first run of a cell that counts.
+    fn earlier_plan(&self, study: StudyId, cell: &Cell) -> Result<Option<String>, StoreError> {
+        let runs = self.store.runs(study)?;
+        let counting =
+            runs.iter().filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index);
+        Ok(counting.map(|stored| &stored.run).find_map(reading::plan_of).map(str::to_owned))
     }
 
     /// Is another block wanted beyond the planned ones?

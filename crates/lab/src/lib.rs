@@ -5,6 +5,7 @@
 //! run as it ends.
 
 pub mod assignment;
+pub mod cache;
 pub mod ceilings;
 pub mod client;
 pub mod environment;
@@ -15,6 +16,7 @@ pub mod laboratory;
 mod memory;
 pub mod observe;
 pub mod plan;
+pub mod reading;
 pub mod run;
 pub mod spec;
 pub mod target;

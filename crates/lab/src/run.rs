@@ -17,6 +17,7 @@ use crate::observe::figures;
 use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
+use crate::reading;
 use crate::target::{Aftermath, Counters, Target, TargetError};
 use crate::work::{Durability, LoopSide, WarmUp, Work};
 
@@ -108,6 +109,8 @@ fn prepare_and_measure(
     if work.warm_up != WarmUp::None {
         crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
+    // As late as can be: connecting and preparing statements reads, too.
+    let cache_look = target.set_cache(work)?;
     let before = target.counters()?;
     let mut samplers = machine_samplers(target);
     samplers.extend(target.samplers(work));
@@ -140,8 +143,14 @@ fn prepare_and_measure(
         metrics.extend(engine_metrics(after, &before));
     }
     metrics.extend(machine_after.since(&machine_before));
+    metrics.extend(reading::device_rates(&metrics, elapsed_ns));
     metrics.extend(aftermath_metrics(&aftermath));
     metrics.extend(log_records.unwrap_or_default());
+    let answers = aftermath.as_ref().map_or(&[][..], |aftermath| &aftermath.look_ups);
+    let read = reading::record(work, cache_look.as_ref(), answers, &metrics);
+    metrics.extend(read.metrics);
+    marks.extend(read.events);
+    warnings.extend(read.warnings);
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod subject;
+
+pub use subject::{BackupMethod, CacheState, Depth, RawReads, Storage, Subject};
+
 /// Columns and statements of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -15,6 +19,44 @@ pub enum Workload {
     RandomInsert,
     /// `SELECT 1`: prices the client, the wire and the server's round trip.
     SelectOne,
+    /// The published row with a random key: 16 bytes and 1024 characters, seven rows per 8 KiB page.
+    GuidPopulate,
+    /// One statement that goes through the keys of such a table in their order and takes some of them.
+    GuidLookupScan,
+    /// One statement that looks up these keys one by one and takes the largest of the wide values.
+    GuidLookupJoin,
+    /// Statistics of every index, level by level, from the files.
+    Structure,
+    /// A check of the database's files.
+    Check,
+    /// A copy of the database, and the way back.
+    Backup,
+    /// Raw reads of a file, without any engine.
+    RawRead,
+    /// Questions to the machine and the server, without any work.
+    Inventory,
+}
+
+impl Workload {
+    /// Does the measured part add rows to a table of the run?
+    pub fn adds_rows(self) -> bool {
+        matches!(self, Self::Populate | Self::RandomInsert | Self::GuidPopulate)
+    }
+
+    /// Does the measured part read tables that were made before, by statements?
+    pub fn looks_up(self) -> bool {
+        matches!(self, Self::GuidLookupScan | Self::GuidLookupJoin)
+    }
+
+    /// Is the measured part no statement, but something done to files or servers as a whole (see `task`)?
+    pub fn is_task(self) -> bool {
+        matches!(self, Self::Structure | Self::Check | Self::Backup | Self::RawRead | Self::Inventory)
+    }
+
+    /// Are tables with keys of 16 random bytes made before the measured part?
+    pub fn has_stock(self) -> bool {
+        self.looks_up() || matches!(self, Self::Structure | Self::Check | Self::Backup)
+    }
 }
 
 /// Where the loop over transactions runs.
@@ -121,6 +163,9 @@ pub struct Work {
     pub manual_checkpoint_every: Option<Duration>,
     /// Settings of the engine, by its own names.
     pub settings: BTreeMap<String, String>,
+    /// What is read, for workloads that read.
+    #[serde(default, skip_serializing_if = "Subject::is_default")]
+    pub subject: Subject,
     /// Free word that changes nothing; two levels of it make an A/A pair.
     pub label: String,
     /// Seed of this run's keys and arrival times.
@@ -128,6 +173,11 @@ pub struct Work {
 }
 
 impl Work {
+    /// Are all rows loaded by one statement, in the order of their keys?
+    pub fn is_one_load(&self) -> bool {
+        self.workload == Workload::GuidPopulate && self.subject.storage == Storage::ClusteredOrdered
+    }
+
     /// Rows that client `client_index` does of a total of `rows`: shares differ by at most one.
     pub fn share_of(&self, rows: u64, client_index: u32) -> u64 {
         let clients = u64::from(self.connections);
@@ -157,6 +207,7 @@ impl Work {
             log_size_mib: None,
             manual_checkpoint_every: None,
             settings: BTreeMap::new(),
+            subject: Subject::default(),
             label: String::new(),
             seed: 1,
         }

@@ -92,7 +92,7 @@ fn a_parameter_that_is_not_known_names_the_nearest() {
         &["`batchsize` is not a parameter", "did you mean `batch_size`?", "^^^^^^^^^"],
     );
     check("[factors]\nconections = [1]\n", 9, &["`conections` is not a parameter", "`connections`"]);
-    check("wal_level = \"x\"\n", 8, &["`wal_level` is not a parameter", "parameters are workload, loop"]);
+    check("autovacuum = \"x\"\n", 8, &["`autovacuum` is not a parameter", "parameters are workload, loop"]);
     check("repetitions = 3\n", 8, &["`repetitions` is not a parameter", "above the first table"]);
     check("\"oracle.sga\" = 3\n", 8, &["`oracle` is not an engine", "noop, sqlite, postgres"]);
     check("\"postgres.a;b\" = 3\n", 8, &["`a;b` is not the name of a setting"]);
@@ -205,7 +205,11 @@ fn parameters_that_cannot_stand_together_show_both_places() {
         &["`batch_size` has no meaning", "with this `workload`"],
     );
     check_text(&format!("{select}secondary_indexes = 2\n"), 8, &["`secondary_indexes` has no meaning"]);
-    check_text(&format!("{select}loop = \"server\"\n"), 8, &["select-one needs the loop in the client"]);
+    check_text(
+        &format!("{select}loop = \"server\"\n"),
+        8,
+        &["a workload that adds no rows to a table needs the loop in the client"],
+    );
 }
 
 #[test]

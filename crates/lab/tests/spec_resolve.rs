@@ -271,6 +271,7 @@ log = "/log"
         log_size_mib: Some(32),
         manual_checkpoint_every: None,
         settings: [("work_mem".to_owned(), "4096".to_owned())].into(),
+        subject: lab::work::Subject::default(),
         label: "b".to_owned(),
         seed: 9,
     };

@@ -104,6 +104,9 @@ fn the_full_scale_has_the_published_number_of_cells_and_repetitions() {
         ("repeat-ten", 1, 10),
         ("a-a", 2, 5),
         ("random-key", 2, 5),
+        ("guid-populate", 3, 3),
+        ("guid-lookup-scan", 3, 5),
+        ("guid-lookup-join", 3, 10),
     ] {
         let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
         let full = experiment.resolve(&request(Scale::Full, "postgres")).unwrap();

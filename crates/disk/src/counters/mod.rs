@@ -14,7 +14,7 @@ pub use cpu::{MachineCpu, machine_cpu, parse_machine_cpu, process_cpu_ns, thread
 pub use disk::{
     DeviceActivity, DiscardCounters, DiskCounters, FlushCounters, disk_counters, parse_diskstats,
 };
-pub use process::{ProcessCpu, ProcessIo, parse_process_cpu, process_cpu, process_io};
+pub use process::{ProcessCpu, ProcessIo, parse_process_cpu, process_cpu, process_io, thread_io};
 
 /// The most that is read of one counter file; `/proc/diskstats` of ten thousand devices is about 1 MiB.
 const FILE_BYTES_MAX: u64 = 16 << 20;

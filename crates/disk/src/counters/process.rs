@@ -62,6 +62,15 @@ pub fn process_io(pid: u32) -> Result<ProcessIo, CountersError> {
     parse_io(&read(&path)?, &path)
 }
 
+/// Reads the I/O counters of the thread that calls.
+///
+/// # Errors
+/// As [`process_io`].
+pub fn thread_io() -> Result<ProcessIo, CountersError> {
+    let path = Path::new("/proc/thread-self/io");
+    parse_io(&read(path)?, path)
+}
+
 /// Reads the processor time of process `pid`.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::Level;
 
+use super::subject;
 use super::value::duration;
 use crate::target::Layout;
 use crate::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
@@ -33,7 +34,7 @@ impl Values<'_> {
     /// The work of the cell on `engine`; the seed is left at 0.
     pub(crate) fn work(&self, engine: &str, place: LogPlace<'_>) -> Result<Work, Conflict> {
         let workload = self.workload()?;
-        let work = Work {
+        let mut work = Work {
             workload,
             loop_side: if self.word("loop") == "server" { LoopSide::Server } else { LoopSide::Client },
             amount: self.amount()?,
@@ -44,7 +45,7 @@ impl Values<'_> {
             key: match self.word("key") {
                 "random" => KeyOrder::Random,
                 "sequential" => KeyOrder::Sequential,
-                _ if workload == Workload::RandomInsert => KeyOrder::Random,
+                _ if matches!(workload, Workload::RandomInsert | Workload::GuidPopulate) => KeyOrder::Random,
                 _ => KeyOrder::Sequential,
             },
             secondary_indexes: self.count("secondary_indexes").unwrap_or(0) as u32,
@@ -64,12 +65,15 @@ impl Values<'_> {
             log_size_mib: self.count("log_size_mib"),
             manual_checkpoint_every: self.time("manual_checkpoint_every").filter(|period| !period.is_zero()),
             settings: self.settings(engine),
+            subject: self.subject(workload),
             label: self.word("label").to_owned(),
             seed: 0,
         };
+        subject::load_in_one(&mut work);
         check_clients(&work)?;
         check_workload(&work)?;
         check_placement(&work, engine, place)?;
+        self.check_subject(&work)?;
         Ok(work)
     }
 
@@ -78,6 +82,14 @@ impl Values<'_> {
             "populate" => Ok(Workload::Populate),
             "random-insert" => Ok(Workload::RandomInsert),
             "select-one" => Ok(Workload::SelectOne),
+            "guid-populate" => Ok(Workload::GuidPopulate),
+            "guid-lookup-scan" => Ok(Workload::GuidLookupScan),
+            "guid-lookup-join" => Ok(Workload::GuidLookupJoin),
+            "structure" => Ok(Workload::Structure),
+            "check" => Ok(Workload::Check),
+            "backup" => Ok(Workload::Backup),
+            "raw-read" => Ok(Workload::RawRead),
+            "inventory" => Ok(Workload::Inventory),
             _ => Err(conflict(&["workload"], "no `workload` is given")
                 .help("add workload = \"populate\" or \"random-insert\" to [parameters]")),
         }
@@ -118,31 +130,31 @@ impl Values<'_> {
             .collect()
     }
 
-    fn count(&self, name: &str) -> Option<u64> {
+    pub(super) fn count(&self, name: &str) -> Option<u64> {
         match self.0.get(name) {
             Some(Level::Integer(value)) => u64::try_from(*value).ok(),
             _ => None,
         }
     }
 
-    fn word(&self, name: &str) -> &str {
+    pub(super) fn word(&self, name: &str) -> &str {
         match self.0.get(name) {
             Some(Level::Text(word)) => word,
             _ => "",
         }
     }
 
-    fn time(&self, name: &str) -> Option<std::time::Duration> {
+    pub(super) fn time(&self, name: &str) -> Option<std::time::Duration> {
         self.0.get(name).and_then(|level| duration(&level.to_string()))
     }
 }
 
-fn conflict(parameters: &[&'static str], title: impl Into<String>) -> Conflict {
+pub(super) fn conflict(parameters: &[&'static str], title: impl Into<String>) -> Conflict {
     Conflict { parameters: parameters.to_vec(), title: title.into(), help: None }
 }
 
 impl Conflict {
-    fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -181,7 +193,7 @@ fn check_clients(work: &Work) -> Result<(), Conflict> {
 }
 
 fn check_workload(work: &Work) -> Result<(), Conflict> {
-    if work.workload != Workload::SelectOne {
+    if work.workload.adds_rows() {
         return Ok(());
     }
     let needless = [
@@ -191,12 +203,12 @@ fn check_workload(work: &Work) -> Result<(), Conflict> {
     ];
     for (name, is_given) in needless {
         if is_given {
-            let title = format!("`{name}` has no meaning for the workload select-one, which has no table");
+            let title = format!("`{name}` has no meaning for a workload that adds no rows to a table");
             return Err(conflict(&[name, "workload"], title).help(format!("leave out `{name}`")));
         }
     }
     if work.loop_side == LoopSide::Server {
-        let title = "the workload select-one needs the loop in the client: it prices the round trip";
+        let title = "a workload that adds no rows to a table needs the loop in the client";
         return Err(conflict(&["loop", "workload"], title).help("set loop = \"client\""));
     }
     Ok(())

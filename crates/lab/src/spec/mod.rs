@@ -17,6 +17,7 @@ mod experiment;
 mod parameters;
 mod resolve;
 mod shipped;
+mod subject;
 mod validity;
 mod value;
 

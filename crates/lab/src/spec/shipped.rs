@@ -27,13 +27,16 @@ macro_rules! shipped_experiment {
 }
 
 /// The only list of shipped experiments, in the order in which `fathom list` shows them.
-static SHIPPED: [ShippedExperiment; 18] = [
+static SHIPPED: [ShippedExperiment; 21] = [
     shipped_experiment!("populate-batch"),
     shipped_experiment!("populate-connections"),
     shipped_experiment!("populate-batch-x-connections"),
     shipped_experiment!("connections-after-unmasking"),
     shipped_experiment!("random-insert", Some("ssd-random-insert")),
     shipped_experiment!("random-key"),
+    shipped_experiment!("guid-populate"),
+    shipped_experiment!("guid-lookup-scan"),
+    shipped_experiment!("guid-lookup-join"),
     shipped_experiment!("multi-file"),
     shipped_experiment!("separate-data-log"),
     shipped_experiment!("nonclustered-indexes"),

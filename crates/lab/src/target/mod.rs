@@ -8,15 +8,18 @@ use std::path::PathBuf;
 
 use results::model::{Metric, Setting, Warning};
 
+use crate::cache::CacheLook;
 use crate::observe::Sampler;
 use crate::work::Work;
 
+pub(crate) mod look_up;
 pub mod noop;
 pub mod postgres;
 pub mod premises;
 mod session;
 pub mod sqlite;
 
+pub use look_up::Answer;
 pub use session::{Connector, ServerLoop, ServerShare, Session, SessionError};
 
 /// What an engine cannot do, or does in its own way, said before anything runs.
@@ -61,6 +64,8 @@ pub struct Aftermath {
     pub payload_bytes: Option<u64>,
     /// Further scalar measurements, e.g. `index_bytes`.
     pub metrics: Vec<Metric>,
+    /// What look-ups did, in the order of their ends; empty for other workloads.
+    pub look_ups: Vec<Answer>,
 }
 
 /// Facts about the engine for the record: version, build id, compile options.
@@ -125,6 +130,12 @@ pub trait Target {
 
     /// How the clients of this run connect. Valid from `prepare` to `clean`.
     fn connector(&self) -> Connector;
+
+    /// Brings the caches into the state that the work asks for and looks at them. Called once, after the clients
+    /// connected; what the engine itself keeps was emptied by `prepare`. `None` where the work reads nothing.
+    fn set_cache(&mut self, _work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        Ok(None)
+    }
 
     /// Worker threads that suit `connections` clients on this engine.
     fn jobs(&self, work: &Work) -> u32;

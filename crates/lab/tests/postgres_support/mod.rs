@@ -62,6 +62,7 @@ pub fn work() -> Work {
         log_size_mib: None,
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
+        subject: lab::work::Subject::default(),
         label: String::new(),
         seed: 7,
     }

@@ -229,7 +229,7 @@ pub(super) fn aftermath(
     capabilities: &Capabilities,
     work: &Work,
 ) -> Result<Aftermath, TargetError> {
-    if work.workload == Workload::SelectOne {
+    if !work.workload.adds_rows() {
         return Ok(Aftermath::default());
     }
     let context = "could not count the rows of the table";
@@ -239,8 +239,12 @@ pub(super) fn aftermath(
         payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
         ..Aftermath::default()
     };
-    if work.workload == Workload::Populate && capabilities.storage_plain {
-        aftermath.rows_per_page = Some(1);
+    if capabilities.storage_plain {
+        aftermath.rows_per_page = match work.workload {
+            Workload::Populate => Some(1),
+            Workload::GuidPopulate => Some(super::guid::ROWS_PER_PAGE),
+            _ => None,
+        };
     }
     if let (true, Some(page_size_bytes)) = (capabilities.relation_size, capabilities.page_size_bytes) {
         let sum_over_parts = |function: &str| {

@@ -175,6 +175,7 @@ impl Target for ExternalPostgres {
             row: schema::row_statement(work),
             workload: work.workload,
             seed: work.seed,
+            look_up: None,
         }));
         Ok(())
     }

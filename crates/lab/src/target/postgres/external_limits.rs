@@ -4,7 +4,7 @@ use super::super::Limitation;
 use super::capabilities::{Capabilities, Family};
 use super::control::Control;
 use super::settings::SETTINGS_OF_PARAMETERS;
-use crate::work::{Durability, LoopSide, Placement, Work, Workload};
+use crate::work::{Durability, LoopSide, Placement, Work};
 
 /// Connections beside the clients: control, counters, manual checkpoints, waits and waiting tasks.
 const OWN_CONNECTIONS: u32 = 5;
@@ -40,6 +40,16 @@ pub(super) fn refusals(work: &Work, capabilities: &Capabilities, server: &Server
     if work.placement != Placement::Together {
         refuse("placement", "the directories of an external server cannot be chosen".to_owned());
     }
+    if work.workload.has_stock()
+        || work.subject.memory_limit_mib.is_some()
+        || work.subject.server_cores.is_some()
+    {
+        refuse(
+            "workload",
+            "an external server is neither restarted nor confined, and its files are not read: use --target postgres"
+                .to_owned(),
+        );
+    }
     for (subject, value, setting) in [
         ("buffer_pool_mib", work.buffer_pool_mib, "shared_buffers"),
         ("log_size_mib", work.log_size_mib, "max_wal_size"),
@@ -69,8 +79,7 @@ pub(super) fn refusals(work: &Work, capabilities: &Capabilities, server: &Server
             "durability relaxed: this server has no commit that returns before the log".into(),
         );
     }
-    if work.loop_side == LoopSide::Server && !capabilities.procedures && work.workload != Workload::SelectOne
-    {
+    if work.loop_side == LoopSide::Server && !capabilities.procedures && work.workload.adds_rows() {
         refuse(
             "loop_side",
             "the loop on the server needs procedures with COMMIT, which are not driven here".into(),

@@ -8,13 +8,18 @@ use super::super::premises::unique_id;
 use super::super::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
 use super::capabilities::Capabilities;
 use super::cluster::{Cluster, ClusterOptions};
+use super::confine::MemoryGroup;
 use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
+use super::guid::{self, Stock};
+use super::look_up::LookUp;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{managed_limitations, require_possible, server_settings};
-use super::{counters, log_place, log_records, log_space, process, schema, series, waits};
+use super::{confine, counters, log_place, log_records, log_space, process, schema, series, stock, waits};
+use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
-use crate::work::{Durability, Placement, Work, Workload};
+use crate::target::look_up::Answers;
+use crate::work::{Durability, Placement, Work};
 
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
 const DATABASE: &str = "postgres";
@@ -50,6 +55,12 @@ pub struct ManagedPostgres {
     placement: Placement,
     /// Tablespaces made so far: directory of the layout, name.
     tablespaces: Vec<(PathBuf, String)>,
+    /// Tables that runs read, made by earlier runs.
+    stocks: Vec<Stock>,
+    /// What the look-ups of the current run did.
+    answers: Answers,
+    /// Limit of the server's memory, while it runs with one.
+    memory: Option<MemoryGroup>,
     /// Has everything that was written before been brought to the devices?
     settled: bool,
 }
@@ -88,6 +99,9 @@ impl ManagedPostgres {
             connector: None,
             placement: Placement::Together,
             tablespaces: Vec::new(),
+            stocks: Vec::new(),
+            answers: Answers::default(),
+            memory: None,
             settled: false,
         })
     }
@@ -118,11 +132,60 @@ impl ManagedPostgres {
         let cluster = self.cluster_mut()?;
         cluster.start(&settings).map_err(|error| name_the_setting(error, work))?;
         let login = cluster.login(DATABASE, CONTROL_NAME);
+        let process_id = cluster.process_id().unwrap_or_default();
+        // Before our own session begins, so that it and all later ones inherit it.
+        if let Some(count) = work.subject.server_cores {
+            confine::keep_on_processors(process_id, count)?;
+        }
+        self.memory = match work.subject.memory_limit_mib {
+            Some(mib) => Some(MemoryGroup::create(process_id, mib)?),
+            None => None,
+        };
         let mut control = Control::connect(&login)
             .map_err(|error| TargetError::engine("could not connect to our own server", error))?;
         self.capabilities = Capabilities::probe(&mut control)?;
         self.control = Some(control);
         Ok(())
+    }
+
+    /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
+    fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
+        let mut stocks = std::mem::take(&mut self.stocks);
+        let provided = stock::provide(self.running()?, &mut stocks, work);
+        self.stocks = stocks;
+        if provided? {
+            self.control = None;
+            self.cluster_mut()?.stop();
+            self.start(work)?;
+        }
+        Ok(())
+    }
+
+    fn look_up(&self, work: &Work) -> Option<LookUp> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
+        Some(LookUp {
+            statement: LookUp::explained(&stock.question(work)),
+            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
+            is_local: true,
+            answers: self.answers.clone(),
+        })
+    }
+
+    /// What the kernel says of the confinement that the work asked for.
+    fn confinement(&self, work: &Work) -> Vec<Metric> {
+        let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
+            name: name.to_owned(),
+            value: value as f64,
+            unit: unit.to_owned(),
+            source: source.to_owned(),
+        };
+        let cores =
+            work.subject.server_cores.and(self.server_process_id()).and_then(confine::processors_in_force);
+        let memory = self.memory.as_ref().and_then(MemoryGroup::limit_in_force);
+        let cores =
+            cores.map(|count| metric("server_processors", count, "1", "/proc/PID/status Cpus_allowed"));
+        let memory = memory.map(|bytes| metric("server_memory_limit_bytes", bytes, "bytes", "control group"));
+        cores.into_iter().chain(memory).collect()
     }
 
     /// The tablespace in each directory that holds data of this run, made when it is first needed.
@@ -194,13 +257,17 @@ impl Target for ManagedPostgres {
         self.settle(work)?;
         self.start(work)?;
         self.clean()?;
+        self.answers = Answers::default();
+        if work.workload.has_stock() {
+            self.provide_stock(work)?;
+        }
         let tablespaces = self.tablespaces_for(work)?;
         let statements = schema::create(work, &tablespaces, &self.capabilities);
         let control = self.running()?;
         for statement in statements {
             control.rows("could not make the objects of the run", &statement)?;
         }
-        if work.workload != Workload::SelectOne {
+        if work.workload.adds_rows() {
             log_space::provide(control, log_space::segments_wanted(work))?;
         }
         waits::provide(control);
@@ -208,10 +275,14 @@ impl Target for ManagedPostgres {
         let name = format!("fathom-client-{}", unique_id());
         self.connector = Some(PostgresConnector::new(Connecting {
             login: self.cluster_mut()?.login(DATABASE, &name),
-            first_statements: Vec::new(),
+            first_statements: match work.workload.looks_up() {
+                true => guid::PLANNER.map(str::to_owned).to_vec(),
+                false => Vec::new(),
+            },
             row: schema::row_statement(work),
             workload: work.workload,
             seed: work.seed,
+            look_up: self.look_up(work),
         }));
         Ok(())
     }
@@ -220,6 +291,15 @@ impl Target for ManagedPostgres {
         Connector::Postgres(
             self.connector.clone().expect("a connector is asked for between prepare and clean"),
         )
+    }
+
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        if !work.workload.has_stock() {
+            return Ok(None);
+        }
+        let data = self.cluster().data();
+        let files = stock::files(self.running()?, &data, work)?;
+        cache::set(&files, work.subject.cache).map(Some)
     }
 
     fn jobs(&self, work: &Work) -> u32 {
@@ -258,7 +338,15 @@ impl Target for ManagedPostgres {
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
         let capabilities = self.capabilities.clone();
-        counters::aftermath(self.running()?, &capabilities, work)
+        let answers = self.answers.clone();
+        let confinement = self.confinement(work);
+        let control = self.running()?;
+        let mut aftermath = match work.workload.looks_up() {
+            true => stock::aftermath(control, work, &answers)?,
+            false => counters::aftermath(control, &capabilities, work)?,
+        };
+        aftermath.metrics.extend(confinement);
+        Ok(aftermath)
     }
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> Vec<Metric> {

@@ -3,35 +3,54 @@
 //! A primary key on PostgreSQL is a heap beside a B-tree, not a clustered table. `char(4100)` would be compressed to
 //! a few bytes; with STORAGE PLAIN it fills more than half a page, so that each page holds one row.
 
+use std::borrow::Cow;
+
 use crate::work::{KeyOrder, Work, Workload};
 
 use super::capabilities::Capabilities;
 use super::control::literal;
+use super::guid;
 
 /// The table of every workload.
 pub(super) const TABLE: &str = "fathom_rows";
 
 /// The statement that one row takes on the client's side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RowStatement {
     /// The statement.
-    pub(super) sql: &'static str,
+    pub(super) sql: Cow<'static, str>,
     /// Does it take a key of 16 bytes, drawn by the client?
     pub(super) takes_key: bool,
+    /// Does it do all rows of a transaction at once?
+    pub(super) takes_all: bool,
     /// What the server answers when it did it.
-    pub(super) tag: &'static [u8],
+    pub(super) tag: Cow<'static, [u8]>,
+}
+
+impl RowStatement {
+    const fn new(sql: &'static str, takes_key: bool, tag: &'static [u8]) -> Self {
+        Self { sql: Cow::Borrowed(sql), takes_key, takes_all: false, tag: Cow::Borrowed(tag) }
+    }
 }
 
 /// What a client prepares.
 pub(super) fn row_statement(work: &Work) -> RowStatement {
     let insert = b"INSERT 0 1";
-    match (work.workload, work.key) {
-        (Workload::SelectOne, _) => RowStatement { sql: "SELECT 1", takes_key: false, tag: b"SELECT 1" },
-        (_, KeyOrder::Sequential) => {
-            RowStatement { sql: "INSERT INTO fathom_rows DEFAULT VALUES", takes_key: false, tag: insert }
+    if work.is_one_load() {
+        return RowStatement {
+            sql: Cow::Owned(guid::load_statement()),
+            takes_key: false,
+            takes_all: true,
+            tag: Cow::Owned(format!("INSERT 0 {}", work.batch_size).into_bytes()),
+        };
+    }
+    match (work.workload.adds_rows(), work.key) {
+        (false, _) => RowStatement::new("SELECT 1", false, b"SELECT 1"),
+        (true, KeyOrder::Sequential) => {
+            RowStatement::new("INSERT INTO fathom_rows DEFAULT VALUES", false, insert)
         }
-        (_, KeyOrder::Random) => {
-            RowStatement { sql: "INSERT INTO fathom_rows (c1) VALUES ($1)", takes_key: true, tag: insert }
+        (true, KeyOrder::Random) => {
+            RowStatement::new("INSERT INTO fathom_rows (c1) VALUES ($1)", true, insert)
         }
     }
 }
@@ -44,8 +63,8 @@ pub(super) fn create(
     capabilities: &Capabilities,
 ) -> Vec<String> {
     let procedure = capabilities.procedures.then(|| procedure(work));
-    if work.workload == Workload::SelectOne {
-        return procedure.into_iter().collect();
+    if !work.workload.adds_rows() {
+        return procedure.into_iter().filter(|_| !work.workload.has_stock()).collect();
     }
     let place = |index: usize| {
         let name = tablespaces.get(index % tablespaces.len().max(1)).cloned().flatten().unwrap_or_default();
@@ -71,10 +90,11 @@ pub(super) fn create(
         columns.join(", "),
         if partitioned { " PARTITION BY HASH (c1)" } else { "" }
     ));
-    if work.workload == Workload::Populate && capabilities.storage_plain {
+    if work.workload != Workload::RandomInsert && capabilities.storage_plain {
         // Before the partitions are made: they take it over.
         statements.push(format!("ALTER TABLE {TABLE} ALTER COLUMN c2 SET STORAGE PLAIN"));
     }
+    statements.extend(guid::key_index(work));
     statements.extend(
         (1..=work.secondary_indexes)
             .map(|number| format!("CREATE INDEX {TABLE}_k{number} ON {TABLE} (k{number})")),
@@ -94,13 +114,16 @@ pub(super) fn create(
         statements.push("RESET default_tablespace".to_owned());
     }
     statements.extend(procedure);
+    statements.extend(guid::source(work));
     statements
 }
 
 /// Statements that remove whatever workload's objects there are.
 pub(super) fn drop_all(procedures: bool) -> Vec<String> {
-    let mut statements =
-        vec![format!("DROP TABLE IF EXISTS {TABLE}"), "DROP SEQUENCE IF EXISTS fathom_keys".to_owned()];
+    let mut statements = vec![
+        format!("DROP TABLE IF EXISTS {TABLE}, {}", guid::SOURCE),
+        "DROP SEQUENCE IF EXISTS fathom_keys".to_owned(),
+    ];
     if procedures {
         statements.push("DROP PROCEDURE IF EXISTS fathom_run".to_owned());
     }
@@ -111,22 +134,28 @@ pub(super) fn drop_all(procedures: bool) -> Vec<String> {
 pub(super) fn payload_bytes_per_row(work: &Work) -> u64 {
     let secondary = u64::from(work.secondary_indexes) * 8;
     match work.workload {
-        Workload::SelectOne => 0,
+        Workload::GuidPopulate => 16 + guid::WIDE_CHARACTERS + secondary,
         Workload::Populate => 4100 + secondary + if work.key == KeyOrder::Random { 16 } else { 8 },
         Workload::RandomInsert => 16 + 8 + 111 + 4 + 4 + 8 + secondary,
+        _ => 0,
     }
 }
 
 /// Log bytes that one row is expected to take, with its index entries and its share of the commit: an upper
 /// estimate for sizing, measured as 4272 bytes for one row of `populate` in a transaction of its own.
 pub(super) fn log_bytes_per_row(work: &Work) -> u64 {
-    match work.workload {
-        Workload::SelectOne => 0,
-        _ => payload_bytes_per_row(work) + 200 + u64::from(work.secondary_indexes) * 100,
+    if !work.workload.adds_rows() {
+        return 0;
     }
+    // A tree that holds the whole row writes it a second time.
+    let copies = if guid::is_in_tree(work) { 2 } else { 1 };
+    copies * payload_bytes_per_row(work) + 200 + u64::from(work.secondary_indexes) * 100
 }
 
 fn columns(work: &Work) -> Vec<String> {
+    if work.workload == Workload::GuidPopulate {
+        return guid::columns(work);
+    }
     let (key, rest): (&str, &[&str]) = match (work.workload, work.key) {
         (Workload::RandomInsert, key) => (
             match key {
@@ -155,9 +184,9 @@ fn columns(work: &Work) -> Vec<String> {
 
 /// The loop on the server: COMMIT after each batch, the last batch cut to size, or until the time is over.
 fn procedure(work: &Work) -> String {
-    let one_row = match work.workload {
-        Workload::SelectOne => "PERFORM 1".to_owned(),
-        _ => format!("INSERT INTO {TABLE} DEFAULT VALUES"),
+    let one_row = match work.workload.adds_rows() {
+        false => "PERFORM 1".to_owned(),
+        true => format!("INSERT INTO {TABLE} DEFAULT VALUES"),
     };
     format!(
         "CREATE PROCEDURE fathom_run(rows_wanted bigint, seconds double precision, batch_size bigint, \

@@ -10,6 +10,7 @@ use postgres_protocol::message::frontend;
 use stats::random::{Random, derive_seed};
 
 use super::super::{ServerLoop, ServerShare, SessionError};
+use super::look_up::LookUp;
 use super::schema::RowStatement;
 use super::wire::{Connection, Login, TransactionState, WireError};
 use crate::client::Seat;
@@ -41,6 +42,8 @@ pub(super) struct Connecting {
     pub(super) row: RowStatement,
     pub(super) workload: Workload,
     pub(super) seed: u64,
+    /// What each client asks, where the workload looks up rows.
+    pub(super) look_up: Option<LookUp>,
 }
 
 impl PostgresConnector {
@@ -67,10 +70,10 @@ impl PostgresConnector {
             connection.query(statement).await.map_err(context)?;
         }
         let (row_request, key_offset) =
-            encode_row(connecting.row).map_err(|error| context(WireError::Io(error)))?;
+            encode_row(connecting.row.takes_key).map_err(|error| context(WireError::Io(error)))?;
         let mut prepare = BytesMut::new();
         let types = connecting.row.takes_key.then_some(UUID_OID);
-        frontend::parse(STATEMENT, connecting.row.sql, types, &mut prepare)
+        frontend::parse(STATEMENT, &connecting.row.sql, types, &mut prepare)
             .map_err(|error| context(WireError::Io(error)))?;
         frontend::sync(&mut prepare);
         connection.exchange(&prepare).await.map_err(|error| {
@@ -80,11 +83,13 @@ impl PostgresConnector {
             connection,
             row_request,
             key_offset,
-            row_tag: connecting.row.tag,
+            row_tag: connecting.row.tag.to_vec(),
+            takes_all: connecting.row.takes_all,
             statements_only: connecting.workload == Workload::SelectOne,
             keys: Random::new(derive_seed(connecting.seed, &[KEY_STREAM, u64::from(client_index)])),
             begin: simple_query("BEGIN"),
             commit: simple_query("COMMIT"),
+            look_up: connecting.look_up.clone(),
         })
     }
 }
@@ -96,11 +101,14 @@ pub struct PostgresSession {
     row_request: Vec<u8>,
     /// Where the key stands in it.
     key_offset: Option<usize>,
-    row_tag: &'static [u8],
+    row_tag: Vec<u8>,
+    /// Is one statement the whole transaction?
+    takes_all: bool,
     statements_only: bool,
     keys: Random,
     begin: Vec<u8>,
     commit: Vec<u8>,
+    look_up: Option<LookUp>,
 }
 
 impl fmt::Debug for PostgresSession {
@@ -122,7 +130,13 @@ impl PostgresSession {
     /// [`SessionError::Fatal`].
     #[inline]
     pub async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
-        let outcome = if rows == 1 { self.row().await } else { self.rows(rows).await };
+        let outcome = if let Some(look_up) = &self.look_up {
+            look_up.execute(&mut self.connection, rows).await
+        } else if rows == 1 || self.takes_all {
+            self.row().await
+        } else {
+            self.rows(rows).await
+        };
         match outcome {
             Ok(()) => Ok(()),
             Err(error) => Err(self.recover(error).await),
@@ -197,7 +211,7 @@ impl PostgresSession {
             key[8..].copy_from_slice(&self.keys.next_u64().to_be_bytes());
         }
         let tag = self.connection.exchange(&self.row_request).await?;
-        if tag.is(self.row_tag) { Ok(()) } else { Err(unexpected("a row", tag.as_bytes())) }
+        if tag.is(&self.row_tag) { Ok(()) } else { Err(unexpected("a row", tag.as_bytes())) }
     }
 
     /// Leaves any open transaction and says what the error means for the client.
@@ -226,9 +240,9 @@ fn simple_query(sql: &str) -> Vec<u8> {
 }
 
 /// Bind, Execute and Sync for one row, and where the key stands in it.
-fn encode_row(row: RowStatement) -> std::io::Result<(Vec<u8>, Option<usize>)> {
+fn encode_row(takes_key: bool) -> std::io::Result<(Vec<u8>, Option<usize>)> {
     let mut request = BytesMut::new();
-    let key = row.takes_key.then_some([0_u8; 16]);
+    let key = takes_key.then_some([0_u8; 16]);
     frontend::bind(
         "",
         STATEMENT,
@@ -258,8 +272,7 @@ mod tests {
 
     #[test]
     fn the_key_stands_where_the_request_says_that_sixteen_bytes_follow() {
-        let row = RowStatement { sql: "", takes_key: true, tag: b"" };
-        let (request, offset) = encode_row(row).unwrap();
+        let (request, offset) = encode_row(true).unwrap();
         let offset = offset.unwrap();
         assert_eq!(request[offset - 4..offset], 16_i32.to_be_bytes());
         assert_eq!(request[offset..offset + 16], [0; 16]);

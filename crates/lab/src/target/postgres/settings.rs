@@ -1,7 +1,7 @@
 //! What a run asks of the server's settings, and what cannot be asked.
 
 use super::super::{Layout, Limitation, TargetError};
-use crate::work::{Durability, LoopSide, Placement, Work, Workload};
+use crate::work::{Durability, LoopSide, Placement, Work};
 
 /// MiB of one log segment; initdb is left at its default.
 pub(super) const SEGMENT_MIB: u64 = 16;
@@ -100,7 +100,7 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
                 .into(),
             false,
         );
-    } else if u64::from(work.data_files) < layout.data.len() as u64 && work.workload != Workload::SelectOne {
+    } else if u64::from(work.data_files) < layout.data.len() as u64 && work.workload.adds_rows() {
         add(
             "data_files",
             format!(
@@ -136,10 +136,10 @@ pub(super) fn common_limitations(work: &Work) -> Vec<Limitation> {
     let mut add = |subject: &str, text: &str| {
         limitations.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses: false });
     };
-    if work.workload != Workload::SelectOne {
+    if work.workload.adds_rows() {
         add("primary_key", "heap and B-tree index, not a clustered table");
     }
-    if work.loop_side == LoopSide::Server && work.workload != Workload::SelectOne {
+    if work.loop_side == LoopSide::Server && work.workload.adds_rows() {
         if work.key == crate::work::KeyOrder::Random {
             add("seed", "the loop on the server draws its keys there: they do not follow the seed");
         }

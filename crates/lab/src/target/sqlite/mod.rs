@@ -1,7 +1,10 @@
 //! Embedded SQLite: the engine runs inside fathom, on the clients' own threads.
 
+mod cache_counters;
 mod counters;
 mod database;
+mod guid;
+mod look_up;
 mod schema;
 mod series;
 mod session;

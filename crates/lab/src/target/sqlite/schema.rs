@@ -1,5 +1,6 @@
 //! Tables, statements and pragmas of the workloads on SQLite.
 
+use super::guid;
 use crate::work::{Durability, KeyOrder, Work, Workload};
 
 /// Page size unless `sqlite.page_size` says otherwise: the published 8 KiB.
@@ -117,7 +118,7 @@ pub(super) fn create_statements(work: &Work) -> Vec<String> {
     let extra: String =
         (1..=work.secondary_indexes).map(|n| format!(", k{n} INTEGER NOT NULL DEFAULT (random())")).collect();
     let table = match (work.workload, work.key) {
-        (Workload::SelectOne, _) => return Vec::new(),
+        (Workload::GuidPopulate, _) => guid::create_table(work, TABLE),
         (Workload::Populate, KeyOrder::Sequential) => format!(
             "CREATE TABLE {TABLE} (c1 INTEGER PRIMARY KEY, c2 TEXT NOT NULL DEFAULT '{}'{extra})",
             padded(WIDE_CHARACTERS)
@@ -134,6 +135,7 @@ pub(super) fn create_statements(work: &Work) -> Vec<String> {
              c6 INTEGER NOT NULL DEFAULT 42{extra}) WITHOUT ROWID",
             padded(NARROW_CHARACTERS)
         ),
+        _ => return Vec::new(),
     };
     let indexes =
         (1..=work.secondary_indexes).map(|n| format!("CREATE INDEX {TABLE}_k{n} ON {TABLE} (k{n})"));
@@ -143,7 +145,8 @@ pub(super) fn create_statements(work: &Work) -> Vec<String> {
 /// The statement that a client repeats; takes the key as its only parameter where it has one.
 pub(super) fn row_statement(work: &Work) -> String {
     match work.workload {
-        Workload::SelectOne => "SELECT 1".to_owned(),
+        workload if !workload.adds_rows() => "SELECT 1".to_owned(),
+        _ if work.is_one_load() => guid::load_statement(),
         _ if takes_key(work) => format!("INSERT INTO {TABLE} (c1) VALUES (?1)"),
         _ => format!("INSERT INTO {TABLE} DEFAULT VALUES"),
     }
@@ -152,18 +155,20 @@ pub(super) fn row_statement(work: &Work) -> String {
 /// Does the client make the key (true) or the engine (false)?
 pub(super) fn takes_key(work: &Work) -> bool {
     match work.workload {
-        Workload::SelectOne => false,
         Workload::Populate => work.key == KeyOrder::Random,
         Workload::RandomInsert => true,
+        Workload::GuidPopulate => !work.is_one_load(),
+        _ => false,
     }
 }
 
 /// Bytes of user data in one row: a lower bound for what the engine must write per row.
 pub(super) fn payload_bytes_per_row(work: &Work) -> u64 {
     match work.workload {
-        Workload::SelectOne => 0,
+        Workload::GuidPopulate => guid::WIDE_CHARACTERS as u64 + 16,
         Workload::Populate => WIDE_CHARACTERS as u64,
         Workload::RandomInsert => NARROW_CHARACTERS as u64 + 16,
+        _ => 0,
     }
 }
 

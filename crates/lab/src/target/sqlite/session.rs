@@ -1,5 +1,6 @@
 //! One client's connection to the embedded engine.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,10 +10,11 @@ use rustix::thread::{Pid, gettid};
 use stats::random::{Random, derive_seed};
 
 use super::database::Database;
+use super::look_up::LookUp;
 use super::schema;
 use super::vfs::Meter;
 use crate::target::{ServerLoop, ServerShare, SessionError};
-use crate::work::{KeyOrder, Work, Workload};
+use crate::work::{KeyOrder, Work};
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(30);
@@ -30,6 +32,9 @@ pub struct SqliteConnector {
     /// What the connections' VFS measures, and by which clock; `None` for SQLite's own VFS.
     meter: Option<&'static Meter>,
     clients: Arc<Mutex<Vec<Client>>>,
+    /// Database with the keys of one load in their order.
+    source: Option<PathBuf>,
+    look_up: Option<LookUp>,
 }
 
 /// A client that opened its connection.
@@ -50,7 +55,19 @@ impl SqliteConnector {
             next_key: Arc::new(AtomicU64::new(1)),
             is_interrupted: Arc::new(AtomicBool::new(false)),
             clients: Arc::default(),
+            source: None,
+            look_up: None,
         }
+    }
+
+    /// Adds the database that one load takes its keys from.
+    pub(super) fn with_source(self, source: Option<PathBuf>) -> Self {
+        Self { source, ..self }
+    }
+
+    /// Adds what clients look up in place of statements that add rows.
+    pub(super) fn with_look_up(self, look_up: Option<LookUp>) -> Self {
+        Self { look_up, ..self }
     }
 
     /// The clients that opened a connection until now.
@@ -84,11 +101,16 @@ impl SqliteConnector {
                     .map_err(session_error)?;
             }
         }
+        if let Some(source) = &self.source {
+            connection.execute("ATTACH ?1 AS source", [source.to_string_lossy()]).map_err(session_error)?;
+        }
         Ok(SqliteSession {
             connection,
+            takes_all: self.work.is_one_load(),
+            look_up: self.look_up.clone(),
             statement: schema::row_statement(&self.work),
             keys: self.keys(client_index),
-            is_query: self.work.workload == Workload::SelectOne,
+            is_query: !self.work.workload.adds_rows(),
             is_interrupted: Arc::clone(&self.is_interrupted),
             busy,
         })
@@ -151,6 +173,9 @@ pub struct SqliteSession {
     statement: String,
     keys: Keys,
     is_query: bool,
+    /// Is one statement the whole transaction?
+    takes_all: bool,
+    look_up: Option<LookUp>,
     is_interrupted: Arc<AtomicBool>,
     /// The clock, and where the time inside transactions is added up.
     busy: Option<(&'static Meter, Arc<AtomicU64>)>,
@@ -160,7 +185,12 @@ impl SqliteSession {
     /// Inserts `rows` rows in one transaction (or runs the query so often); one row commits by itself.
     pub fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
         let began = self.busy.as_ref().map(|(meter, _)| meter.now());
-        let done = if rows == 1 || self.is_query { self.rows(rows) } else { self.batch(rows) };
+        let done = match &self.look_up {
+            Some(look_up) => look_up.execute(&self.connection, rows),
+            None if self.takes_all => self.rows(1),
+            None if rows == 1 || self.is_query => self.rows(rows),
+            None => self.batch(rows),
+        };
         if let (Some((meter, ticks)), Some(began)) = (&self.busy, began) {
             // Only this client adds, so nobody comes between reading and writing.
             ticks.store(ticks.load(Ordering::Relaxed) + meter.ticks_since(began), Ordering::Relaxed);

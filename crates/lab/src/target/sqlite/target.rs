@@ -8,16 +8,20 @@ use rusqlite::Connection;
 
 use super::counters::{self, LogKind};
 use super::database::Database;
+use super::guid::{self, Stock};
+use super::look_up::LookUp;
 use super::schema::{self, TABLE};
 use super::series::VfsProbe;
 use super::session::SqliteConnector;
 use super::vfs::{self, Instrument};
 use super::waits::VfsSampler;
+use crate::cache::{self, CacheLook};
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
+use crate::target::look_up::{self, Answers};
 use crate::target::premises::{Premises, leftovers};
 use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
-use crate::work::{LoopSide, Placement, Work, Workload};
+use crate::work::{BackupMethod, LoopSide, Placement, Storage, Work, Workload};
 
 /// Embedded SQLite in a marked directory.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub struct SqliteTarget {
 struct SqliteRun {
     work: Work,
     connector: SqliteConnector,
+    /// What the look-ups of the run did.
+    answers: Answers,
     /// Stays open, so that no client is the last to close: the last one would fold the log into the database
     /// file, sometimes before and sometimes after the counters are read. Absent where it would lock clients out.
     _keeper: Option<Connection>,
@@ -60,7 +66,58 @@ impl SqliteTarget {
 
     fn database(&self, work: &Work) -> Database {
         let vfs = schema::is_timed(work).then(|| self.instrument.name());
-        Database::new(self.directory().join("run.db"), vfs)
+        let path = match Stock::of(work, self.directory()) {
+            Some(stock) => stock.path().to_owned(),
+            None => self.directory().join("run.db"),
+        };
+        Database::new(path, vfs)
+    }
+
+    /// Makes the file that the work reads, when no earlier run did, and nothing else: it is not written to.
+    fn prepare_reading(&mut self, stock: &Stock, work: &Work) -> Result<(), TargetError> {
+        stock.provide(work)?;
+        let meter = schema::is_timed(work).then(|| self.instrument.meter());
+        let answers = Answers::default();
+        let look_up = LookUp {
+            question: stock.question(work),
+            page_bytes: schema::PAGE_SIZE_BYTES,
+            meter,
+            answers: answers.clone(),
+        };
+        let connector = SqliteConnector::new(self.database(work), work, meter);
+        let connector = connector.with_look_up(work.workload.looks_up().then_some(look_up));
+        self.run = Some(SqliteRun { work: work.clone(), connector, answers, _keeper: None, _reader: None });
+        Ok(())
+    }
+
+    /// The keys of one load, where the work is one.
+    fn source(&self, work: &Work) -> Result<Option<PathBuf>, TargetError> {
+        if !work.is_one_load() {
+            return Ok(None);
+        }
+        let path = self.directory().join("source.db");
+        guid::make_source(&path, work)
+            .map_err(|error| TargetError::engine("could not make the keys to load", error))?;
+        Ok(Some(path))
+    }
+
+    /// What the look-ups found and cost.
+    fn look_up_aftermath(&self, stock: &Stock, work: &Work) -> Result<Aftermath, TargetError> {
+        let look_ups = self.run.as_ref().map(|run| run.answers.all()).unwrap_or_default();
+        let connection = Connection::open(stock.path())
+            .map_err(|error| TargetError::engine("could not open the tables of the run", error))?;
+        let found: String = connection
+            .query_row(&stock.finding(work), [], |row| row.get::<_, Option<String>>(0))
+            .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
+            .unwrap_or_default();
+        let mut metrics = look_up::metrics(&look_ups);
+        metrics.push(Metric {
+            name: "finding_hash".to_owned(),
+            value: look_up::hash_of(found.trim_end()) as f64,
+            unit: "1".to_owned(),
+            source: "first 48 bits of the SHA-256 of what was found".to_owned(),
+        });
+        Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
     }
 
     /// Makes every sync take this much longer.
@@ -88,6 +145,10 @@ impl Target for SqliteTarget {
         if let Some((text, hint)) = schema::misfit(work) {
             return Err(TargetError::refused(text, hint));
         }
+        if let Some(stock) = Stock::of(work, self.directory()) {
+            return self.prepare_reading(&stock, work);
+        }
+        let source = self.source(work)?;
         let database = self.database(work);
         let connection = database.create().map_err(|error| open_error("create", &database, error))?;
         for (name, value) in schema::pragma_values(work) {
@@ -103,9 +164,18 @@ impl Target for SqliteTarget {
         let reader = if schema::reader_blocks_checkpoint(work) { Some(reading(&database)?) } else { None };
         let meter = schema::is_timed(work).then(|| self.instrument.meter());
         let keeper = (schema::pragma_value(work, "locking_mode") != "exclusive").then_some(connection);
-        let connector = SqliteConnector::new(database, work, meter);
-        self.run = Some(SqliteRun { work: work.clone(), connector, _keeper: keeper, _reader: reader });
+        let connector = SqliteConnector::new(database, work, meter).with_source(source);
+        let answers = Answers::default();
+        self.run =
+            Some(SqliteRun { work: work.clone(), connector, answers, _keeper: keeper, _reader: reader });
         Ok(())
+    }
+
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        match Stock::of(work, self.directory()) {
+            Some(stock) => cache::set(&[stock.path().to_owned()], work.subject.cache).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn connector(&self) -> Connector {
@@ -157,7 +227,10 @@ impl Target for SqliteTarget {
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
-        if work.workload == Workload::SelectOne {
+        if let Some(stock) = Stock::of(work, self.directory()).filter(|_| work.workload.looks_up()) {
+            return self.look_up_aftermath(&stock, work);
+        }
+        if !work.workload.adds_rows() {
             return Ok(Aftermath::default());
         }
         let database = self.database(work);
@@ -174,14 +247,29 @@ impl Target for SqliteTarget {
             number(format!("SELECT count(*) FROM dbstat WHERE name='{TABLE}' AND pagetype='leaf'"))?;
         let page_size = number("SELECT page_size FROM pragma_page_size".to_owned())?;
         let page_count = number("SELECT page_count FROM pragma_page_count".to_owned())?;
-        let one_per_page = work.workload == Workload::Populate && page_size == schema::PAGE_SIZE_BYTES;
+        let usual_rows_per_page = match (work.workload, work.subject.storage) {
+            (Workload::Populate, _) => Some(1),
+            (Workload::GuidPopulate, Storage::HeapIndex) => Some(guid::ROWS_PER_PAGE),
+            _ => None,
+        };
+        let tree_pages = number(format!("SELECT count(*) FROM dbstat WHERE name='{TABLE}'"))?;
+        let mut metrics: Vec<Metric> = log_size.into_iter().collect();
+        if work.workload == Workload::GuidPopulate {
+            metrics.push(Metric {
+                name: "tree_pages".to_owned(),
+                value: tree_pages as f64,
+                unit: "1".to_owned(),
+                source: "dbstat".to_owned(),
+            });
+        }
         Ok(Aftermath {
             rows: Some(rows),
             table_pages: Some(table_pages),
-            rows_per_page: one_per_page.then_some(1),
+            rows_per_page: usual_rows_per_page.filter(|_| page_size == schema::PAGE_SIZE_BYTES),
             total_bytes: Some(page_count * page_size),
             payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
-            metrics: log_size.into_iter().collect(),
+            metrics,
+            look_ups: Vec::new(),
         })
     }
 
@@ -239,8 +327,8 @@ impl Target for SqliteTarget {
 
     fn clean(&mut self) -> Result<(), TargetError> {
         self.run = None;
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let path = self.directory().join(format!("run.db{suffix}"));
+        for name in ["run.db", "run.db-wal", "run.db-shm", "run.db-journal", "source.db"] {
+            let path = self.directory().join(name);
             match fs::remove_file(&path) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -323,13 +411,26 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
     if work.data_files > 1 {
         add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
     }
+    if work.subject.server_cores.is_some() {
+        add("server_cores", true, "SQLite runs inside fathom: there is no server to keep on some processors");
+    }
+    if work.subject.memory_limit_mib.is_some() {
+        add(
+            "memory_limit_mib",
+            true,
+            "SQLite runs inside fathom: there is no server whose memory could be limited",
+        );
+    }
+    if work.subject.backup == BackupMethod::PgBasebackup {
+        add("backup_method", true, "pg_basebackup is a tool of PostgreSQL: use backup_method reader");
+    }
     if work.placement != Placement::Together {
         add("placement", true, "SQLite keeps its log beside the database: placement must be together");
     }
     let is_exclusive = schema::pragma_value(work, "locking_mode") == "exclusive";
     if is_exclusive && work.connections > 1 {
         add("connections", true, "locking_mode exclusive keeps others out: connections must be 1");
-    } else if work.connections > 1 && work.workload != Workload::SelectOne {
+    } else if work.connections > 1 && work.workload.adds_rows() {
         add("connections", false, "SQLite has one writer at a time: further connections wait for it");
     }
     if work.loop_side == LoopSide::Server {
