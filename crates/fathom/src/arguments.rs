@@ -216,6 +216,10 @@ pub(crate) enum ReportFormat {
     Markdown,
     /// Every figure, for machines
     Json,
+    /// One page with charts, for a browser; needs neither network nor server
+    Html,
+    /// The main chart with the answer, for a slide
+    Svg,
 }
 
 #[derive(Debug, Args)]
@@ -230,9 +234,12 @@ pub(crate) struct ReportArguments {
     pub(crate) check: Option<i64>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
+    /// Form of the output [default: what the ending of the output file says, else text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
+    /// File to write; it must not exist [default: standard output; on a terminal a page goes beside the results]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["run", "check"])]
+    pub(crate) output: Option<PathBuf>,
     /// The same as --format json
     #[arg(long)]
     pub(crate) json: bool,

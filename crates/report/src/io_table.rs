@@ -4,11 +4,31 @@ use results::io::{IoRow, IoSyncRow, IoTable};
 use results::store::StoredIoTable;
 
 use crate::export::{Column, Frame, Values};
+use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
 
 /// The published columns, with the units that they have: IOMeter's "MBytes" are MiB.
 const PUBLISHED: [&str; 10] =
     ["KiB", "Read/write", "% random", "% seq", "Outstanding", "IOPS", "MiB/s", "Avg ms", "Max ms", "CPU %"];
+
+/// The further columns of the same rows.
+const FURTHER: [&str; 9] =
+    ["Row", "p50 ms", "p99 ms", "p99.9 ms", "Device MiB", "Device %", "Own CPU %", "Own us/IO", "Warm-up s"];
+
+/// The columns of durable appends.
+const SYNC: [&str; 11] = [
+    "Bytes",
+    "Method",
+    "Writers",
+    "Appends/s",
+    "MiB/s",
+    "Avg ms",
+    "p50 ms",
+    "p99 ms",
+    "Max ms",
+    "Flushes",
+    "CPU %",
+];
 
 /// Writes the tables for a terminal: transfers in the published columns, the rest of their figures by row number,
 /// flushes, then what speaks against rows, then warnings.
@@ -18,44 +38,17 @@ pub fn text(table: &IoTable) -> String {
         let rows: Vec<Vec<String>> = table.rows.iter().map(published_cells).collect();
         text += "\n";
         text += &aligned(&PUBLISHED, &rows);
-        let header = [
-            "Row",
-            "p50 ms",
-            "p99 ms",
-            "p99.9 ms",
-            "Device MiB",
-            "Device %",
-            "Own CPU %",
-            "Own us/IO",
-            "Warm-up s",
-        ];
         let rows: Vec<Vec<String>> =
             table.rows.iter().enumerate().map(|(index, row)| further_cells(index, row)).collect();
         text += "\n";
-        text += &aligned(&header, &rows);
+        text += &aligned(&FURTHER, &rows);
     }
     if !table.sync_rows.is_empty() {
-        let header = [
-            "Bytes",
-            "Method",
-            "Writers",
-            "Appends/s",
-            "MiB/s",
-            "Avg ms",
-            "p50 ms",
-            "p99 ms",
-            "Max ms",
-            "Flushes",
-            "CPU %",
-        ];
         let rows: Vec<Vec<String>> = table.sync_rows.iter().map(sync_cells).collect();
         text += "\nDurable appends\n\n";
-        text += &aligned(&header, &rows);
+        text += &aligned(&SYNC, &rows);
     }
-    let rows = table.rows.iter().map(|row| &row.flags);
-    let sync_rows = table.sync_rows.iter().map(|row| &row.flags);
-    let notes = notes("row", rows).into_iter().chain(notes("append row", sync_rows));
-    let notes: Vec<String> = notes.chain(table.warnings.iter().map(|warning| plain(warning))).collect();
+    let notes = remarks(table);
     if !notes.is_empty() {
         text += "\n";
         notes.iter().for_each(|note| text += &format!("{note}\n"));
@@ -69,6 +62,38 @@ pub fn text(table: &IoTable) -> String {
         text += &format!("\n{}\n", origin.join("; "));
     }
     text
+}
+
+/// The same tables as sections, for pages: the published columns without a title, the others with one, remarks last.
+pub(crate) fn sections(table: &IoTable) -> Vec<Section> {
+    let grid = |columns: &[&str], rows: Vec<Vec<String>>| {
+        let grid = Grid::named_by([]).with(columns.iter().map(|name| (*name, Align::Right)));
+        Block::Grid(Grid { rows, ..grid })
+    };
+    let mut sections = Vec::new();
+    if !table.rows.is_empty() {
+        let published = table.rows.iter().map(published_cells).collect();
+        sections.push(Section::new("", vec![grid(&PUBLISHED, published)]));
+        let further = table.rows.iter().enumerate().map(|(index, row)| further_cells(index, row)).collect();
+        sections.push(Section::new("Further figures of the same rows", vec![grid(&FURTHER, further)]));
+    }
+    if !table.sync_rows.is_empty() {
+        let rows = table.sync_rows.iter().map(sync_cells).collect();
+        sections.push(Section::new("Durable appends", vec![grid(&SYNC, rows)]));
+    }
+    let remarks = remarks(table);
+    if !remarks.is_empty() {
+        sections.push(Section::new("", vec![Block::Items(remarks)]));
+    }
+    sections
+}
+
+/// What speaks against rows, then what touches all of them.
+fn remarks(table: &IoTable) -> Vec<String> {
+    let rows = table.rows.iter().map(|row| &row.flags);
+    let sync_rows = table.sync_rows.iter().map(|row| &row.flags);
+    let notes = notes("row", rows).into_iter().chain(notes("append row", sync_rows));
+    notes.chain(table.warnings.iter().map(|warning| plain(warning))).collect()
 }
 
 /// Writes the transfers as CSV (RFC 4180, LF). The first ten columns have the names and the order of the published

@@ -5,10 +5,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod catalogue;
 pub mod comparison;
 pub mod export;
 pub mod history;
+pub mod html;
 pub mod io_table;
 pub mod markdown;
 pub mod number;

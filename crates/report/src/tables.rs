@@ -1,8 +1,8 @@
 //! Which sections and grids show a summary; text and Markdown lay the same ones out.
 
-mod ceilings;
-mod metrics;
-mod outcome;
+pub(crate) mod ceilings;
+pub(crate) mod metrics;
+pub(crate) mod outcome;
 mod record;
 mod run;
 

@@ -121,7 +121,7 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
 }
 
 /// A unit that the name tells already is left out.
-fn name_with_unit(series: &Series) -> String {
+pub(crate) fn name_with_unit(series: &Series) -> String {
     let is_told = series.unit.is_empty()
         || series.unit == "1"
         || series.name.contains("_per_s")
@@ -130,7 +130,7 @@ fn name_with_unit(series: &Series) -> String {
 }
 
 /// Four significant digits at most and a thousand's letter, so that all columns fit beside the line.
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     const LETTERS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")];
     for (size, letter) in LETTERS {
         if value.abs() >= size {

@@ -178,7 +178,7 @@ fn account(time: &SessionTime) -> String {
     text
 }
 
-fn task_section(samples: &[WaitingTask]) -> Option<Section> {
+pub(crate) fn task_section(samples: &[WaitingTask]) -> Option<Section> {
     let list = tasks(samples);
     if list.is_empty() {
         return None;

@@ -15,6 +15,7 @@ mod io_stored;
 pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mark;
+pub(crate) mod page;
 pub(crate) mod report;
 pub(crate) mod run;
 mod selection;

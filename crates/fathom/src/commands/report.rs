@@ -1,9 +1,13 @@
 //! `fathom report`: tables and verdict of a stored study, or what a stored check said.
 
+use std::io::{IsTerminal, stdout};
+
+use anyhow::bail;
 use report::summary::StudySummary;
 use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
+use super::page::{self, Form, Source};
 use super::{checks, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
@@ -12,7 +16,7 @@ use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
-    let format = if arguments.json { ReportFormat::Json } else { arguments.format };
+    let format = format(arguments);
     if let Some(run_id) = arguments.run {
         let stored = store.run(run_id)?;
         match format {
@@ -21,6 +25,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
             ReportFormat::Markdown => {
                 print(&report::markdown::run_detail(&stored, &belongs_to(&store, &stored)?))?;
             }
+            ReportFormat::Html | ReportFormat::Svg => bail!("{PAGES_ARE_OF_STUDIES}"),
         }
         return Ok(Verdict::Clean);
     }
@@ -29,12 +34,35 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         match format {
             ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
             ReportFormat::Text | ReportFormat::Markdown => print(&checks::detail(&stored))?,
+            ReportFormat::Html | ReportFormat::Svg => bail!("{PAGES_ARE_OF_STUDIES}"),
         }
         return Ok(Verdict::Clean);
     }
     let study = stored::find(&store, arguments.study)?;
-    print_study(&store, study.id, format)?;
+    match &arguments.output {
+        Some(path) => page::write_new(path, render(&store, study.id, format)?.as_bytes())?,
+        None if format == ReportFormat::Html && stdout().is_terminal() => {
+            print(&format!("{}\n", page::write_default(&store, study.id)?.display()))?;
+        }
+        None => print(&render(&store, study.id, format)?)?,
+    }
     Ok(Verdict::Clean)
+}
+
+/// Why one run or one check has no page.
+const PAGES_ARE_OF_STUDIES: &str = "a page shows a study, not a single run or check\nhint: leave out --run or --check; the page shows all of them";
+
+/// The form that was asked for, or that the name of the output file stands for.
+fn format(arguments: &ReportArguments) -> ReportFormat {
+    let ending = arguments.output.as_deref().and_then(|path| path.extension()?.to_str());
+    match (arguments.json, arguments.format, ending) {
+        (true, _, _) | (_, None, Some("json")) => ReportFormat::Json,
+        (_, Some(format), _) => format,
+        (_, None, Some("html" | "htm")) => ReportFormat::Html,
+        (_, None, Some("svg")) => ReportFormat::Svg,
+        (_, None, Some("md")) => ReportFormat::Markdown,
+        _ => ReportFormat::Text,
+    }
 }
 
 /// Study and configuration of a run.
@@ -47,15 +75,16 @@ fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
     Ok(format!("study {}: {} on {}, {label}", id.0, study.experiment, study.engine))
 }
 
-/// Prints one study in the wanted form.
-pub(crate) fn print_study(store: &Store, study: StudyId, format: ReportFormat) -> anyhow::Result<()> {
-    let summary = summarise(store, study)?;
-    match format {
-        ReportFormat::Text => print(&report::text::study(&summary))?,
-        ReportFormat::Markdown => print(&report::markdown::study(&summary))?,
-        ReportFormat::Json => print(&format!("{}\n", report::export::summary_json(&summary)))?,
-    }
-    Ok(())
+/// One study in the wanted form.
+pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> anyhow::Result<String> {
+    let summary = || summarise(store, study);
+    Ok(match format {
+        ReportFormat::Text => report::text::study(&summary()?),
+        ReportFormat::Markdown => report::markdown::study(&summary()?),
+        ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
+        ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),
+        ReportFormat::Svg => Source::read(store, study)?.render(Form::Svg, false),
+    })
 }
 
 /// Every number of one study.

@@ -14,7 +14,7 @@ use lab::target::{Layout, Target};
 use results::model::Scale;
 use results::store::{Store, StudyId};
 
-use super::{dry_run, show};
+use super::{dry_run, page, show};
 use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     let (study, outcome) = conduct(arguments, &choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
     if arguments.json {
-        super::report::print_study(&store, study, ReportFormat::Json)?;
+        print(&super::report::render(&store, study, ReportFormat::Json)?)?;
     } else {
         print(&report::text::brief(&super::report::summarise(&store, study)?))?;
         print(&format!(
@@ -47,6 +47,11 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
             store.path().display(),
             study.0
         ))?;
+        // The runs are stored: a page that cannot be written is said, and may be asked for again.
+        match page::write_default(&store, study) {
+            Ok(path) => print(&format!("page: {} (open it in a browser)\n", path.display()))?,
+            Err(error) => say(&format!("the page is not written: {}", told(&error))),
+        }
     }
     if outcome.stopped {
         say("stopped: the finished runs are stored, the same command goes on");

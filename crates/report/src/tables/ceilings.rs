@@ -4,7 +4,7 @@ use crate::layout::{Align, Block, Grid, Section};
 use crate::summary::StudySummary;
 
 /// The table of ceilings; `None` without any.
-pub(super) fn ceilings(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn ceilings(summary: &StudySummary) -> Option<Section> {
     if summary.ceilings.is_empty() {
         return None;
     }

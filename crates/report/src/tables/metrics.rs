@@ -1,6 +1,6 @@
 //! The other numbers of a study: what tells most first, what never differs in one line.
 
-use crate::layout::{Align, Block, Section};
+use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, number};
 use crate::summary::{MetricSummary, StudySummary};
 use crate::tables::outcome::{level_cells, level_columns};
@@ -75,16 +75,48 @@ pub(super) fn section(summary: &StudySummary) -> Option<Section> {
     if !shown.is_empty() {
         blocks.push(grid(summary, &shown));
     }
+    blocks.extend(same_everywhere(summary, &same).map(Block::Paragraph));
+    blocks.push(Block::Paragraph(sources(&known)));
+    Some(Section::new("Other metrics, mean per run", blocks))
+}
+
+/// The same table with a row per metric, for pages: there are more metrics than configurations.
+pub(crate) fn transposed(summary: &StudySummary) -> Option<Section> {
+    let mut known: Vec<&MetricSummary> =
+        summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
+    known.sort_by_key(|metric| place(&metric.name));
+    let (same, shown): (Vec<&MetricSummary>, Vec<&MetricSummary>) =
+        known.iter().partition(|metric| constant(metric).is_some());
+    let labels: Vec<&str> = summary.cells.iter().map(|cell| cell.label.as_str()).collect();
+    let mut grid = Grid::named_by([("metric".to_owned(), Align::Left)])
+        .with([("unit", Align::Left)])
+        .with(labels.iter().map(|label| (*label, Align::Right)))
+        .with([("source", Align::Wrapped)]);
+    for metric in &shown {
+        let decimals = Decimals::for_column(metric_means(metric));
+        let mut row = vec![metric.name.clone(), metric.unit.clone()];
+        row.extend(
+            metric.cells.iter().map(|cell| decimals.write_or_dash(cell.map(|estimate| estimate.mean))),
+        );
+        row.push(metric.sources.join(", "));
+        grid.push(row);
+    }
+    let mut blocks = Vec::new();
+    if !grid.rows.is_empty() {
+        blocks.push(Block::Grid(grid));
+    }
+    blocks.extend(same_everywhere(summary, &same).map(Block::Paragraph));
+    (!blocks.is_empty()).then(|| Section::new("Other metrics, mean per run", blocks))
+}
+
+/// What never differs, in one sentence.
+fn same_everywhere(summary: &StudySummary, same: &[&MetricSummary]) -> Option<String> {
     let values: Vec<String> = same
         .iter()
         .filter_map(|metric| Some(format!("{} {}", metric.name, written(constant(metric)?, &metric.unit))))
         .collect();
-    if !values.is_empty() {
-        let everywhere = if summary.cells.len() > 1 { "The same in every configuration" } else { "Zero" };
-        blocks.push(Block::Paragraph(format!("{everywhere}: {}.", values.join(", "))));
-    }
-    blocks.push(Block::Paragraph(sources(&known)));
-    Some(Section::new("Other metrics, mean per run", blocks))
+    let everywhere = if summary.cells.len() > 1 { "The same in every configuration" } else { "Zero" };
+    (!values.is_empty()).then(|| format!("{everywhere}: {}.", values.join(", ")))
 }
 
 /// Place in the order; the part after a dot names a device.

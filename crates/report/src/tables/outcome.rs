@@ -54,7 +54,7 @@ fn verdict(summary: &StudySummary) -> Section {
     Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))])
 }
 
-fn head(summary: &StudySummary) -> Section {
+pub(crate) fn head(summary: &StudySummary) -> Section {
     let scale = match summary.scale {
         Scale::Full => "full scale",
         Scale::Miniature => "miniature",
@@ -89,13 +89,13 @@ fn waits(summary: &StudySummary) -> Vec<Section> {
     summary.waits.iter().flat_map(|cell| waits_text::cell_sections(&cell.label, &cell.tables)).collect()
 }
 
-fn reasons(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn reasons(summary: &StudySummary) -> Option<Section> {
     let items: Vec<Block> =
         summary.reasons.iter().map(|reason| Block::Paragraph(reason.paragraph())).collect();
     (!items.is_empty()).then(|| Section::new("Reasons", items))
 }
 
-fn invalid_runs(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn invalid_runs(summary: &StudySummary) -> Option<Section> {
     if summary.invalid_runs.is_empty() {
         return None;
     }
@@ -142,7 +142,7 @@ fn clients_text(clients: &[u32]) -> String {
     }
 }
 
-fn means_title(summary: &StudySummary) -> String {
+pub(crate) fn means_title(summary: &StudySummary) -> String {
     match summary.quantity {
         Quantity::ElapsedS => "Elapsed time in seconds, mean".to_owned(),
         Quantity::RowsPerS => "Rows per second, mean (runs are bound by time)".to_owned(),
@@ -164,7 +164,7 @@ pub(super) fn level_cells(levels: &Levels) -> Vec<String> {
     levels.0.iter().map(|(_, level)| level.to_string()).collect()
 }
 
-fn means(summary: &StudySummary) -> Section {
+pub(crate) fn means(summary: &StudySummary) -> Section {
     let title = match summary.quantity {
         Quantity::ElapsedS => "Elapsed time in seconds",
         Quantity::RowsPerS => "Rows per second (runs are bound by time, so the rate is compared)",
@@ -205,11 +205,11 @@ fn means(summary: &StudySummary) -> Section {
     Section::new(title, vec![Block::Grid(grid)])
 }
 
-fn decimals(summary: &StudySummary) -> Decimals {
+pub(crate) fn decimals(summary: &StudySummary) -> Decimals {
     Decimals::for_values(summary.cells.iter().filter_map(|cell| cell.estimate).map(|estimate| estimate.mean))
 }
 
-fn changes(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
     let reference = &summary.cells[summary.reference_index?];
     if summary.cells.len() < 2 {
         return None;
@@ -272,7 +272,12 @@ fn change_cells(cell: &CellSummary) -> Vec<String> {
     ]
 }
 
-fn matrices(summary: &StudySummary, matrices: &[Matrix], title: &str, are_factors: bool) -> Option<Section> {
+pub(crate) fn matrices(
+    summary: &StudySummary,
+    matrices: &[Matrix],
+    title: &str,
+    are_factors: bool,
+) -> Option<Section> {
     let decimals = decimals(summary);
     let mut blocks = Vec::new();
     for matrix in matrices {
@@ -296,7 +301,7 @@ fn matrices(summary: &StudySummary, matrices: &[Matrix], title: &str, are_factor
     (!blocks.is_empty()).then(|| Section::new(title, blocks))
 }
 
-fn best_per_level(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn best_per_level(summary: &StudySummary) -> Option<Section> {
     if summary.best_per_level.is_empty() {
         return None;
     }
@@ -318,7 +323,7 @@ fn best_per_level(summary: &StudySummary) -> Option<Section> {
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note.to_owned())]))
 }
 
-fn latencies(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn latencies(summary: &StudySummary) -> Option<Section> {
     if summary.latencies.is_empty() {
         return None;
     }
@@ -343,7 +348,7 @@ fn latencies(summary: &StudySummary) -> Option<Section> {
     ))
 }
 
-fn expectations(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn expectations(summary: &StudySummary) -> Option<Section> {
     if summary.expectations.is_empty() {
         return None;
     }
@@ -357,7 +362,7 @@ fn expectations(summary: &StudySummary) -> Option<Section> {
     Some(Section::new("Expected results", vec![Block::Grid(grid)]))
 }
 
-fn corrections(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn corrections(summary: &StudySummary) -> Option<Section> {
     if summary.corrections.is_empty() {
         return None;
     }

@@ -1,0 +1,87 @@
+//! The page of a study: read from the store, written beside it or where the user wants it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use report::html::Page;
+use results::model::StoredRun;
+use results::store::{Store, StoredCheck, StudyId, StudyResults};
+
+use crate::expectations;
+
+/// Which picture of a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The whole page.
+    Html,
+    /// One picture for a slide.
+    Svg,
+}
+
+/// Everything that a page is made from.
+pub(crate) struct Source {
+    results: StudyResults,
+    runs: Vec<StoredRun>,
+    checks: Vec<StoredCheck>,
+}
+
+impl Source {
+    /// Reads a study with all its series.
+    pub(crate) fn read(store: &Store, study: StudyId) -> anyhow::Result<Self> {
+        let results = store.study_results(study)?;
+        let runs: Result<Vec<StoredRun>, _> =
+            results.runs.iter().map(|stored| store.run(stored.run_id)).collect();
+        Ok(Self { runs: runs?, checks: store.checks()?, results })
+    }
+
+    /// Draws it.
+    pub(crate) fn render(&self, form: Form, is_live: bool) -> String {
+        let summary = report::summary::summarise(&self.results, &expectations::evaluate(&self.results));
+        let page = Page {
+            summary: &summary,
+            results: &self.results,
+            runs: &self.runs,
+            baselines: &[],
+            checks: &self.checks,
+            structures: &[],
+            is_live,
+        };
+        match form {
+            Form::Html => report::html::page(&page),
+            Form::Svg => report::html::svg(&page),
+        }
+    }
+}
+
+/// Place of the page beside the results: `study-3.html`.
+pub(crate) fn default_path(store: &Store, study: StudyId) -> PathBuf {
+    store.path().with_file_name(format!("study-{}.html", study.0))
+}
+
+/// Writes the page of a study beside its results, over an older one of the same study; returns its place.
+pub(crate) fn write_default(store: &Store, study: StudyId) -> anyhow::Result<PathBuf> {
+    let path = default_path(store, study);
+    let page = Source::read(store, study)?.render(Form::Html, false);
+    // A reader never sees half a page: the name is given when all is written.
+    let unfinished = path.with_extension("html.part");
+    let mut file = File::create(&unfinished)
+        .with_context(|| format!("could not create \"{}\"", unfinished.display()))?;
+    write(&mut file, &unfinished, page.as_bytes())?;
+    std::fs::rename(&unfinished, &path)
+        .with_context(|| format!("could not create \"{}\"", path.display()))?;
+    Ok(path)
+}
+
+/// Writes to a file that must not exist yet.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
+        format!("could not create file \"{}\" (hint: choose a name that is not taken)", path.display())
+    })?;
+    write(&mut file, path, bytes)
+}
+
+fn write(file: &mut File, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    file.write_all(bytes).with_context(|| format!("could not write file \"{}\"", path.display()))
+}

@@ -1,0 +1,173 @@
+//! The answer to the question of a study, for the head of a page: what was best, by how much, how sure that is, what
+//! limits it now, and what was not shown. Computed from the summary, like the verdict.
+
+use serde::Serialize;
+
+use crate::number::{Decimals, factor, number, p_value, percent};
+use crate::quantity::Quantity;
+use crate::summary::{CeilingLine, CellSummary, InvalidRun, StudySummary, Verdict};
+
+/// Invalid runs that are named; more are counted.
+const NAMED_MAX: usize = 4;
+
+/// Beyond this share of a ceiling the ceiling does not hold for the run, and is not called near.
+const CEILING_PERCENT_MAX: f64 = 120.0;
+
+/// What a reader wants to know first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Runs that do not count, and why; `None` when all gates passed. It stands before everything else.
+    pub invalid: Option<String>,
+    /// One sentence: the best configuration and by how much, or that none was shown to be better.
+    pub headline: String,
+    /// How sure that is; empty where the headline says all.
+    pub certainty: String,
+    /// The top wait and the nearest ceiling of the best configuration, with their figures.
+    pub limit: String,
+    /// What the study did not show, and what else its comparisons came to.
+    pub remarks: Vec<String>,
+}
+
+impl Answer {
+    /// Computes the answer.
+    pub fn of(summary: &StudySummary) -> Self {
+        let best = winner(summary);
+        let (headline, certainty) = match best {
+            Some(cell) => (headline(summary, cell), certainty(summary, cell)),
+            None => (summary.verdict.first().cloned().unwrap_or_default(), String::new()),
+        };
+        Self {
+            invalid: invalid(summary),
+            headline,
+            certainty,
+            limit: limit(summary, best.or_else(|| best_mean(summary))),
+            remarks: summary.verdict.iter().skip(1).cloned().collect(),
+        }
+    }
+}
+
+/// The best mean among those that were shown to be better than the reference.
+fn winner(summary: &StudySummary) -> Option<&CellSummary> {
+    let is_better =
+        |cell: &&CellSummary| cell.comparison.is_some_and(|comparison| comparison.verdict == Verdict::Better);
+    best_of(summary, summary.cells.iter().filter(is_better))
+}
+
+fn best_mean(summary: &StudySummary) -> Option<&CellSummary> {
+    best_of(summary, summary.cells.iter())
+}
+
+fn best_of<'a>(
+    summary: &StudySummary,
+    cells: impl Iterator<Item = &'a CellSummary>,
+) -> Option<&'a CellSummary> {
+    let known = cells.filter_map(|cell| Some((cell, cell.estimate?.mean)));
+    let best =
+        known.reduce(|best, other| if summary.quantity.is_better(other.1, best.1) { other } else { best });
+    best.map(|(cell, _)| cell)
+}
+
+fn headline(summary: &StudySummary, cell: &CellSummary) -> String {
+    let reference = summary.reference_index.map(|index| &summary.cells[index]);
+    let (Some(reference), Some(change), Some(estimate)) = (reference, cell.vs_reference, cell.estimate)
+    else {
+        return summary.verdict.first().cloned().unwrap_or_default();
+    };
+    let means: Vec<f64> = [cell, reference].iter().filter_map(|cell| Some(cell.estimate?.mean)).collect();
+    let decimals = Decimals::for_values(means.iter().copied());
+    let mean_reference = reference.estimate.map_or(f64::NAN, |estimate| estimate.mean);
+    let unit = summary.quantity.unit();
+    let per_row = if summary.quantity == Quantity::RowsPerS { " per row" } else { "" };
+    format!(
+        "{} is {} times as fast as {}: mean {} {} {unit} against {} {unit}, {} % less time{per_row}.",
+        cell.label,
+        factor(change.speed_up),
+        reference.label,
+        summary.quantity.words(),
+        decimals.write(estimate.mean),
+        decimals.write(mean_reference),
+        percent(change.time_reduction_percent),
+    )
+}
+
+fn certainty(summary: &StudySummary, cell: &CellSummary) -> String {
+    let Some(comparison) = cell.comparison else { return String::new() };
+    let interval = comparison.speed_up_interval.map_or_else(String::new, |interval| {
+        format!("95 % interval of the factor {} to {}, ", factor(interval.low), factor(interval.high))
+    });
+    let count = summary.cells.iter().filter(|cell| cell.comparison.is_some()).count();
+    let corrected =
+        if count > 1 { format!(" after correction for {count} comparisons") } else { String::new() };
+    format!(
+        "{interval}{}{corrected}; n = {} and {} runs.",
+        p_value(comparison.p_adjusted.unwrap_or(comparison.p_value)),
+        comparison.n_candidate,
+        comparison.n_reference
+    )
+}
+
+fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
+    let Some(cell) = cell else { return String::new() };
+    let reason = summary.reasons.iter().find(|reason| reason.cell_index == cell.cell_index);
+    let wait = reason.and_then(|reason| {
+        let named = reason.limit.map_or_else(
+            || "no single limit has half of the time".to_owned(),
+            |limit| format!("the limit is {}", limit.words()),
+        );
+        let (wait, share) = (reason.dominant_wait.as_ref()?, reason.dominant_percent?);
+        Some(format!(
+            "{named}; the top wait is {wait} with {} % of the sessions' active time",
+            percent(share)
+        ))
+    });
+    let near = |line: &&CeilingLine| line.label == cell.label && line.percent <= CEILING_PERCENT_MAX;
+    let ceilings = summary.ceilings.iter().filter(near);
+    let nearest = ceilings.max_by(|left, right| left.percent.total_cmp(&right.percent));
+    let ceiling = nearest.map(|line| {
+        format!(
+            "the nearest ceiling is that of the {} device, reached to {:.0} % ({} of {} possible {})",
+            line.role,
+            line.percent,
+            number(line.achieved.round()),
+            number(line.possible.round()),
+            line.unit
+        )
+    });
+    match (wait, ceiling) {
+        (None, None) => {
+            "What limits it was not looked at: no waits were sampled, and no ceiling was measured.".to_owned()
+        }
+        (wait, ceiling) => {
+            let parts: Vec<String> = wait.into_iter().chain(ceiling).collect();
+            format!("What limits {} now: {}.", cell.label, parts.join("; "))
+        }
+    }
+}
+
+fn invalid(summary: &StudySummary) -> Option<String> {
+    let runs = &summary.invalid_runs;
+    if runs.is_empty() {
+        return None;
+    }
+    let of_one = |run: &InvalidRun| {
+        let clients = match run.clients.as_slice() {
+            [] => String::new(),
+            [one] => format!(", client {one}"),
+            [first, rest @ ..] => format!(", client {first} and {} more", rest.len()),
+        };
+        let gates: Vec<&str> = run.failed_gates.iter().map(|gate| gate.gate.as_str()).collect();
+        let gates = if gates.is_empty() { "no gate was stored".to_owned() } else { gates.join(", ") };
+        let again = run
+            .superseded_by
+            .map_or_else(|| "not repeated".to_owned(), |run_id| format!("repeated as run {run_id}"));
+        format!("run {} ({}{clients}: {gates}; {again})", run.run_id, run.cell)
+    };
+    let named: Vec<String> = runs.iter().take(NAMED_MAX).map(of_one).collect();
+    let more = match runs.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let all = summary.record.runs.len();
+    let verb = if runs.len() == 1 { "is invalid: kept, but" } else { "are invalid: kept, but" };
+    Some(format!("{} of {all} runs {verb} in no mean. {}{more}.", runs.len(), named.join("; ")))
+}

@@ -1,0 +1,282 @@
+//! The published form: a quantity over the levels of a factor, one series per level of a second one, with a point for
+//! every run and the interval of every mean.
+
+use super::axis::Axis;
+use super::{COLOURS, Drawing, WIDTH, key, num, shortened, width_of};
+
+/// One run of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Dot {
+    /// Its value.
+    pub(crate) value: f64,
+    /// What it says on hover.
+    pub(crate) title: String,
+    /// Does it enter the mean?
+    pub(crate) counts: bool,
+}
+
+/// One cell: a mean with its interval, and its runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Spot {
+    /// Mean; `None` where no run counts.
+    pub(crate) mean: Option<f64>,
+    /// Interval of the mean.
+    pub(crate) interval: Option<(f64, f64)>,
+    /// What the mean says on hover.
+    pub(crate) title: String,
+    /// The mean in words, written to a bar where there is room for it.
+    pub(crate) words: Option<String>,
+    /// All runs that ended.
+    pub(crate) dots: Vec<Dot>,
+}
+
+/// A chart over levels.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LevelChart {
+    /// What the vertical axis counts, with its unit.
+    pub(crate) y_title: String,
+    /// The factor along the horizontal axis.
+    pub(crate) x_title: String,
+    /// Its levels.
+    pub(crate) levels: Vec<String>,
+    /// Name of each series and one spot per level.
+    pub(crate) series: Vec<(String, Vec<Spot>)>,
+    /// Are the levels numbers, so that a line between them means something? Else bars.
+    pub(crate) is_ordered: bool,
+    /// Powers of ten instead of zero at the foot.
+    pub(crate) is_logarithmic: bool,
+    /// Smallest and largest value of the axis, where several charts share it.
+    pub(crate) range: Option<(f64, f64)>,
+}
+
+const HEIGHT: f64 = 300.0;
+const TOP: f64 = 30.0;
+const RIGHT: f64 = 10.0;
+
+/// An interval of few runs may reach far beyond them; it is cut where it would flatten the runs.
+const INTERVAL_ROOM: f64 = 1.5;
+
+impl LevelChart {
+    /// Smallest and largest value that is drawn; `None` without any.
+    pub(crate) fn extent(&self) -> Option<(f64, f64)> {
+        let spots = || self.series.iter().flat_map(|(_, spots)| spots);
+        let dots = spots().flat_map(|spot| spot.dots.iter().map(|dot| dot.value).chain(spot.mean));
+        let values: Vec<f64> = dots.filter(|value| value.is_finite()).collect();
+        let smallest = values.iter().copied().reduce(f64::min)?;
+        let largest = values.iter().copied().reduce(f64::max)?;
+        let ends = spots().filter_map(|spot| spot.interval).map(|(_, high)| high);
+        let room = ends.filter(|end| end.is_finite()).fold(largest, f64::max).min(INTERVAL_ROOM * largest);
+        Some((smallest, room.max(largest)))
+    }
+
+    /// Draws it; `None` when there is no value, or logarithms of something that is not above zero were asked for.
+    pub(crate) fn draw(&self) -> Option<String> {
+        let (smallest, largest) = self.range.or(self.extent())?;
+        let axis = if self.is_logarithmic {
+            Axis::logarithmic(smallest, largest)?
+        } else {
+            Axis::from_zero(smallest, largest)
+        };
+        let mut drawing = Drawing::new(&format!("{} over {}", self.y_title, self.x_title));
+        let widest = axis.ticks.iter().map(|tick| width_of(&axis.words(*tick))).fold(0.0, f64::max);
+        let frame = Frame { axis, left: (widest + 14.0).max(34.0), slots: self.levels.len().max(1) as f64 };
+        let title = match self.is_logarithmic {
+            true => format!("{} (logarithmic: does not start at zero)", self.y_title),
+            false => self.y_title.clone(),
+        };
+        drawing.text("word strong", (2.0, 14.0), &title);
+        frame.grid(&mut drawing);
+        for (index, (_, spots)) in self.series.iter().enumerate() {
+            drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
+            self.series(&mut drawing, &frame, index, spots);
+            drawing.raw("</g>");
+        }
+        let mut bottom = frame.levels(&mut drawing, &self.levels) + 18.0;
+        drawing.text("word middle", ((frame.left + WIDTH - RIGHT) / 2.0, bottom), &self.x_title);
+        bottom += 8.0;
+        if self.series.len() > 1 {
+            let names: Vec<String> = self.series.iter().map(|(name, _)| name.clone()).collect();
+            bottom += key(&mut drawing, &names, (8.0, bottom + 16.0), WIDTH - RIGHT);
+        }
+        Some(drawing.finish(bottom + 4.0))
+    }
+
+    fn series(&self, drawing: &mut Drawing, frame: &Frame, index: usize, spots: &[Spot]) {
+        let colour = index % COLOURS;
+        let count = self.series.len() as f64;
+        let share = if self.is_ordered { 0.6 } else { 0.72 };
+        let step = (frame.slot() * share / count).min(if self.is_ordered { 22.0 } else { 46.0 });
+        let x_of = |level: usize| frame.middle(level) + (index as f64 - (count - 1.0) / 2.0) * step;
+        if self.is_ordered {
+            for part in runs_of_means(spots) {
+                let points: Vec<(f64, f64)> =
+                    part.iter().map(|(level, mean)| (x_of(*level), frame.y(*mean))).collect();
+                drawing.path(&format!("line l{colour}"), &points);
+            }
+        }
+        for (level, spot) in spots.iter().enumerate() {
+            let x = x_of(level);
+            if let (Some(mean), false) = (spot.mean, self.is_ordered) {
+                let (y, foot) = (frame.y(mean), frame.y(frame.axis.min.max(0.0)));
+                let top = y.min(foot);
+                let width = step * 0.86;
+                drawing.block(
+                    &format!("bar f{colour}"),
+                    (x - width / 2.0, top),
+                    (width, (y - foot).abs()),
+                    &spot.title,
+                );
+                if let Some(words) = &spot.words {
+                    let above = if mean < 0.0 { top + (y - foot).abs() + 13.0 } else { top - 4.0 };
+                    drawing.text("word middle small", (x, above), words);
+                }
+            }
+            self.interval(drawing, frame, colour, x, spot);
+            for (place, dot) in spot.dots.iter().enumerate() {
+                // Beside the mean, so that its mark and its interval hide no run.
+                let spread = ((place % 3) as f64 - 1.0) * 2.2;
+                let at = (x - if count > 4.0 { 0.0 } else { 9.0 } + spread, frame.y(dot.value));
+                if dot.counts {
+                    drawing.mark(&format!("dot d{colour}"), 0, at, 2.6, &dot.title);
+                } else {
+                    drawing.raw(&format!(
+                        "<path class=\"void\" d=\"M{} {}l6 6m0 -6l-6 6\"><title>{}</title></path>",
+                        num(at.0 - 3.0),
+                        num(at.1 - 3.0),
+                        super::escape(&dot.title)
+                    ));
+                }
+            }
+            if let (Some(mean), true) = (spot.mean, self.is_ordered) {
+                drawing.mark(&format!("mean k{colour}"), index, (x, frame.y(mean)), 4.6, &spot.title);
+            }
+        }
+    }
+
+    fn interval(&self, drawing: &mut Drawing, frame: &Frame, colour: usize, x: f64, spot: &Spot) {
+        let Some((low, high)) = spot.interval else { return };
+        let class = format!("interval i{colour}");
+        let (foot, top) = (frame.y(low), frame.y(high));
+        drawing.line(&class, (x, foot), (x, top));
+        drawing.line(&class, (x - 4.0, foot), (x + 4.0, foot));
+        if high <= frame.axis.max {
+            drawing.line(&class, (x - 4.0, top), (x + 4.0, top));
+        } else {
+            // An arrow: the interval goes on beyond the axis.
+            drawing.path(&class, &[(x - 4.0, top + 6.0), (x, top), (x + 4.0, top + 6.0)]);
+        }
+    }
+}
+
+/// Means of neighbouring levels, without a line over a level that has none.
+fn runs_of_means(spots: &[Spot]) -> Vec<Vec<(usize, f64)>> {
+    let mut parts = vec![Vec::new()];
+    for (level, spot) in spots.iter().enumerate() {
+        match spot.mean {
+            Some(mean) => parts.last_mut().expect("there is always one part").push((level, mean)),
+            None => parts.push(Vec::new()),
+        }
+    }
+    parts.retain(|part| part.len() > 1);
+    parts
+}
+
+struct Frame {
+    axis: Axis,
+    left: f64,
+    slots: f64,
+}
+
+impl Frame {
+    fn slot(&self) -> f64 {
+        (WIDTH - RIGHT - self.left) / self.slots
+    }
+
+    fn middle(&self, level: usize) -> f64 {
+        self.left + (level as f64 + 0.5) * self.slot()
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        HEIGHT - (HEIGHT - TOP) * self.axis.place(value)
+    }
+
+    fn grid(&self, drawing: &mut Drawing) {
+        for tick in &self.axis.ticks {
+            let y = self.y(*tick);
+            let class = if *tick == 0.0 || *tick == self.axis.min { "grid zero" } else { "grid" };
+            drawing.line(class, (self.left, y), (WIDTH - RIGHT, y));
+            drawing.text("word end", (self.left - 6.0, y + 4.5), &self.axis.words(*tick));
+        }
+    }
+
+    /// Writes the levels, slanted where they would touch; returns the lowest place used.
+    fn levels(&self, drawing: &mut Drawing, levels: &[String]) -> f64 {
+        let longest = levels.iter().map(|level| width_of(level)).fold(0.0, f64::max);
+        if longest + 6.0 <= self.slot() {
+            for (index, level) in levels.iter().enumerate() {
+                drawing.text("word middle", (self.middle(index), HEIGHT + 18.0), level);
+            }
+            return HEIGHT + 18.0;
+        }
+        for (index, level) in levels.iter().enumerate() {
+            let (x, y) = (num(self.middle(index) + 4.0), num(HEIGHT + 16.0));
+            let words = super::escape(&shortened(level, 22));
+            drawing.raw(&format!(
+                "<text class=\"word end\" x=\"{x}\" y=\"{y}\" transform=\"rotate(-35 {x} {y})\">{words}</text>"
+            ));
+        }
+        HEIGHT + 16.0 + 0.57 * longest.min(22.0 * super::CHARACTER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn chart() -> LevelChart {
+        let spot = |mean: f64| Spot {
+            mean: Some(mean),
+            interval: Some((0.8 * mean, 40.0 * mean)),
+            title: format!("mean {mean}"),
+            words: None,
+            dots: vec![
+                Dot { value: mean, title: "run 1".to_owned(), counts: true },
+                Dot { value: 1.1 * mean, title: "run 2, invalid".to_owned(), counts: false },
+            ],
+        };
+        LevelChart {
+            y_title: "elapsed time [s]".to_owned(),
+            x_title: "batch_size".to_owned(),
+            levels: ["1", "10", "100"].map(str::to_owned).to_vec(),
+            series: vec![("a".to_owned(), vec![spot(2.0), Spot::default(), spot(1.0)])],
+            is_ordered: true,
+            is_logarithmic: false,
+            range: None,
+        }
+    }
+
+    #[test]
+    fn every_run_and_every_mean_has_a_mark_and_no_line_crosses_a_gap() {
+        let svg = chart().draw().unwrap();
+        assert_eq!(svg.matches("class=\"dot").count(), 2);
+        assert_eq!(svg.matches("class=\"void\"").count(), 2);
+        assert_eq!(svg.matches("class=\"mean").count(), 2);
+        assert_eq!(svg.matches("class=\"line").count(), 0);
+        let bars = LevelChart { is_ordered: false, ..chart() }.draw().unwrap();
+        assert_eq!(bars.matches("class=\"bar").count(), 2);
+    }
+
+    #[test]
+    fn an_axis_that_does_not_start_at_zero_says_so_and_others_have_the_zero() {
+        assert!(chart().draw().unwrap().contains(">0</text>"));
+        let svg = LevelChart { is_logarithmic: true, ..chart() }.draw().unwrap();
+        assert!(svg.contains("does not start at zero"));
+    }
+
+    #[test]
+    fn a_wide_interval_does_not_flatten_the_runs() {
+        let (smallest, largest) = chart().extent().unwrap();
+        assert_eq!((smallest, largest), (1.0, 2.2 * INTERVAL_ROOM));
+    }
+}

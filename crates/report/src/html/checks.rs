@@ -1,0 +1,246 @@
+//! Checks of database files in the same results file: where every page went, what was found, and the speed beside
+//! that of reading alone.
+
+use results::store::StoredCheck;
+
+use super::chart::levels::{Dot, LevelChart, Spot};
+use super::chart::shares::{Against, Bar, Shares, against};
+use super::definitions::Definitions;
+use super::{Page, absent, figure, tables};
+use crate::layout::{Align, Block, Grid, Section};
+use crate::number::{ABSENT, number};
+
+/// Findings shown of one check; all are counted, and `fathom report --check N` lists more.
+const FINDINGS_MAX: usize = 50;
+
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// The section.
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+    let checks = page.checks;
+    if checks.is_empty() {
+        return absent("No check of database files (fathom check) is stored in this results file.");
+    }
+    let mut html = String::from("<div class=\"charts\">");
+    for svg in [accounting(checks), speed(checks), scaling(checks)].into_iter().flatten() {
+        html.push_str(&figure(&svg, ""));
+    }
+    html.push_str("</div>");
+    html.push_str(&tables::titled(&overview(checks), definitions));
+    for check in checks {
+        html.push_str(&detail(check, definitions));
+    }
+    html
+}
+
+fn name(check: &StoredCheck) -> String {
+    let place = check.place.rsplit('/').next().unwrap_or(&check.place);
+    let workers = check.report.counters.worker_count;
+    format!("check {} · {place} · {} · {workers} workers", check.id, check.report.level.name())
+}
+
+/// All pages of each check, by what became of them.
+fn accounting(checks: &[StoredCheck]) -> Option<String> {
+    let bar = |check: &StoredCheck| {
+        let accounting = &check.report.accounting;
+        let part = |words: &str, pages: u64| {
+            let percent = 100.0 * pages as f64 / accounting.page_count.max(1) as f64;
+            (percent, format!("{words}: {pages} of {} pages", accounting.page_count))
+        };
+        Bar {
+            label: name(check),
+            parts: vec![
+                part("clean", accounting.clean_count),
+                part("damaged", accounting.damaged_count),
+                part("skipped", accounting.skipped_count()),
+                part("unreadable", accounting.unreadable_count),
+                part("not reached", accounting.unreached_count),
+            ],
+        }
+    };
+    let names =
+        [("clean", "2"), ("damaged", "1"), ("skipped", "run"), ("unreadable", "3"), ("not reached", "idle")];
+    let names = names.map(|(name, colour)| (name.to_owned(), colour)).to_vec();
+    Shares { title: "Where all pages went, in %".to_owned(), names, bars: checks.iter().map(bar).collect() }
+        .draw()
+}
+
+/// Speed in percent of reading alone, where that was measured.
+fn speed(checks: &[StoredCheck]) -> Option<String> {
+    let bar = |check: &StoredCheck| {
+        let (rate, ceiling) = (check.bytes_per_s()?, check.read_ceiling_bytes_per_s?);
+        Some(Against {
+            label: name(check),
+            percent: 100.0 * check.share_of_ceiling()?,
+            figures: format!("{:.0} of {:.0} MiB/s", rate / MEBIBYTE, ceiling / MEBIBYTE),
+        })
+    };
+    let bars: Vec<Against> = checks.iter().filter_map(bar).collect();
+    against("Speed, in % of reading alone", &bars)
+}
+
+/// Speed over the number of workers, for places that were checked with several numbers.
+fn scaling(checks: &[StoredCheck]) -> Option<String> {
+    let mut workers: Vec<u64> = checks.iter().map(|check| check.report.counters.worker_count).collect();
+    workers.sort_unstable();
+    workers.dedup();
+    if workers.len() < 2 {
+        return None;
+    }
+    let mut series: Vec<(String, Vec<Spot>)> = Vec::new();
+    for check in checks {
+        let Some(rate) = check.bytes_per_s() else { continue };
+        let place = check.place.rsplit('/').next().unwrap_or(&check.place);
+        let label = format!("{place}, {}", check.report.level.name());
+        let known = series.iter().position(|(name, _)| *name == label);
+        let index = known.unwrap_or_else(|| {
+            series.push((label, vec![Spot::default(); workers.len()]));
+            series.len() - 1
+        });
+        let level = workers.iter().position(|count| *count == check.report.counters.worker_count)?;
+        let spot = &mut series[index].1[level];
+        let value = rate / MEBIBYTE;
+        spot.dots.push(Dot { value, title: format!("{}: {value:.1} MiB/s", name(check)), counts: true });
+        let sum: f64 = spot.dots.iter().map(|dot| dot.value).sum();
+        spot.mean = Some(sum / spot.dots.len() as f64);
+        spot.title = format!("mean of {} checks: {:.1} MiB/s", spot.dots.len(), sum / spot.dots.len() as f64);
+    }
+    let chart = LevelChart {
+        y_title: "Speed of the pass [MiB/s]".to_owned(),
+        x_title: "workers".to_owned(),
+        levels: workers.iter().map(u64::to_string).collect(),
+        series,
+        is_ordered: true,
+        is_logarithmic: false,
+        range: None,
+    };
+    chart.draw()
+}
+
+fn overview(checks: &[StoredCheck]) -> Section {
+    let mut grid = Grid::named_by([("check".to_owned(), Align::Right)]).with([
+        ("place", Align::Left),
+        ("level", Align::Left),
+        ("workers", Align::Right),
+        ("pages", Align::Right),
+        ("clean", Align::Right),
+        ("damaged", Align::Right),
+        ("skipped", Align::Right),
+        ("unreadable", Align::Right),
+        ("not reached", Align::Right),
+        ("findings", Align::Right),
+        ("MiB/s", Align::Right),
+        ("% of reading alone", Align::Right),
+        ("CPU s", Align::Right),
+        ("read through", Align::Left),
+    ]);
+    for check in checks {
+        let (report, accounting) = (&check.report, &check.report.accounting);
+        let or_dash = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.1}"));
+        grid.push(vec![
+            check.id.to_string(),
+            check.place.clone(),
+            report.level.name().to_owned(),
+            report.counters.worker_count.to_string(),
+            accounting.page_count.to_string(),
+            accounting.clean_count.to_string(),
+            accounting.damaged_count.to_string(),
+            accounting.skipped_count().to_string(),
+            accounting.unreadable_count.to_string(),
+            accounting.unreached_count.to_string(),
+            report.finding_count().to_string(),
+            or_dash(check.bytes_per_s().map(|rate| rate / MEBIBYTE)),
+            or_dash(check.share_of_ceiling().map(|share| 100.0 * share)),
+            number((report.counters.worker_cpu_ns as f64 / 1e6).round() / 1e3),
+            report.counters.reader.clone(),
+        ]);
+    }
+    Section::new("All checks", vec![Block::Grid(grid)])
+}
+
+/// Findings, what was not checked, and why a check did not finish.
+fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
+    let report = &check.report;
+    let mut blocks = Vec::new();
+    let accounting = &report.accounting;
+    let balance = if accounting.is_balanced() { "" } else { " THE SUM DOES NOT AGREE." };
+    blocks.push(Block::Paragraph(format!(
+        "{} pages = {} clean + {} damaged + {} skipped + {} unreadable + {} not reached; {} of {} bytes read.{balance}",
+        accounting.page_count,
+        accounting.clean_count,
+        accounting.damaged_count,
+        accounting.skipped_count(),
+        accounting.unreadable_count,
+        accounting.unreached_count,
+        accounting.bytes_read,
+        accounting.bytes_expected
+    )));
+    blocks.extend(report.unfinished.iter().map(|why| Block::Paragraph(format!("Not finished: {why}"))));
+    if report.findings.is_empty() {
+        blocks.push(Block::Paragraph("No finding.".to_owned()));
+    } else {
+        blocks.push(Block::Grid(findings(check)));
+        let all = report.finding_count();
+        let shown = report.findings.len().min(FINDINGS_MAX) as u64;
+        if all > shown {
+            blocks.push(Block::Paragraph(format!("{shown} of {all} findings are listed here.")));
+        }
+    }
+    let not_checked = report.not_checked.iter().map(|one| {
+        let object = one.object.as_ref().map_or(String::new(), |object| format!("{object}: "));
+        format!("{object}{} ({})", one.what, one.why)
+    });
+    let not_checked: Vec<String> = not_checked.collect();
+    if !not_checked.is_empty() {
+        blocks.push(Block::Paragraph("Not checked:".to_owned()));
+        blocks.push(Block::Items(not_checked));
+    }
+    let section = Section::new(format!("{}, {}", name(check), check.stored_at), blocks);
+    tables::folded(&format!("check-{}", check.id), &section, definitions, report.exit_code() != 0)
+}
+
+fn findings(check: &StoredCheck) -> Grid {
+    let mut grid = Grid::named_by([("rule".to_owned(), Align::Left)]).with([
+        ("page", Align::Right),
+        ("slot", Align::Right),
+        ("object", Align::Left),
+        ("promise", Align::Wrapped),
+        ("expected", Align::Wrapped),
+        ("found", Align::Wrapped),
+        ("next step", Align::Wrapped),
+        ("file", Align::Left),
+    ]);
+    let or_dash = |value: Option<u64>| value.map_or(ABSENT.to_owned(), |value| value.to_string());
+    for finding in check.report.findings.iter().take(FINDINGS_MAX) {
+        grid.push(vec![
+            finding.rule.clone(),
+            or_dash(finding.page),
+            or_dash(finding.slot),
+            finding.object.clone().unwrap_or_else(|| ABSENT.to_owned()),
+            finding.promise.clone(),
+            finding.expected.clone(),
+            finding.found.clone(),
+            finding.next_step.clone(),
+            end_of_path(&finding.file),
+        ]);
+    }
+    grid
+}
+
+/// The last parts of a path; the whole of it is in the export.
+fn end_of_path(file: &str) -> String {
+    let parts: Vec<&str> = file.rsplit('/').take(3).collect();
+    let end: Vec<&str> = parts.into_iter().rev().collect();
+    end.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_is_shown_by_its_end() {
+        assert_eq!(end_of_path("/a/b/c/base/5/16384"), "base/5/16384");
+        assert_eq!(end_of_path("db"), "db");
+    }
+}
