@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use report::html::Page;
+use results::io::IoTable;
 use results::model::StoredRun;
 use results::store::{Store, StoredCheck, StudyId, StudyResults};
 
@@ -24,6 +25,7 @@ pub(crate) enum Form {
 pub(crate) struct Source {
     results: StudyResults,
     runs: Vec<StoredRun>,
+    baselines: Vec<IoTable>,
     checks: Vec<StoredCheck>,
 }
 
@@ -33,7 +35,8 @@ impl Source {
         let results = store.study_results(study)?;
         let runs: Result<Vec<StoredRun>, _> =
             results.runs.iter().map(|stored| store.run(stored.run_id)).collect();
-        Ok(Self { runs: runs?, checks: store.checks()?, results })
+        let baselines = store.io_tables()?.into_iter().map(|stored| stored.table).collect();
+        Ok(Self { runs: runs?, baselines, checks: store.checks()?, results })
     }
 
     /// Draws it.
@@ -43,7 +46,7 @@ impl Source {
             summary: &summary,
             results: &self.results,
             runs: &self.runs,
-            baselines: &[],
+            baselines: &self.baselines,
             checks: &self.checks,
             structures: &[],
             is_live,

@@ -9,6 +9,7 @@ mod clock;
 mod data;
 mod definitions;
 mod device;
+mod document;
 mod factors;
 mod record;
 mod slide;
@@ -29,6 +30,7 @@ use crate::summary::StudySummary;
 use chart::escape;
 use definitions::Definitions;
 
+pub use document::{comparison, history};
 pub use slide::svg;
 
 const STYLE: &str = concat!(

@@ -4,6 +4,7 @@
 //! page takes the style along. All lengths are in user units of a drawing [`WIDTH`] wide.
 
 pub(crate) mod axis;
+pub(crate) mod difference;
 pub(crate) mod heat;
 pub(crate) mod levels;
 pub(crate) mod panels;
