@@ -3,7 +3,10 @@
 //! The limit holds for the whole process, so this is a test program of its own with one test.
 #![allow(clippy::unwrap_used)]
 
+use std::time::Duration;
+
 use disk::backend::{BackendChoice, BackendError};
+use disk::baseline::{Matrix, Pattern, measure};
 use disk::scan::{Content, ScanError, ScanFile, ScanOptions, scan};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -15,8 +18,26 @@ fn address_space_bytes() -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
+/// Rows of the miniature that fit are measured, and one whose buffers do not fit is an error with its numbers.
+fn baseline_respects_it(backend: BackendChoice) {
+    let directory = tempfile::tempdir().unwrap();
+    let fitting = Matrix::miniature().patterns.into_iter().filter(|row| row.outstanding == 1).collect();
+    let short = |patterns| Matrix {
+        runtime: Duration::from_millis(20),
+        ramp: Duration::ZERO,
+        backend,
+        ..Matrix::of(patterns, 16 * MIB)
+    };
+    let baseline = measure(directory.path(), &short(fitting), &mut |_| ()).unwrap();
+    assert_eq!(baseline.rows.len(), 4);
+    let large = short(vec![Pattern::read(16 * MIB, 0, 64)]);
+    let error = measure(directory.path(), &large, &mut |_| ()).unwrap_err();
+    assert!(error.to_string().starts_with("could not set up 64 transfers of 16777216 bytes: "), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
 #[test]
-fn a_scan_respects_what_memory_there_is() {
+fn scans_and_baselines_respect_what_memory_there_is() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), vec![3; 20 << 20]).unwrap();
     let files = [ScanFile::whole(file.path())];
@@ -37,5 +58,6 @@ fn a_scan_respects_what_memory_there_is() {
         let error = scan(&large, &options, |_| 0, count).unwrap_err();
         assert!(matches!(&error, ScanError::Backend(BackendError::Setup { depth: 8, .. })), "{error}");
         assert!(error.to_string().starts_with("could not set up 8 transfers of 67108864 bytes: "), "{error}");
+        baseline_respects_it(backend);
     }
 }

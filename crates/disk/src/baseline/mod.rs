@@ -8,6 +8,7 @@ mod ceiling;
 mod fio_job;
 mod job;
 mod latencies;
+mod leftovers;
 mod link;
 mod matrix;
 mod row;
@@ -237,7 +238,7 @@ pub fn measure(
         rows.push(row);
     }
     let backend = backend.expect("a checked matrix has a row");
-    let warnings = warnings_of(&target.facts, &backend);
+    let warnings = warnings_of(matrix, &target.facts, &backend);
     Ok(Baseline {
         matrix: matrix.clone(),
         target: target.facts,
@@ -278,8 +279,11 @@ fn limits_of(matrix: &Matrix, target: &TargetFacts) -> Vec<RateLimit> {
     told.into_iter().chain(link).collect()
 }
 
-fn warnings_of(target: &TargetFacts, backend: &BackendFacts) -> Vec<String> {
+fn warnings_of(matrix: &Matrix, target: &TargetFacts, backend: &BackendFacts) -> Vec<String> {
     let mut warnings = Vec::new();
+    if matrix.poll && target.cache.is_direct() && !backend.polled {
+        warnings.push(why_not_polled(target, backend));
+    }
     if let crate::file::CacheMode::PageCache { reason } = &target.cache {
         warnings.push(format!("the figures are those of the page cache, not of a device: {reason}"));
     }
@@ -290,6 +294,19 @@ fn warnings_of(target: &TargetFacts, backend: &BackendFacts) -> Vec<String> {
     }
     warnings.extend(backend.fallback_reason.clone());
     warnings
+}
+
+/// Says why completions come by interrupt, where polling was wanted.
+fn why_not_polled(target: &TargetFacts, backend: &BackendFacts) -> String {
+    let reason = match target.counted_device.as_deref() {
+        None => "the block device is not known".to_owned(),
+        Some(device) if !link::can_poll(device) => {
+            format!("device {device} has no queues for polling (queue/io_poll)")
+        }
+        Some(_) if backend.engine != "io_uring" => format!("{} cannot poll", backend.engine),
+        Some(device) => format!("device {device} has queues for polling, but the file system refused"),
+    };
+    format!("completions come by interrupt: {reason}")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::latencies::Latencies;
 use super::row::LITTLE_PERCENT_MAX;
-use super::{BaselineError, job::stamp};
+use super::{BaselineError, job::stamp, leftovers};
 use crate::buffer::fill_incompressible;
 use crate::counters::{disk_counters, machine_cpu, process_cpu_ns};
 use crate::facts::storage_behind;
@@ -140,6 +140,7 @@ pub fn measure_sync(
     if is_empty || !sizes_fit || !writers_fit || matrix.runtime.is_zero() {
         return Err(BaselineError::Nothing);
     }
+    leftovers::remove_abandoned(directory);
     let mut rows = Vec::new();
     for &writer_count in &matrix.writer_counts {
         for &method in &matrix.methods {
@@ -263,7 +264,7 @@ impl Log {
         method: SyncMethod,
         size_bytes: u64,
     ) -> Result<Self, BaselineError> {
-        let path = directory.join(format!(".fathom-sync-{}-{writer_index}", std::process::id()));
+        let path = directory.join(format!("{}{}-{writer_index}", leftovers::PREFIX, std::process::id()));
         let flags = match method {
             SyncMethod::Fdatasync => OFlags::empty(),
             SyncMethod::OpenDsync => OFlags::DSYNC,
@@ -272,7 +273,10 @@ impl Log {
         let mut content = vec![0; size_bytes as usize];
         fill_incompressible(&mut content, u64::from(writer_index));
         match OpenOptions::new().write(true).create_new(true).custom_flags(flags).mode(0o600).open(&path) {
-            Ok(file) => Ok(Log { file, path, method, content, filled_bytes: 0 }),
+            Ok(file) => {
+                leftovers::hold(&file);
+                Ok(Log { file, path, method, content, filled_bytes: 0 })
+            }
             Err(source) => Err(BaselineError::Io { action: "create", path, source }),
         }
     }

@@ -125,8 +125,8 @@ fn open_existing(path: &Path, kind: TargetKind, matrix: &Matrix) -> Result<OpenF
     OpenFile::open(path, Access::ReadWrite, matrix.want_direct).map_err(open_error)
 }
 
-/// Makes a file in `directory`, writes it whole, and flushes it. It has no name any more when this returns: its space
-/// is free when the process ends, however it ends.
+/// Makes a file in `directory`, writes it whole, and flushes it. It loses its name before it is filled: its space is free
+/// when the process ends, however it ends.
 fn make_file(directory: &Path, matrix: &Matrix) -> Result<OpenFile, BaselineError> {
     // A whole number of fills, so that every byte is written by an aligned transfer.
     let size_bytes = matrix.size_bytes.next_multiple_of(FILL_BYTES as u64);
@@ -137,6 +137,7 @@ fn make_file(directory: &Path, matrix: &Matrix) -> Result<OpenFile, BaselineErro
     // One stretch on the device where the file system can reserve; where not, the writes find their places.
     let _unsupported = rustix::fs::fallocate(&named.file, FallocateFlags::empty(), 0, size_bytes);
     let open = OpenFile::open(path, Access::ReadWrite, matrix.want_direct).map_err(error("open"))?;
+    std::fs::remove_file(path).map_err(error("take the name of"))?;
     fill(&open.file, size_bytes, matrix).map_err(error("write"))?;
     open.file.sync_all().map_err(error("flush"))?;
     let allocated_bytes = open.file.metadata().map(|metadata| metadata.blocks().saturating_mul(512)).ok();

@@ -30,7 +30,10 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     let (matrix, path_in_job) = matrix(arguments)?;
     let path =
         arguments.path.clone().or(path_in_job).context("no path to measure (hint: name a directory)")?;
-    path.metadata().with_context(|| format!("could not open \"{}\"", path.display()))?;
+    let metadata = path.metadata().with_context(|| format!("could not open \"{}\"", path.display()))?;
+    if (arguments.flushes || arguments.only_flushes) && !metadata.is_dir() {
+        bail!("cannot measure flushes at \"{}\": appends need a directory", path.display());
+    }
     // Before the work, so that a directory that cannot be written costs no minutes.
     let mut store = match arguments.no_store {
         true => None,
@@ -214,9 +217,6 @@ pub(crate) fn time_of(text: &str) -> anyhow::Result<Duration> {
 }
 
 fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow>> {
-    if !path.is_dir() {
-        bail!("cannot measure flushes at \"{}\": appends need a directory", path.display());
-    }
     let mut matrix = SyncMatrix::default();
     if let Some(time) = &arguments.runtime {
         matrix.runtime = time_of(time)?;

@@ -76,6 +76,7 @@ fn odd_words_are_refused_with_what_would_do() {
         (&["io", ".", "--rw", "sideways"], "randread"),
         (&["io", "absent"], "absent"),
         (&["io"], "no path"),
+        (&["io", "quick.toml", "--flushes"], "appends need a directory"),
         (&["io", "--job", "absent.fio"], "absent.fio"),
     ] {
         let (_, err) = bench.expect(2, words);
