@@ -9,3 +9,4 @@ mod edit;
 mod random;
 mod server;
 mod standing;
+mod structure;

@@ -21,9 +21,6 @@ use crate::structure::subject::is_meant;
 
 /// Schemas of the engine's own tables.
 const OWN_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
-/// The first object id that users' objects get.
-// EVIDENCE: src/include/access/transam.h FirstNormalObjectId
-const FIRST_NORMAL_ID: Oid = 16384;
 
 /// A table or an index that is measured.
 #[derive(Clone, Debug)]
@@ -231,12 +228,10 @@ impl<'r> Names<'r> {
         is_meant(table, wanted) || self.owner(relation).is_some_and(|owner| is_meant(&owner.name, wanted))
     }
 
+    /// By the schema: ids tell nothing, since single-user mode gives users' objects small ones.
     fn is_own(&self, relation: &Relation) -> bool {
-        let schema_is_own = |relation: &Relation| {
-            let schema = relation.name.split('.').nth(1).unwrap_or_default();
-            OWN_SCHEMAS.contains(&schema)
-        };
-        schema_is_own(self.owner(relation).unwrap_or(relation)) || relation.id < FIRST_NORMAL_ID
+        let of_whom = self.owner(relation).unwrap_or(relation);
+        of_whom.name.split('.').nth(1).is_some_and(|schema| OWN_SCHEMAS.contains(&schema))
     }
 
     fn toast_note(&self, relation: &Relation) -> Option<String> {
