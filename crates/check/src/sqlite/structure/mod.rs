@@ -295,9 +295,10 @@ impl Work<'_, '_> {
         let mut tally = LevelTally::default();
         tally.add_order(pages);
         let (mut overflow, mut damaged, mut looked_at) = (0, 0, 0);
-        // A probe of the mode limited has looked at a few leaves: too few to tell anything.
+        // The walk has probed a few leaves more than were asked for: those are no sample.
+        let step = if is_sample { SAMPLE_STEP } else { 1 };
         let is_looked_at = number > 0 || self.options.mode != StructureMode::Limited;
-        for &page in pages.iter().filter(|_| is_looked_at) {
+        for &page in pages.iter().step_by(step).filter(|_| is_looked_at) {
             let Some(fact) = self.source.fact(page) else { continue };
             looked_at += 1;
             match fact.figures(page, self.geometry) {
