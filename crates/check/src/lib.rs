@@ -20,6 +20,7 @@
 //! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
+//! | [`sqlserver`] | everything about SQL Server |
 
 #![forbid(unsafe_code)]
 
@@ -30,5 +31,6 @@ pub mod progress;
 pub mod rule;
 pub mod sqlite;
 pub mod structure;
+pub mod sqlserver;
 pub mod sums;
 pub mod text;

@@ -21,7 +21,7 @@ pub struct Rule {
 
 /// All rules of all engines, in the order in which they are documented.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    crate::sqlite::RULES.iter().chain(crate::postgres::RULES)
+    crate::sqlite::RULES.iter().chain(crate::postgres::RULES).chain(crate::sqlserver::RULES)
 }
 
 /// The rule of a name.

@@ -41,7 +41,10 @@ fn write_finding(out: &mut String, finding: &Finding) -> std::fmt::Result {
     if let Some(object) = &finding.object {
         write!(out, " of {}", harmless(object))?;
     }
-    writeln!(out, ": {}", finding.rule)?;
+    match crate::sqlserver::dbcc_messages(&finding.rule) {
+        Some(messages) => writeln!(out, ": {} (DBCC {messages})", finding.rule)?,
+        None => writeln!(out, ": {}", finding.rule)?,
+    }
     writeln!(out, "    promise:  {}", finding.promise)?;
     writeln!(out, "    expected: {}", harmless(&finding.expected))?;
     writeln!(out, "    found:    {} ({})", harmless(&finding.found), finding.confidence.name())?;

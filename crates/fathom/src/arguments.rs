@@ -453,8 +453,10 @@ pub(crate) enum LevelWord {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// SQLite database, PostgreSQL data directory or base backup, or one relation file
+    /// SQLite database, PostgreSQL data directory, base backup or relation file, SQL Server data file or backup
     pub(crate) target: String,
+    /// Further data files of the same SQL Server database, or stripes of the same backup
+    pub(crate) more: Vec<PathBuf>,
     /// How much is proven
     #[arg(long, value_enum, default_value_t = LevelWord::Full)]
     pub(crate) level: LevelWord,

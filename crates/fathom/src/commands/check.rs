@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{IsTerminal, Read, stderr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,7 @@ const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     let options = options(arguments)?;
     let mut bar = Bar::new();
-    let report = check(Path::new(&arguments.target), &options, &mut bar)?;
+    let report = check(Path::new(&arguments.target), &arguments.more, &options, &mut bar)?;
     bar.finish();
     if !arguments.no_store {
         checks::store(&report, &arguments.target, &arguments.results.results);
@@ -43,7 +43,12 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
 }
 
 /// Finds out what the target is, and checks it.
-fn check(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<CheckReport> {
+fn check(
+    target: &Path,
+    more: &[PathBuf],
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> anyhow::Result<CheckReport> {
     if target.to_string_lossy().contains("://") {
         bail!(
             "cannot check by URL yet\nhint: name the data directory of the server on its own machine, or a base backup"
@@ -51,6 +56,13 @@ fn check(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyho
     }
     let facts =
         std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
+    if facts.is_file() && (!more.is_empty() || is_sql_server(target)?) {
+        let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
+        return Ok(check::sqlserver::check(&paths, options, progress)?);
+    }
+    if !more.is_empty() {
+        bail!("cannot check \"{}\" together with other files: it is a directory", target.display());
+    }
     if facts.is_dir() {
         return Ok(check::postgres::check_cluster(target, options, progress)?);
     }
@@ -71,6 +83,17 @@ pub(super) fn is_sqlite(path: &Path) -> anyhow::Result<bool> {
     let mut file = File::open(path).with_context(|| format!("could not open \"{}\"", path.display()))?;
     let mut start = [0; 16];
     Ok(file.read(&mut start).is_ok_and(|count| count == 16) && start == *SQLITE_MAGIC)
+}
+
+/// Whether a file is SQL Server's by its content, or claims to be by its name.
+pub(super) fn is_sql_server(path: &Path) -> anyhow::Result<bool> {
+    let kind = check::sqlserver::recognise(path)
+        .with_context(|| format!("could not read \"{}\"", path.display()))?;
+    let has_name = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| ["mdf", "ndf"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
+    Ok(kind.is_some() || has_name)
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {

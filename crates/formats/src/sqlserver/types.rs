@@ -103,6 +103,13 @@ impl TypeInfo {
         }
     }
 
+    /// Whether [`Self::compare`] knows the order of all values of the type.
+    #[must_use]
+    pub fn has_order(self) -> bool {
+        let numbers = matches!(self.code(), BIT | 0x30 | 0x34 | 0x38 | 0x3c | 0x6a | 0x6c | 0x7a | 0x7f);
+        numbers || matches!(self.code(), 0x24 | 0x28 | 0x29 | 0x2a | 0x3a | 0x3d | 0xa5 | 0xad | 0xbd)
+    }
+
     /// What a value breaks of its type's range; `None` when it is in order or the range is not known.
     // EVIDENCE: Microsoft Learn, "DBCC CHECKDB", DATA_PURITY, and the pages of the types
     #[must_use]

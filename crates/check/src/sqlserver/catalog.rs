@@ -1,0 +1,225 @@
+//! The base tables that describe all others, read from the file.
+
+use std::collections::{HashMap, HashSet};
+
+use formats::sqlserver::{
+    AllocationUnit, Boot, HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, Rowset,
+    RowsetColumn, object, slot_offset,
+};
+
+use super::finding::Draft;
+use super::maps::Maps;
+use super::rules::Promised;
+use super::source::Source;
+
+/// Pages of the table of allocation units that are followed: far more than a database of the largest size has.
+const CHAIN_MAX: usize = 1 << 22;
+
+/// What the base tables say.
+#[derive(Default)]
+pub(super) struct Catalog {
+    /// Allocation units, as they stand in their table.
+    pub(super) units: Vec<AllocationUnit>,
+    pub(super) rowsets: HashMap<u64, Rowset>,
+    /// Columns by rowset, in the order of their numbers.
+    pub(super) columns: HashMap<u64, Vec<RowsetColumn>>,
+    /// Name, schema and kind of objects.
+    pub(super) objects: HashMap<u32, Object>,
+    pub(super) schemas: HashMap<u32, String>,
+    /// Indexes by object and number.
+    pub(super) indexes: HashMap<(u32, u32), Index>,
+    /// Columns of indexes by object and number: position, column of the table.
+    pub(super) index_columns: HashMap<(u32, u32), Vec<(u32, u32)>>,
+    /// Names of columns by object and number.
+    pub(super) column_names: HashMap<(u32, u32), String>,
+    pub(super) findings: Vec<Draft>,
+    /// Whether a part could not be read.
+    pub(super) is_cut: bool,
+}
+
+/// An object: a table, a view, an internal table.
+pub(super) struct Object {
+    pub(super) name: String,
+    pub(super) schema: u32,
+    pub(super) kind: [u8; 2],
+}
+
+/// An index.
+pub(super) struct Index {
+    pub(super) name: String,
+    pub(super) status: u32,
+    pub(super) kind: u8,
+}
+
+impl Catalog {
+    /// Reads the table of allocation units, along its chain from the boot page.
+    pub(super) fn read_units(&mut self, source: &Source, boot: &Boot) {
+        let mut at = boot.first_allocation_units;
+        let mut seen = HashSet::new();
+        let boot_page = PageId { file: 1, page: 9 };
+        let mut referrer = boot_page;
+        for _ in 0..CHAIN_MAX {
+            if at.is_none() {
+                break;
+            }
+            let page = source.read(at);
+            let header = page.as_ref().map(|page| Header::new(&page[..])).ok();
+            let is_right = |header: &Header| {
+                header.kind == PageKind::Data && header.object_id == object::ALLOCATION_UNITS
+            };
+            let (Ok(page), Some(header)) = (page, header.filter(is_right)) else {
+                self.lose(referrer, "a page of the table of allocation units", format!("page {at}"));
+                return;
+            };
+            if !seen.insert(at) {
+                self.lose(at, "a chain that ends", format!("page {at} a second time"));
+                return;
+            }
+            let mut lost = 0;
+            for_each_row(&page, &header, |_, record| match AllocationUnit::new(record) {
+                Some(unit) => self.units.push(unit),
+                None => lost += 1,
+            });
+            if lost > 0 {
+                self.lose(at, "rows of allocation units", format!("{lost} rows that are too short"));
+            }
+            referrer = at;
+            at = header.next;
+        }
+        if self.units.is_empty() {
+            self.lose(boot_page, "the table of allocation units", "no row in it".to_owned());
+        }
+    }
+
+    fn lose(&mut self, page: PageId, expected: &str, found: String) {
+        self.is_cut = true;
+        self.findings.push(Draft::new(Promised::Catalog, page, expected.to_owned(), found));
+    }
+
+    /// Reads the other tables; the maps must know the owners of pages.
+    pub(super) fn read_tables(&mut self, source: &Source, maps: &Maps) {
+        let mut rowsets = Vec::new();
+        let mut columns = Vec::new();
+        // The number of the rowset of a base table that all others depend on is its object number.
+        self.each_row(source, maps, u64::from(object::ROWSETS) << 16, |record| {
+            rowsets.extend(Rowset::new(record))
+        });
+        self.each_row(source, maps, u64::from(object::COLUMNS_OF_ROWSETS) << 16, |record| {
+            columns.extend(RowsetColumn::new(record));
+        });
+        self.rowsets = rowsets.into_iter().map(|rowset| (rowset.id, rowset)).collect();
+        for column in columns {
+            self.columns.entry(column.rowset).or_default().push(column);
+        }
+        for columns in self.columns.values_mut() {
+            columns.sort_by_key(|column| column.column_id);
+        }
+        if self.rowsets.is_empty() || self.columns.is_empty() {
+            let found = "no rows".to_owned();
+            self.lose(PageId { file: 1, page: 9 }, "tables of rowsets and of their columns", found);
+            return;
+        }
+        self.read_names(source, maps);
+    }
+
+    fn read_names(&mut self, source: &Source, maps: &Maps) {
+        for (_, [id, schema, kind], name) in self.table(source, maps, object::OBJECTS, [1, 3, 6], 2) {
+            let kind = (kind as u16).to_le_bytes();
+            self.objects.insert(id as u32, Object { name, schema: schema as u32, kind });
+        }
+        for (_, [class, id, _], name) in self.table(source, maps, object::CLASSES, [1, 2, 2], 3) {
+            // OBSERVED: class 50 holds schemas
+            if class == 50 {
+                self.schemas.insert(id as u32, name);
+            }
+        }
+        for (status, [id, number, kind], name) in self.table(source, maps, object::INDEXES, [1, 2, 7], 3) {
+            let index = Index { name, status: status as u32, kind: kind as u8 };
+            self.indexes.insert((id as u32, number as u32), index);
+        }
+        for (column, [id, number, position], _) in
+            self.table(source, maps, object::INDEX_COLUMNS, [1, 2, 3], 0)
+        {
+            let columns = self.index_columns.entry((id as u32, number as u32)).or_default();
+            columns.push((position as u32, column as u32));
+        }
+        for columns in self.index_columns.values_mut() {
+            columns.sort_unstable();
+        }
+        for (_, [id, number, column], name) in self.table(source, maps, object::COLUMNS, [1, 2, 3], 4) {
+            // Other numbers are parameters of procedures.
+            if number == 0 {
+                self.column_names.insert((id as u32, column as u32), name);
+            }
+        }
+    }
+
+    /// Three numbers and a name out of each row of a base table, by numbers of columns; first one more number: status of an
+    /// index, column of a column of an index.
+    fn table(
+        &mut self,
+        source: &Source,
+        maps: &Maps,
+        table: u32,
+        numbers: [u32; 3],
+        name: u32,
+    ) -> Vec<(u64, [u64; 3], String)> {
+        let find = |rowset: &&Rowset| rowset.object_id == table && rowset.index_id == 1;
+        let Some(rowset) = self.rowsets.values().find(find).map(|rowset| rowset.id) else {
+            let found = "none".to_owned();
+            self.lose(PageId { file: 1, page: 9 }, &format!("a rowset of base table {table}"), found);
+            return Vec::new();
+        };
+        let columns = self.columns.get(&rowset).cloned().unwrap_or_default();
+        let column = |id: u32| columns.iter().find(|column| column.column_id == id);
+        let extra = match table {
+            object::INDEXES => 4,
+            object::INDEX_COLUMNS => 5,
+            _ => numbers[0],
+        };
+        let mut rows = Vec::new();
+        self.each_row(source, maps, rowset, |record| {
+            let number =
+                |id| column(id).and_then(|column| column.value(record, column.leaf).number()).unwrap_or(0);
+            let name =
+                column(name).and_then(|column| column.value(record, column.leaf).text()).unwrap_or_default();
+            rows.push((number(extra), numbers.map(number), name));
+        });
+        rows
+    }
+
+    /// Shows each row of a rowset.
+    fn each_row(&mut self, source: &Source, maps: &Maps, rowset: u64, mut show: impl FnMut(&Record<'_>)) {
+        let units = (0u32..).zip(&self.units).filter(|(_, unit)| unit.owner == rowset && unit.kind == 1);
+        let units: HashSet<u32> = units.map(|(number, _)| number).collect();
+        for id in maps.pages_of(&units) {
+            let Ok(page) = source.read(id) else {
+                self.is_cut = true;
+                continue;
+            };
+            let header = Header::new(&page[..]);
+            if header.kind == PageKind::Data && header.page == id {
+                for_each_row(&page, &header, |_, record| show(record));
+            }
+        }
+    }
+}
+
+/// Shows each row of a page that can be taken apart and is not deleted.
+pub(super) fn for_each_row(
+    page: &[u8; PAGE_BYTES],
+    header: &Header,
+    mut show: impl FnMut(usize, &Record<'_>),
+) {
+    for slot in 0..usize::from(header.slot_count).min((PAGE_BYTES - HEADER_BYTES) / 2) {
+        let Some(offset) = slot_offset(page, slot).map(usize::from).filter(|offset| *offset >= HEADER_BYTES)
+        else {
+            continue;
+        };
+        if let Ok(record) = Record::new(page, header, slot, offset)
+            && matches!(record.kind, RecordKind::Primary | RecordKind::Forwarded)
+        {
+            show(slot, &record);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What one page says about another: summed up in the pass, kept in the second look.
+
+use std::collections::{HashMap, HashSet};
+
+use formats::sqlserver::RecordId;
+
+use crate::sums::{Difference, keyed_hash};
+
+/// What a fact is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum FactKind {
+    /// A page names its right neighbour; a page names its left one. By allocation unit.
+    Sibling,
+    /// An entry names a page below; a page is there. By allocation unit.
+    Child,
+    /// A stub names a row; a row names its stub. By allocation unit.
+    Forward,
+    /// A row or node names a record of a large value; the record is there. By rowset.
+    Lob,
+    /// A row states an entry of an index; the entry is there. By index.
+    Entry,
+}
+
+/// Which side states the fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Side {
+    /// The one that names: left neighbour, parent, stub, pointer, row.
+    Names,
+    /// The one that is there: right neighbour, child, row, record, entry.
+    IsThere,
+}
+
+/// A fact with its places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fact {
+    pub(super) hash: u128,
+    /// Who states it.
+    pub(super) place: RecordId,
+    /// What is named.
+    pub(super) other: RecordId,
+}
+
+/// A set of facts that two sides must state alike.
+pub(super) type Group = (FactKind, u32);
+
+/// The facts of one worker. Merges by addition.
+pub(super) struct Facts {
+    key: u64,
+    pub(super) sums: HashMap<Group, Difference>,
+    /// Groups that cannot be compared, with the reason.
+    pub(super) poisoned: HashMap<Group, &'static str>,
+    kept: Option<Kept>,
+}
+
+/// Facts of the groups that are looked at a second time.
+pub(super) struct Kept {
+    groups: HashSet<Group>,
+    pub(super) facts: HashMap<Group, [Vec<Fact>; 2]>,
+}
+
+impl Facts {
+    /// Starts without facts, to sum them up.
+    pub(super) fn new(key: u64) -> Self {
+        Self { key, sums: HashMap::new(), poisoned: HashMap::new(), kept: None }
+    }
+
+    /// Starts without facts, to keep those of some groups.
+    pub(super) fn keeping(key: u64, groups: HashSet<Group>) -> Self {
+        let kept = Kept { groups, facts: HashMap::new() };
+        Self { kept: Some(kept), ..Self::new(key) }
+    }
+
+    /// Takes a fact: `bytes` are the same on both sides.
+    pub(super) fn state(&mut self, group: Group, side: Side, bytes: &[u8], place: RecordId, other: RecordId) {
+        let hash = keyed_hash(bytes, self.key);
+        match &mut self.kept {
+            None => {
+                let difference = self.sums.entry(group).or_default();
+                match side {
+                    Side::Names => difference.add_left(hash),
+                    Side::IsThere => difference.add_right(hash),
+                }
+            }
+            Some(kept) if kept.groups.contains(&group) => {
+                let sides = kept.facts.entry(group).or_default();
+                let facts = if side == Side::Names { &mut sides[0] } else { &mut sides[1] };
+                facts.push(Fact { hash, place, other });
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Gives a group up.
+    pub(super) fn poison(&mut self, group: Group, why: &'static str) {
+        self.poisoned.entry(group).or_insert(why);
+    }
+
+    /// Adds what another worker saw.
+    pub(super) fn merge(&mut self, other: Self) {
+        for (group, difference) in other.sums {
+            self.sums.entry(group).or_default().merge(&difference);
+        }
+        for (group, why) in other.poisoned {
+            self.poisoned.entry(group).or_insert(why);
+        }
+    }
+
+    /// The facts that were kept, by group: those who name, and those who are there, without counterpart.
+    pub(super) fn unmatched(self) -> Vec<(Group, Vec<Fact>, Vec<Fact>)> {
+        let Some(kept) = self.kept else { return Vec::new() };
+        let mut groups: Vec<_> = kept.facts.into_iter().collect();
+        groups.sort_by_key(|(group, _)| *group);
+        groups
+            .into_iter()
+            .map(|(group, [names, there])| {
+                let (names, there) = without_counterpart(names, there);
+                (group, names, there)
+            })
+            .collect()
+    }
+}
+
+/// Members of each side beyond those of the other, sorted by place.
+fn without_counterpart(mut left: Vec<Fact>, mut right: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
+    left.sort_unstable();
+    right.sort_unstable();
+    let (mut only_left, mut only_right) = (Vec::new(), Vec::new());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    // Each turn takes a fact from a side.
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(one), Some(two)) => match one.hash.cmp(&two.hash) {
+                std::cmp::Ordering::Equal => {
+                    left.next();
+                    right.next();
+                }
+                std::cmp::Ordering::Less => only_left.extend(left.next()),
+                std::cmp::Ordering::Greater => only_right.extend(right.next()),
+            },
+            (Some(_), None) => only_left.extend(left.next()),
+            (None, Some(_)) => only_right.extend(right.next()),
+            (None, None) => break,
+        }
+    }
+    only_left.sort_by_key(|fact| (fact.place, fact.other));
+    only_right.sort_by_key(|fact| (fact.place, fact.other));
+    (only_left, only_right)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_one_side_says_more_often_is_left_over() {
+        let group = (FactKind::Child, 7);
+        let mut facts = Facts::keeping(1, HashSet::from([group]));
+        let place = RecordId::default();
+        for bytes in [b"a", b"b", b"b"] {
+            facts.state(group, Side::Names, bytes, place, place);
+        }
+        facts.state(group, Side::IsThere, b"b", place, place);
+        facts.state(group, Side::IsThere, b"c", place, place);
+        facts.state((FactKind::Child, 8), Side::IsThere, b"c", place, place);
+        let unmatched = facts.unmatched();
+        assert_eq!(unmatched.len(), 1);
+        assert_eq!((unmatched[0].1.len(), unmatched[0].2.len()), (2, 1));
+    }
+}

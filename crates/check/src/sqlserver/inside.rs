@@ -1,0 +1,441 @@
+//! The inside of a page that an allocation unit owns: records, links, keys, rows.
+
+use std::cmp::Ordering;
+
+use formats::sqlserver::{
+    Header, LobLink, LobRecord, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
+    audit_records, links_of,
+};
+use results::check::CheckLevel;
+
+use super::facts::{FactKind, Side};
+use super::finding::Draft;
+use super::keys::{self, Bound, Ends, Key};
+use super::maps::Use;
+use super::plan::{BaseColumn, IndexPlan, Unit};
+use super::rules::Promised;
+use super::worker::{Worker, judge_iam, of_damage};
+
+/// A page with what is known about it.
+struct Place<'p> {
+    page: PageId,
+    number: u32,
+    unit: &'p Unit,
+    header: Header,
+}
+
+impl Place<'_> {
+    fn record(&self, slot: usize) -> RecordId {
+        RecordId { page: self.page, slot: u16::try_from(slot).unwrap_or(u16::MAX) }
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.header.level == 0
+    }
+
+    fn draft(&self, promised: Promised, expected: impl Into<String>, found: impl Into<String>) -> Draft {
+        Draft::new(promised, self.page, expected.into(), found.into()).unit(self.number)
+    }
+}
+
+impl Worker<'_> {
+    /// Looks into a page and states its facts.
+    pub(super) fn judge_inside(
+        &mut self,
+        page: PageId,
+        usage: Use,
+        header: &Header,
+        bytes: &[u8],
+        drafts: &mut Vec<Draft>,
+    ) {
+        let context = self.context;
+        match usage {
+            Use::Iam(_) => judge_iam(page, bytes, drafts),
+            Use::Unit(number) => {
+                let Some(unit) = context.plan.units.get(number as usize) else { return };
+                let mut header = *header;
+                if unit.is_compressed {
+                    header.type_flags |= 0x80;
+                }
+                let place = Place { page, number, unit, header };
+                let before = drafts.len();
+                judge_owner(&place, drafts);
+                if drafts.len() > before {
+                    // The records are those of another table.
+                    return;
+                }
+                self.judge_records(&place, bytes, drafts);
+            }
+            Use::Unknown | Use::Allocated if has_records(header.kind) => {
+                audit_records(bytes, header, |_, _| {}, |damage| drafts.push(of_damage(page, damage)));
+            }
+            _ => {}
+        }
+    }
+
+    fn judge_records(&mut self, place: &Place<'_>, bytes: &[u8], drafts: &mut Vec<Draft>) {
+        let mut records: Vec<(usize, Record<'_>)> = Vec::with_capacity(place.header.slot_count.into());
+        audit_records(
+            bytes,
+            &place.header,
+            |slot, record| records.push((slot, *record)),
+            |damage| drafts.push(of_damage(place.page, damage)),
+        );
+        let is_active = self.context.is_active(place.unit.object);
+        if !has_records(place.header.kind) || !is_active {
+            return;
+        }
+        if matches!(place.header.kind, PageKind::TextMix | PageKind::TextTree) {
+            self.state_pieces(place, &records, drafts);
+            return;
+        }
+        if place.unit.is_tree {
+            self.state_links(place, &records);
+            if !place.header.is_compressed() {
+                self.look_at_keys(place, &records, drafts);
+            }
+        }
+        if place.header.is_compressed() || !place.is_leaf() {
+            return;
+        }
+        for (slot, record) in &records {
+            self.look_at_row(place, *slot, record, drafts);
+        }
+    }
+
+    /// Links to neighbours and to pages below.
+    fn state_links(&mut self, place: &Place<'_>, records: &[(usize, Record<'_>)]) {
+        let Header { level, previous, next, .. } = place.header;
+        let own = place.record(0);
+        let named = |page| RecordId { page, slot: 0 };
+        let siblings = (FactKind::Sibling, place.number);
+        if !next.is_none() {
+            let bytes = link_bytes(level, place.page, next);
+            self.facts.state(siblings, Side::Names, &bytes, own, named(next));
+        }
+        if !previous.is_none() {
+            let bytes = link_bytes(level, previous, place.page);
+            self.facts.state(siblings, Side::IsThere, &bytes, own, named(previous));
+        }
+        let children = (FactKind::Child, place.number);
+        if !self.context.is_root(place.number, place.page) {
+            let bytes = link_bytes(level, place.page, PageId::default());
+            self.facts.state(children, Side::IsThere, &bytes, own, own);
+        }
+        if place.is_leaf() {
+            return;
+        }
+        for (slot, record) in records {
+            if let Some(child) = record.child(&place.header) {
+                let bytes = link_bytes(level - 1, child, PageId::default());
+                self.facts.state(children, Side::Names, &bytes, place.record(*slot), named(child));
+            }
+        }
+    }
+
+    /// The order of keys, and what the pages above say about them.
+    fn look_at_keys(&mut self, place: &Place<'_>, records: &[(usize, Record<'_>)], drafts: &mut Vec<Draft>) {
+        let keys = &place.unit.keys;
+        let is_leaf = place.is_leaf();
+        // The first entry of the first page of an inner level stands for all keys before the second.
+        let is_endless = |index: usize| !is_leaf && index == 0 && place.header.previous.is_none();
+        if self.context.level >= CheckLevel::Full {
+            let pairs = records.iter().zip(records.iter().skip(1)).enumerate();
+            for (index, ((_, left), (slot, right))) in pairs.filter(|(index, _)| !is_endless(*index)) {
+                let order = keys::compare(keys, left, right, is_leaf);
+                let is_ghost = left.kind.is_ghost() || right.kind.is_ghost();
+                let (promised, expected) = match order {
+                    Some(Ordering::Greater) => (Promised::KeyOrder, "a key behind that of the slot before"),
+                    Some(Ordering::Equal) if !is_ghost && !keys.is_empty() => {
+                        (Promised::KeyDuplicate, "a key that the slot before has not")
+                    }
+                    None => {
+                        self.order_not_known.insert(place.number);
+                        continue;
+                    }
+                    _ => continue,
+                };
+                let found = match promised {
+                    Promised::KeyOrder => "a key before it",
+                    _ => "the same key",
+                };
+                drafts.push(place.draft(promised, expected, found).slot(*slot));
+                let _ = index;
+            }
+        }
+        let key = |index: usize| {
+            let (_, record) = records.get(index).filter(|_| !is_endless(index))?;
+            Key::of(keys, record, is_leaf)
+        };
+        if !keys.first().is_some_and(|key| key.type_info.has_order()) || records.is_empty() {
+            return;
+        }
+        let ends = Ends { page: place.page, unit: place.number, first: key(0), last: key(records.len() - 1) };
+        let of = |key: &Option<Key>| key.as_ref().map_or(0, Key::bytes);
+        if self.context.take_key_bytes(32 + of(&ends.first) + of(&ends.last)) {
+            self.ends.push(ends);
+        }
+        if is_leaf {
+            return;
+        }
+        for (index, (slot, record)) in records.iter().enumerate() {
+            let Some(child) = record.child(&place.header) else { continue };
+            let parent_slot = place.record(*slot).slot;
+            let bound = Bound {
+                child,
+                unit: place.number,
+                parent: place.page,
+                slot: parent_slot,
+                low: key(index),
+                high: key(index + 1),
+            };
+            if self.context.take_key_bytes(48 + of(&bound.low) + of(&bound.high)) {
+                self.bounds.push(bound);
+            }
+        }
+    }
+
+    /// Records of large values: each is there, and names others.
+    fn state_pieces(&mut self, place: &Place<'_>, records: &[(usize, Record<'_>)], drafts: &mut Vec<Draft>) {
+        let group = (FactKind::Lob, place.unit.rowset);
+        for (slot, record) in records {
+            let piece = match LobRecord::new(record.bytes) {
+                Ok(piece) => piece,
+                Err(damage) => {
+                    drafts.push(of_damage(place.page, damage.at_slot(*slot)));
+                    continue;
+                }
+            };
+            let own = place.record(*slot);
+            self.facts.state(group, Side::IsThere, &lob_bytes(piece.value, own), own, own);
+            for link in piece.links() {
+                self.state_lob_link(group.1, &link, own);
+            }
+        }
+    }
+
+    fn state_lob_link(&mut self, rowset: u32, link: &LobLink, own: RecordId) {
+        let bytes = lob_bytes(link.value, link.record);
+        self.facts.state((FactKind::Lob, rowset), Side::Names, &bytes, own, link.record);
+    }
+
+    /// A row or an entry of a leaf.
+    fn look_at_row(&mut self, place: &Place<'_>, slot: usize, record: &Record<'_>, drafts: &mut Vec<Draft>) {
+        let unit = place.unit;
+        let own = place.record(slot);
+        match record.kind {
+            RecordKind::Stub => {
+                let Some(target) = record.forward() else { return };
+                let bytes = forward_bytes(own, target);
+                self.facts.state((FactKind::Forward, place.number), Side::Names, &bytes, own, target);
+                return;
+            }
+            RecordKind::Forwarded => {
+                // A row without a pointer back is named by nobody.
+                let stub = record.back_pointer().unwrap_or_default();
+                let bytes = forward_bytes(stub, own);
+                self.facts.state((FactKind::Forward, place.number), Side::IsThere, &bytes, own, stub);
+            }
+            RecordKind::Primary | RecordKind::Index => {}
+            _ => {
+                let has_pointer = (0..record.variable_count())
+                    .any(|index| record.variable(index).is_some_and(|variable| variable.is_complex));
+                if has_pointer {
+                    let why = "deleted rows that are not removed yet may still have large values";
+                    self.facts.poison((FactKind::Lob, unit.rowset), why);
+                }
+                return;
+            }
+        }
+        for column in &unit.columns {
+            self.look_at_value(place, slot, record, column, drafts);
+        }
+        if self.context.level < CheckLevel::Full {
+            return;
+        }
+        match unit.entry_of {
+            Some(index) => self.state_entry(place, index, record, own),
+            None => {
+                self.row_count += 1;
+                // Entries name the place that the row had first.
+                let locator = record.back_pointer().unwrap_or(own);
+                for index in &unit.indexes {
+                    self.state_row(*index, record, own, locator);
+                }
+            }
+        }
+    }
+
+    fn look_at_value(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        record: &Record<'_>,
+        column: &RowsetColumn,
+        drafts: &mut Vec<Draft>,
+    ) {
+        if column.leaf.offset < 0 && !record.is_null(column.leaf.null_bit) {
+            let index = usize::from((-(column.leaf.offset + 1)) as u16);
+            if let Some(variable) = record.variable(index).filter(|variable| variable.is_complex) {
+                for link in links_of(variable, column.type_info.is_text()) {
+                    self.state_lob_link(place.unit.rowset, &link, place.record(slot));
+                }
+            }
+        }
+        if self.context.level < CheckLevel::Full || column.is_dropped() || column.is_uniqueifier() {
+            return;
+        }
+        let name = || match place.unit.column_names.get(&column.column_id) {
+            Some(name) => format!("column {name}"),
+            None => format!("column {}", column.column_id),
+        };
+        match column.value(record, column.leaf) {
+            Value::Null if column.is_not_null() => {
+                let expected = format!("a value in {}, which is NOT NULL", name());
+                drafts.push(place.draft(Promised::NotNull, expected, "NULL").slot(slot));
+            }
+            Value::Bytes(bytes) => {
+                if let Some(found) = column.type_info.out_of_range(bytes) {
+                    let expected = format!("{} in the range of {}", name(), column.type_info.name());
+                    drafts.push(place.draft(Promised::ValueRange, expected, found).slot(slot));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn state_entry(&mut self, _place: &Place<'_>, index: u32, record: &Record<'_>, own: RecordId) {
+        let Some(plan) = self.context.plan.indexes.get(index as usize) else { return };
+        self.entry_count += 1;
+        let group = (FactKind::Entry, index);
+        let mut bytes = Vec::with_capacity(64);
+        for column in &plan.entry {
+            if let Err(why) = push_value(&mut bytes, column.value(record, column.leaf), false) {
+                self.facts.poison(group, why);
+                return;
+            }
+        }
+        self.facts.state(group, Side::IsThere, &bytes, own, own);
+    }
+
+    fn state_row(&mut self, index: u32, record: &Record<'_>, own: RecordId, locator: RecordId) {
+        let Some(plan) = self.context.plan.indexes.get(index as usize) else { return };
+        let group = (FactKind::Entry, index);
+        match row_bytes(plan, record, locator, self.context.plan.may_be_virtual()) {
+            Ok(bytes) => self.facts.state(group, Side::Names, &bytes, own, own),
+            Err(why) => self.facts.poison(group, why),
+        }
+    }
+}
+
+/// The bytes that the entry of a row has in an index.
+fn row_bytes(
+    plan: &IndexPlan,
+    record: &Record<'_>,
+    locator: RecordId,
+    may_be_virtual: bool,
+) -> Result<Vec<u8>, &'static str> {
+    let mut bytes = Vec::with_capacity(64);
+    for source in &plan.base {
+        match source {
+            BaseColumn::Column(column) => {
+                push_value(&mut bytes, column.value(record, column.leaf), may_be_virtual)?
+            }
+            BaseColumn::Locator => {
+                let mut eight = [0; 8];
+                eight[..4].copy_from_slice(&locator.page.page.to_le_bytes());
+                eight[4..6].copy_from_slice(&locator.page.file.to_le_bytes());
+                eight[6..].copy_from_slice(&locator.slot.to_le_bytes());
+                push_value(&mut bytes, Value::Bytes(&eight), false)?;
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// Writes a value so that equal values have equal bytes and different ones differ.
+fn push_value(bytes: &mut Vec<u8>, value: Value<'_>, may_be_virtual: bool) -> Result<(), &'static str> {
+    match value {
+        Value::Absent if may_be_virtual => {
+            return Err(
+                "rows were written before a column was added: its value may stand in the catalog alone",
+            );
+        }
+        Value::Null | Value::Absent => bytes.push(0),
+        Value::Bytes(value) => {
+            bytes.push(1);
+            bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(value);
+        }
+        Value::Elsewhere(_) => return Err("values of some rows stand outside of the row"),
+    }
+    Ok(())
+}
+
+fn has_records(kind: PageKind) -> bool {
+    matches!(kind, PageKind::Data | PageKind::Index | PageKind::TextMix | PageKind::TextTree)
+}
+
+/// Whether a page belongs to its owner, by number and by kind.
+fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
+    let (unit, header) = (place.unit, &place.header);
+    let stated = header.allocation_unit();
+    // OBSERVED: leaves of clustered indexes in files upgraded from version 539 keep index number 0
+    let is_old_leaf = unit.index_id == 1
+        && header.kind == PageKind::Data
+        && stated | 1 << 48 == unit.id
+        && header.index_id == 0;
+    if stated != unit.id && !is_old_leaf {
+        let mut draft = place.draft(
+            Promised::PageOwner,
+            format!("allocation unit {:#x}, to which the page is allocated", unit.id),
+            format!("unit {stated:#x}"),
+        );
+        draft.offset = Some(6);
+        drafts.push(draft);
+        return;
+    }
+    let suits = match (unit.kind, unit.index_id) {
+        (1, 0) => header.kind == PageKind::Data,
+        (1, 1) if header.level > 0 => header.kind == PageKind::Index,
+        (1, 1) => matches!(header.kind, PageKind::Data | PageKind::Index),
+        (1, _) => header.kind == PageKind::Index,
+        _ => matches!(header.kind, PageKind::TextMix | PageKind::TextTree),
+    };
+    // Intermediate pages of sorts and loads are of kinds that are not looked into.
+    if !suits && !matches!(header.kind, PageKind::Sort | PageKind::Other) {
+        let found = format!("kind {}, level {}", header.kind.name(), header.level);
+        drafts.push(place.draft(Promised::PageKind, "a page of the kind that its owner has", found));
+    }
+}
+
+fn link_bytes(level: u8, from: PageId, to: PageId) -> [u8; 13] {
+    let mut bytes = [level; 13];
+    bytes[..4].copy_from_slice(&from.page.to_le_bytes());
+    bytes[4..6].copy_from_slice(&from.file.to_le_bytes());
+    bytes[6..10].copy_from_slice(&to.page.to_le_bytes());
+    bytes[10..12].copy_from_slice(&to.file.to_le_bytes());
+    bytes
+}
+
+fn record_bytes(record: RecordId) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&record.page.page.to_le_bytes());
+    bytes[4..6].copy_from_slice(&record.page.file.to_le_bytes());
+    bytes[6..].copy_from_slice(&record.slot.to_le_bytes());
+    bytes
+}
+
+fn lob_bytes(value: u64, record: RecordId) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&value.to_le_bytes());
+    bytes[8..].copy_from_slice(&record_bytes(record));
+    bytes
+}
+
+fn forward_bytes(stub: RecordId, row: RecordId) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&record_bytes(stub));
+    bytes[8..].copy_from_slice(&record_bytes(row));
+    bytes
+}

@@ -1,0 +1,446 @@
+//! Which page is in use, and by whom: PFS, GAM, SGAM and the chains of IAM pages, each checked against the others.
+
+use std::collections::{HashMap, HashSet};
+
+use formats::sqlserver::{
+    AllocationUnit, EXTENT_PAGES, ExtentMap, Header, Iam, PAGE_BYTES, PageId, PageKind, PfsByte,
+    audit_protection, pfs_byte, place,
+};
+
+use super::finding::Draft;
+use super::rules::Promised;
+use super::source::Source;
+
+/// No owner.
+const NOBODY: u32 = u32::MAX;
+/// IAM pages of one chain that are followed; a file of 64 TiB has fewer intervals.
+const CHAIN_MAX: u32 = 1 << 20;
+
+/// What a page is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A page at a place where one of that kind is due.
+    Fixed(PageKind),
+    /// An IAM page of an allocation unit, by its position in the catalog.
+    Iam(u32),
+    /// In use by an allocation unit, by its position in the catalog.
+    Unit(u32),
+    /// In use, by nobody that is known.
+    Allocated,
+    /// Not in use: what it holds is no evidence.
+    Free,
+    /// The map that would tell is missing or damaged.
+    Unknown,
+}
+
+/// The maps of all files.
+pub(super) struct Maps {
+    files: Vec<FileMap>,
+    iam_pages: HashMap<PageId, u32>,
+    pub(super) findings: Vec<Draft>,
+    /// Maps that are not in the files at hand: parts of a backup.
+    pub(super) missing_count: u64,
+    /// Whether a map was found damaged, so that facts that follow from it are not certain.
+    pub(super) is_damaged: bool,
+    /// Whether owners are known.
+    pub(super) has_owners: bool,
+}
+
+struct FileMap {
+    file: u16,
+    page_count: u32,
+    pfs: Vec<PfsByte>,
+    /// By PFS page: whether it could be used.
+    is_known: Vec<bool>,
+    /// By extent: set when the GAM calls it free, and when the SGAM calls it mixed.
+    gam: Vec<u8>,
+    owners: Vec<u32>,
+    singles: HashMap<u32, u32>,
+}
+
+const GAM_FREE: u8 = 1;
+const SGAM_MIXED: u8 = 2;
+const GAM_KNOWN: u8 = 4;
+const SGAM_KNOWN: u8 = 8;
+
+impl Maps {
+    /// Reads PFS, GAM and SGAM of all files. Cost: one page of 8,088, one byte for each page.
+    pub(super) fn new(source: &Source, files: &[(u16, u32)], is_deep: bool) -> Self {
+        let mut maps = Self {
+            files: Vec::new(),
+            iam_pages: HashMap::new(),
+            findings: Vec::new(),
+            missing_count: 0,
+            is_damaged: false,
+            has_owners: false,
+        };
+        for (file, page_count) in files {
+            let map = maps.read_file(source, *file, *page_count, is_deep);
+            maps.files.push(map);
+        }
+        maps
+    }
+
+    fn read_file(&mut self, source: &Source, file: u16, page_count: u32, is_deep: bool) -> FileMap {
+        let extent_count = page_count.div_ceil(EXTENT_PAGES) as usize;
+        let mut map = FileMap {
+            file,
+            page_count,
+            pfs: vec![PfsByte::default(); page_count as usize],
+            is_known: Vec::new(),
+            gam: vec![0; if is_deep { extent_count } else { 0 }],
+            owners: vec![NOBODY; if is_deep { extent_count } else { 0 }],
+            singles: HashMap::new(),
+        };
+        for start in (0..page_count).step_by(place::PFS_PAGES as usize) {
+            let id = PageId { file, page: place::pfs_of(start) };
+            let page = self.usable(source, id, PageKind::Pfs);
+            map.is_known.push(page.is_some());
+            let Some(page) = page else { continue };
+            let end = start.saturating_add(place::PFS_PAGES).min(page_count);
+            for number in start..end {
+                if let (Some(into), Some(byte)) =
+                    (map.pfs.get_mut(number as usize), pfs_byte(&page[..], number))
+                {
+                    *into = byte;
+                }
+            }
+        }
+        if is_deep {
+            for start in (0..page_count).step_by(place::MAP_PAGES as usize) {
+                for (first, kind, set, known) in
+                    [(2, PageKind::Gam, GAM_FREE, GAM_KNOWN), (3, PageKind::Sgam, SGAM_MIXED, SGAM_KNOWN)]
+                {
+                    let id = PageId { file, page: place::map_of(start, first) };
+                    let Some(page) = self.usable(source, id, kind) else { continue };
+                    let Ok(bits) = ExtentMap::new(&page[..], kind) else { continue };
+                    let first_extent = start / EXTENT_PAGES;
+                    let interval = place::MAP_PAGES / EXTENT_PAGES;
+                    for extent in 0..interval.min(extent_count as u32 - first_extent) {
+                        if let Some(state) = map.gam.get_mut((first_extent + extent) as usize) {
+                            *state |= known | if bits.is_set(extent) { set } else { 0 };
+                        }
+                    }
+                }
+            }
+        }
+        map
+    }
+
+    /// A page of a map, when it is there, undamaged and of its kind. The pass reports what is wrong with it.
+    fn usable(&mut self, source: &Source, id: PageId, kind: PageKind) -> Option<Box<[u8; PAGE_BYTES]>> {
+        if !source.has(id) {
+            self.missing_count += 1;
+            return None;
+        }
+        let mut raw = Box::new([0; PAGE_BYTES]);
+        let is_read = source.read_raw(id, &mut raw).is_ok();
+        let header = Header::new(&raw[..]);
+        let mut is_sound = is_read && header.kind == kind && header.page == id;
+        audit_protection(&raw[..], &header, |_| is_sound = false);
+        is_sound &= kind == PageKind::Pfs || ExtentMap::new(&raw[..], kind).is_ok();
+        if !is_sound {
+            self.is_damaged = true;
+            return None;
+        }
+        formats::sqlserver::restore(&mut raw[..]);
+        Some(raw)
+    }
+
+    /// Follows the IAM chains of all allocation units and enters what they own.
+    pub(super) fn add_owners(&mut self, source: &Source, units: &[AllocationUnit]) {
+        self.has_owners = true;
+        let mut chained: HashSet<PageId> = HashSet::new();
+        for (number, unit) in (0u32..).zip(units) {
+            self.add_chain(source, number, unit, &mut chained);
+        }
+    }
+
+    fn add_chain(
+        &mut self,
+        source: &Source,
+        number: u32,
+        unit: &AllocationUnit,
+        chained: &mut HashSet<PageId>,
+    ) {
+        let mut at = unit.first_iam;
+        let mut previous = PageId::default();
+        for sequence in 0..CHAIN_MAX {
+            if at.is_none() {
+                return;
+            }
+            let referrer = if previous.is_none() { at } else { previous };
+            let broken = |maps: &mut Self, page: PageId, expected: String, found: String| {
+                maps.findings.push(Draft::new(Promised::IamChain, page, expected, found).unit(number));
+            };
+            if !source.has(at) {
+                if !source.is_backup {
+                    let expected = "an IAM page that the database has".to_owned();
+                    self.findings.push(
+                        Draft::new(Promised::AllocationRange, referrer, expected, format!("page {at}"))
+                            .unit(number),
+                    );
+                }
+                return;
+            }
+            if !chained.insert(at) {
+                broken(self, at, "an IAM page of one chain".to_owned(), format!("page {at} a second time"));
+                return;
+            }
+            self.iam_pages.insert(at, number);
+            let Ok(page) = source.read(at) else { return };
+            let header = Header::new(&page[..]);
+            let iam = match Iam::new(&page[..]) {
+                Ok(iam) => iam,
+                Err(_) => {
+                    let found = format!("page {at} of kind {}", header.kind.name());
+                    broken(self, at, "an IAM page with its two records".to_owned(), found);
+                    return;
+                }
+            };
+            if header.allocation_unit() != unit.id {
+                let found = format!("unit {:#x}", header.allocation_unit());
+                broken(self, at, format!("an IAM page of allocation unit {:#x}", unit.id), found);
+                return;
+            }
+            if header.previous != previous {
+                let found = format!("previous page {}", header.previous);
+                broken(self, at, format!("previous page {previous}"), found);
+            }
+            if iam.sequence != sequence {
+                broken(self, at, format!("place {sequence} in the chain"), format!("place {}", iam.sequence));
+            }
+            self.claim(at, &iam, number);
+            previous = at;
+            at = header.next;
+        }
+    }
+
+    fn claim(&mut self, at: PageId, iam: &Iam<'_>, number: u32) {
+        let mut drafts = Vec::new();
+        let mut out_of_range = |what: String| {
+            let expected = "pages that the database has".to_owned();
+            drafts.push(Draft::new(Promised::AllocationRange, at, expected, what).unit(number));
+        };
+        let mut doubles = Vec::new();
+        for (slot, page) in iam.single_pages() {
+            match self
+                .files
+                .iter_mut()
+                .find(|map| map.file == page.file)
+                .filter(|map| page.page < map.page_count)
+            {
+                None => out_of_range(format!("single page {page}")),
+                Some(map) => {
+                    if let Some(first) = map.singles.insert(page.page, number) {
+                        doubles.push((Promised::PageOwnedTwice, page, first, Some(slot)));
+                    }
+                }
+            }
+        }
+        let Some(map) = self.files.iter_mut().find(|map| map.file == iam.start.file) else {
+            out_of_range(format!("an interval from page {}", iam.start));
+            self.findings.append(&mut drafts);
+            return;
+        };
+        if !iam.start.page.is_multiple_of(place::MAP_PAGES) {
+            out_of_range(format!("an interval from page {}", iam.start));
+        } else {
+            for extent in iam.extents.extents() {
+                let extent = iam.start.page / EXTENT_PAGES + extent;
+                let page = PageId { file: map.file, page: extent.saturating_mul(EXTENT_PAGES) };
+                match map.owners.get_mut(extent as usize) {
+                    None => out_of_range(format!("extent {page}")),
+                    Some(owner) if *owner == NOBODY => *owner = number,
+                    Some(owner) => doubles.push((Promised::ExtentOwnedTwice, page, *owner, None)),
+                }
+            }
+        }
+        self.findings.append(&mut drafts);
+        for (promised, page, first, slot) in doubles {
+            let mut draft =
+                Draft::new(promised, page, "one owner".to_owned(), format!("also named by IAM page {at}"));
+            draft.also = Some(first);
+            draft.slot = slot.map(|slot| slot as u64);
+            self.findings.push(draft.unit(number));
+        }
+    }
+
+    /// What a page is for.
+    pub(super) fn use_of(&self, page: PageId) -> Use {
+        if let Some(kind) = place::fixed_kind(page.page, page.file == 1) {
+            return Use::Fixed(kind);
+        }
+        if let Some(unit) = self.iam_pages.get(&page) {
+            return Use::Iam(*unit);
+        }
+        let Some(map) = self.files.iter().find(|map| map.file == page.file) else { return Use::Unknown };
+        if !map.is_known.get((page.page / place::PFS_PAGES) as usize).copied().unwrap_or(false) {
+            return Use::Unknown;
+        }
+        match (map.byte(page.page).is_allocated(), map.owner(page.page)) {
+            (false, _) => Use::Free,
+            (true, Some(unit)) => Use::Unit(unit),
+            (true, None) => Use::Allocated,
+        }
+    }
+
+    /// The pages that an allocation unit has in use, ascending.
+    pub(super) fn pages_of(&self, units: &HashSet<u32>) -> Vec<PageId> {
+        let mut pages = Vec::new();
+        for map in &self.files {
+            for (page, unit) in &map.singles {
+                if units.contains(unit) && map.byte(*page).is_allocated() {
+                    pages.push(PageId { file: map.file, page: *page });
+                }
+            }
+            for (extent, _) in map.owners.iter().enumerate().filter(|(_, owner)| units.contains(owner)) {
+                let first = extent as u32 * EXTENT_PAGES;
+                let in_use = (first..first + EXTENT_PAGES).filter(|page| map.byte(*page).is_allocated());
+                pages.extend(in_use.map(|page| PageId { file: map.file, page }));
+            }
+        }
+        pages.sort_unstable();
+        pages.dedup();
+        pages
+    }
+
+    /// Compares the maps with each other: the phase that DBCC calls CHECKALLOC.
+    pub(super) fn compare(&mut self) {
+        let mut drafts = Vec::new();
+        for map in &self.files {
+            map.compare_extents(&mut drafts);
+            map.compare_pages(&self.iam_pages, &mut drafts);
+        }
+        self.findings.append(&mut drafts);
+    }
+
+    /// Bytes that the maps take in memory.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let of_file = |map: &FileMap| map.pfs.len() + 5 * map.owners.len() + 16 * map.singles.len();
+        self.files.iter().map(of_file).sum::<usize>() as u64
+    }
+}
+
+impl FileMap {
+    fn byte(&self, page: u32) -> PfsByte {
+        self.pfs.get(page as usize).copied().unwrap_or_default()
+    }
+
+    fn owner(&self, page: u32) -> Option<u32> {
+        let of_extent =
+            self.owners.get((page / EXTENT_PAGES) as usize).copied().filter(|owner| *owner != NOBODY);
+        of_extent.or_else(|| self.singles.get(&page).copied())
+    }
+
+    fn is_known(&self, page: u32) -> bool {
+        self.is_known.get((page / place::PFS_PAGES) as usize).copied().unwrap_or(false)
+    }
+
+    fn compare_extents(&self, drafts: &mut Vec<Draft>) {
+        for (extent, (state, owner)) in (0u32..).zip(self.gam.iter().zip(&self.owners)) {
+            let first = extent * EXTENT_PAGES;
+            let page = PageId { file: self.file, page: first };
+            let pages = first..(first + EXTENT_PAGES).min(self.page_count);
+            let draft = |promised, expected: &str, found: String| {
+                Draft::new(promised, page, expected.to_owned(), found)
+            };
+            let in_use = pages.clone().find(|page| self.byte(*page).is_allocated() && self.is_known(*page));
+            let single = pages.clone().find(|page| self.singles.contains_key(page));
+            let is_free = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN | GAM_FREE;
+            let is_mixed = state & (SGAM_KNOWN | SGAM_MIXED) == SGAM_KNOWN | SGAM_MIXED;
+            if is_free && is_mixed {
+                let found = "GAM: free; SGAM: a mixed extent with free pages".to_owned();
+                drafts.push(draft(Promised::ExtentFree, "an extent that is either free or mixed", found));
+            } else if is_free && *owner != NOBODY {
+                let found = "GAM: free; owned as a whole".to_owned();
+                drafts.push(
+                    draft(Promised::ExtentFree, "an extent without owner, as the GAM says", found)
+                        .unit(*owner),
+                );
+            } else if is_free && let Some(used) = single.or(in_use) {
+                let found = format!("GAM: free; page {}:{used} is in use", self.file);
+                drafts.push(draft(
+                    Promised::ExtentFree,
+                    "an extent without pages in use, as the GAM says",
+                    found,
+                ));
+            }
+            if is_mixed && *owner != NOBODY {
+                let found = "SGAM: a mixed extent; owned as a whole".to_owned();
+                drafts.push(
+                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
+                );
+            }
+            if let Some(single) = single.filter(|_| *owner != NOBODY) {
+                let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
+                drafts.push(
+                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
+                );
+            }
+            let is_used = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN && state & SGAM_KNOWN != 0;
+            let is_whole_known = pages.clone().all(|page| self.is_known(page));
+            if is_used
+                && !is_mixed
+                && *owner == NOBODY
+                && in_use.is_none()
+                && single.is_none()
+                && is_whole_known
+            {
+                // OBSERVED: the last extent of a file is not whole in no file; extent 0 is always in use
+                let mut pages = pages;
+                let may_be_mixed = pages.any(|page| self.byte(page).is_mixed());
+                if !may_be_mixed {
+                    let found = "GAM: in use; no IAM page and no SGAM names it".to_owned();
+                    drafts.push(draft(Promised::ExtentLeaked, "an extent with an owner", found));
+                }
+            }
+        }
+    }
+
+    fn compare_pages(&self, iam_pages: &HashMap<PageId, u32>, drafts: &mut Vec<Draft>) {
+        for number in 0..self.page_count {
+            let byte = self.byte(number);
+            let is_fixed = place::fixed_kind(number, self.file == 1).is_some();
+            if !self.is_known(number) || is_fixed {
+                continue;
+            }
+            let page = PageId { file: self.file, page: number };
+            let of_extent = self.owners.get((number / EXTENT_PAGES) as usize).copied().unwrap_or(NOBODY);
+            let single = self.singles.get(&number).copied();
+            let iam = iam_pages.get(&page).copied();
+            let mut pfs = |unit: Option<u32>, expected: &str| {
+                let found = format!("PFS byte {:#04x}", byte.0);
+                let mut draft = Draft::new(Promised::PfsState, page, expected.to_owned(), found);
+                draft.unit = unit;
+                drafts.push(draft);
+            };
+            if !byte.is_allocated() {
+                // A page of an extent in one use may be free; a page that is named may not.
+                if let Some(unit) = single.or(iam) {
+                    pfs(Some(unit), "a page in use, as an allocation page names it");
+                }
+            } else if iam.is_some() {
+                if !byte.is_iam() {
+                    pfs(iam, "an IAM page in use");
+                }
+            } else if of_extent != NOBODY || single.is_some() {
+                let unit = single.or(Some(of_extent));
+                if byte.is_iam() {
+                    pfs(unit, "a page that is no IAM page");
+                } else if byte.is_mixed() != (of_extent == NOBODY) {
+                    let what = if of_extent == NOBODY {
+                        "a page of a mixed extent"
+                    } else {
+                        "a page of an extent in one use"
+                    };
+                    pfs(unit, what);
+                }
+            } else {
+                let expected = "an owner for a page in use".to_owned();
+                let found = format!("none; PFS byte {:#04x}", byte.0);
+                drafts.push(Draft::new(Promised::PageUnowned, page, expected, found));
+            }
+        }
+    }
+}

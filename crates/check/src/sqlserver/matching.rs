@@ -1,0 +1,224 @@
+//! Sums compared; where they differ, the pages of the objects concerned are read again and the facts named.
+
+use std::collections::HashSet;
+
+use formats::sqlserver::{Header, PAGE_BYTES, RecordId};
+use results::check::{Confidence, NotChecked};
+
+use super::context::Context;
+use super::facts::{Fact, FactKind, Facts, Group};
+use super::finding::Draft;
+use super::maps::Use;
+use super::rules::Promised;
+use super::worker::Worker;
+
+/// What the comparison brought.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub(super) drafts: Vec<Draft>,
+    pub(super) not_checked: Vec<NotChecked>,
+    /// Objects read again.
+    pub(super) second_pass_count: u64,
+}
+
+/// Compares the sums of a batch, and looks exactly where they differ.
+pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
+    let mut compared = Compared::default();
+    let mut poisoned: Vec<_> = worker.facts.poisoned.iter().collect();
+    poisoned.sort_by_key(|(group, _)| **group);
+    for (group, why) in poisoned {
+        let what = if group.0 == FactKind::Entry { "rows against index entries" } else { "large values" };
+        compared.not_checked.push(NotChecked {
+            object: name_of(context, *group),
+            what: what.to_owned(),
+            why: (*why).to_owned(),
+        });
+    }
+    let is_unequal = |group: &Group| {
+        let difference = worker.facts.sums.get(group);
+        difference.is_some_and(|difference| !difference.unequal_buckets().is_empty())
+    };
+    let groups: HashSet<Group> = worker
+        .facts
+        .sums
+        .keys()
+        .filter(|group| !worker.facts.poisoned.contains_key(group) && is_unequal(group))
+        .copied()
+        .collect();
+    if groups.is_empty() {
+        return compared;
+    }
+    compared.second_pass_count = groups.len() as u64;
+    for (group, names, there) in facts_of(context, groups).unmatched() {
+        let is_damaged = units_of(context, group).iter().any(|unit| worker.damaged_units.contains(unit));
+        let before = compared.drafts.len();
+        name_facts(context, group, &names, &there, &mut compared.drafts);
+        if is_damaged {
+            for draft in compared.drafts.iter_mut().skip(before) {
+                draft.confidence = Confidence::Consequence;
+            }
+        }
+    }
+    compared
+}
+
+/// The allocation units whose pages state facts of a group.
+fn units_of(context: &Context<'_>, (kind, number): Group) -> Vec<u32> {
+    let units = (0u32..).zip(&context.plan.units);
+    match kind {
+        FactKind::Sibling | FactKind::Child | FactKind::Forward => vec![number],
+        FactKind::Lob => units.filter(|(_, unit)| unit.rowset == number).map(|(unit, _)| unit).collect(),
+        FactKind::Entry => units
+            .filter(|(_, unit)| unit.entry_of == Some(number) || unit.indexes.contains(&number))
+            .map(|(unit, _)| unit)
+            .collect(),
+    }
+}
+
+fn name_of(context: &Context<'_>, group: Group) -> Option<String> {
+    match group.0 {
+        FactKind::Entry => context.plan.indexes.get(group.1 as usize).map(|index| index.name.clone()),
+        _ => units_of(context, group).first().and_then(|unit| context.plan.name(*unit)),
+    }
+}
+
+/// Reads the pages of all groups again and keeps their facts.
+fn facts_of(context: &Context<'_>, groups: HashSet<Group>) -> Facts {
+    let units: HashSet<u32> = groups.iter().flat_map(|group| units_of(context, *group)).collect();
+    let mut worker = Worker::new(context, Facts::keeping(context.key, groups));
+    let mut raw = [0; PAGE_BYTES];
+    for page in context.maps.pages_of(&units) {
+        let usage = context.maps.use_of(page);
+        if matches!(usage, Use::Unit(_)) && context.source.read_raw(page, &mut raw).is_ok() {
+            worker.state_facts(page, usage, &raw);
+        }
+    }
+    worker.facts
+}
+
+fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact], drafts: &mut Vec<Draft>) {
+    let unit = match group.0 {
+        FactKind::Sibling | FactKind::Child | FactKind::Forward => Some(group.1),
+        FactKind::Lob => units_of(context, group).first().copied(),
+        FactKind::Entry => None,
+    };
+    let mut push = |promised, fact: &Fact, expected: String, found: String| {
+        let mut draft = Draft::new(promised, fact.place.page, expected, found);
+        draft.unit = unit;
+        let is_about_page = matches!(promised, Promised::IndexSibling | Promised::IndexOrphan);
+        draft.slot = (!is_about_page).then_some(fact.place.slot.into());
+        drafts.push(draft);
+    };
+    let is_there = |record: RecordId| there.iter().any(|fact| fact.other == record);
+    let mut named: HashSet<RecordId> = HashSet::new();
+    for fact in names {
+        let other = fact.other;
+        let state = state_of(context, other);
+        match group.0 {
+            FactKind::Sibling => {
+                let expected =
+                    format!("next page {} to name {} as its previous page", other.page, fact.place.page);
+                push(Promised::IndexSibling, fact, expected, state);
+            }
+            // Named a second time: the first entry took the page's own statement.
+            FactKind::Child if !named.insert(other) || is_there_and_named(context, group.1, fact) => {
+                let expected = format!("page {} to be named once", other.page);
+                push(Promised::IndexTwoParents, fact, expected, "named again".to_owned());
+            }
+            FactKind::Child => {
+                let expected = format!("page {} of the same index, one level below", other.page);
+                push(Promised::IndexChild, fact, expected, state);
+            }
+            FactKind::Forward => {
+                let expected = format!("the row at {other}, which points back");
+                push(Promised::ForwardTarget, fact, expected, state);
+            }
+            FactKind::Lob if is_there(other) || !named.insert(other) => {
+                let expected = format!("the record at {other} to be of this value and named once");
+                push(Promised::LobTwice, fact, expected, "another value, or named again".to_owned());
+            }
+            FactKind::Lob => {
+                let expected = format!("a record of this value at {other}");
+                push(Promised::LobTarget, fact, expected, state);
+            }
+            FactKind::Entry => {
+                let index = name_of(context, group).unwrap_or_default();
+                let expected = format!("an entry for the row in {index}");
+                push(Promised::RowWithoutEntry, fact, expected, "none with the row's values".to_owned());
+            }
+        }
+    }
+    for fact in there {
+        match group.0 {
+            FactKind::Sibling => {
+                let expected =
+                    format!("previous page {} to name {} as its next page", fact.other.page, fact.place.page);
+                push(Promised::IndexSibling, fact, expected, state_of(context, fact.other));
+            }
+            FactKind::Child => {
+                let expected = "an entry above that names the page".to_owned();
+                push(Promised::IndexOrphan, fact, expected, "none".to_owned());
+            }
+            FactKind::Forward => {
+                let expected = format!("a stub at {} that points to the row", fact.other);
+                push(Promised::ForwardOrphan, fact, expected, state_of(context, fact.other));
+            }
+            FactKind::Lob => {
+                let expected = "a row or node that names the record".to_owned();
+                push(Promised::LobOrphan, fact, expected, "none".to_owned());
+            }
+            FactKind::Entry => {
+                let expected = "a row with the entry's values".to_owned();
+                let unit = name_of(context, group);
+                let found = format!("none for the entry of {}", unit.unwrap_or_default());
+                push(Promised::EntryWithoutRow, fact, expected, found);
+            }
+        }
+    }
+    // Rows and entries belong to different objects: each finding is told with its own.
+    if group.0 == FactKind::Entry {
+        for draft in drafts.iter_mut().filter(|draft| draft.unit.is_none()) {
+            if let Some(Use::Unit(unit)) = draft.page.map(|page| context.maps.use_of(page)) {
+                draft.unit = Some(unit);
+            }
+        }
+    }
+}
+
+/// Whether a page that an entry names is there, as the entry says: then another entry took its statement.
+fn is_there_and_named(context: &Context<'_>, unit: u32, fact: &Fact) -> bool {
+    let header = |page| context.source.read(page).map(|bytes| Header::new(&bytes[..])).ok();
+    let (Some(parent), Some(child)) = (header(fact.place.page), header(fact.other.page)) else {
+        return false;
+    };
+    let is_below = parent.level.checked_sub(1) == Some(child.level) && child.page == fact.other.page;
+    is_below
+        && context.maps.use_of(fact.other.page) == Use::Unit(unit)
+        && !context.is_root(unit, fact.other.page)
+}
+
+/// What is found at a page that another names.
+fn state_of(context: &Context<'_>, record: RecordId) -> String {
+    let page = record.page;
+    if !context.source.has(page) {
+        return format!("page {page} is behind the end of the file");
+    }
+    let usage = context.maps.use_of(page);
+    if usage == Use::Free {
+        return format!("page {page} is not in use");
+    }
+    let Ok(bytes) = context.source.read(page) else { return format!("page {page} cannot be read") };
+    let header = Header::new(&bytes[..]);
+    let owner = match usage {
+        Use::Unit(unit) => context.plan.name(unit).unwrap_or_default(),
+        _ => "nobody".to_owned(),
+    };
+    format!(
+        "page {page} of {owner}: kind {}, level {}, {} slots, previous {}, next {}",
+        header.kind.name(),
+        header.level,
+        header.slot_count,
+        header.previous,
+        header.next
+    )
+}

@@ -1,0 +1,574 @@
+//! A check from the first open to the report.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use disk::scan::{Content, Extent, ScanOptions, scan};
+use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId, VERSIONS_SEEN, product};
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped};
+
+use super::catalog::Catalog;
+use super::context::Context;
+use super::facts::Facts;
+use super::finding::Draft;
+use super::keys::compare_bounds;
+use super::maps::{Maps, Use};
+use super::matching;
+use super::plan::Plan;
+use super::rules::Promised;
+use super::source::{FileKind, Source, recognise};
+use super::worker::Worker;
+use crate::options::Options;
+use crate::progress::{Phase, Progress};
+
+/// Bytes of one claim, if the user does not say.
+const CLAIM_BYTES: usize = 1 << 20;
+/// How often progress is told.
+const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
+
+/// Why a check could not be done at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A file could not be opened or read.
+    #[error("could not read \"{path}\": {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is none of SQL Server's.
+    #[error(
+        "cannot check \"{path}\": it is no SQL Server data file and no backup{start}\nhint: look at its first bytes: a download that went wrong often is a web page",
+        path = path.display()
+    )]
+    NotSqlServer {
+        /// The file.
+        path: PathBuf,
+        /// What it begins with, in words.
+        start: String,
+    },
+    /// Files of different kinds were named together.
+    #[error(
+        "cannot check \"{path}\" together with the first file: data files and backups do not belong together\nhint: name the data files of one database, or the stripes of one backup",
+        path = path.display()
+    )]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The files could not be scanned.
+    #[error(transparent)]
+    Scan(#[from] disk::scan::ScanError),
+}
+
+/// Checks the data files of one database, or the files of one backup. Opens files for reading only.
+///
+/// I/O: the allocation maps and the base tables, then each file once; objects whose sums differ a second time; each
+/// batch of objects beyond the first, all files once more. A backup's page headers are read once before. Memory: about
+/// two bytes for each page, the keys of B-tree pages up to half of `memory_bytes_max`, and the buffers of the reader.
+///
+/// # Errors
+/// When a file cannot be read, is none of SQL Server's, or scanning cannot be set up. Damage is no error.
+pub fn check(
+    paths: &[PathBuf],
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<CheckReport, CheckError> {
+    let started = Instant::now();
+    let kinds = kinds(paths, options.is_raw)?;
+    let target = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let mut report = empty_report(target, options.level);
+    if kinds.contains(&FileKind::CompressedBackup) {
+        refuse_compressed(paths, &mut report);
+    } else {
+        let is_backup = kinds.contains(&FileKind::Backup);
+        let first = paths.first().cloned().unwrap_or_default();
+        let source =
+            Source::open(paths, is_backup).map_err(|source| CheckError::Read { path: first, source })?;
+        progress.advance(Phase::Map, 0, 0);
+        let mut run = Run { source: &source, options, started, report };
+        run.check(progress)?;
+        report = run.report;
+        report.counters.extra_read_count += source.read_count.load(Ordering::Relaxed);
+        report.counters.extra_read_bytes = report.counters.extra_read_count * PAGE_BYTES as u64;
+    }
+    report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    report.not_checked.sort();
+    report.not_checked.dedup();
+    Ok(report)
+}
+
+fn kinds(paths: &[PathBuf], is_raw: bool) -> Result<Vec<FileKind>, CheckError> {
+    let mut kinds = Vec::new();
+    for path in paths {
+        let kind = recognise(path).map_err(|source| CheckError::Read { path: path.clone(), source })?;
+        match kind {
+            Some(kind) if kinds.first().is_none_or(|first| *first == kind) => kinds.push(kind),
+            Some(_) => return Err(CheckError::Mixed { path: path.clone() }),
+            None if is_raw => kinds.push(FileKind::Data),
+            None => return Err(CheckError::NotSqlServer { path: path.clone(), start: start_text(path) }),
+        }
+    }
+    Ok(kinds)
+}
+
+/// What a file begins with, when that is text.
+fn start_text(path: &Path) -> String {
+    use std::io::Read as _;
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
+    let is_text = start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    match read {
+        Ok(0) => "; it is empty".to_owned(),
+        Ok(_) if is_text => {
+            let text = String::from_utf8_lossy(&start);
+            format!("; it begins with \"{}\"", text.lines().next().unwrap_or_default().trim())
+        }
+        _ => String::new(),
+    }
+}
+
+fn empty_report(target: String, level: CheckLevel) -> CheckReport {
+    CheckReport {
+        engine: "sqlserver".to_owned(),
+        target,
+        level,
+        facts: Vec::new(),
+        findings: Vec::new(),
+        rule_counts: Vec::new(),
+        not_checked: Vec::new(),
+        accounting: Accounting::default(),
+        counters: CheckCounters::default(),
+        unfinished: None,
+    }
+}
+
+fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
+    report.facts.push(("backup".to_owned(), "compressed (MSSQLBAK)".to_owned()));
+    let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
+    let what = format!("all of its blocks, {bytes} bytes");
+    let why = "the backup is compressed, and the compression is not published".to_owned();
+    report.not_checked.push(NotChecked { object: None, what, why });
+    report.unfinished = Some(
+        "the backup is compressed: restore it, or make one WITH NO_COMPRESSION, and check that".to_owned(),
+    );
+}
+
+/// A check under way.
+struct Run<'a> {
+    source: &'a Source,
+    options: &'a Options,
+    started: Instant,
+    report: CheckReport,
+}
+
+impl Run<'_> {
+    fn check(&mut self, progress: &mut dyn Progress) -> Result<(), CheckError> {
+        let is_deep = self.options.level >= CheckLevel::Structure && !self.options.is_raw;
+        let files = self.source.database_files();
+        let wants_maps = self.options.level >= CheckLevel::Page && !self.options.is_raw;
+        let mut maps = Maps::new(self.source, if wants_maps { &files } else { &[] }, is_deep);
+        let boot =
+            self.source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
+        self.describe(boot.as_ref());
+        let is_partial = self.look_at_parts(&maps);
+        let mut catalog = Catalog::default();
+        let mut is_catalogued = false;
+        if let Some(boot) = boot.as_ref().filter(|_| is_deep && !is_partial) {
+            catalog.read_units(self.source, boot);
+            maps.add_owners(self.source, &catalog.units);
+            catalog.read_tables(self.source, &maps);
+            maps.compare();
+            is_catalogued = !catalog.units.is_empty();
+        }
+        let plan = Plan::new(&catalog, boot.as_ref().map_or(0, |boot| boot.version));
+        let context = Context {
+            source: self.source,
+            maps: &maps,
+            plan: &plan,
+            level: self.options.level,
+            key: self.options.seed,
+            findings_per_rule_max: self.options.findings_per_rule_max,
+            objects: self.batch(0, &plan),
+            is_raw: self.options.is_raw,
+            checkpoint: boot.as_ref().map(|boot| boot.checkpoint),
+            key_bytes_left: AtomicU64::new(self.options.memory_bytes_max / 2),
+            keys_are_cut: AtomicBool::new(false),
+        };
+        let mut worker = self.pass(&context, true, progress)?;
+        self.report_files(&context, &mut worker);
+        let mut cross = Vec::new();
+        let mut phases =
+            Phases { allocation: maps.findings.len(), catalog: catalog.findings.len(), ..Phases::default() };
+        cross.append(&mut catalog.findings.clone());
+        cross.append(&mut maps.findings.clone());
+        if is_catalogued && self.report.unfinished.is_none() {
+            progress.advance(Phase::Match, 0, 0);
+            self.compare(&context, &mut worker, &mut cross, &mut phases);
+            self.later_batches(&context, &mut worker, &mut cross, &mut phases, progress)?;
+            self.gaps(&context, &plan, &worker);
+        } else if is_deep {
+            self.left_out(
+                None,
+                "owners, links, rows and index entries",
+                "the boot page or the catalog is out of reach",
+            );
+        }
+        self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
+        self.name_phases(&plan, &phases, is_catalogued);
+        self.finish(&context, worker);
+        self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
+            - context.key_bytes_left.load(Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The objects of a batch.
+    fn batch(&self, start: u32, plan: &Plan) -> std::ops::Range<u32> {
+        let size =
+            self.options.object_batch.map_or(u32::MAX, |size| u32::try_from(size.max(1)).unwrap_or(u32::MAX));
+        // One more than there are: units without an object have the first one's position.
+        start..start.saturating_add(size).min(plan.object_count.max(1))
+    }
+
+    fn describe(&mut self, boot: Option<&Boot>) {
+        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
+        if self.source.is_backup {
+            let stripes = match self.source.stripe_count {
+                Some(count) if count > 1 => format!(", a stripe of {count}"),
+                _ => String::new(),
+            };
+            fact("backup", format!("Microsoft Tape Format, not compressed{stripes}"));
+        }
+        let Some(boot) = boot else { return };
+        fact("database", boot.name.clone());
+        fact("version", format!("{} ({})", boot.version, product(boot.version)));
+        fact("made by version", format!("{} ({})", boot.created_version, product(boot.created_version)));
+        fact("compatibility level", boot.compatibility.to_string());
+        if !VERSIONS_SEEN.contains(&boot.version) {
+            let why = format!(
+                "its layout is known from versions {} to {} only",
+                VERSIONS_SEEN.start(),
+                VERSIONS_SEEN.end()
+            );
+            self.left_out(None, &format!("what is new in version {}", boot.version), &why);
+        }
+    }
+
+    /// Whether parts of the database are missing by design: other stripes, pages of a differential backup.
+    fn look_at_parts(&mut self, maps: &Maps) -> bool {
+        let is_partial = self.source.is_backup
+            && (maps.missing_count > 0
+                || self
+                    .source
+                    .stripe_count
+                    .is_some_and(|count| usize::from(count) > self.source.files.len()));
+        if is_partial && self.options.level >= CheckLevel::Structure && !self.options.is_raw {
+            let why = "these files hold a part of the backup: name all of its stripes together";
+            self.left_out(None, "owners, links, rows and index entries", why);
+        }
+        if self.source.is_backup && self.source.scan_bytes() == 0 {
+            self.report.unfinished = Some("the backup holds no pages of data files".to_owned());
+        }
+        if let Some(trouble) = &self.source.trouble {
+            self.report.unfinished = Some(trouble.clone());
+        }
+        is_partial
+    }
+
+    fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
+        self.report.not_checked.push(NotChecked {
+            object: object.map(str::to_owned),
+            what: what.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    fn pass<'c>(
+        &mut self,
+        context: &'c Context<'c>,
+        is_first: bool,
+        progress: &mut dyn Progress,
+    ) -> Result<Worker<'c>, CheckError> {
+        let files = self.source.scan_files();
+        let total = self.source.scan_bytes();
+        let done = Arc::new(AtomicU64::new(0));
+        let stop = self.options.stop.clone().unwrap_or_default();
+        let pages = self.options.page_batch.map(|pages| pages.clamp(1, 1 << 15) * PAGE_BYTES);
+        let options = ScanOptions {
+            worker_count: self.options.worker_count.max(1),
+            extent_bytes: pages.unwrap_or(CLAIM_BYTES),
+            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
+            retry_bytes: PAGE_BYTES,
+            want_direct: self.options.want_direct,
+            stop: Some(Arc::clone(&stop)),
+            progress_bytes: Some(Arc::clone(&done)),
+            ..ScanOptions::default()
+        };
+        let deadline = self.options.time_max.map(|time| self.started + time);
+        let ended = AtomicBool::new(false);
+        let outcome = std::thread::scope(|scope| {
+            let work = scope.spawn(|| {
+                let state = |_| Worker::new(context, Facts::new(context.key));
+                let outcome = scan(&files, &options, state, |worker, extent| self.visit(worker, &extent));
+                ended.store(true, Ordering::Release);
+                outcome
+            });
+            while !ended.load(Ordering::Acquire) {
+                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
+                std::thread::park_timeout(PROGRESS_PERIOD.min(Duration::from_millis(5)));
+            }
+            work.join()
+        });
+        let outcome = match outcome {
+            Ok(outcome) => outcome?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+        if is_first {
+            let accounting = &mut self.report.accounting;
+            accounting.bytes_expected = total;
+            accounting.bytes_read = outcome.read_bytes();
+            accounting.page_count = total / PAGE_BYTES as u64;
+            accounting.unreached_count = unclaimed / PAGE_BYTES as u64;
+        }
+        if unclaimed > 0 {
+            self.report.unfinished = Some("stopped before the end".to_owned());
+        }
+        let counters = &mut self.report.counters;
+        counters.worker_count = outcome.states.len() as u64;
+        counters.claim_bytes = options.extent_bytes as u64;
+        counters.pass_ns += outcome.elapsed_ns;
+        counters.worker_cpu_ns += outcome.worker_cpu_ns;
+        let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
+        counters.reader = format!("{}, {way}", outcome.backend.engine);
+        let mut all = Worker::new(context, Facts::new(context.key));
+        outcome.states.into_iter().for_each(|state| all.merge(state));
+        counters.claim_count += all.claim_count;
+        Ok(all)
+    }
+
+    fn visit(&self, worker: &mut Worker<'_>, extent: &Extent<'_>) {
+        match &extent.content {
+            Content::Bytes(bytes) => {
+                worker.claim_count += 1;
+                let mut offset = extent.offset_bytes;
+                for raw in bytes.chunks_exact(PAGE_BYTES) {
+                    let page = self.source.page_at(extent.file_index, offset).and_then(|(_, page)| page);
+                    worker.look(page, raw);
+                    offset += PAGE_BYTES as u64;
+                }
+            }
+            Content::Unreadable { length_bytes, error } => {
+                worker.unreadable_count += length_bytes / PAGE_BYTES as u64;
+                let page =
+                    self.source.page_at(extent.file_index, extent.offset_bytes).and_then(|(_, page)| page);
+                let expected = format!("{length_bytes} bytes that can be read");
+                let draft =
+                    Draft { page, ..Draft::of_database(Promised::Unreadable, expected, error.to_string()) };
+                worker.findings.push(worker.context.finding(draft));
+            }
+            Content::Missing { length_bytes } => worker.unreadable_count += length_bytes / PAGE_BYTES as u64,
+        }
+    }
+
+    /// Lengths of files against what their headers say.
+    fn report_files(&mut self, context: &Context<'_>, worker: &mut Worker<'_>) {
+        if self.source.is_backup || self.options.level < CheckLevel::Page {
+            return;
+        }
+        let files = self.source.database_files();
+        for ((number, page_count), file) in files.iter().zip(&self.source.files) {
+            let mut report = |expected: String, found: String| {
+                let draft = Draft::of_database(Promised::FileSize, expected, found);
+                let finding = context.finding(draft);
+                worker.findings.push(results::check::Finding { file: file.shown.clone(), ..finding });
+            };
+            if !file.bytes.is_multiple_of(PAGE_BYTES as u64) {
+                report(format!("a multiple of {PAGE_BYTES} bytes"), format!("{} bytes", file.bytes));
+            }
+            let first = self.source.read(PageId { file: *number, page: 0 }).ok();
+            let header = first.and_then(|page| FileHeader::new(&page[..]).ok());
+            if let Some(header) = header.filter(|header| header.page_count > *page_count) {
+                report(format!("at least {} pages", header.page_count), format!("{page_count} pages"));
+            }
+        }
+    }
+
+    fn compare(
+        &mut self,
+        context: &Context<'_>,
+        worker: &mut Worker<'_>,
+        cross: &mut Vec<Draft>,
+        phases: &mut Phases,
+    ) {
+        if worker.newer_count > 0 {
+            return;
+        }
+        let mut compared = matching::compare(context, worker);
+        compared.drafts.append(&mut compare_bounds(context.plan, &worker.bounds, &worker.ends));
+        self.report.counters.second_pass_object_count += compared.second_pass_count;
+        self.report.not_checked.append(&mut compared.not_checked);
+        phases.batches += 1;
+        phases.objects += compared.drafts.len();
+        cross.append(&mut compared.drafts);
+        worker.bounds.clear();
+        worker.ends.clear();
+        worker.facts.sums.clear();
+        worker.facts.poisoned.clear();
+    }
+
+    /// Batches of objects beyond the first: all pages once more, for their facts only.
+    fn later_batches(
+        &mut self,
+        first: &Context<'_>,
+        worker: &mut Worker<'_>,
+        cross: &mut Vec<Draft>,
+        phases: &mut Phases,
+        progress: &mut dyn Progress,
+    ) -> Result<(), CheckError> {
+        let mut start = first.objects.end;
+        while start < first.plan.object_count && self.report.unfinished.is_none() && worker.newer_count == 0 {
+            let context = Context {
+                objects: self.batch(start, first.plan),
+                key_bytes_left: AtomicU64::new(self.options.memory_bytes_max / 2),
+                keys_are_cut: AtomicBool::new(false),
+                ..*first
+            };
+            start = context.objects.end;
+            let mut later = self.pass(&context, false, progress)?;
+            later.damaged_units = worker.damaged_units.clone();
+            self.compare(&context, &mut later, cross, phases);
+            worker.row_count += later.row_count;
+            worker.entry_count += later.entry_count;
+            worker.order_not_known.extend(later.order_not_known);
+            worker.findings.merge(later.findings);
+            if context.keys_are_cut.load(Ordering::Relaxed) {
+                first.keys_are_cut.store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    fn gaps(&mut self, context: &Context<'_>, plan: &Plan, worker: &Worker<'_>) {
+        if worker.newer_count > 0 {
+            let why = format!(
+                "{} pages were changed after the last checkpoint: attach or restore the database, so that the log is replayed, to prove more",
+                worker.newer_count
+            );
+            self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
+        }
+        if context.keys_are_cut.load(Ordering::Relaxed) {
+            let why = "the memory for keys was used up: give more with --max-memory";
+            self.left_out(None, "keys of some pages against the pages above", why);
+        }
+        let compressed: HashSet<&str> =
+            plan.units.iter().filter(|unit| unit.is_compressed).map(|unit| unit.name.as_str()).collect();
+        for name in compressed {
+            self.left_out(Some(name), "records and what they say", "compressed records are not read");
+        }
+        if self.options.level < CheckLevel::Full {
+            return;
+        }
+        self.report.not_checked.extend(plan.not_checked.iter().cloned());
+        let mut units: Vec<_> = worker.order_not_known.iter().collect();
+        units.sort_unstable();
+        for unit in units {
+            let name = plan.name(*unit);
+            self.left_out(
+                name.as_deref(),
+                "order of some keys",
+                "the order of a type or collation is not known here",
+            );
+        }
+    }
+
+    /// Findings that more than one page shows; none when pages were changed after the last checkpoint.
+    fn add_cross_findings(
+        &mut self,
+        context: &Context<'_>,
+        worker: &mut Worker<'_>,
+        cross: Vec<Draft>,
+        is_catalogued: bool,
+    ) {
+        if worker.newer_count > 0 && is_catalogued {
+            return;
+        }
+        for mut draft in cross {
+            let is_first_cause = matches!(draft.promised, Promised::IamChain | Promised::Catalog);
+            if context.maps.is_damaged && !is_first_cause {
+                draft.confidence = Confidence::Consequence;
+            }
+            if let Some(page) = draft.page
+                && !matches!(context.maps.use_of(page), Use::Free)
+                && context.source.has(page)
+            {
+                worker.damaged.insert(page);
+            }
+            worker.findings.push(context.finding(draft));
+        }
+    }
+
+    /// The phases of the published check, by name.
+    fn name_phases(&mut self, plan: &Plan, phases: &Phases, is_catalogued: bool) {
+        if self.options.level < CheckLevel::Structure || !is_catalogued {
+            return;
+        }
+        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
+        fact(
+            "phase allocation",
+            format!("{} allocation units, {} findings", plan.units.len(), phases.allocation),
+        );
+        fact(
+            "phase system catalogue",
+            format!("{} base tables, {} findings", plan.system_object_count, phases.catalog),
+        );
+        let user = plan.object_count - plan.system_object_count;
+        fact(
+            "phase tables",
+            format!(
+                "{user} objects in batches: {}, {} findings between pages",
+                phases.batches, phases.objects
+            ),
+        );
+    }
+
+    fn finish(&mut self, _context: &Context<'_>, worker: Worker<'_>) {
+        let report = &mut self.report;
+        let accounting = &mut report.accounting;
+        let damaged = (worker.damaged.len() as u64).min(worker.judged_count);
+        accounting.damaged_count = damaged;
+        accounting.clean_count = worker.judged_count - damaged;
+        accounting.unreadable_count = worker.unreadable_count;
+        accounting.skipped = worker
+            .skipped
+            .iter()
+            .map(|(why, page_count)| Skipped { why: (*why).to_owned(), page_count: *page_count })
+            .collect();
+        accounting.skipped.sort();
+        let [none, torn, checksum] = worker.protections;
+        if self.options.level >= CheckLevel::Page {
+            let value = format!("checksum {checksum}, torn page bits {torn}, none {none}");
+            report.facts.push(("pages by protection".to_owned(), value));
+        }
+        report.counters.row_count = worker.row_count;
+        report.counters.entry_count = worker.entry_count;
+        report.counters.extra_read_count += worker.extra_reads;
+        (report.findings, report.rule_counts) = worker.findings.into_lists();
+    }
+}
+
+/// Findings by phase.
+#[derive(Default)]
+struct Phases {
+    allocation: usize,
+    catalog: usize,
+    batches: usize,
+    objects: usize,
+}

@@ -1,0 +1,279 @@
+//! One page after the other: judged, and its facts stated. All state is the worker's own and merges by addition.
+
+use std::collections::{HashMap, HashSet};
+
+use formats::sqlserver::{
+    Boot, Damage, ExtentMap, FileHeader, Header, Iam, PAGE_BYTES, PageId, PageKind, audit_protection,
+    is_whole, needs_restore, restore,
+};
+use results::check::{CheckLevel, Confidence};
+
+use super::context::Context;
+use super::facts::Facts;
+use super::finding::Draft;
+use super::keys::{Bound, Ends};
+use super::maps::Use;
+use super::rules::Promised;
+use crate::findings::Findings;
+
+/// Why pages are not judged.
+const FREE: &str = "not in use: what they hold is no evidence";
+const NO_PLACE: &str = "no page of their extent tells where they belong: not in use";
+const NO_MAP: &str = "blank, and the map that tells whether they are in use is missing or damaged";
+const ONLY_READ: &str = "level read looks at nothing";
+const CHANGED: &str = "changed while they were read";
+
+/// What one worker has found.
+pub(super) struct Worker<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) findings: Findings,
+    pub(super) facts: Facts,
+    /// Pages judged.
+    pub(super) judged_count: u64,
+    pub(super) skipped: HashMap<&'static str, u64>,
+    pub(super) unreadable_count: u64,
+    pub(super) extra_reads: u64,
+    /// Judged pages with findings.
+    pub(super) damaged: HashSet<PageId>,
+    /// Allocation units with findings.
+    pub(super) damaged_units: HashSet<u32>,
+    /// Pages that were changed after the last checkpoint.
+    pub(super) newer_count: u64,
+    pub(super) claim_count: u64,
+    pub(super) bounds: Vec<Bound>,
+    pub(super) ends: Vec<Ends>,
+    pub(super) order_not_known: HashSet<u32>,
+    pub(super) row_count: u64,
+    pub(super) entry_count: u64,
+    /// Pages by protection: none, torn, checksum.
+    pub(super) protections: [u64; 3],
+    restored: Box<[u8; PAGE_BYTES]>,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(context: &'a Context<'a>, facts: Facts) -> Self {
+        Self {
+            context,
+            findings: Findings::new(context.findings_per_rule_max),
+            facts,
+            judged_count: 0,
+            skipped: HashMap::new(),
+            unreadable_count: 0,
+            extra_reads: 0,
+            damaged: HashSet::new(),
+            damaged_units: HashSet::new(),
+            newer_count: 0,
+            claim_count: 0,
+            bounds: Vec::new(),
+            ends: Vec::new(),
+            order_not_known: HashSet::new(),
+            row_count: 0,
+            entry_count: 0,
+            protections: [0; 3],
+            restored: Box::new([0; PAGE_BYTES]),
+        }
+    }
+
+    /// Adds what another worker found.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        self.findings.merge(other.findings);
+        self.facts.merge(other.facts);
+        self.judged_count += other.judged_count;
+        for (why, count) in other.skipped {
+            *self.skipped.entry(why).or_default() += count;
+        }
+        self.unreadable_count += other.unreadable_count;
+        self.extra_reads += other.extra_reads;
+        self.damaged.extend(other.damaged);
+        self.damaged_units.extend(other.damaged_units);
+        self.newer_count += other.newer_count;
+        self.claim_count += other.claim_count;
+        self.bounds.append(&mut other.bounds);
+        self.ends.append(&mut other.ends);
+        self.order_not_known.extend(other.order_not_known);
+        self.row_count += other.row_count;
+        self.entry_count += other.entry_count;
+        for (mine, theirs) in self.protections.iter_mut().zip(other.protections) {
+            *mine += theirs;
+        }
+    }
+
+    /// Looks at a page as it was read.
+    pub(super) fn look(&mut self, page: Option<PageId>, raw: &[u8]) {
+        let skip = |worker: &mut Self, why| *worker.skipped.entry(why).or_default() += 1;
+        if self.context.level == CheckLevel::Read {
+            return skip(self, ONLY_READ);
+        }
+        let Some(page) = page else { return skip(self, NO_PLACE) };
+        let usage = if self.context.is_raw { Use::Unknown } else { self.context.maps.use_of(page) };
+        if usage == Use::Free {
+            return skip(self, FREE);
+        }
+        let is_blank = raw.iter().all(|byte| *byte == 0);
+        if is_blank && usage == Use::Unknown {
+            return skip(self, NO_MAP);
+        }
+        if !self.context.is_first_batch() {
+            self.state_facts(page, usage, raw);
+            return;
+        }
+        let drafts = self.judge(page, usage, raw, is_blank);
+        if drafts.is_empty() {
+            self.judged_count += 1;
+            return;
+        }
+        // Accused only when a second reading brings the same bytes.
+        let mut again = [0; PAGE_BYTES];
+        self.extra_reads += 1;
+        if self.context.source.read_raw(page, &mut again).is_ok() && again != raw {
+            return skip(self, CHANGED);
+        }
+        self.judged_count += 1;
+        self.damaged.insert(page);
+        if let Use::Unit(unit) | Use::Iam(unit) = usage {
+            self.damaged_units.insert(unit);
+        }
+        for draft in drafts {
+            self.findings.push(self.context.finding(draft));
+        }
+    }
+
+    fn judge(&mut self, page: PageId, usage: Use, raw: &[u8], is_blank: bool) -> Vec<Draft> {
+        let mut drafts = Vec::new();
+        let unit = match usage {
+            Use::Unit(unit) | Use::Iam(unit) => Some(unit),
+            _ => None,
+        };
+        let header = Header::new(raw);
+        if is_blank {
+            let expected = "a page with a header, since it is in use".to_owned();
+            drafts.push(Draft::new(Promised::PageBlank, page, expected, "zeros throughout".to_owned()));
+        } else {
+            self.judge_header(page, usage, raw, &header, &mut drafts);
+        }
+        let is_sound = drafts.is_empty();
+        if self.context.level >= CheckLevel::Structure && !is_blank {
+            let restored = self.restored(raw, &header);
+            self.judge_inside(page, usage, &header, &restored[..], &mut drafts);
+            self.restored = restored;
+        }
+        if !is_sound {
+            // Whatever else is odd in a page whose bytes changed may follow from that.
+            drafts.iter_mut().skip(1).for_each(|draft| draft.confidence = Confidence::Consequence);
+        }
+        for draft in &mut drafts {
+            draft.unit = draft.unit.or(unit);
+            if usage == Use::Unknown {
+                draft.confidence = Confidence::Possible;
+            }
+        }
+        drafts
+    }
+
+    /// The page with the bits that torn page signatures displaced put back, in a buffer that is given back after use.
+    fn restored(&mut self, raw: &[u8], header: &Header) -> Box<[u8; PAGE_BYTES]> {
+        let mut buffer = std::mem::replace(&mut self.restored, Box::new([0; PAGE_BYTES]));
+        if is_whole(raw) {
+            buffer.copy_from_slice(raw);
+            if needs_restore(header) {
+                restore(&mut buffer[..]);
+            }
+        }
+        buffer
+    }
+
+    fn judge_header(
+        &mut self,
+        page: PageId,
+        usage: Use,
+        raw: &[u8],
+        header: &Header,
+        drafts: &mut Vec<Draft>,
+    ) {
+        let protection = formats::sqlserver::Protection::of(header) as usize;
+        if let Some(count) = self.protections.get_mut(protection) {
+            *count += 1;
+        }
+        let mut report = |damage: Damage| drafts.push(of_damage(page, damage));
+        let mut torn_count = 0;
+        audit_protection(raw, header, |damage| {
+            torn_count += 1;
+            // One finding for all sectors.
+            if torn_count == 1 {
+                report(damage);
+            }
+        });
+        header.audit(&mut report);
+        if header.page != page {
+            let expected = format!("page {page}");
+            let mut draft = Draft::new(Promised::PageId, page, expected, format!("page {}", header.page));
+            draft.offset = Some(32);
+            drafts.push(draft);
+        }
+        if let Use::Fixed(kind) = usage {
+            judge_fixed(page, kind, raw, header, drafts);
+        }
+        if self.context.checkpoint.is_some_and(|checkpoint| header.lsn > checkpoint) {
+            self.newer_count += 1;
+        }
+    }
+
+    /// The facts of a page again, for a later batch.
+    pub(super) fn state_facts(&mut self, page: PageId, usage: Use, raw: &[u8]) {
+        let Use::Unit(unit) = usage else { return };
+        let is_active = self
+            .context
+            .plan
+            .units
+            .get(unit as usize)
+            .is_some_and(|unit| self.context.is_active(unit.object));
+        if self.context.level < CheckLevel::Structure || !is_active {
+            return;
+        }
+        let header = Header::new(raw);
+        let restored = self.restored(raw, &header);
+        self.judge_inside(page, usage, &header, &restored[..], &mut Vec::new());
+        self.restored = restored;
+    }
+}
+
+/// What is due at a fixed place.
+fn judge_fixed(page: PageId, kind: PageKind, raw: &[u8], header: &Header, drafts: &mut Vec<Draft>) {
+    let promised = match kind {
+        PageKind::FileHeader => Promised::FileHeader,
+        PageKind::Boot => Promised::BootPage,
+        _ => Promised::MapPage,
+    };
+    if header.kind != kind {
+        let expected = format!("a page of kind {}", kind.name());
+        drafts.push(Draft::new(promised, page, expected, format!("kind {}", header.kind.name())));
+        return;
+    }
+    let mut restored = raw.to_vec();
+    restore(&mut restored);
+    let outcome = match kind {
+        PageKind::FileHeader => FileHeader::new(&restored).map(drop),
+        PageKind::Boot => Boot::new(&restored).map(drop),
+        PageKind::Pfs => Ok(()),
+        kind => ExtentMap::new(&restored, kind).map(drop),
+    };
+    if let Err(damage) = outcome {
+        drafts.push(Draft { promised, ..of_damage(page, damage) });
+    }
+}
+
+/// A finding of what a view of a page saw.
+pub(super) fn of_damage(page: PageId, damage: Damage) -> Draft {
+    let promised = Promised::of(damage.fault);
+    let mut draft = Draft::new(promised, page, damage.expected_text(), damage.found_text());
+    draft.slot = damage.slot.map(u64::from);
+    draft.offset = Some(damage.offset_bytes.into());
+    draft
+}
+
+/// Whether an IAM page can be one; who owns it was looked at with its chain.
+pub(super) fn judge_iam(page: PageId, bytes: &[u8], drafts: &mut Vec<Draft>) {
+    if let Err(damage) = Iam::new(bytes) {
+        drafts.push(Draft { promised: Promised::MapPage, ..of_damage(page, damage) });
+    }
+}
