@@ -30,7 +30,7 @@ pub mod postgres;
 pub mod progress;
 pub mod rule;
 pub mod sqlite;
-pub mod structure;
 pub mod sqlserver;
+pub mod structure;
 pub mod sums;
 pub mod text;

@@ -25,6 +25,8 @@ pub(super) struct Unit {
     /// Whether its rows are those of a B-tree.
     pub(super) is_tree: bool,
     pub(super) is_compressed: bool,
+    /// Whether it belongs to a base table of the system.
+    pub(super) is_system: bool,
     pub(super) root: PageId,
     /// The rowset, by its position; the group of its large values.
     pub(super) rowset: u32,
@@ -102,6 +104,7 @@ impl Plan {
                 name: unit_name(catalog, unit.kind, object_id, index_id),
                 is_tree: unit.kind == 1 && index_id > 0,
                 is_compressed: rowset.is_some_and(|rowset| rowset.compression != 0),
+                is_system: !object_key(catalog, object_id).0,
                 root: unit.root,
                 rowset: rowsets.binary_search(&unit.owner).unwrap_or(0) as u32,
                 object: objects.get(&object_key(catalog, object_id)).copied().unwrap_or(0),
@@ -206,8 +209,7 @@ impl Plan {
             }
             // Large values stand elsewhere, at two places.
             let is_large = column.type_info.fixed_bytes().is_none()
-                && (column.type_info.0 >> 8 & 0xffff == 0xffff
-                    || matches!(column.type_info.code(), 0xf0 | 0xf1 | 0x62))
+                && (column.type_info.is_max() || matches!(column.type_info.code(), 0xf0 | 0xf1 | 0x62))
                 || column.type_info.is_text();
             if !is_large {
                 columns.push(*column);

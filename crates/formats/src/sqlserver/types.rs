@@ -32,6 +32,13 @@ impl TypeInfo {
         matches!(self.code(), 0x22 | 0x23 | 0x63)
     }
 
+    /// Whether values may be longer than a page: varchar(max) and its kin.
+    // OBSERVED: declared length 0 in base tables (sysobjvalues.imageval), 0xffff in others
+    #[must_use]
+    pub fn is_max(self) -> bool {
+        matches!(self.code(), 0xa5 | 0xa7 | 0xe7) && matches!(self.length_given(), 0 | 0xffff)
+    }
+
     fn length_given(self) -> usize {
         (self.0 >> 8) as u16 as usize
     }
@@ -130,8 +137,7 @@ impl TypeInfo {
             0x3e => double(value).filter(|number| !number.is_finite()).map(|number| number.to_string()),
             0x6a | 0x6c => self.decimal_out_of_range(value),
             0xe7 | 0xef if value.len() % 2 == 1 => Some(format!("{} bytes, half a character", value.len())),
-            // 0xffff stands for max.
-            0xa5 | 0xa7 | 0xe7 if value.len() > self.length_given() && self.length_given() != 0xffff => {
+            0xa5 | 0xa7 | 0xe7 if value.len() > self.length_given() && !self.is_max() => {
                 Some(format!("{} bytes, at most {} are declared", value.len(), self.length_given()))
             }
             _ => None,

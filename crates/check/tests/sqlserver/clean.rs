@@ -1,0 +1,113 @@
+//! Silence on every clean file, at every level, under all options; and what is refused or left out is said.
+
+use check::options::Options;
+use check::progress::Silent;
+use results::check::CheckLevel;
+
+use crate::copy::{NORTHWIND, checked, options, real};
+
+const LEVELS: [CheckLevel; 4] = [CheckLevel::Read, CheckLevel::Page, CheckLevel::Structure, CheckLevel::Full];
+
+#[test]
+fn real_files_are_silent_at_every_level_and_accounted_for() {
+    let names = [
+        "movies-2012-checksum.mdf",
+        "northwnd-2000-torn.mdf",
+        "northwnd-2000-torn-garbage-free-pages.mdf",
+        "northwnd-2008-checksum.mdf",
+        "pubs-2008-checksum.mdf",
+        "pubs-2012-checksum.bak",
+        "northwind-torn.bak",
+    ];
+    for path in names.into_iter().filter_map(real) {
+        for level in LEVELS {
+            let report = checked(&path, &options(level));
+            let text = check::text::text(&report);
+            assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{text}");
+            assert_eq!(report.accounting.bytes_read, report.accounting.bytes_expected);
+        }
+    }
+}
+
+#[test]
+fn rows_and_entries_of_a_full_check_are_those_of_the_tables() {
+    let Some(path) = real(NORTHWIND) else { return };
+    let report = checked(&path, &options(CheckLevel::Full));
+    assert!(report.counters.row_count > 7000 && report.counters.entry_count > 18_000);
+    let gaps: Vec<_> = report.not_checked.iter().map(|gap| gap.what.as_str()).collect();
+    assert!(gaps.iter().all(|what| *what == "order of some keys"), "{gaps:?}");
+    let facts: Vec<_> = report.facts.iter().map(|(name, _)| name.as_str()).collect();
+    for phase in ["phase allocation", "phase system catalogue", "phase tables"] {
+        assert!(facts.contains(&phase), "{facts:?}");
+    }
+}
+
+#[test]
+fn workers_and_batches_change_nothing_but_the_counters() {
+    let Some(path) = real(NORTHWIND) else { return };
+    let one = checked(&path, &options(CheckLevel::Full));
+    for (worker_count, page_batch, object_batch) in [(2, 1, 1), (3, 8, 7), (7, 1000, 30), (1, 3, 100_000)] {
+        let options = Options {
+            worker_count,
+            page_batch: Some(page_batch),
+            object_batch: Some(object_batch),
+            want_direct: worker_count == 2,
+            ..options(CheckLevel::Full)
+        };
+        let report = checked(&path, &options);
+        assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
+        assert_eq!(report.accounting, one.accounting);
+        assert_eq!(report.counters.row_count, one.counters.row_count);
+        assert_eq!(report.counters.entry_count, one.counters.entry_count);
+    }
+}
+
+#[test]
+fn a_check_without_memory_for_keys_says_so() {
+    let Some(path) = real(NORTHWIND) else { return };
+    let report = checked(&path, &Options { memory_bytes_max: 1000, ..options(CheckLevel::Full) });
+    assert_eq!(report.finding_count(), 0);
+    assert!(report.not_checked.iter().any(|gap| gap.why.contains("--max-memory")));
+}
+
+#[test]
+fn raw_mode_judges_each_page_alone() {
+    let Some(path) = real(NORTHWIND) else { return };
+    let report = checked(&path, &Options { is_raw: true, ..options(CheckLevel::Full) });
+    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
+    assert_eq!(report.accounting.skipped_count() + report.accounting.clean_count, 416);
+}
+
+#[test]
+fn a_compressed_backup_is_named_and_not_checked() {
+    let Some(path) = real("tsqlv4-compressed.bak") else { return };
+    let report = checked(&path, &options(CheckLevel::Full));
+    assert_eq!(report.exit_code(), 2);
+    assert!(report.unfinished.unwrap().contains("compressed"));
+    assert!(report.not_checked.iter().any(|gap| gap.what.contains("864256 bytes")));
+}
+
+#[test]
+fn a_stripe_of_a_backup_says_what_is_missing() {
+    let Some(path) = real("northwind-torn.bak") else { return };
+    let report = checked(&path, &options(CheckLevel::Structure));
+    assert!(report.facts.iter().any(|(_, value)| value.contains("a stripe of 2")), "{:?}", report.facts);
+    assert!(report.not_checked.iter().any(|gap| gap.why.contains("all of its stripes")));
+}
+
+#[test]
+fn a_saved_web_page_is_refused_with_its_first_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("northwnd.mdf");
+    let page = format!("<!DOCTYPE html>\n<html lang=\"en\">{}</html>", "<p>Northwind</p>".repeat(9000));
+    std::fs::write(&path, page).unwrap();
+    let error = check::sqlserver::check(&[path], &Options::default(), &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("no SQL Server data file") && error.contains("<!DOCTYPE html>"), "{error}");
+}
+
+#[test]
+fn files_of_two_kinds_are_not_checked_together() {
+    let (Some(data), Some(backup)) = (real(NORTHWIND), real("pubs-2012-checksum.bak")) else { return };
+    let error = check::sqlserver::check(&[data, backup], &Options::default(), &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("do not belong together"));
+}

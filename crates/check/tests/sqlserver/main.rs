@@ -1,0 +1,8 @@
+//! SQL Server's files: real ones as they are, and copies of them with one damage each.
+//!
+//! The files are in `../shared/data/sqlserver` beside the checkout (or below `$FATHOM_SHARED`). Where they are absent,
+//! tests say so and prove nothing.
+#![allow(clippy::unwrap_used)]
+
+mod clean;
+mod copy;
