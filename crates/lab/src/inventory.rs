@@ -123,6 +123,11 @@ pub fn text(rows: &[InventoryRow]) -> String {
         let cells = row.cells();
         text.push_str(&format!("{} ({})\n", printable(&cells[0]), cells[1]));
         for (column, cell) in COLUMNS.iter().zip(&cells).skip(2).filter(|(_, cell)| !cell.is_empty()) {
+            if *column == "memory_bytes" {
+                let gib = row.memory_bytes.unwrap_or(0) as f64 / f64::from(1 << 30);
+                text.push_str(&format!("  {:<17} {gib:.1} GiB\n", "memory"));
+                continue;
+            }
             text.push_str(&format!("  {column:<17} {}\n", printable(cell)));
         }
     }

@@ -11,6 +11,7 @@ use results::observations::Observations;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
+use crate::observe::clients::ClientsProbe;
 use crate::observe::counted::add_counted;
 use crate::observe::external::{ExternalCommand, ExternalSampler};
 use crate::observe::figures;
@@ -113,6 +114,9 @@ fn prepare_and_measure(
     let cache_look = target.set_cache(work)?;
     let before = target.counters()?;
     let mut samplers = machine_samplers(target);
+    if work.loop_side == LoopSide::Client {
+        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: crew.progress() })));
+    }
     samplers.extend(target.samplers(work));
     for command in request.samplers {
         samplers.push(Box::new(ExternalSampler::new(command.clone())));

@@ -17,6 +17,7 @@ pub mod number;
 pub mod plain;
 pub mod quantity;
 pub mod reason;
+pub mod stretches;
 pub mod structure;
 pub mod summary;
 pub mod text;

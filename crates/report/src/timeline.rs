@@ -102,7 +102,6 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
         ("expected", Align::Right),
         ("CPU s", Align::Right),
         ("% of a core", Align::Right),
-        ("problem", Align::Wrapped),
     ]);
     let seconds = run.elapsed_ns as f64 / 1e9;
     for sampler in samplers {
@@ -114,10 +113,14 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
             sampler.samples_expected.to_string(),
             number(sampler.cpu_s),
             format!("{share:.2}"),
-            sampler.problem.clone().unwrap_or_default(),
         ]);
     }
-    Some(Section::new("Samplers and what they cost", vec![Block::Grid(grid)]))
+    let mut blocks = vec![Block::Grid(grid)];
+    // Sentences, whole: a cell would cut them.
+    let problems =
+        samplers.iter().filter_map(|one| Some(format!("{}: {}.", one.name, one.problem.as_ref()?)));
+    blocks.extend(problems.map(Block::Paragraph));
+    Some(Section::new("Samplers and what they cost", blocks))
 }
 
 /// A unit that the name tells already is left out.

@@ -27,7 +27,7 @@ pub(crate) fn live_sections(observations: &Observations) -> Vec<Section> {
         .filter_map(|sampler| Some(format!("{}: {}", sampler.name, sampler.problem.as_ref()?)))
         .collect();
     if !problems.is_empty() {
-        sections.push(Section::new("How it was seen", vec![Block::Items(problems)]));
+        sections.push(Section::new("How it was seen", problems.into_iter().map(Block::Paragraph).collect()));
     }
     sections
 }
@@ -61,9 +61,12 @@ fn section(table: &WaitTable) -> Section {
     } else {
         blocks.push(Block::Grid(grid(table)));
     }
-    if table.group != WHOLE_SERVER {
-        blocks.push(Block::Paragraph(account(&table.time)));
-    }
+    blocks.push(Block::Paragraph(if table.group == WHOLE_SERVER {
+        "PostgreSQL counts these calls for all files of a kind together: the stalls of single files are not to be had."
+            .to_owned()
+    } else {
+        account(&table.time)
+    }));
     Section::new(title(table), blocks)
 }
 

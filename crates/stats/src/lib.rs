@@ -13,6 +13,7 @@ pub mod duration;
 pub mod identities;
 pub mod pages;
 pub mod random;
+pub mod stretches;
 pub mod summary;
 pub mod verdict;
 pub mod waits;

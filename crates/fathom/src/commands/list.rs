@@ -61,16 +61,17 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
         let counting = store.runs(stored.id)?.iter().filter(|run| run.counts()).count();
         let scale = if study.scale == Scale::Miniature { "miniature" } else { "full" };
         print(&format!(
-            "study {}  {}Z  {} on {} ({scale}), seed {}, {counting} runs that count\n",
+            "study {}  {}Z  {} on {} ({scale}), seed {}, {} that count\n",
             stored.id.0,
             study.created_at.trim_end_matches('Z').split('.').next().unwrap_or_default(),
             study.experiment,
             study.engine,
-            study.seed
+            study.seed,
+            super::run::counted(counting as u64, "run", "runs")
         ))?;
     }
     if studies.is_empty() {
-        print(&format!("\"{}\" holds no study\n", store.path().display()))?;
+        print(&format!("no study in \"{}\"\n", store.path().display()))?;
     }
     let check_count = store.checks()?.len();
     if check_count > 0 {

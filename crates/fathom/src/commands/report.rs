@@ -90,5 +90,13 @@ pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> any
 /// Every number of one study.
 pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
     let results = store.study_results(study)?;
-    Ok(report::summary::summarise(&results, &expectations::evaluate(&results)))
+    let mut summary = report::summary::summarise(&results, &expectations::evaluate(&results));
+    let mut stretches = Vec::new();
+    // One run after the other: all series of a long study need not fit into memory.
+    for stored in results.runs.iter().filter(|stored| stored.counts()) {
+        let found = report::stretches::of_run(&store.run(stored.run_id)?.run);
+        stretches.extend(found.map(|found| (stored.run.key.cell_index, found)));
+    }
+    summary.stretches = report::stretches::cells(&results, &stretches);
+    Ok(summary)
 }

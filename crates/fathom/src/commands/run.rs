@@ -72,18 +72,23 @@ pub(crate) fn conduct(
     match &done {
         Ok((study, outcome)) => {
             let message = format!(
-                "study {} ended{}: {} runs made now, {} invalid, {} places unfilled",
+                "study {} ended{}: {} made now, {} invalid, {} unfilled",
                 study.0,
                 if outcome.stopped { " early at the user's wish" } else { "" },
-                outcome.ran,
+                counted(outcome.ran as u64, "run", "runs"),
                 outcome.invalid,
-                outcome.unfilled
+                counted(outcome.unfilled as u64, "place", "places")
             );
             notifier.tell(Event::Finished, &experiment, &message);
         }
         Err(error) => notifier.tell(Event::Failed, &experiment, &format!("could not go on: {}", told(error))),
     }
     done
+}
+
+/// `1 run`, `6 runs`.
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn conduct_untold(
@@ -93,7 +98,23 @@ fn conduct_untold(
     notifier: &Notifier,
 ) -> anyhow::Result<(StudyId, Outcome)> {
     let mut store = Store::open_or_create(&arguments.results.results)?;
-    let assignment = if arguments.again { unused_seed(&store, assignment)? } else { assignment };
+    let done = conduct_in(&mut store, arguments, choice, assignment, notifier);
+    if done.is_err()
+        && let Err(error) = store.discard_if_empty()
+    {
+        tracing::debug!("could not remove the empty results file: {error}");
+    }
+    done
+}
+
+fn conduct_in(
+    store: &mut Store,
+    arguments: &RunArguments,
+    choice: &TargetChoice,
+    assignment: Assignment,
+    notifier: &Notifier,
+) -> anyhow::Result<(StudyId, Outcome)> {
+    let assignment = if arguments.again { unused_seed(store, assignment)? } else { assignment };
     let base = default_base(&arguments.results.results)?;
     let layout = assignment.resolved().layout.clone();
     dry_run::require_space(&assignment, &layout, &base)?;
@@ -112,7 +133,7 @@ fn conduct_untold(
         }
     };
     let conducted = Laboratory {
-        store: &mut store,
+        store,
         targets: &mut targets,
         ceilings: ceilings(arguments, choice, &layout, &base),
         stop: Arc::clone(&stop),

@@ -106,6 +106,11 @@ impl Crew {
         Ok(crew)
     }
 
+    /// What the clients have done so far, readable at any time.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
     /// Runs the warm-up of all clients and returns when the last transaction of it is answered.
     pub fn warm_up(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
         self.orders.give(Order::WarmUp(Instant::now()));

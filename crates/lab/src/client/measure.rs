@@ -28,7 +28,7 @@ pub struct Progress {
 struct Counter(AtomicU64);
 
 impl Progress {
-    pub(super) fn new(clients: u32) -> Self {
+    pub(crate) fn new(clients: u32) -> Self {
         Self { rows: (0..clients).map(|_| Counter::default()).collect(), stop: AtomicBool::new(false) }
     }
 

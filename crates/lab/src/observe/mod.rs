@@ -10,6 +10,7 @@ use std::time::Instant;
 use results::model::Event;
 use results::observations::Observations;
 
+pub(crate) mod clients;
 pub mod counted;
 pub mod external;
 pub(crate) mod figures;

@@ -14,6 +14,7 @@ use stats::summary::CONFIDENCE;
 
 use crate::quantity::Quantity;
 use crate::reason::{self, CellReason};
+use crate::stretches::CellStretches;
 use crate::verdict;
 use crate::waits::{self, WaitTable};
 
@@ -190,6 +191,10 @@ pub struct StudySummary {
     /// Waits of each cell whose runs recorded any, in the order of the cells.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<CellWaits>,
+    /// Counters with and without a checkpoint under way, for each cell that has both. [`summarise`] leaves it empty: it
+    /// is made from series, which [`crate::stretches::of_run`] reads run by run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<CellStretches>,
     /// What the runs reached beside what the devices alone gave.
     pub ceilings: Vec<CeilingLine>,
     /// What became of the expected results.
@@ -233,6 +238,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         latencies: metrics::latencies(results),
         reasons: reason::cells(results),
         waits: cell_waits(results),
+        stretches: Vec::new(),
         ceilings: ceilings::lines(results),
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),

@@ -27,6 +27,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(super::ceilings::ceilings(summary));
     sections.extend(reasons(summary));
     sections.extend(waits(summary));
+    sections.extend(crate::stretches::sections(&summary.stretches));
     sections.extend(expectations(summary));
     sections.extend(corrections(summary));
     sections

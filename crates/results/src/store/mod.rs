@@ -140,6 +140,35 @@ impl Store {
         Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: None })
     }
 
+    /// Closes the file, and removes it when nothing was ever stored in it: what was refused before anything ran leaves
+    /// no results behind. Only for the writer of the directory, whose lock is held to the end.
+    ///
+    /// # Errors
+    /// The file could not be read or removed.
+    pub fn discard_if_empty(self) -> Result<(), StoreError> {
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+        let is_empty = {
+            let mut statement = self.connection.prepare(tables).map_err(self.sqlite())?;
+            let names = statement.query_map([], |row| row.get::<_, String>(0)).map_err(self.sqlite())?;
+            let names = names.collect::<Result<Vec<_>, _>>().map_err(self.sqlite())?;
+            let has_rows = |name: &String| {
+                let sql = format!("SELECT EXISTS (SELECT 1 FROM \"{name}\")");
+                self.connection.query_row(&sql, [], |row| row.get::<_, bool>(0))
+            };
+            let filled = names.iter().map(has_rows).collect::<Result<Vec<_>, _>>().map_err(self.sqlite())?;
+            !filled.contains(&true)
+        };
+        let Self { connection, path, _lock } = self;
+        drop(connection);
+        if is_empty && _lock.is_some() {
+            std::fs::remove_file(&path).map_err(|error| StoreError::NotWritable {
+                directory: path.parent().unwrap_or(&path).to_owned(),
+                reason: error.to_string(),
+            })?;
+        }
+        Ok(())
+    }
+
     /// Path of the results file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -305,7 +305,7 @@ pub(super) fn interrupt(control: &mut Control, application_name: &str) -> Result
 pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetError> {
     let rows = control.rows(
         "could not read the settings of the server",
-        "SELECT name, setting || coalesce(' x ' || unit, ''), source FROM pg_settings \
+        "SELECT name, CASE WHEN unit IS NULL THEN setting ELSE current_setting(name) END, source FROM pg_settings \
          WHERE source NOT IN ('default', 'override', 'client', 'session') ORDER BY name",
     )?;
     Ok(rows
