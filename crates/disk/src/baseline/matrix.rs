@@ -13,6 +13,9 @@ pub const TRANSFER_BYTES_MAX: u64 = 64 << 20;
 /// The most jobs of one row.
 pub const JOBS_MAX: u32 = 1024;
 
+/// The name of the published matrix, as an experiment.
+pub const PUBLISHED_NAME: &str = "io-baseline";
+
 /// One row of the matrix: an access pattern. fio's names in brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
@@ -124,6 +127,17 @@ impl Matrix {
         }
     }
 
+    /// The name of the matrix, when its rows are those of the published one or of the miniature.
+    pub fn name(&self) -> Option<String> {
+        match &self.patterns {
+            patterns if *patterns == Self::published().patterns => Some(PUBLISHED_NAME.to_owned()),
+            patterns if *patterns == Self::miniature().patterns => {
+                Some(format!("{PUBLISHED_NAME}, miniature"))
+            }
+            _ => None,
+        }
+    }
+
     /// Says whether some row writes.
     pub fn writes(&self) -> bool {
         self.patterns.iter().any(Pattern::writes)
@@ -170,6 +184,9 @@ mod tests {
             .collect();
         assert_eq!(rows, expected);
         assert_eq!(Matrix::miniature().patterns.len(), 8);
+        assert_eq!(Matrix::published().name().unwrap(), "io-baseline");
+        assert_eq!(Matrix::miniature().name().unwrap(), "io-baseline, miniature");
+        assert_eq!(Matrix::of(vec![Pattern::read(8192, 100, 32)], 1).name(), None);
         Matrix::published().check().unwrap();
         Matrix::miniature().check().unwrap();
     }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use ceiling::{Ceiling, CeilingCache, CeilingPattern, device_identity, measure_ceiling};
 pub use fio_job::{FioJob, FioJobError, read_fio_job};
 pub use link::{RateLimit, link_limit};
-pub use matrix::{JOBS_MAX, Matrix, Pattern, TRANSFER_BYTES_MAX};
+pub use matrix::{JOBS_MAX, Matrix, PUBLISHED_NAME, Pattern, TRANSFER_BYTES_MAX};
 pub use row::{Flag, LITTLE_PERCENT_MAX, Row, UNIT_PERCENT_MAX};
 pub use steady::Steadiness;
 pub use sync::{SyncMatrix, SyncMethod, SyncRow, measure_sync};

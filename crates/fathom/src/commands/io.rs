@@ -75,12 +75,11 @@ fn measured(arguments: &IoArguments, matrix: &Matrix, path: &Path) -> anyhow::Re
 
 /// What the rows are called; the published ones have the name of their experiment.
 fn matrix_name(matrix: &Matrix, arguments: &IoArguments) -> String {
-    match &arguments.job {
-        _ if matrix.patterns == Matrix::published().patterns => "io-baseline".to_owned(),
-        _ if matrix.patterns == Matrix::miniature().patterns => "io-baseline, miniature".to_owned(),
+    let chosen = || match &arguments.job {
         Some(job) => format!("job file {}", job.display()),
         None => "chosen rows".to_owned(),
-    }
+    };
+    matrix.name().unwrap_or_else(chosen)
 }
 
 /// `2 processors AMD EPYC, 23.5 GiB of memory, Linux 6.1.0`.

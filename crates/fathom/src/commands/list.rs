@@ -1,5 +1,6 @@
 //! `fathom list`: experiments that come with fathom, or studies or checks that were made.
 
+use disk::baseline::PUBLISHED_NAME;
 use results::model::Scale;
 use results::store::Store;
 
@@ -45,7 +46,10 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     for (shipped, experiment) in &rows {
         print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
     }
-    print("\nfathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n")?;
+    print(&format!(
+        "\n{PUBLISHED_NAME}: what the device gives by itself; it needs no database: fathom io PATH\n"
+    ))?;
+    print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n")?;
     Ok(Verdict::Clean)
 }
 

@@ -51,6 +51,17 @@ fn every_metric_of_a_run_is_defined() {
 }
 
 #[test]
+fn every_column_of_the_io_baseline_is_defined() {
+    let nothing = results::io::IoTable::default();
+    let header =
+        |csv: String| -> Vec<String> { csv.lines().next().unwrap().split(',').map(str::to_owned).collect() };
+    let columns = header(report::io_table::csv(&nothing)).into_iter();
+    let names: BTreeSet<String> = columns.chain(header(report::io_table::sync_csv(&nothing))).collect();
+    assert!(names.contains("iops") && names.contains("appends_per_s"));
+    require("columns of `fathom io`", &names);
+}
+
+#[test]
 fn every_gate_is_defined() {
     let runs = emitted::runs();
     assert!(runs.iter().all(|run| run.gates.len() > 5));
