@@ -10,6 +10,7 @@ mod commands;
 mod expectations;
 mod notify;
 mod targets;
+mod tasks;
 mod terminal;
 
 use std::process::ExitCode;

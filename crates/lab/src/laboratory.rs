@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use results::ceiling::CeilingPattern;
 use results::model::{Cell, Run, RunKey, RunState, Study};
-use results::store::{Store, StoreError, StudyId};
+use results::store::{Store, StoreError, StructureOrigin, StudyId};
 use stats::random::derive_seed;
 
 use crate::assignment::Assignment;
@@ -327,6 +327,19 @@ impl Laboratory<'_> {
             reading::judge_plan(&mut run, earlier.as_deref());
         }
         self.store.finish_run(run_id, &run)?;
+        let structures = self.targets[assignment.target_index(cell)].take_structures();
+        for structure in structures {
+            let stored_at = jiff::Timestamp::now().to_string();
+            let fathom_version = env!("CARGO_PKG_VERSION");
+            let place = structure.target.clone();
+            let origin = StructureOrigin {
+                run_id: Some(run_id),
+                stored_at: &stored_at,
+                fathom_version,
+                place: &place,
+            };
+            self.store.add_structure(&structure, &origin)?;
+        }
         progress.add(&run);
         on_notice(&Notice::RunEnds { run_id, cell, run: &run });
         match disk_full(&run) {

@@ -20,4 +20,5 @@ pub mod reading;
 pub mod run;
 pub mod spec;
 pub mod target;
+pub mod task;
 pub mod work;

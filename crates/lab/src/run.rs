@@ -155,6 +155,7 @@ fn prepare_and_measure(
     metrics.extend(read.metrics);
     marks.extend(read.events);
     warnings.extend(read.warnings);
+    warnings.extend(aftermath.iter().flat_map(|aftermath| aftermath.warnings.clone()));
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
@@ -174,7 +175,7 @@ fn prepare_and_measure(
         elapsed_ns,
         aftermath: &aftermath,
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
-        is_embedded: target.kind() == "sqlite" || target.kind() == "noop",
+        is_embedded: work.workload.is_task() || target.kind() == "sqlite" || target.kind() == "noop",
         samplers: &observations.samplers,
     };
     let gates = gates::judge(&evidence, &request.limits);

@@ -107,6 +107,14 @@ fn the_full_scale_has_the_published_number_of_cells_and_repetitions() {
         ("guid-populate", 3, 3),
         ("guid-lookup-scan", 3, 5),
         ("guid-lookup-join", 3, 10),
+        ("fragmentation-report", 3, 1),
+        ("backup-restore-parallelism", 12, 3),
+        ("files-x-arrays", 15, 3),
+        ("bigger-machines", 32, 5),
+        ("check-dop", 18, 5),
+        ("check-vs-raw-read", 48, 5),
+        ("io-baseline", 12, 3),
+        ("maxdop-survey", 1, 1),
     ] {
         let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
         let full = experiment.resolve(&request(Scale::Full, "postgres")).unwrap();

@@ -10,7 +10,8 @@ use lab::laboratory::{Laboratory, Notice, Outcome};
 use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
 use lab::spec::{Experiment, Request, Resolved};
-use lab::target::{Layout, Target};
+use lab::target::{Layout, Target, TaskTarget};
+use lab::task::Task;
 use results::model::Scale;
 use results::store::{Store, StudyId};
 
@@ -19,6 +20,7 @@ use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
 use crate::targets::{TargetChoice, default_base};
+use crate::tasks::Tasks;
 use crate::terminal::{StudyDisplay, print, say, stop_on_signals, told};
 
 /// Seeds tried by `--again` before giving up.
@@ -119,7 +121,11 @@ fn conduct_in(
     let layout = assignment.resolved().layout.clone();
     dry_run::require_space(&assignment, &layout, &base)?;
     let stop = stop_on_signals()?;
-    let mut targets = choice.start(&layout, &base)?;
+    let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });
+    let mut targets: Vec<Box<dyn Target>> = Vec::new();
+    for target in choice.start(&layout, &base)? {
+        targets.push(Box::new(TaskTarget::new(target, Arc::clone(&tasks))));
+    }
     let experiment = assignment.resolved().name.clone();
     for note in left_to_server(assignment.resolved()) {
         say(&format!("note: {note}"));

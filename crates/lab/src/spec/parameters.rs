@@ -106,7 +106,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Rows are counted in `i64` by all engines; this bound leaves room for sums over clients and for bytes in `u128`.
 const ROWS_MAX: i64 = 1 << 48;
 
-static PARAMETERS: [Parameter; 38] = [
+static PARAMETERS: [Parameter; 39] = [
     Parameter {
         name: "workload",
         aliases: &[],
@@ -350,6 +350,14 @@ static PARAMETERS: [Parameter; 38] = [
         unit: "MiB",
         default: None,
         doc: "Memory of the managed server and of the page cache of its files, by a control group of its own (`memory.max`). Refused where no such group can be made. Not set: no limit.",
+    },
+    Parameter {
+        name: "arrays",
+        aliases: &["data_directories"],
+        kind: ParameterType::Integer { min: 1, max: 256 },
+        unit: "directories",
+        default: None,
+        doc: "Data directories of the layout that are used, from the first on: as many as there are devices behind them. Not set: all.",
     },
     Parameter {
         name: "server_cores",

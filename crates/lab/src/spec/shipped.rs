@@ -27,7 +27,7 @@ macro_rules! shipped_experiment {
 }
 
 /// The only list of shipped experiments, in the order in which `fathom list` shows them.
-static SHIPPED: [ShippedExperiment; 21] = [
+static SHIPPED: [ShippedExperiment; 29] = [
     shipped_experiment!("populate-batch"),
     shipped_experiment!("populate-connections"),
     shipped_experiment!("populate-batch-x-connections"),
@@ -37,6 +37,14 @@ static SHIPPED: [ShippedExperiment; 21] = [
     shipped_experiment!("guid-populate"),
     shipped_experiment!("guid-lookup-scan"),
     shipped_experiment!("guid-lookup-join"),
+    shipped_experiment!("fragmentation-report"),
+    shipped_experiment!("backup-restore-parallelism"),
+    shipped_experiment!("files-x-arrays"),
+    shipped_experiment!("bigger-machines"),
+    shipped_experiment!("check-dop"),
+    shipped_experiment!("check-vs-raw-read"),
+    shipped_experiment!("io-baseline"),
+    shipped_experiment!("maxdop-survey"),
     shipped_experiment!("multi-file"),
     shipped_experiment!("separate-data-log"),
     shipped_experiment!("nonclustered-indexes"),

@@ -17,13 +17,14 @@ const RAW_FILE_MIB: u64 = 512;
 type Users = fn(Workload) -> bool;
 
 /// Parameters that have a meaning for some workloads only; given with another one they are a slip.
-const USES: [(&str, Users); 17] = [
+const USES: [(&str, Users); 18] = [
     ("storage", |workload| workload == Workload::GuidPopulate || workload.has_stock()),
     ("table_rows", Workload::has_stock),
     ("objects", |workload| workload.has_stock() && !workload.looks_up()),
     ("every", Workload::looks_up),
     ("cache", Workload::has_stock),
     ("memory_limit_mib", |workload| !matches!(workload, Workload::RawRead | Workload::Inventory)),
+    ("arrays", Workload::adds_rows),
     ("server_cores", |workload| !matches!(workload, Workload::RawRead | Workload::Inventory)),
     ("check_level", |workload| workload == Workload::Check),
     ("workers", |workload| matches!(workload, Workload::Check | Workload::Structure)),
@@ -51,6 +52,7 @@ impl Values<'_> {
     pub(super) fn subject(&self, workload: Workload) -> Subject {
         let mut subject = Subject {
             memory_limit_mib: self.count("memory_limit_mib"),
+            arrays: self.count("arrays").map(|arrays| arrays as u32),
             server_cores: self.count("server_cores").map(|cores| cores as u32),
             storage: match self.word("storage") {
                 "heap-index" => Storage::HeapIndex,

@@ -7,9 +7,11 @@
 use std::path::PathBuf;
 
 use results::model::{Metric, Setting, Warning};
+use results::structure::StructureReport;
 
 use crate::cache::CacheLook;
 use crate::observe::Sampler;
+use crate::task::Place;
 use crate::work::Work;
 
 pub(crate) mod look_up;
@@ -18,9 +20,11 @@ pub mod postgres;
 pub mod premises;
 mod session;
 pub mod sqlite;
+mod task;
 
 pub use look_up::Answer;
 pub use session::{Connector, ServerLoop, ServerShare, Session, SessionError};
+pub use task::TaskTarget;
 
 /// What an engine cannot do, or does in its own way, said before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +70,8 @@ pub struct Aftermath {
     pub metrics: Vec<Metric>,
     /// What look-ups did, in the order of their ends; empty for other workloads.
     pub look_ups: Vec<Answer>,
+    /// Cautions about what was found.
+    pub warnings: Vec<Warning>,
 }
 
 /// Facts about the engine for the record: version, build id, compile options.
@@ -135,6 +141,22 @@ pub trait Target {
     /// connected; what the engine itself keeps was emptied by `prepare`. `None` where the work reads nothing.
     fn set_cache(&mut self, _work: &Work) -> Result<Option<CacheLook>, TargetError> {
         Ok(None)
+    }
+
+    /// Where the engine's files are, complete on disk as far as it can be without stopping it; `None` where they are
+    /// not on this machine or not ours. Valid from `prepare` to `clean`.
+    fn place(&mut self, _work: &Work) -> Result<Option<Place>, TargetError> {
+        Ok(None)
+    }
+
+    /// Stops the engine until the next `prepare`, in order, so that its files stand still.
+    fn rest(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// Structures of tables and indexes that were measured in or after the last run; empty afterwards.
+    fn take_structures(&mut self) -> Vec<StructureReport> {
+        Vec::new()
     }
 
     /// Worker threads that suit `connections` clients on this engine.

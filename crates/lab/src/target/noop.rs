@@ -8,6 +8,7 @@ use super::{
     Aftermath, Connector, Counters, EngineFacts, Limitation, ServerLoop, ServerShare, SessionError, Target,
     TargetError,
 };
+use crate::task::Place;
 use crate::work::Work;
 
 /// Connects to nothing.
@@ -62,6 +63,10 @@ impl Target for NoopTarget {
 
     fn connector(&self) -> Connector {
         Connector::Noop(NoopConnector)
+    }
+
+    fn place(&mut self, _work: &Work) -> Result<Option<Place>, TargetError> {
+        Ok(Some(Place { engine: "noop".to_owned(), ..Place::default() }))
     }
 
     fn jobs(&self, work: &Work) -> u32 {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{noop, postgres, sqlite};
 use crate::client::Seat;
+use crate::task::{TaskConnector, TaskSession};
 
 /// How the clients of one run connect; cheap to clone into every worker thread.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub enum Connector {
     Sqlite(sqlite::SqliteConnector),
     /// PostgreSQL and what speaks its protocol.
     Postgres(postgres::PostgresConnector),
+    /// No statements: something done to files or servers as a whole.
+    Task(TaskConnector),
 }
 
 impl Connector {
@@ -23,6 +26,7 @@ impl Connector {
             Self::Noop(connector) => Ok(Session::Noop(connector.connect())),
             Self::Sqlite(connector) => Ok(Session::Sqlite(connector.connect(client_index)?)),
             Self::Postgres(connector) => Ok(Session::Postgres(connector.connect(client_index).await?)),
+            Self::Task(connector) => Ok(Session::Task(TaskSession::new(connector))),
         }
     }
 }
@@ -36,6 +40,8 @@ pub enum Session {
     Sqlite(sqlite::SqliteSession),
     /// PostgreSQL and what speaks its protocol.
     Postgres(postgres::PostgresSession),
+    /// No statements: something done to files or servers as a whole.
+    Task(TaskSession),
 }
 
 impl Session {
@@ -47,6 +53,7 @@ impl Session {
             Self::Noop(session) => session.transaction(rows),
             Self::Sqlite(session) => session.transaction(rows),
             Self::Postgres(session) => session.transaction(rows).await,
+            Self::Task(session) => session.transaction(rows),
         }
     }
 
@@ -56,6 +63,7 @@ impl Session {
             Self::Noop(session) => session.server_loop(share),
             Self::Sqlite(session) => session.server_loop(share),
             Self::Postgres(session) => session.server_loop(share).await,
+            Self::Task(session) => session.server_loop(),
         }
     }
 
@@ -63,7 +71,7 @@ impl Session {
     /// and `await_end` are called, from the worker's own loop.
     pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
         match self {
-            Self::Noop(_) | Self::Sqlite(_) => Ok(()),
+            Self::Noop(_) | Self::Sqlite(_) | Self::Task(_) => Ok(()),
             Self::Postgres(session) => session.settle(seat),
         }
     }

@@ -118,6 +118,8 @@ pub struct Subject {
     pub cache: CacheState,
     /// Memory that the server and the page cache of its files may have, in MiB.
     pub memory_limit_mib: Option<u64>,
+    /// Data directories of the layout that are used, from the first on; `None` means all.
+    pub arrays: Option<u32>,
     /// Processors that the server may run on.
     pub server_cores: Option<u32>,
     /// Depth of a check.

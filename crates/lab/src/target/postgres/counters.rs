@@ -239,6 +239,20 @@ pub(super) fn aftermath(
         payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
         ..Aftermath::default()
     };
+    if work.data_files > 1 {
+        let context = "could not count the rows of each partition";
+        let sql = format!(
+            "SELECT max(part) * {} / greatest(sum(part), 1) FROM (SELECT count(*)::float8 AS part FROM {TABLE} \
+             GROUP BY tableoid) AS parts",
+            work.data_files
+        );
+        aftermath.metrics.push(Metric {
+            name: "largest_file_over_mean".to_owned(),
+            value: control.number(context, &sql)?,
+            unit: "1".to_owned(),
+            source: "rows by tableoid".to_owned(),
+        });
+    }
     if capabilities.storage_plain {
         aftermath.rows_per_page = match work.workload {
             Workload::Populate => Some(1),

@@ -19,6 +19,7 @@ use super::{confine, counters, log_place, log_records, log_space, process, schem
 use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
+use crate::task::{Place, ServerPlace};
 use crate::work::{Durability, Placement, Work};
 
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
@@ -195,7 +196,8 @@ impl ManagedPostgres {
             // The first data directory holds the cluster: its default tablespace is there.
             _ => std::iter::once(None).chain(self.layout.data.iter().skip(1).cloned().map(Some)).collect(),
         };
-        let used = places.len().min(work.data_files.max(1) as usize);
+        let arrays = work.subject.arrays.map_or(usize::MAX, |arrays| arrays as usize);
+        let used = places.len().min(work.data_files.max(1) as usize).min(arrays);
         places
             .into_iter()
             .take(used)
@@ -291,6 +293,30 @@ impl Target for ManagedPostgres {
         Connector::Postgres(
             self.connector.clone().expect("a connector is asked for between prepare and clean"),
         )
+    }
+
+    fn place(&mut self, work: &Work) -> Result<Option<Place>, TargetError> {
+        if let Some(control) = self.control.as_mut() {
+            control.rows("could not write a checkpoint", "CHECKPOINT")?;
+        }
+        let cluster = self.cluster();
+        let scratch = cluster.directory().join("scratch");
+        let path = cluster.data();
+        let server = cluster.process_id().map(|_| ServerPlace {
+            bin_dir: cluster.server().bin_dir.clone(),
+            socket_directory: cluster.socket_directory().to_path_buf(),
+            port: cluster.port(),
+            user: super::cluster::SUPERUSER.to_owned(),
+        });
+        let files = if work.workload.is_task() { stock::all_files(&path)? } else { Vec::new() };
+        Ok(Some(Place { engine: "postgres".to_owned(), path, files, scratch, server }))
+    }
+
+    fn rest(&mut self) -> Result<(), TargetError> {
+        self.control = None;
+        self.connector = None;
+        self.cluster_mut()?.stop();
+        Ok(())
     }
 
     fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {

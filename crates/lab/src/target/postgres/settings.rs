@@ -82,6 +82,16 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
             true,
         );
     }
+    if let Some(arrays) = work.subject.arrays.filter(|&arrays| arrays as usize > layout.data.len().max(1)) {
+        add(
+            "arrays",
+            format!(
+                "{arrays} arrays need as many data directories, and the layout has {}: repeat --data",
+                layout.data.len()
+            ),
+            true,
+        );
+    }
     let data_places = if work.placement == Placement::DataApart { 1 } else { layout.data.len().max(1) };
     if work.data_files > 1 {
         add(

@@ -69,6 +69,25 @@ pub(super) fn files(control: &mut Control, data: &Path, work: &Work) -> Result<V
     Ok(files)
 }
 
+/// All regular files below the directory of the cluster's databases, in the order of their names.
+pub(super) fn all_files(data: &Path) -> Result<Vec<PathBuf>, TargetError> {
+    let mut files = Vec::new();
+    let mut waiting = vec![data.join("base")];
+    while let Some(directory) = waiting.pop() {
+        let io = |source| TargetError::Io { action: "list", path: directory.clone(), source };
+        for entry in std::fs::read_dir(&directory).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            match entry.file_type().map_err(io)? {
+                kind if kind.is_dir() => waiting.push(entry.path()),
+                kind if kind.is_file() => files.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// What look-ups found and cost, after their sessions ended. Asks the question once more, to see its answer.
 pub(super) fn aftermath(
     control: &mut Control,

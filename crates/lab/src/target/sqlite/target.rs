@@ -21,6 +21,7 @@ use crate::observe::{Sampler, sqlite_files};
 use crate::target::look_up::{self, Answers};
 use crate::target::premises::{Premises, leftovers};
 use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
+use crate::task::Place;
 use crate::work::{BackupMethod, LoopSide, Placement, Storage, Work, Workload};
 
 /// Embedded SQLite in a marked directory.
@@ -171,6 +172,17 @@ impl Target for SqliteTarget {
         Ok(())
     }
 
+    fn place(&mut self, work: &Work) -> Result<Option<Place>, TargetError> {
+        let path = self.database(work).path().to_owned();
+        Ok(Some(Place {
+            engine: "sqlite".to_owned(),
+            files: vec![path.clone()],
+            path,
+            scratch: self.directory().join("scratch"),
+            server: None,
+        }))
+    }
+
     fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
         match Stock::of(work, self.directory()) {
             Some(stock) => cache::set(&[stock.path().to_owned()], work.subject.cache).map(Some),
@@ -269,7 +281,7 @@ impl Target for SqliteTarget {
             total_bytes: Some(page_count * page_size),
             payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
             metrics,
-            look_ups: Vec::new(),
+            ..Aftermath::default()
         })
     }
 
@@ -413,6 +425,9 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
     }
     if work.subject.server_cores.is_some() {
         add("server_cores", true, "SQLite runs inside fathom: there is no server to keep on some processors");
+    }
+    if work.subject.arrays.is_some_and(|arrays| arrays > 1) {
+        add("arrays", true, "SQLite keeps a database in one file: arrays must be 1");
     }
     if work.subject.memory_limit_mib.is_some() {
         add(
