@@ -10,3 +10,4 @@ mod io;
 mod notification;
 mod postgres;
 mod study;
+mod tasks;

@@ -1,0 +1,99 @@
+//! Experiments on files as a whole, and what runs leave: structure and arithmetic, never speed.
+
+use lab::target::postgres::find_servers;
+use results::store::Store;
+
+use crate::bench::Bench;
+
+/// The engines of this machine.
+fn targets() -> Vec<&'static str> {
+    let postgres = (!find_servers(&[]).is_empty()).then_some("postgres");
+    if postgres.is_none() {
+        eprintln!("not tested on PostgreSQL: no server binaries are installed");
+    }
+    std::iter::once("sqlite").chain(postgres).collect()
+}
+
+fn run(bench: &Bench, experiment: &str, target: &str, settings: &[&str]) -> String {
+    let mut words = vec!["run", experiment, "--mini", "--repetitions", "1", "--ceilings", "never", "-t", target];
+    settings.iter().for_each(|setting| words.extend(["--set", setting]));
+    bench.expect(0, &words).0
+}
+
+/// Value of a metric in each run, in the order of the store.
+fn values(bench: &Bench, metric: &str) -> Vec<f64> {
+    let store = Store::open_read_only(&bench.results()).unwrap();
+    let study = store.latest_study().unwrap().unwrap();
+    let runs = store.runs(study.id).unwrap();
+    runs.iter().filter_map(|stored| stored.run.metric(metric)).collect()
+}
+
+#[test]
+fn the_identities_of_the_published_table_hold_on_every_level_of_every_storage() {
+    for target in targets() {
+        let bench = Bench::new();
+        let out = run(&bench, "fragmentation-report", target, &["table_rows=14000", "workers=1"]);
+        assert!(out.contains("held") && !out.contains("did not hold"), "{out}");
+        assert_eq!(values(&bench, "structure_broken_identities"), [0.0; 3]);
+        let store = Store::open_read_only(&bench.results()).unwrap();
+        assert_eq!(store.structures().unwrap().iter().filter(|one| one.run_id.is_some()).count(), 3);
+    }
+}
+
+#[test]
+fn the_structure_of_a_filled_table_is_stored_beside_its_run() {
+    for target in targets() {
+        let bench = Bench::new();
+        run(&bench, "guid-populate", target, &["rows_total=7000", "batch_size=1000", "durability=none"]);
+        let fragmentation = values(&bench, "key_tree_fragmentation_pct");
+        assert_eq!(fragmentation.len(), 3, "{target}: {fragmentation:?}");
+        assert!(fragmentation.iter().any(|percent| *percent > 90.0), "{target}: {fragmentation:?}");
+        assert!(fragmentation.iter().any(|percent| *percent < 20.0), "{target}: {fragmentation:?}");
+    }
+}
+
+#[test]
+fn every_cell_of_a_check_sees_all_bytes_and_batches_are_as_large_as_asked() {
+    for target in targets() {
+        let bench = Bench::new();
+        run(&bench, "check-vs-raw-read", target, &["table_rows=3000", "objects=3", "workers=2"]);
+        let (claims, bytes) = (values(&bench, "check_claims"), values(&bench, "task_read_bytes"));
+        assert_eq!((claims.len(), bytes.len()), (4, 4));
+        let per_claim = values(&bench, "check_bytes_per_claim");
+        assert!(per_claim.contains(&8192.0) && per_claim.contains(&(64.0 * 8192.0)), "{per_claim:?}");
+        let most = claims.iter().copied().fold(0.0, f64::max);
+        let least = claims.iter().copied().fold(f64::INFINITY, f64::min);
+        // PostgreSQL has a file per table: batches end with their file.
+        assert!(if target == "sqlite" { most >= 20.0 * least } else { most > least }, "{claims:?}");
+    }
+}
+
+#[test]
+fn a_backup_in_streams_comes_back_whole() {
+    for target in targets() {
+        let bench = Bench::new();
+        run(&bench, "backup-restore-parallelism", target, &["table_rows=3000", "streams=1,3"]);
+        assert_eq!(values(&bench, "restore_s").len(), 2);
+        assert!(!bench.results().join("work").exists(), "streams and copies stay behind");
+    }
+}
+
+#[test]
+fn the_survey_counts_the_processors_of_this_machine() {
+    for target in targets() {
+        let bench = Bench::new();
+        run(&bench, "maxdop-survey", target, &[]);
+        let cores = disk::machine::machine_facts().processors.online.len() as f64;
+        assert_eq!(values(&bench, "inventory_cores"), [cores]);
+        assert!(values(&bench, "inventory_numa_nodes").iter().all(|nodes| *nodes >= 1.0));
+    }
+}
+
+#[test]
+fn raw_reads_obey_their_own_arithmetic() {
+    let bench = Bench::new();
+    let settings = ["file_mib=4", "read_time=200ms", "transfer_kib=8", "outstanding=1", "random_percent=0,100"];
+    run(&bench, "io-baseline", "sqlite", &settings);
+    let off = values(&bench, "raw_unit_off_pct");
+    assert!(off.len() == 2 && off.iter().all(|percent| *percent < 1.0), "{off:?}");
+}
