@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use disk::backend::{Backend, BackendError, BackendOptions};
 use results::check::CheckLevel;
 
 /// How deep, how fast and how long to check.
@@ -36,6 +37,21 @@ pub struct Options {
     pub seed: u64,
     /// Ends the check early when set.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Where workers get their queues from; the best that the kernel has, without. Tests put faults in between.
+    pub queues: Option<Queues>,
+}
+
+/// Makes the queue of a worker.
+pub type MakeQueue = dyn Fn(&BackendOptions) -> Result<Box<dyn Backend>, BackendError> + Send + Sync;
+
+/// A maker of queues that can be kept among the options.
+#[derive(Clone)]
+pub struct Queues(pub Arc<MakeQueue>);
+
+impl std::fmt::Debug for Queues {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Queues")
+    }
 }
 
 impl Default for Options {
@@ -55,6 +71,7 @@ impl Default for Options {
             is_raw: false,
             seed: random_seed(),
             stop: None,
+            queues: None,
         }
     }
 }

@@ -43,27 +43,46 @@ pub(crate) fn with_ticker<R>(
     progress: &mut dyn Progress,
     work: impl FnOnce() -> R,
 ) -> R {
-    let is_over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let is_over = &is_over;
-        let ticker = scope.spawn(move || {
-            while !is_over.load(Ordering::Acquire) {
-                let now = Instant::now();
-                let wait = deadline.map_or(PROGRESS_PERIOD, |deadline| {
-                    deadline.saturating_duration_since(now).min(PROGRESS_PERIOD)
-                });
-                if deadline.is_some_and(|deadline| now >= deadline) {
-                    stop.store(true, Ordering::Relaxed);
-                    progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                    return;
+    Watched { phase: Phase::Pass, deadline, stop: None, halt: stop, done, total }.run(progress, work)
+}
+
+/// A phase whose progress is told while it works, and that is halted when its time is over or somebody asks for it.
+pub(crate) struct Watched<'a> {
+    pub(crate) phase: Phase,
+    /// When to halt; no limit without.
+    pub(crate) deadline: Option<Instant>,
+    /// The wish to stop, from outside.
+    pub(crate) stop: Option<&'a AtomicBool>,
+    /// Ends the work when set.
+    pub(crate) halt: &'a AtomicBool,
+    /// Bytes dealt with, of so many.
+    pub(crate) done: &'a AtomicU64,
+    pub(crate) total: u64,
+}
+
+impl Watched<'_> {
+    /// Runs `work` while another thread tells the progress, watches the clock, and passes on the wish to stop.
+    pub(crate) fn run<R>(&self, progress: &mut dyn Progress, work: impl FnOnce() -> R) -> R {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let is_over = &is_over;
+            let ticker = scope.spawn(move || {
+                while !is_over.load(Ordering::Acquire) {
+                    progress.advance(self.phase, self.done.load(Ordering::Relaxed), self.total);
+                    let left =
+                        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                    let is_asked = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+                    if is_asked || left.is_some_and(|left| left.is_zero()) {
+                        self.halt.store(true, Ordering::Relaxed);
+                    }
+                    let wait = left.filter(|left| !left.is_zero()).unwrap_or(PROGRESS_PERIOD);
+                    thread::park_timeout(wait.min(PROGRESS_PERIOD));
                 }
-                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                thread::park_timeout(wait);
-            }
-        });
-        let result = work();
-        is_over.store(true, Ordering::Release);
-        ticker.thread().unpark();
-        result
-    })
+            });
+            let result = work();
+            is_over.store(true, Ordering::Release);
+            ticker.thread().unpark();
+            result
+        })
+    }
 }

@@ -308,6 +308,15 @@ pub struct StoppedCheck {
     /// Objects with rows whose expressions could not be computed: which, how many rows, and why.
     #[serde(default)]
     pub unevaluated: Vec<(u64, u64, String)>,
+    /// Readings of the second pass that are done.
+    #[serde(default)]
+    pub second_pass_done_count: u64,
+    /// The findings to list of the second pass so far.
+    #[serde(default)]
+    pub second_pass_findings: Vec<Finding>,
+    /// Findings of the second pass so far by rule.
+    #[serde(default)]
+    pub second_pass_rule_counts: Vec<RuleCount>,
 }
 
 /// A difference of two sides, in buckets.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use formats::sqlite::{
-    Damage, FRAME_HEADER_SIZE_BYTES, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES,
-    WalHeader,
+    CHECKSUM_SIZE_BYTES, Damage, FRAME_HEADER_SIZE_BYTES, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header,
+    WAL_HEADER_SIZE_BYTES, WalHeader, has_right_checksum,
 };
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
@@ -129,6 +129,28 @@ impl Anchor {
             log,
             reader,
         })
+    }
+
+    /// Whether pages end with the checksums of cksumvfs: some of a few pages do. A sum is not right by chance.
+    ///
+    /// The reserved bytes alone do not tell: other extensions take 8 as well. Cost: up to 16 pages read.
+    pub(super) fn has_checksums(&self) -> bool {
+        const SAMPLE_COUNT: u32 = 16;
+        if usize::from(self.header.reserved_bytes) != CHECKSUM_SIZE_BYTES {
+            return false;
+        }
+        let mut bytes = Vec::new();
+        let pages = self.whole_pages().min(self.page_count);
+        (1..=pages).step_by((pages / SAMPLE_COUNT).max(1) as usize).any(|page| {
+            let read = self.reader.read(page, &mut bytes).is_ok();
+            read && has_right_checksum(&bytes) && bytes.iter().any(|byte| *byte != 0)
+        })
+    }
+
+    /// Whole pages of the database file, without the log.
+    pub(super) fn whole_pages(&self) -> u32 {
+        let pages = self.file_bytes.checked_div(u64::from(self.header.page_size_bytes)).unwrap_or(0);
+        u32::try_from(pages).unwrap_or(u32::MAX)
     }
 
     /// Whether database and log are still those that were opened.

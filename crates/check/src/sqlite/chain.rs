@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use formats::sqlite::{PointerMapKind, u32_at};
+use formats::sqlite::{BtreePage, PointerMapKind, u32_at};
 
 use crate::sums::{Difference, keyed_hash};
 
@@ -114,12 +114,29 @@ impl Chains {
                 Step::Done if chain.left == 0 => return None,
                 Step::Done => {}
                 Step::Broken(draft) => return Some(draft),
-                Step::Elsewhere => {
+                Step::Elsewhere if self.open.len() * size_of::<OpenChain>() < context.run_bytes_max => {
                     self.open.push(chain);
                     return None;
                 }
+                Step::Elsewhere => return self.follow(context, chain),
             }
         }
+    }
+
+    /// Follows a chain to its end page by page, because there is no room to keep it.
+    fn follow(&mut self, context: &Context<'_>, mut chain: OpenChain) -> Option<Draft> {
+        let mut bytes = Vec::new();
+        // Ends: each round claims a page that nothing had claimed, or stops.
+        while chain.left > 0 {
+            let next = context.reader.read(chain.next, &mut bytes).ok().and_then(|()| u32_at(&bytes, 0));
+            match self.step(context, &mut chain, |_| next) {
+                Step::Done => {}
+                Step::Broken(draft) => return Some(draft),
+                // Cannot be read: the pass reports the page.
+                Step::Elsewhere => return None,
+            }
+        }
+        None
     }
 
     /// Claims the next page of a chain, or ends it.
@@ -219,6 +236,34 @@ impl Chains {
             }
         }
         memory
+    }
+}
+
+/// Whether the chain of a cell is whole when everything is read anew: its cell's page and all its pages.
+fn is_whole(context: &Context<'_>, page: u32, slot: u32) -> bool {
+    let mut bytes = Vec::new();
+    let Ok(()) = context.reader.read(page, &mut bytes) else { return false };
+    let header_offset = if page == 1 { 100 } else { 0 };
+    let Some(view) = BtreePage::new(&bytes, header_offset, context.geometry).0 else { return false };
+    let (cell, damage) = view.cell(slot as usize);
+    let count = context.geometry.overflow_page_count(cell.payload_bytes, cell.local.len() as u64);
+    let mut next = cell.overflow;
+    for _ in 0..count.min(u64::from(context.page_count)) {
+        if !context.map.is_allowed(next) || context.reader.read(next, &mut bytes).is_err() {
+            return false;
+        }
+        next = u32_at(&bytes, 0).unwrap_or(0);
+    }
+    damage.is_none() && next == 0 && count <= u64::from(context.page_count)
+}
+
+/// Whether an accusation of a chain holds no more when the chain is read again: then a page was read otherwise before.
+pub(super) fn is_refuted(context: &Context<'_>, draft: &Draft) -> bool {
+    match (draft.page, draft.slot) {
+        (Some(page), Some(slot)) if draft.rule.id == rules::OVERFLOW.id => {
+            is_whole(context, page, u32::try_from(slot).unwrap_or(u32::MAX))
+        }
+        _ => false,
     }
 }
 

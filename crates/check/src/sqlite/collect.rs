@@ -1,22 +1,45 @@
 //! The second pass: objects whose sums differ are read again, and their facts held and sorted, to name the rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use disk::scan::ScanFile;
 use results::check::Confidence;
 
+use crate::findings::Findings;
+use crate::options::Options;
+use crate::progress::Progress;
 use crate::sums::{BUCKET_COUNT, bucket_of};
 
+use super::anchor::Anchor;
 use super::chain::Window;
 use super::context::{Context, Draft};
+use super::pass::visit;
+use super::reading::Reading;
 use super::rules;
 use super::worker::Worker;
+
+/// Pages without interest between two wanted ones that are read all the same, because a new read would cost more.
+const GAP_PAGES_MAX: u32 = 64;
+/// Parts of one bucket that are read one after the other, when all its facts would not fit.
+const PART_COUNT_MAX: u64 = 4096;
 
 /// Holds the facts of some buckets of some pairs.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    /// Buckets wanted of each pair, as bits.
-    wanted: Vec<u64>,
+    wanted: Wanted,
     facts: Vec<Fact>,
+}
+
+/// What is held at the same time.
+#[derive(Debug, Clone, Default)]
+struct Wanted {
+    /// Buckets of each pair, as bits.
+    buckets: Vec<u64>,
+    /// By tree, whether its pages are needed.
+    trees: Vec<bool>,
+    /// One of so many parts of each bucket.
+    part: u64,
+    part_count: u64,
 }
 
 /// One row as an index should know it, or one entry.
@@ -41,79 +64,175 @@ impl Collector {
         self.push(pair, Fact { pair: pair as u32, hash, is_row: false, page, slot: slot as u32, rowid });
     }
 
+    /// Whether the pages of a tree are needed.
+    pub(super) fn needs(&self, tree: Option<usize>) -> bool {
+        tree.is_some_and(|tree| self.wanted.trees.get(tree) == Some(&true))
+    }
+
     fn push(&mut self, pair: usize, fact: Fact) {
-        if self.wanted.get(pair).is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0) {
+        let wanted = &self.wanted;
+        let is_wanted =
+            wanted.buckets.get(pair).is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0);
+        // The low bits, which do not choose the bucket.
+        if is_wanted && fact.hash as u64 % wanted.part_count.max(1) == wanted.part {
             self.facts.push(fact);
         }
     }
 }
 
-/// Bounds of the second pass.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+/// What a second pass brought, and how far it came.
+pub(super) struct Named {
+    pub(super) findings: Findings,
+    /// Readings done, in this call and those before it.
+    pub(super) done_count: usize,
+    /// Pairs whose sums differ.
+    pub(super) object_count: u64,
+    /// Most bytes of facts at one time.
     pub(super) memory_bytes_max: u64,
-    /// Pairs that are read at the same time.
-    pub(super) pair_count_max: usize,
+    /// Why what differs could not be named, or not all of it.
+    pub(super) trouble: Option<String>,
+    /// Whether time was over or the check was stopped, so that a later call can go on.
+    pub(super) is_stopped: bool,
 }
 
-/// Names what differs. Returns the number of objects read again.
-pub(super) fn second_pass(context: &Context<'_>, pass: &mut Worker<'_>, limits: Limits) -> u64 {
-    let mut work = Vec::new();
-    for (pair, difference) in pass.differences.iter().enumerate() {
-        // Rows that could not be computed are missing in these sums; the report says so.
-        let is_known = context
-            .plans
-            .pairs
-            .get(pair)
-            .is_some_and(|pair| !pair.is_computed || !pass.unevaluated.contains_key(&pair.table_tree));
-        if !is_known {
-            continue;
-        }
-        let buckets = difference.unequal_buckets();
-        let per_bucket = (difference.left_count + difference.right_count) / BUCKET_COUNT as u64 + 1;
-        work.extend(buckets.into_iter().map(|bucket| (pair, bucket, per_bucket)));
-    }
-    let objects: HashSet<usize> = work.iter().map(|(pair, _, _)| *pair).collect();
-    let facts_max = limits.memory_bytes_max / size_of::<Fact>() as u64;
-    let mut rest = work.as_slice();
-    while !rest.is_empty() {
-        let mut fact_count = 0;
-        let mut pairs = HashSet::new();
-        // At least one bucket each time, so that the loop ends.
-        let fits = rest.iter().take_while(|(pair, _, facts)| {
-            pairs.insert(*pair);
-            fact_count += facts;
-            pairs.len() <= limits.pair_count_max.max(1) && fact_count <= facts_max
-        });
-        let (now, later) = rest.split_at(fits.count().max(1));
-        let mut wanted = vec![0; context.plans.pairs.len()];
-        for (pair, bucket, _) in now {
-            if let Some(buckets) = wanted.get_mut(*pair) {
-                *buckets |= 1 << bucket;
+/// Reads the objects again whose sums differ, and names what differs. `named` is what earlier calls brought; `is_due`
+/// means that one reading is done even when time is over, so that repeated calls come to an end.
+pub(super) fn second_pass(
+    context: &Context<'_>,
+    anchor: &Anchor,
+    pass: &Worker<'_>,
+    reading: Reading<'_>,
+    is_due: bool,
+    mut named: Named,
+    progress: &mut dyn Progress,
+) -> Named {
+    let (groups, indexes) = groups(context, pass, reading.options);
+    named.object_count = indexes.len() as u64;
+    let first = named.done_count;
+    for (index, wanted) in groups.into_iter().enumerate().skip(first) {
+        let deadline = reading.deadline.filter(|_| !is_due || index > first);
+        let reading = Reading { deadline, ..reading };
+        let outcome = if reading.is_over() {
+            Err(Trouble::Stopped)
+        } else {
+            name_differences(context, anchor, wanted, reading, &mut named, progress)
+        };
+        match outcome {
+            Ok(()) => named.done_count = index + 1,
+            Err(Trouble::Stopped) => {
+                named.is_stopped = true;
+                let names: Vec<_> = indexes.iter().map(|index| context.tree_name(*index)).collect();
+                named.trouble = Some(format!(
+                    "stopped before all was named that differs between tables and {}",
+                    names.join(", ")
+                ));
+                return named;
+            }
+            Err(Trouble::Reading(reason)) => {
+                named.trouble = Some(reason);
+                return named;
             }
         }
-        let drafts = name_differences(context, wanted);
-        drafts.into_iter().for_each(|draft| pass.report_at_once(draft));
-        rest = later;
     }
-    objects.len() as u64
+    named
 }
 
-fn name_differences(context: &Context<'_>, wanted: Vec<u64>) -> Vec<Draft> {
-    let is_wanted = |pair: usize| wanted.get(pair).is_some_and(|buckets| *buckets != 0);
-    let pairs = context.plans.pairs.iter().enumerate().filter(|(index, _)| is_wanted(*index));
-    let trees: HashSet<usize> = pairs.flat_map(|(_, pair)| [pair.table_tree, pair.index_tree]).collect();
-    let mut reader = Worker::new(context);
-    reader.collector = Some(Collector { wanted, facts: Vec::new() });
-    let mut bytes = Vec::new();
-    for page in 1..=context.page_count {
-        let is_needed = context.map.tree_of(page).is_some_and(|tree| trees.contains(&tree));
-        if is_needed && context.reader.read(page, &mut bytes).is_ok() {
-            let page_size_bytes = context.geometry.page_size_bytes as usize;
-            reader.look_at_page(&Window { first_page: page, bytes: &bytes, page_size_bytes }, page);
+enum Trouble {
+    Stopped,
+    Reading(String),
+}
+
+/// What is read together, within the limits; and the trees of the indexes concerned.
+fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<Wanted>, Vec<usize>) {
+    // Half of the memory; facts of all workers are put together once.
+    let facts_max = (options.memory_bytes_max / (4 * size_of::<Fact>() as u64)).max(1);
+    let pair_count_max = options.object_batch.unwrap_or(usize::MAX).max(1);
+    let mut groups: Vec<(Wanted, u64, Vec<usize>)> = Vec::new();
+    let mut indexes = Vec::new();
+    for (index, difference) in pass.differences.iter().enumerate() {
+        let Some(pair) = context.plans.pairs.get(index) else { continue };
+        // Rows that could not be computed are missing in these sums; the report says so.
+        let is_known = !pair.is_computed || !pass.unevaluated.contains_key(&pair.table_tree);
+        let buckets = if is_known { difference.unequal_buckets() } else { Vec::new() };
+        if !buckets.is_empty() {
+            indexes.push(pair.index_tree);
+        }
+        let fact_count = (difference.left_count + difference.right_count) / BUCKET_COUNT as u64 + 1;
+        for bucket in buckets {
+            let part_count = fact_count.div_ceil(facts_max).min(PART_COUNT_MAX);
+            let fits = groups.last().is_some_and(|(wanted, sum, pairs)| {
+                let pair_count = pairs.len() + usize::from(!pairs.contains(&index));
+                part_count == 1
+                    && wanted.part_count == 1
+                    && sum + fact_count <= facts_max
+                    && pair_count <= pair_count_max
+            });
+            if !fits {
+                groups.extend((0..part_count).map(|part| {
+                    let buckets = vec![0; context.plans.pairs.len()];
+                    let trees = vec![false; context.plans.trees.len()];
+                    (Wanted { buckets, trees, part, part_count }, 0, Vec::new())
+                }));
+            }
+            let count = if fits { 1 } else { part_count as usize };
+            for (wanted, sum, pairs) in groups.iter_mut().rev().take(count) {
+                *sum += fact_count;
+                if !pairs.contains(&index) {
+                    pairs.push(index);
+                }
+                if let Some(bits) = wanted.buckets.get_mut(index) {
+                    *bits |= 1 << bucket;
+                }
+                for tree in [pair.table_tree, pair.index_tree] {
+                    if let Some(is_needed) = wanted.trees.get_mut(tree) {
+                        *is_needed = true;
+                    }
+                }
+            }
         }
     }
-    let mut facts = reader.collector.take().map(|collector| collector.facts).unwrap_or_default();
+    (groups.into_iter().map(|(wanted, _, _)| wanted).collect(), indexes)
+}
+
+fn name_differences(
+    context: &Context<'_>,
+    anchor: &Anchor,
+    wanted: Wanted,
+    reading: Reading<'_>,
+    named: &mut Named,
+    progress: &mut dyn Progress,
+) -> Result<(), Trouble> {
+    let collecting = || {
+        let mut worker = Worker::new(context);
+        worker.collector = Some(Collector { wanted: wanted.clone(), facts: Vec::new() });
+        worker
+    };
+    let in_file = anchor.whole_pages().min(context.page_count);
+    let parts = parts(context, &wanted, in_file, &anchor.path);
+    let outcome = reading
+        .read(&parts, progress, |_| collecting(), |worker, extent| visit(context, worker, &extent))
+        .map_err(|error| Trouble::Reading(error.to_string()))?;
+    if outcome.files.iter().any(|file| file.unclaimed_bytes > 0) {
+        return Err(Trouble::Stopped);
+    }
+    let unreadable_count: u64 = outcome.states.iter().map(|worker| worker.unreadable_count).sum();
+    if unreadable_count > 0 && !context.has_unreadable() {
+        return Err(Trouble::Reading(format!(
+            "{unreadable_count} pages could not be read a second time, so that what differs cannot be named"
+        )));
+    }
+    let mut last = collecting();
+    let mut bytes = Vec::new();
+    for page in in_file.saturating_add(1)..=context.page_count {
+        if context.reader.read(page, &mut bytes).is_ok() {
+            let page_size_bytes = context.geometry.page_size_bytes as usize;
+            last.look(&Window { first_page: page, bytes: &bytes, page_size_bytes });
+        }
+    }
+    let workers = outcome.states.into_iter().chain([last]);
+    let mut facts: Vec<Fact> =
+        workers.filter_map(|worker| worker.collector).flat_map(|collector| collector.facts).collect();
+    named.memory_bytes_max = named.memory_bytes_max.max((2 * facts.len() * size_of::<Fact>()) as u64);
     facts.sort_unstable();
     let mut left_over = Vec::new();
     for same in facts.chunk_by(|left, right| (left.pair, left.hash) == (right.pair, right.hash)) {
@@ -124,27 +243,48 @@ fn name_differences(context: &Context<'_>, wanted: Vec<u64>) -> Vec<Draft> {
         let matched = entry_count.min(row_count);
         left_over.extend(entries.iter().skip(matched).chain(rows.iter().skip(matched)).copied());
     }
-    drafts(context, &left_over)
+    drop(facts);
+    if left_over.is_empty() && wanted.part_count == 1 {
+        let trouble =
+            "rows and entries differed, and agreed when they were read again: a page was read in two ways";
+        named.trouble.get_or_insert_with(|| trouble.to_owned());
+    }
+    report_left_over(context, &left_over, |draft| named.findings.push(context.commit(draft)));
+    Ok(())
+}
+
+/// The stretches of the file that hold the pages of these trees.
+fn parts(context: &Context<'_>, wanted: &Wanted, in_file: u32, path: &std::path::Path) -> Vec<ScanFile> {
+    let is_needed = |tree: Option<usize>| tree.is_some_and(|tree| wanted.trees.get(tree) == Some(&true));
+    let mut stretches: Vec<(u32, u32)> = Vec::new();
+    for page in (1..=in_file).filter(|page| is_needed(context.map.tree_of(*page))) {
+        match stretches.last_mut() {
+            Some((_, last)) if page - *last <= GAP_PAGES_MAX => *last = page,
+            _ => stretches.push((page, page)),
+        }
+    }
+    let size = u64::from(context.geometry.page_size_bytes);
+    let part =
+        |(first, last): (u32, u32)| ScanFile::part(path, u64::from(first - 1) * size..u64::from(last) * size);
+    stretches.into_iter().map(part).collect()
 }
 
 /// Joins what is left over on both sides by rowid: the same row with other values is one finding.
-fn drafts(context: &Context<'_>, left_over: &[Fact]) -> Vec<Draft> {
+fn report_left_over(context: &Context<'_>, left_over: &[Fact], mut report: impl FnMut(Draft)) {
     let has_rowid =
         |fact: &Fact| context.plans.pairs.get(fact.pair as usize).is_some_and(|pair| pair.has_rowid);
     let rows = left_over.iter().filter(|fact| fact.is_row);
     let mut rows_by_rowid: HashMap<(u32, i64), Fact> =
         rows.clone().filter(|fact| has_rowid(fact)).map(|fact| ((fact.pair, fact.rowid), *fact)).collect();
-    let mut drafts = Vec::new();
     for entry in left_over.iter().filter(|fact| !fact.is_row) {
         let row = if has_rowid(entry) { rows_by_rowid.remove(&(entry.pair, entry.rowid)) } else { None };
-        drafts.push(entry_draft(context, entry, row));
+        report(entry_draft(context, entry, row));
     }
     for row in rows {
         if !has_rowid(row) || rows_by_rowid.contains_key(&(row.pair, row.rowid)) {
-            drafts.push(row_draft(context, row));
+            report(row_draft(context, row));
         }
     }
-    drafts
 }
 
 fn entry_draft(context: &Context<'_>, entry: &Fact, row: Option<Fact>) -> Draft {

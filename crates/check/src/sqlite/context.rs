@@ -31,6 +31,10 @@ pub(super) struct Context<'a> {
     pub(super) damaged_pages: PageSet,
     /// Trees with findings about their structure.
     pub(super) damaged_trees: PageSet,
+    /// Whether pages end with a checksum.
+    pub(super) has_checksums: bool,
+    /// Pages that the pass could not read.
+    pub(super) unreadable_count: AtomicU64,
 }
 
 /// One bit per page or tree.
@@ -140,6 +144,11 @@ impl Context<'_> {
             self.damaged_trees.insert(tree);
         }
         draft.into_finding(&self.file, self.plans)
+    }
+
+    /// Whether a page could not be read.
+    pub(super) fn has_unreadable(&self) -> bool {
+        self.unreadable_count.load(Ordering::Relaxed) > 0
     }
 
     pub(super) fn tree_name(&self, tree: usize) -> &str {

@@ -26,6 +26,7 @@ mod plan;
 mod pointers;
 mod raw;
 mod reader;
+mod reading;
 mod records;
 mod resume;
 mod rules;
@@ -48,10 +49,12 @@ use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
 use anchor::Anchor;
+use collect::Named;
 use context::{Context, Draft, PageSet};
 use map::{MapFinding, PageMap, Use};
 use pass::Passed;
 use plan::Plans;
+use reading::Reading;
 use schema::SchemaRows;
 use worker::Worker;
 
@@ -179,22 +182,47 @@ fn check_anchored(
         is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
         damaged_pages: PageSet::new(anchor.page_count as usize),
         damaged_trees: PageSet::new(prepared.plans.trees.len()),
+        has_checksums: options.level >= CheckLevel::Page && anchor.has_checksums(),
+        unreadable_count: 0.into(),
+    };
+    if context.has_checksums {
+        report.facts.push(("page checksums".to_owned(), "cksumvfs".to_owned()));
+    }
+    let end = end_bytes(anchor, &context);
+    let mut ending = Ending {
+        named: resume::named(&context, stopped.as_ref()),
+        is_due: stopped.as_ref().is_some_and(|stopped| stopped.next_offset_bytes >= end),
+        stopped: None,
+        reading: Reading {
+            options,
+            phase: Phase::SecondPass,
+            page_size_bytes: geometry.page_size_bytes as usize,
+            deadline: options.time_max.map(|time| started + time),
+        },
     };
     let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
+    if options.resume_file.is_some() && passed.unreached_count == 0 {
+        ending.stopped = Some(resume::stopped(anchor, &passed.worker, end, passed.bytes_read));
+    }
     look_at_log_only_pages(anchor, &context, &mut passed);
     report_anchor(anchor, &mut passed.worker);
     let mut skipped = Vec::new();
     if options.level >= CheckLevel::Structure {
         report_map(&prepared.map, &mut passed.worker);
         report_schema(&prepared, anchor, &mut passed.worker);
-        skipped = after_pass(&context, &mut passed, options, report, progress);
-        gaps(&prepared, options.level, report);
+        skipped = after_pass(anchor, &context, &mut passed, ending, report, progress);
+        gaps(&prepared, options.level, context.has_checksums, report);
     } else {
         report
             .not_checked
             .push(gap("tree pages, rows and index entries", "the level looks at no page's inside"));
+        if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0) {
+            passed.trouble = not_kept(forget(path), path).or(passed.trouble);
+        }
         if options.level == CheckLevel::Page {
-            report.not_checked.push(gap("checksums and addresses of pages", "the format has none"));
+            let what =
+                if context.has_checksums { "addresses of pages" } else { "checksums and addresses of pages" };
+            report.not_checked.push(gap(what, "the format has none"));
         }
     }
     finish(&context, passed, skipped, report);
@@ -227,8 +255,7 @@ fn pass_from<'a>(
     report: &mut CheckReport,
 ) -> Passed<'a> {
     let page_size = u64::from(context.geometry.page_size_bytes);
-    let whole_bytes = anchor.file_bytes / page_size * page_size;
-    let end = whole_bytes.min(u64::from(context.page_count) * page_size);
+    let end = end_bytes(anchor, context);
     let start = stopped.as_ref().map_or(0, |stopped| stopped.next_offset_bytes).min(end);
     let read_before = stopped.as_ref().map_or(0, |stopped| stopped.bytes_read);
     let earlier = stopped.map(|stopped| resume::restored(context, stopped));
@@ -238,21 +265,30 @@ fn pass_from<'a>(
         passed.worker.merge(earlier);
     }
     passed.bytes_read += read_before;
-    if let Some(path) = &options.resume_file {
-        let outcome = if passed.unreached_count > 0 {
-            let next = end - passed.unreached_count * page_size;
-            resume::stopped(anchor, &passed.worker, next, passed.bytes_read).store(path)
-        } else if path.exists() {
-            std::fs::remove_file(path)
-        } else {
-            Ok(())
-        };
-        if let Err(error) = outcome {
-            let path = path.display();
-            passed.trouble = Some(format!("could not keep how far the check came in \"{path}\": {error}"));
-        }
+    if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count > 0) {
+        let next = end - passed.unreached_count * page_size;
+        let stopped = resume::stopped(anchor, &passed.worker, next, passed.bytes_read);
+        passed.trouble = not_kept(stopped.store(path), path).or(passed.trouble);
     }
     passed
+}
+
+/// Where the pass ends: pages behind are in the log only, or not at all.
+fn end_bytes(anchor: &Anchor, context: &Context<'_>) -> u64 {
+    u64::from(anchor.whole_pages().min(context.page_count)) * u64::from(context.geometry.page_size_bytes)
+}
+
+/// Removes what was kept of a check that has come to its end.
+fn forget(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
+    let error = outcome.err()?;
+    Some(format!("could not keep how far the check came in \"{}\": {error}", path.display()))
 }
 
 fn gap(what: &str, why: &str) -> NotChecked {
@@ -387,11 +423,23 @@ fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) 
     }
 }
 
+/// What comes after the pass: how to read a second time, and what is kept when that is stopped.
+struct Ending<'o> {
+    reading: Reading<'o>,
+    /// What earlier calls named.
+    named: Named,
+    /// Whether this call begins with the second pass, so that time must not be over before it has done anything.
+    is_due: bool,
+    /// The check as it was at the end of the pass, to be kept; `None` when nothing is to be kept.
+    stopped: Option<StoppedCheck>,
+}
+
 /// Chains, pages without use, pointer maps and sums. Returns the pages that could not be judged.
 fn after_pass(
+    anchor: &Anchor,
     context: &Context<'_>,
     passed: &mut Passed<'_>,
-    options: &Options,
+    ending: Ending<'_>,
     report: &mut CheckReport,
     progress: &mut dyn Progress,
 ) -> Vec<Skipped> {
@@ -409,17 +457,37 @@ fn after_pass(
     if context.geometry.auto_vacuum {
         pointers::check_pointer_maps(context, &mut chains, |draft| drafts.push(draft));
     }
-    drafts.into_iter().for_each(|draft| passed.worker.report_at_once(draft));
+    for draft in drafts {
+        if chain::is_refuted(context, &draft) {
+            passed.worker.changed();
+        } else {
+            passed.worker.report_at_once(draft);
+        }
+    }
     let skipped = report_unused(context, &mut passed.worker);
     progress.advance(Phase::SecondPass, 0, 0);
-    let limits = collect::Limits {
-        memory_bytes_max: options.memory_bytes_max / 2,
-        pair_count_max: options.object_batch.unwrap_or(usize::MAX),
-    };
-    let objects = collect::second_pass(context, &mut passed.worker, limits);
-    report.counters.second_pass_object_count = objects;
+    let named = collect::second_pass(
+        context,
+        anchor,
+        &passed.worker,
+        ending.reading,
+        ending.is_due,
+        ending.named,
+        progress,
+    );
+    if let Some(path) = &ending.reading.options.resume_file {
+        let outcome = match ending.stopped.filter(|_| named.is_stopped) {
+            Some(stopped) => resume::stopped_in_second_pass(stopped, context, &named).store(path),
+            None => forget(path),
+        };
+        passed.trouble = not_kept(outcome, path).or(passed.trouble.take());
+    }
+    passed.trouble = passed.trouble.take().or(named.trouble);
+    passed.worker.findings.merge(named.findings);
+    report.counters.second_pass_object_count = named.object_count;
     let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
-    report.counters.memory_bytes_max = context.map.memory_bytes() + chain_bytes + sums;
+    report.counters.memory_bytes_max =
+        context.map.memory_bytes() + sums + chain_bytes.max(named.memory_bytes_max);
     skipped
 }
 
@@ -442,7 +510,7 @@ fn report_unused(context: &Context<'_>, worker: &mut Worker<'_>) -> Vec<Skipped>
     (skipped > 0).then(|| Skipped { why: why.to_owned(), page_count: skipped }).into_iter().collect()
 }
 
-fn gaps(prepared: &Prepared, level: CheckLevel, report: &mut CheckReport) {
+fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {
     if level < CheckLevel::Full {
         report
             .not_checked
@@ -453,7 +521,9 @@ fn gaps(prepared: &Prepared, level: CheckLevel, report: &mut CheckReport) {
             "foreign keys",
             "they are no promise of the file; PRAGMA foreign_key_check tests them",
         ));
-        report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
+        if !has_checksums {
+            report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
+        }
     }
 }
 
@@ -497,6 +567,12 @@ fn finish(context: &Context<'_>, passed: Passed<'_>, mut skipped: Vec<Skipped>, 
         report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}"));
     }
     list(worker.findings, report);
+    if worker.changed_count > 0 {
+        // Rules about several pages may have met one of the pages as it was before.
+        let is_about_several = |rule: &str| rule != rules::PAGE_LAYOUT.id && rule != rules::CELL_OVERLAP.id;
+        let several = report.findings.iter_mut().filter(|finding| is_about_several(&finding.rule));
+        several.for_each(|finding| finding.confidence = Confidence::Possible);
+    }
 }
 
 fn list(findings: Findings, report: &mut CheckReport) {

@@ -1,26 +1,18 @@
 //! The pass over all pages in physical order.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use disk::scan::{Content, Extent, ScanFile, ScanOptions, ScanOutcome, scan};
+use disk::scan::{Content, Extent, ScanFile, ScanOutcome};
 use results::check::CheckCounters;
 
 use crate::options::Options;
-use crate::progress::{Progress, with_ticker};
+use crate::progress::{Phase, Progress};
 
 use super::chain::Window;
 use super::context::Context;
+use super::reading::Reading;
 use super::worker::Worker;
-
-/// Reads that each worker has under way.
-const DEPTH: usize = 8;
-/// Bytes of a claim without a wish.
-const CLAIM_BYTES: usize = 1 << 20;
-/// Fewest bytes of a claim: what direct reads allow.
-const CLAIM_BYTES_MIN: usize = 4096;
 
 /// What the pass brought: the sum of all workers, and how it was read.
 pub(super) struct Passed<'a> {
@@ -43,35 +35,17 @@ pub(super) fn pass<'a>(
     progress: &mut dyn Progress,
 ) -> Passed<'a> {
     let page_size_bytes = context.geometry.page_size_bytes as usize;
-    let wanted = options.page_batch.map_or(CLAIM_BYTES, |pages| pages.saturating_mul(page_size_bytes));
-    let claim_bytes =
-        wanted.clamp(CLAIM_BYTES_MIN.max(page_size_bytes), 1 << 28).next_multiple_of(CLAIM_BYTES_MIN);
-    let stop = options.stop.clone().unwrap_or_default();
-    let done = Arc::new(AtomicU64::new(0));
-    let scan_options = ScanOptions {
-        worker_count: options.worker_count.max(1),
-        extent_bytes: claim_bytes,
-        depth: DEPTH,
-        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
-        retry_bytes: page_size_bytes,
-        want_direct: options.want_direct,
-        stop: Some(stop.clone()),
-        progress_bytes: Some(done.clone()),
-        ..ScanOptions::default()
-    };
-    let files = [ScanFile::part(path, range_bytes.clone())];
     let pass_started = Instant::now();
     // A map that took all the time still leaves some for the pass, so that repeated calls come to an end.
     let deadline = options.time_max.map(|time| (started + time).max(pass_started + time / 10));
-    let outcome = with_ticker(deadline, &stop, &done, range_bytes.end, progress, || {
-        scan(
-            &files,
-            &scan_options,
-            |_| Worker::new(context),
-            |worker, extent| visit(context, worker, &extent),
-        )
-    });
-    counters.claim_bytes = claim_bytes as u64;
+    let reading = Reading { options, phase: Phase::Pass, page_size_bytes, deadline };
+    let outcome = reading.read(
+        &[ScanFile::part(path, range_bytes)],
+        progress,
+        |_| Worker::new(context),
+        |worker, extent| visit(context, worker, &extent),
+    );
+    counters.claim_bytes = reading.claim_bytes() as u64;
     counters.pass_ns = u64::try_from(pass_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match outcome {
         Ok(outcome) => merged(context, outcome, page_size_bytes as u64, counters),
@@ -103,7 +77,8 @@ fn merged<'a>(
     Passed { worker, unreached_count: unclaimed / page_size_bytes, bytes_read, trouble }
 }
 
-fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Extent<'_>) {
+/// Shows an extent to a worker, with the log laid over it.
+pub(super) fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Extent<'_>) {
     let page_size_bytes = context.geometry.page_size_bytes as usize;
     let first_page = u32::try_from(extent.offset_bytes / page_size_bytes as u64 + 1).unwrap_or(u32::MAX);
     match &extent.content {

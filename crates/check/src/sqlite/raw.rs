@@ -1,19 +1,20 @@
 //! Pages judged one by one, when header or schema tell nothing.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::{BtreePage, Coverage, Geometry};
 use results::check::{CheckReport, Confidence, Skipped};
 
 use crate::findings::Findings;
 use crate::options::Options;
-use crate::progress::Progress;
+use crate::progress::{Phase, Progress};
 
 use super::anchor::Anchor;
 use super::context::Draft;
 use super::reader::PageReader;
+use super::reading::Reading;
 use super::{gap, list, rules, worker};
 
 /// Pages that are looked at to find out the page size.
@@ -38,7 +39,6 @@ pub(super) fn check(
     progress: &mut dyn Progress,
     report: &mut CheckReport,
 ) {
-    let _ = (started, AtomicBool::new(false));
     let mut findings = Findings::new(options.findings_per_rule_max);
     let plans = super::plan::Plans::default();
     let file = anchor.path.display().to_string();
@@ -63,30 +63,174 @@ pub(super) fn check(
         return;
     };
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
-    let outcome = look_at_all(anchor, geometry, &mut findings, options, progress);
-    outcome.account(anchor, geometry, report);
+    if options.resume_file.is_some() {
+        report.facts.push(("resume".to_owned(), "raw mode begins anew each time".to_owned()));
+    }
+    if anchor.log.is_some_and(|log| log.committed_count > 0) {
+        report.not_checked.push(gap("pages in the log", "raw mode looks at the database file only"));
+    }
+    let reading = Reading {
+        options,
+        phase: Phase::Pass,
+        page_size_bytes: geometry.page_size_bytes as usize,
+        deadline: options.time_max.map(|time| started + time),
+    };
+    look_at_all(anchor, geometry, reading, progress, (&mut findings, report));
     list(findings, report);
 }
 
-#[derive(Default)]
-struct Counts {
+/// What one worker has seen. Merges by addition.
+struct RawWorker<'a> {
+    geometry: Geometry,
+    reader: &'a PageReader,
+    file: &'a str,
+    findings: Findings,
+    coverage: Coverage,
+    again: Vec<u8>,
+    claims: u64,
     intact: u64,
     wrong: u64,
     zeros: u64,
     other: u64,
     unreadable: u64,
+    /// Pages whose bytes differed between two reads.
+    changed: u64,
 }
 
-impl Counts {
-    fn account(self, anchor: &Anchor, geometry: Geometry, report: &mut CheckReport) {
+fn look_at_all(
+    anchor: &Anchor,
+    geometry: Geometry,
+    reading: Reading<'_>,
+    progress: &mut dyn Progress,
+    (findings, report): (&mut Findings, &mut CheckReport),
+) {
+    let page_size = u64::from(geometry.page_size_bytes);
+    let end = anchor.file_bytes / page_size * page_size;
+    let page_count = end / page_size;
+    let file = anchor.path.display().to_string();
+    report.accounting.page_count = page_count;
+    report.accounting.bytes_expected = end;
+    report.accounting.unreached_count = page_count;
+    let reader = match plain_reader(&anchor.path, geometry) {
+        Ok(reader) => reader,
+        Err(error) => {
+            report.unfinished = Some(format!("could not open \"{file}\" again: {error}"));
+            return;
+        }
+    };
+    let most = reading.options.findings_per_rule_max;
+    let parts = [ScanFile::part(&anchor.path, 0..end)];
+    let make = |_| RawWorker::new(geometry, &reader, &file, most);
+    let outcome = match reading.read(&parts, progress, make, RawWorker::visit) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            report.unfinished = Some(error.to_string());
+            return;
+        }
+    };
+    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    report.unfinished = outcome.files.iter().find_map(|file| file.error.clone());
+    report.counters.worker_count = outcome.states.len() as u64;
+    report.counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    report.counters.claim_bytes = reading.claim_bytes() as u64;
+    report.accounting.bytes_read = outcome.read_bytes();
+    report.accounting.unreached_count = unclaimed / page_size;
+    if unclaimed > 0 {
+        let left = unclaimed / page_size;
+        report.unfinished = Some(format!("stopped before {left} pages of {page_count}"));
+    }
+    let mut all = RawWorker::new(geometry, &reader, &file, most);
+    outcome.states.into_iter().for_each(|worker| all.merge(worker));
+    findings.merge(std::mem::replace(&mut all.findings, Findings::new(most)));
+    report.counters.claim_count = all.claims;
+    all.account(report);
+}
+
+impl<'a> RawWorker<'a> {
+    fn new(geometry: Geometry, reader: &'a PageReader, file: &'a str, findings_per_rule_max: usize) -> Self {
+        Self {
+            geometry,
+            reader,
+            file,
+            findings: Findings::new(findings_per_rule_max),
+            coverage: Coverage::default(),
+            again: Vec::new(),
+            claims: 0,
+            intact: 0,
+            wrong: 0,
+            zeros: 0,
+            other: 0,
+            unreadable: 0,
+            changed: 0,
+        }
+    }
+
+    fn visit(&mut self, extent: Extent<'_>) {
+        let page_size = self.geometry.page_size_bytes as usize;
+        let first = u32::try_from(extent.offset_bytes / page_size as u64 + 1).unwrap_or(u32::MAX);
+        match extent.content {
+            Content::Bytes(bytes) => {
+                self.claims += 1;
+                for (index, bytes) in bytes.chunks_exact(page_size).enumerate() {
+                    self.page(first.saturating_add(index as u32), bytes);
+                }
+            }
+            Content::Unreadable { length_bytes, error } => {
+                self.unreadable(first, length_bytes, &error.to_string())
+            }
+            Content::Missing { length_bytes } => {
+                self.unreadable(first, length_bytes, "the file ends before the page");
+            }
+        }
+    }
+
+    fn unreadable(&mut self, first: u32, length_bytes: u64, error: &str) {
+        let count = length_bytes.div_ceil(u64::from(self.geometry.page_size_bytes));
+        self.unreadable += count;
+        for page in (first..).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            let draft = Draft::new(&rules::READ_ERROR, page, "the bytes of the page", error);
+            self.findings.push(draft.into_finding(self.file, &super::plan::Plans::default()));
+        }
+    }
+
+    fn page(&mut self, page: u32, bytes: &[u8]) {
+        match look(bytes, page, self.geometry, &mut self.coverage) {
+            Look::Intact => self.intact += 1,
+            Look::Zeros => self.zeros += 1,
+            Look::Other => self.other += 1,
+            Look::Wrong(damage) => {
+                self.wrong += 1;
+                if self.reader.read(page, &mut self.again).is_err() || self.again != bytes {
+                    self.changed += 1;
+                    return;
+                }
+                let what = worker::fault_text(damage.fault);
+                let expected = format!("{what}: {}", damage.expected_text());
+                let mut draft = Draft::new(&rules::PAGE_LAYOUT, page, expected, damage.found_text());
+                draft.slot = damage.slot.map(u64::from);
+                draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+                let draft = draft.confidence(Confidence::Possible);
+                self.findings.push(draft.into_finding(self.file, &super::plan::Plans::default()));
+            }
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.findings.merge(other.findings);
+        self.claims += other.claims;
+        self.intact += other.intact;
+        self.wrong += other.wrong;
+        self.zeros += other.zeros;
+        self.other += other.other;
+        self.unreadable += other.unreadable;
+        self.changed += other.changed;
+    }
+
+    fn account(self, report: &mut CheckReport) {
         let accounting = &mut report.accounting;
-        let page_size = u64::from(geometry.page_size_bytes);
-        accounting.page_count = self.intact + self.wrong + self.zeros + self.other + self.unreadable;
         accounting.clean_count = self.intact;
         accounting.damaged_count = self.wrong;
         accounting.unreadable_count = self.unreadable;
-        accounting.bytes_expected = anchor.file_bytes / page_size * page_size;
-        accounting.bytes_read = (accounting.page_count - self.unreadable) * page_size;
         let reasons = [
             (self.zeros, "they hold only zeros"),
             (self.other, "they are no tree pages: overflow, free, map or damaged"),
@@ -96,54 +240,10 @@ impl Counts {
             .filter(|(count, _)| *count > 0)
             .map(|(page_count, why)| Skipped { why: why.to_owned(), page_count })
             .collect();
-        report.counters.worker_count = 1;
-    }
-}
-
-fn look_at_all(
-    anchor: &Anchor,
-    geometry: Geometry,
-    findings: &mut Findings,
-    options: &Options,
-    progress: &mut dyn Progress,
-) -> Counts {
-    let page_size = u64::from(geometry.page_size_bytes);
-    let page_count = u32::try_from(anchor.file_bytes / page_size).unwrap_or(u32::MAX);
-    let Ok(reader) = plain_reader(&anchor.path, geometry) else {
-        return Counts { unreadable: u64::from(page_count), ..Counts::default() };
-    };
-    let plans = super::plan::Plans::default();
-    let file = anchor.path.display().to_string();
-    let mut counts = Counts::default();
-    let mut coverage = Coverage::default();
-    let (mut bytes, mut again) = (Vec::new(), Vec::new());
-    for page in 1..=page_count {
-        if page % 4096 == 0 {
-            progress.advance(crate::progress::Phase::Pass, u64::from(page) * page_size, anchor.file_bytes);
-        }
-        if reader.read(page, &mut bytes).is_err() {
-            counts.unreadable += 1;
-            continue;
-        }
-        match look(&bytes, page, geometry, &mut coverage) {
-            Look::Intact => counts.intact += 1,
-            Look::Zeros => counts.zeros += 1,
-            Look::Other => counts.other += 1,
-            Look::Wrong(damage) => {
-                let is_same = reader.read(page, &mut again).is_ok() && again == bytes;
-                counts.wrong += 1;
-                let what = worker::fault_text(damage.fault);
-                let expected = format!("{what}: {}", damage.expected_text());
-                let mut draft = Draft::new(&rules::PAGE_LAYOUT, page, expected, damage.found_text());
-                draft.slot = damage.slot.map(u64::from);
-                draft.offset_bytes = Some(u64::from(damage.offset_bytes));
-                if is_same && options.findings_per_rule_max > 0 {
-                    findings.push(draft.confidence(Confidence::Possible).into_finding(&file, &plans));
-                }
-            }
+        if self.changed > 0 {
+            report.unfinished = Some(format!("{} pages changed while they were read", self.changed));
         }
     }
-    counts
 }
 
 fn plain_reader(path: &Path, geometry: Geometry) -> std::io::Result<PageReader> {

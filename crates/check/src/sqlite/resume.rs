@@ -13,6 +13,7 @@ use crate::sums::Difference;
 
 use super::anchor::Anchor;
 use super::chain::{OpenChain, Run};
+use super::collect::Named;
 use super::context::{Context, PageSet};
 use super::map::Use;
 use super::worker::Worker;
@@ -67,6 +68,43 @@ pub(super) fn stopped(
             .iter()
             .map(|(tree, (count, reason))| (*tree as u64, *count, reason.clone()))
             .collect(),
+        second_pass_done_count: 0,
+        second_pass_findings: Vec::new(),
+        second_pass_rule_counts: Vec::new(),
+    }
+}
+
+/// The same check, stopped in its second pass: `stopped` is from the end of the first.
+pub(super) fn stopped_in_second_pass(
+    stopped: StoppedCheck,
+    context: &Context<'_>,
+    named: &Named,
+) -> StoppedCheck {
+    let (findings, rule_counts) = named.findings.clone().into_lists();
+    let pages = 0..=context.page_count as usize;
+    StoppedCheck {
+        damaged_pages: stretches(pages.filter(|page| context.damaged_pages.contains(*page))),
+        second_pass_done_count: named.done_count as u64,
+        second_pass_findings: findings,
+        second_pass_rule_counts: rule_counts,
+        ..stopped
+    }
+}
+
+/// What the second pass of a stopped check had named; nothing when there is no such check.
+pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Named {
+    let most = context.findings_per_rule_max;
+    let findings = stopped.map_or(Findings::new(most), |stopped| {
+        Findings::from_lists(most, stopped.second_pass_findings.clone(), &stopped.second_pass_rule_counts)
+    });
+    let done_count = stopped.map_or(0, |stopped| stopped.second_pass_done_count);
+    Named {
+        findings,
+        done_count: usize::try_from(done_count).unwrap_or(usize::MAX),
+        object_count: 0,
+        memory_bytes_max: 0,
+        trouble: None,
+        is_stopped: false,
     }
 }
 

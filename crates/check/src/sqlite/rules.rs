@@ -30,6 +30,10 @@ rules! {
         "every page can be read from the device",
         "The device or file system gave an error twice for the same page.",
         "look at the kernel's log and the device's health, copy what can be read, restore the rest", "read(2)";
+    CHECKSUM: "sqlite-checksum", Page,
+        "in a file kept by the extension cksumvfs, the last 8 bytes of each page are the checksum of the others",
+        "A changed byte anywhere in the page, also in long values that no other rule covers; or the page was written without the extension.",
+        RESTORE, "cksumvfs 4";
     WAL: "sqlite-wal", Page,
         "the frames of the write-ahead log follow each other with matching checksums up to the last commit",
         "Frames behind a damaged one are ignored by SQLite without a word: transactions that were committed are lost. A power cut with synchronous=NORMAL looks the same.",

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field};
+use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field, has_right_checksum};
 use results::check::{CheckLevel, Confidence};
 
 use crate::findings::Findings;
 use crate::sums::Difference;
 
-use super::chain::{Chains, OpenChain, Window};
+use super::chain::{Chains, OpenChain, Window, is_refuted};
 use super::collect::Collector;
 use super::context::{Context, Draft};
 use super::map::{Node, Use};
@@ -79,7 +79,19 @@ impl<'a> Worker<'a> {
 
     /// Looks at all pages of a window.
     pub(super) fn look(&mut self, window: &Window<'_>) {
+        if self.context.has_checksums && self.collector.is_none() {
+            self.checksums(window);
+        }
         if self.context.level < CheckLevel::Structure {
+            return;
+        }
+        if self.collector.is_some() {
+            for page in (0..window.page_count()).map(|index| window.first_page + index) {
+                let tree = self.context.map.tree_of(page);
+                if self.collector.as_ref().is_some_and(|collector| collector.needs(tree)) {
+                    self.look_at_page(window, page);
+                }
+            }
             return;
         }
         for index in 0..window.page_count() {
@@ -95,6 +107,21 @@ impl<'a> Worker<'a> {
             self.look_at_page(window, page);
         }
         self.chains.keep_runs(self.context, window);
+    }
+
+    /// Proves the checksums of a window's pages. Those that the log has are covered by its own.
+    fn checksums(&mut self, window: &Window<'_>) {
+        let pages = (0..window.page_count()).map(|index| window.first_page + index);
+        for page in pages.take_while(|page| *page <= self.context.page_count) {
+            let Some(bytes) = window.page(page) else { continue };
+            let is_elsewhere =
+                || self.context.reader.pages_in_log(page, page.saturating_add(1)).next().is_some();
+            if !has_right_checksum(bytes) && page != self.context.geometry.lock_page() && !is_elsewhere() {
+                let expected = "last 8 bytes that are the checksum of the others";
+                self.report(Draft::new(&rules::CHECKSUM, page, expected, "another checksum"));
+                self.confirm(page, bytes);
+            }
+        }
     }
 
     /// Looks at one page of a window; findings count only when the page reads the same a second time.
@@ -122,8 +149,14 @@ impl<'a> Worker<'a> {
             }
         }
         if !is_same {
-            self.changed_count += 1;
+            self.changed();
         }
+    }
+
+    /// Counts a page that was read in two ways. Which pages it refers to is then not known.
+    pub(super) fn changed(&mut self) {
+        self.changed_count += 1;
+        self.context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 
     pub(super) fn report(&mut self, draft: Draft) {
@@ -238,8 +271,10 @@ impl<'a> Worker<'a> {
             next: cell.overflow,
             left: page_count,
         };
-        if let Some(draft) = self.chains.start(self.context, &place.window, chain) {
-            self.report(draft);
+        match self.chains.start(self.context, &place.window, chain) {
+            Some(draft) if is_refuted(self.context, &draft) => self.changed(),
+            Some(draft) => self.report(draft),
+            None => {}
         }
     }
 
@@ -282,6 +317,14 @@ impl<'a> Worker<'a> {
     /// A page that could not be read.
     pub(super) fn unreadable(&mut self, page: u32, error: &str) {
         self.unreadable_count += 1;
+        if self.collector.is_some() {
+            return;
+        }
+        self.context.unreadable_count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        // What lacks the rows or entries of the page is a consequence.
+        if let Some(tree) = self.context.map.tree_of(page) {
+            self.context.damaged_trees.insert(tree);
+        }
         self.context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
         let draft = Draft::new(&rules::READ_ERROR, page, "the bytes of the page", error)
             .confidence(Confidence::Certain);

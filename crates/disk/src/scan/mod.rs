@@ -261,9 +261,16 @@ pub fn scan<S: Send>(
 }
 
 /// How a worker gets its queue; tests put faults in between.
-type MakeBackend<'a> = &'a (dyn Fn(&BackendOptions) -> Result<Box<dyn Backend>, BackendError> + Sync);
+pub type MakeBackend<'a> = &'a (dyn Fn(&BackendOptions) -> Result<Box<dyn Backend>, BackendError> + Sync);
 
-fn scan_with<S: Send>(
+/// As [`scan`], with queues made by the caller.
+///
+/// # Errors
+/// As [`scan`].
+///
+/// # Panics
+/// As [`scan`].
+pub fn scan_with<S: Send>(
     files: &[ScanFile],
     options: &ScanOptions,
     make_backend: MakeBackend<'_>,

@@ -2,7 +2,7 @@
 
 use super::{
     BtreePage, Collation, Coverage, Encoding, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, KeyColumn,
-    PointerMapEntry, Record, Trunk, WalHeader, compare_keys,
+    PointerMapEntry, Record, Trunk, WalHeader, compare_keys, has_right_checksum,
 };
 
 /// Asks every view of SQLite's pages everything about some bytes. Nothing may panic; what comes back does not matter.
@@ -45,6 +45,7 @@ pub fn exercise(bytes: &[u8], geometry: Geometry) {
     (0..bytes.len() / 5).for_each(|index| {
         let _ = PointerMapEntry::new(bytes, index * 5);
     });
+    let _ = has_right_checksum(bytes);
     let log = WalHeader::new(bytes, geometry.page_size_bytes, |_| {});
     let _ = FrameHeader::new(bytes).continues(&log, log.sum, bytes);
 }

@@ -15,6 +15,7 @@
 //! | [`WalHeader`], [`FrameHeader`], [`WalSum`] | the write-ahead log |
 
 mod btree;
+mod checksum;
 mod coverage;
 mod damage;
 mod exercise;
@@ -28,6 +29,7 @@ mod record;
 mod wal;
 
 pub use btree::{BtreePage, Cell, PageKind};
+pub use checksum::{CHECKSUM_SIZE_BYTES, has_right_checksum};
 pub use coverage::Coverage;
 pub use damage::{Damage, Fault};
 pub use exercise::exercise;

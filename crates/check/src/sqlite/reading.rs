@@ -1,0 +1,85 @@
+//! Reading parts of a database file with workers: under the limits that the options set, with progress.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use disk::backend::{BackendChoice, open_backend};
+use disk::scan::{Extent, ScanError, ScanFile, ScanOptions, ScanOutcome, scan_with};
+
+use crate::options::Options;
+use crate::progress::{Phase, Progress, Watched};
+
+/// Reads that each worker has under way.
+const DEPTH: usize = 8;
+/// Bytes of a claim without a wish.
+const CLAIM_BYTES: usize = 1 << 20;
+/// Fewest bytes of a claim: what direct reads allow.
+const CLAIM_BYTES_MIN: usize = 4096;
+
+/// How a phase reads.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'o> {
+    pub(super) options: &'o Options,
+    pub(super) phase: Phase,
+    pub(super) page_size_bytes: usize,
+    /// When to stop; no limit without.
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Reading<'_> {
+    /// Bytes of one claim: a multiple of the page size and of what direct reads allow.
+    pub(super) fn claim_bytes(&self) -> usize {
+        let page_size_bytes = self.page_size_bytes;
+        let wanted =
+            self.options.page_batch.map_or(CLAIM_BYTES, |pages| pages.saturating_mul(page_size_bytes));
+        wanted.clamp(CLAIM_BYTES_MIN.max(page_size_bytes), 1 << 28).next_multiple_of(CLAIM_BYTES_MIN)
+    }
+
+    /// Shows all extents of these parts of the file to the workers. Stops at the deadline, and when the options say so.
+    pub(super) fn read<S: Send>(
+        &self,
+        parts: &[ScanFile],
+        progress: &mut dyn Progress,
+        make_state: impl Fn(usize) -> S + Sync,
+        visit: impl Fn(&mut S, Extent<'_>) + Sync,
+    ) -> Result<ScanOutcome<S>, ScanError> {
+        let done = Arc::new(AtomicU64::new(0));
+        let halt = Arc::new(AtomicBool::new(self.is_stop_asked()));
+        let options = ScanOptions {
+            worker_count: self.options.worker_count.max(1),
+            extent_bytes: self.claim_bytes(),
+            depth: DEPTH,
+            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
+            retry_bytes: self.page_size_bytes,
+            want_direct: self.options.want_direct,
+            stop: Some(halt.clone()),
+            progress_bytes: Some(done.clone()),
+            ..ScanOptions::default()
+        };
+        let total =
+            parts.iter().filter_map(|part| part.range_bytes.clone()).map(|part| part.end - part.start).sum();
+        let make_queue = |queue: &disk::backend::BackendOptions| match &self.options.queues {
+            Some(queues) => (queues.0)(queue),
+            None => open_backend(BackendChoice::Auto, queue),
+        };
+        let watched = Watched {
+            phase: self.phase,
+            deadline: self.deadline,
+            stop: self.options.stop.as_deref(),
+            halt: &halt,
+            done: &done,
+            total,
+        };
+        watched.run(progress, || scan_with(parts, &options, &make_queue, make_state, visit))
+    }
+
+    /// Whether the time is over or the options say to stop.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_stop_asked() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn is_stop_asked(&self) -> bool {
+        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,201 @@
+//! Limits on time and memory, and devices that fail: none of them changes a verdict, and what was not done is said.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use check::options::{Options, Queues};
+use check::progress::{Phase, Progress, Silent};
+use check::sqlite::drill::damage;
+use disk::backend::{BackendChoice, Fault, FaultyBackend, Request, open_backend};
+use results::check::{CheckLevel, CheckReport, Confidence};
+use support::{Shape, assert_clean, checked, filled, options};
+
+const PAGE: u64 = 512;
+
+/// A file with a page of rows zeroed: entries of several indexes have lost their rows.
+fn damaged(directory: &Path) -> PathBuf {
+    let plain = filled(directory, &Shape { page_size: 512, ..Shape::default() }, 600);
+    let path = directory.join("damaged.db");
+    damage(&plain, &path, "zeroed-table-page", 3).unwrap();
+    path
+}
+
+/// Stops a check when its second pass begins.
+struct StopAtSecondPass(Arc<AtomicBool>);
+
+impl Progress for StopAtSecondPass {
+    fn advance(&mut self, phase: Phase, _done: u64, _total: u64) {
+        if phase == Phase::SecondPass {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_second_pass_that_is_stopped_goes_on_and_names_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    let whole = checked(&path, &options(CheckLevel::Full));
+    assert!(whole.counters.second_pass_object_count > 1);
+    let resume_file = directory.path().join("resume.json");
+    let kept = Options {
+        resume_file: Some(resume_file.clone()),
+        object_batch: Some(1),
+        worker_count: 2,
+        ..options(CheckLevel::Full)
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let first = Options { stop: Some(stop.clone()), ..kept.clone() };
+    let report = check::sqlite::check(&path, &first, &mut StopAtSecondPass(stop));
+    assert_eq!(report.accounting.unreached_count, 0);
+    let reason = report.unfinished.clone().unwrap_or_default();
+    assert!(reason.contains("stopped before all was named") && reason.contains("index t_"), "{reason}");
+    let mut call_count = 0;
+    let last = loop {
+        call_count += 1;
+        assert!(call_count < 100, "the check does not come to an end");
+        assert!(resume_file.exists());
+        // No time at all: one reading is done all the same.
+        let report = checked(&path, &Options { time_max: Some(Duration::ZERO), ..kept.clone() });
+        if report.unfinished.is_none() {
+            break report;
+        }
+    };
+    assert!(call_count > 1, "one call did everything");
+    assert!(!resume_file.exists());
+    assert_eq!(last.findings, whole.findings);
+    assert_eq!(last.rule_counts, whole.rule_counts);
+    assert_eq!(last.accounting, whole.accounting);
+}
+
+#[test]
+fn little_memory_takes_more_readings_and_finds_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    let whole = checked(&path, &options(CheckLevel::Full));
+    for worker_count in [1, 3] {
+        let little = Options { memory_bytes_max: 4096, worker_count, ..options(CheckLevel::Full) };
+        let little = checked(&path, &little);
+        assert_eq!(
+            (little.findings, little.rule_counts),
+            (whole.findings.clone(), whole.rule_counts.clone())
+        );
+        assert!(little.counters.memory_bytes_max < whole.counters.memory_bytes_max);
+    }
+}
+
+#[test]
+fn long_values_are_followed_when_there_is_no_memory_for_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 512, auto_vacuum: 1, ..Shape::default() }, 600);
+    let options =
+        Options { memory_bytes_max: 0, page_batch: Some(8), worker_count: 4, ..options(CheckLevel::Full) };
+    assert_clean(&checked(&path, &options));
+}
+
+/// Checks with a device that has the faults of a plan.
+fn with_faults(
+    path: &Path,
+    base: Options,
+    plan: impl Fn(u64, &Request) -> Option<Fault> + Copy + Send + Sync + 'static,
+) -> CheckReport {
+    let make = move |queue: &disk::backend::BackendOptions| {
+        let inner = open_backend(BackendChoice::Auto, queue)?;
+        let faulty: Box<dyn disk::backend::Backend> = Box::new(FaultyBackend::new(inner, Box::new(plan)));
+        Ok(faulty)
+    };
+    let report = checked(path, &Options { queues: Some(Queues(Arc::new(make))), ..base });
+    let accounting = &report.accounting;
+    let page_bytes = accounting.bytes_expected / accounting.page_count.max(1);
+    let missing = (accounting.unreadable_count + accounting.unreached_count) * page_bytes;
+    assert_eq!(accounting.bytes_read + missing, accounting.bytes_expected);
+    report
+}
+
+fn covers(request: &Request, offset_bytes: u64) -> bool {
+    (request.offset_bytes..request.offset_bytes + request.length_bytes as u64).contains(&offset_bytes)
+}
+
+/// The offset of a page of rows behind the first extents.
+fn page_of_rows(path: &Path) -> u64 {
+    let bytes = std::fs::read(path).unwrap();
+    let pages = bytes.len() as u64 / PAGE;
+    let is_leaf = |page: &u64| bytes[(page * PAGE) as usize] == 13;
+    (pages / 3..pages).find(is_leaf).unwrap() * PAGE
+}
+
+#[test]
+fn a_page_that_the_device_cannot_read_is_named_and_what_lacks_its_rows_is_a_consequence() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 600);
+    let offset_bytes = page_of_rows(&path);
+    let base = Options { page_batch: Some(64), want_direct: false, ..options(CheckLevel::Full) };
+    let report = with_faults(&path, base, move |_, request| {
+        covers(request, offset_bytes).then_some(Fault::Error { errno: 5 })
+    });
+    let text = check::text::text(&report);
+    assert_eq!(report.exit_code(), 1, "{text}");
+    let unreadable: Vec<_> =
+        report.findings.iter().filter(|finding| finding.rule == "sqlite-read-error").collect();
+    let pages: Vec<_> = unreadable.iter().filter_map(|finding| finding.page).collect();
+    assert!(pages.contains(&(offset_bytes / PAGE + 1)), "{text}");
+    assert_eq!(report.accounting.unreadable_count, unreadable.len() as u64);
+    assert!(unreadable.iter().all(|finding| finding.found.contains("os error 5")), "{text}");
+    for finding in report.findings.iter().filter(|finding| finding.rule.contains("row")) {
+        assert_eq!(finding.confidence, Confidence::Consequence, "{finding:?}");
+    }
+}
+
+#[test]
+fn short_reads_change_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape::default(), 400);
+    let base = || Options { page_batch: Some(16), worker_count: 2, ..options(CheckLevel::Full) };
+    let short = |serial: u64, request: &Request| {
+        (serial.is_multiple_of(2) && request.length_bytes > 4096).then_some(Fault::Short { bytes: 4096 })
+    };
+    assert_clean(&with_faults(&path, base(), short));
+}
+
+#[test]
+fn a_page_that_reads_otherwise_the_second_time_accuses_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 600);
+    let offset_bytes = page_of_rows(&path);
+    let base = Options { page_batch: Some(64), want_direct: false, ..options(CheckLevel::Structure) };
+    let report = with_faults(&path, base, move |_, request| {
+        covers(request, offset_bytes).then_some(Fault::Torn { bytes: 0 })
+    });
+    assert_eq!((report.finding_count(), report.exit_code()), (0, 2), "{}", check::text::text(&report));
+    assert!(report.unfinished.unwrap().contains("changed while they were read"));
+}
+
+#[test]
+fn raw_mode_is_the_same_for_any_number_of_workers_stops_and_survives_a_device_that_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let place = page_of_rows(&path) as usize;
+    bytes[place + 8..place + 10].copy_from_slice(&[0xff, 0xff]);
+    std::fs::write(&path, bytes).unwrap();
+    let raw = Options { is_raw: true, page_batch: Some(8), ..options(CheckLevel::Full) };
+    let one = checked(&path, &raw);
+    assert!(one.finding_count() > 0 && one.counters.worker_count == 1);
+    let many = checked(&path, &Options { worker_count: 4, ..raw.clone() });
+    assert_eq!(many.counters.worker_count, 4);
+    assert_eq!((&many.findings, &many.accounting), (&one.findings, &one.accounting));
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    let stopped = check::sqlite::check(&path, &Options { stop, ..raw.clone() }, &mut Silent);
+    assert_eq!(stopped.accounting.unreached_count, one.accounting.page_count);
+    assert_eq!(stopped.exit_code(), 2);
+    let failing = with_faults(&path, Options { want_direct: false, ..raw }, |_, request| {
+        covers(request, 20 * PAGE).then_some(Fault::Error { errno: 5 })
+    });
+    assert!(failing.accounting.unreadable_count > 0);
+    assert!(failing.findings.iter().any(|finding| finding.rule == "sqlite-read-error"));
+}
