@@ -41,6 +41,9 @@ pub const COLUMNS: [&str; 27] = [
     "is_estimate",
 ];
 
+/// Title of the section with pictures made of characters.
+pub(crate) const STRIP_MAPS: &str = "Strip maps";
+
 /// Pictures of strip maps in one text; all maps are in the JSON.
 const PICTURE_COUNT_MAX: usize = 6;
 /// Leaves from which on a picture tells something.
@@ -104,7 +107,7 @@ pub(crate) fn sections(report: &StructureReport) -> Vec<Section> {
     }
     let mut sections = vec![Section::new(title, first)];
     sections.push(Section::new("Tables and indexes", object_blocks(report, prefix)));
-    sections.push(Section::new("Strip maps", pictures(report, prefix)));
+    sections.push(Section::new(STRIP_MAPS, pictures(report, prefix)));
     if !report.left_out.is_empty() {
         let item = |gap: &results::check::NotChecked| {
             let object = gap.object.as_deref().map_or(String::new(), |object| format!("{}: ", plain(object)));

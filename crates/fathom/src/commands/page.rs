@@ -8,7 +8,7 @@ use anyhow::Context;
 use report::html::Page;
 use results::io::IoTable;
 use results::model::StoredRun;
-use results::store::{Store, StoredCheck, StudyId, StudyResults};
+use results::store::{Store, StoredCheck, StoredStructure, StudyId, StudyResults};
 
 use crate::expectations;
 
@@ -27,6 +27,7 @@ pub(crate) struct Source {
     runs: Vec<StoredRun>,
     baselines: Vec<IoTable>,
     checks: Vec<StoredCheck>,
+    structures: Vec<StoredStructure>,
 }
 
 impl Source {
@@ -36,7 +37,12 @@ impl Source {
         let runs: Result<Vec<StoredRun>, _> =
             results.runs.iter().map(|stored| store.run(stored.run_id)).collect();
         let baselines = store.io_tables()?.into_iter().map(|stored| stored.table).collect();
-        Ok(Self { runs: runs?, baselines, checks: store.checks()?, results })
+        let runs = runs?;
+        // Structures of other studies belong to their pages.
+        let mut structures = store.structures()?;
+        structures
+            .retain(|stored| stored.run_id.is_none_or(|run_id| runs.iter().any(|run| run.run_id == run_id)));
+        Ok(Self { runs, baselines, checks: store.checks()?, structures, results })
     }
 
     /// Draws it.
@@ -48,7 +54,7 @@ impl Source {
             runs: &self.runs,
             baselines: &self.baselines,
             checks: &self.checks,
-            structures: &[],
+            structures: &self.structures,
             is_live,
         };
         match form {

@@ -21,8 +21,7 @@ use askama::Template;
 use base64::Engine;
 use results::io::IoTable;
 use results::model::{Scale, StoredRun};
-use results::store::{StoredCheck, StudyResults};
-use results::structure::StructureReport;
+use results::store::{StoredCheck, StoredStructure, StudyResults};
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
@@ -56,7 +55,7 @@ pub struct Page<'a> {
     /// Checks in the same results file.
     pub checks: &'a [StoredCheck],
     /// How tables and indexes lie on their pages, as looked at in the same results file.
-    pub structures: &'a [StructureReport],
+    pub structures: &'a [StoredStructure],
     /// Is it shown by `fathom serve`, so that it asks for news?
     pub is_live: bool,
 }

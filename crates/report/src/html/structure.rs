@@ -1,65 +1,88 @@
 //! How tables and indexes lie on their pages: fragmentation and fill per level, and the strip map of the leaves.
 
-use results::structure::{ObjectStructure, StructureReport};
+use results::store::StoredStructure;
+use results::structure::ObjectStructure;
 
 use super::chart::strip;
 use super::definitions::Definitions;
 use super::{Page, absent, figure, tables};
-use crate::layout::{Align, Block, Grid, Section};
-use crate::number::ABSENT;
+use crate::structure;
+use crate::summary::cell_label;
 
 /// Strip maps drawn of one report; the tables have all objects.
-const STRIPS_MAX: usize = 8;
+const STRIPS_MAX: usize = 4;
+
+/// Points of one strip map.
+const POINTS_MAX: usize = 500;
+
+/// Structures shown that belong to no run: the latest.
+const ALONE_MAX: usize = 3;
 
 /// The section.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
-    if page.structures.is_empty() {
-        return absent("No structure of tables and indexes is stored in this results file.");
+    let shown = shown(page);
+    if shown.is_empty() {
+        return absent(
+            "No structure of tables and indexes (fathom structure) is stored with this study or beside it.",
+        );
     }
-    page.structures.iter().map(|report| one(report, definitions)).collect()
+    let mut html: String =
+        shown.iter().map(|(title, stored)| one(title, stored, shown.len() < 4, definitions)).collect();
+    if page.structures.len() > shown.len() {
+        html.push_str(&absent(&format!(
+            "{} of {} stored structures are shown: one run of each configuration, and the latest that belong to no run.",
+            shown.len(),
+            page.structures.len()
+        )));
+    }
+    html
 }
 
-fn one(report: &StructureReport, definitions: &Definitions) -> String {
+/// One structure of each configuration of the study, and the latest that belong to no run, with what they are called.
+fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
+    let mut shown: Vec<(String, &StoredStructure)> = Vec::new();
+    for cell in &page.summary.cells {
+        let of_cell = page.results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.cell_index);
+        let run = of_cell.clone().filter(|stored| stored.counts()).chain(of_cell);
+        let found = run.filter_map(|run| {
+            let stored = page.structures.iter().find(|stored| stored.run_id == Some(run.run_id))?;
+            Some((format!("{} (run {})", cell_label(page.results, cell.cell_index), run.run_id), stored))
+        });
+        shown.extend(found.take(1));
+    }
+    let alone: Vec<&StoredStructure> =
+        page.structures.iter().rev().filter(|stored| stored.run_id.is_none()).take(ALONE_MAX).collect();
+    shown.extend(
+        alone.into_iter().rev().map(|stored| (format!("{} ({})", stored.place, stored.stored_at), stored)),
+    );
+    shown
+}
+
+fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Definitions) -> String {
+    let report = &stored.report;
     let mut pictures = String::new();
     let with_map = report.objects.iter().filter_map(|object| Some((object, object.strip.as_ref()?)));
     for (object, map) in with_map.filter(|(_, map)| map.pages.len() > 1).take(STRIPS_MAX) {
-        let title = format!("{}: page number over the order of the leaves", name(object));
-        pictures.push_str(&figure(&strip::draw(&title, map.step, map.leaf_count, &map.pages), ""));
+        let every = map.pages.len().div_ceil(POINTS_MAX).max(1);
+        let pages: Vec<u64> = map.pages.iter().copied().step_by(every).collect();
+        let heading = format!("{}: physical page over logical order", name(object));
+        pictures
+            .push_str(&figure(&strip::draw(&heading, map.step * every as u64, map.leaf_count, &pages), ""));
     }
-    let mut grid = Grid::named_by([("object".to_owned(), Align::Left)]).with([
-        ("kind", Align::Left),
-        ("index_level", Align::Right),
-        ("avg_fragmentation_pct", Align::Right),
-        ("fragment_count", Align::Right),
-        ("avg_fragment_size_pages", Align::Right),
-        ("page_count", Align::Right),
-        ("avg_page_space_used_pct", Align::Right),
-        ("record_count", Align::Right),
-        ("avg_record_size_bytes", Align::Right),
-        ("estimate", Align::Left),
-    ]);
-    let decimal = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.2}"));
-    let whole = |value: Option<u64>| value.map_or(ABSENT.to_owned(), |value| value.to_string());
-    for object in &report.objects {
-        for level in &object.levels {
-            grid.push(vec![
-                name(object),
-                object.kind.words().to_owned(),
-                level.index_level.to_string(),
-                decimal(Some(level.avg_fragmentation_pct)),
-                level.fragment_count.to_string(),
-                decimal(Some(level.avg_fragment_size_pages)),
-                level.page_count.to_string(),
-                decimal(level.avg_page_space_used_pct),
-                whole(level.record_count),
-                decimal(level.avg_record_size_bytes),
-                if level.is_estimate { "estimated".to_owned() } else { String::new() },
-            ]);
-        }
+    // The strip maps are drawn: their form in characters is for terminals.
+    let sections = structure::sections(report);
+    let mut sections = sections.into_iter().filter(|section| section.title != structure::STRIP_MAPS);
+    let id = format!("structure-{}", stored.id);
+    let mut html = String::new();
+    if let Some(mut levels) = sections.next() {
+        levels.title = format!("{title}: {}", levels.title);
+        html.push_str(&tables::folded(&id, &levels, definitions, is_open));
     }
-    let title = format!("{} ({}, {})", report.target, report.engine, report.mode.name());
-    let section = Section::new(title, vec![Block::Grid(grid)]);
-    format!("{}<div class=\"charts\">{pictures}</div>", tables::titled(&section, definitions))
+    html.push_str(&format!("<div class=\"charts\">{pictures}</div>"));
+    for (index, section) in sections.filter(|section| !section.blocks.is_empty()).enumerate() {
+        html.push_str(&tables::folded(&format!("{id}-{index}"), &section, definitions, false));
+    }
+    html
 }
 
 fn name(object: &ObjectStructure) -> String {

@@ -88,7 +88,7 @@ fn shares(summary: &StudySummary) -> Option<Shares> {
     };
     let estimate = if is_estimate { " (estimated from samples)" } else { " (measured)" };
     Some(Shares {
-        title: format!("Where the clients' time went, in % of it{estimate}"),
+        title: format!("Clients' time by wait, in %{estimate}"),
         names,
         bars: tables.iter().map(bar).collect(),
     })

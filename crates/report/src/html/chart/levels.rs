@@ -81,11 +81,14 @@ impl LevelChart {
         let widest = axis.ticks.iter().map(|tick| width_of(&axis.words(*tick))).fold(0.0, f64::max);
         let frame = Frame { axis, left: (widest + 14.0).max(34.0), slots: self.levels.len().max(1) as f64 };
         let title = match self.is_logarithmic {
-            true => format!("{} (logarithmic: does not start at zero)", self.y_title),
+            true => format!("{}, logarithmic", self.y_title),
             false => self.y_title.clone(),
         };
-        drawing.text("word strong", (2.0, 14.0), &title);
+        drawing.text("word strong", (2.0, 14.0), &shortened(&title, 58));
         frame.grid(&mut drawing);
+        if self.is_logarithmic {
+            drawing.text("word faint small", (frame.left + 4.0, HEIGHT - 5.0), "does not start at zero");
+        }
         for (index, (_, spots)) in self.series.iter().enumerate() {
             drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
             self.series(&mut drawing, &frame, index, spots);

@@ -21,8 +21,8 @@ pub(crate) const WIDTH: f64 = 480.0;
 /// Colours that a person with any colour vision tells apart; further series share them, with other marks.
 pub(crate) const COLOURS: usize = 8;
 
-/// Width of a character of the chart's font, on average and for words of our kind.
-const CHARACTER: f64 = 6.7;
+/// Width of a character of the chart's font, on average and for words of our kind; phones have the larger font.
+const CHARACTER: f64 = 7.4;
 
 /// A drawing under construction.
 #[derive(Debug)]

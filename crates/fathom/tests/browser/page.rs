@@ -1,0 +1,168 @@
+//! What the page must do, claim by claim.
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::stored::{elapsed_ns, fathom, page, study, transactions_at};
+
+const MARKS: &str = "path.dot,path.mean,rect.bar,rect.part,rect.heat,path.line,path.strip";
+
+#[test]
+fn the_page_asks_for_nothing_breaks_nothing_and_runs_no_name_as_code() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 4);
+    let page = page(directory.path());
+    browser.open(&page);
+    assert_eq!(browser.value("window.taken === undefined"), json!(true));
+    assert_eq!(browser.value("document.images.length"), json!(0));
+    assert_eq!(browser.value("document.querySelectorAll('main > section').length"), json!(8));
+    assert_eq!(browser.value("document.querySelector('h1').textContent.includes('<img src=x')"), json!(true));
+    assert_eq!(browser.misdeeds(&page), Vec::<String>::new());
+}
+
+#[test]
+fn every_chart_draws_marks_and_hover_shows_stored_values() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 4);
+    browser.open(&page(directory.path()));
+    let empty = format!(
+        "[...document.querySelectorAll('svg.chart')].filter(svg => svg.getBoundingClientRect().width > 0)
+         .filter(svg => ![...svg.querySelectorAll('{MARKS}')].some(mark => mark.getBBox().width + mark.getBBox().height > 0))
+         .map(svg => svg.getAttribute('aria-label'))"
+    );
+    assert_eq!(browser.value(&empty), json!([]));
+    let charts = browser.value("document.querySelectorAll('svg.chart').length").as_u64().unwrap();
+    assert!(charts >= 6, "only {charts} charts");
+    // Every run has its point; the invalid one is a cross.
+    let first = "document.querySelector('#factors svg.chart')";
+    assert_eq!(browser.value(&format!("{first}.querySelectorAll('path.dot').length")), json!(23));
+    assert_eq!(browser.value(&format!("{first}.querySelectorAll('path.void').length")), json!(1));
+    let tip = hovered(&mut browser, &format!("[...{first}.querySelectorAll('path.dot')][0]"));
+    let value = elapsed_ns(0, 0) as f64 / 1e9;
+    assert_eq!(tip, format!("run 1, block 1: {value} s"));
+
+    // The counters over time: the pointer at the middle of the plot reads a look of the store.
+    let painted = "(() => { const canvas = document.querySelector('#clock canvas');
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        let count = 0; for (let i = 3; i < pixels.length; i += 4) if (pixels[i]) count++; return count; })()";
+    assert!(browser.value(painted).as_u64().unwrap() > 1000);
+    browser.value(
+        "document.querySelector('#clock .u-over').scrollIntoView({block: 'center', behavior: 'instant'})",
+    );
+    let place = centre(&mut browser, "document.querySelector('#clock .u-over')");
+    browser.point_at(place.0, place.1);
+    // The plot answers on the next frame.
+    let read = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
+        document.querySelector('tr[data-counter=write_transactions_per_s] [data-role=pointer]').textContent))))";
+    let shown: f64 = browser.value(read).as_str().unwrap().parse().unwrap();
+    assert!((0..60).any(|second| transactions_at(second) == shown), "{shown} is no stored value");
+}
+
+#[test]
+fn the_files_on_the_page_are_those_of_the_export() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    browser.open(&page(directory.path()));
+    for (name, format) in [("runs.csv", "csv"), ("clients.csv", "clients-csv")] {
+        let link = format!("document.querySelector('a[download=\"{name}\"]').href");
+        let content = browser.value(&format!("decodeURIComponent({link}.slice({link}.indexOf(',') + 1))"));
+        let exported = fathom(directory.path(), &["export", "--format", format]);
+        assert_eq!(content.as_str().unwrap(), exported, "{name}");
+    }
+    // The series are made by the script on demand.
+    let made = "(() => { const link = [...document.querySelectorAll('a.download')].at(-1);
+        link.addEventListener('click', event => event.preventDefault()); link.click(); return link.href.slice(0, 5); })()";
+    assert_eq!(browser.value(made), json!("blob:"));
+}
+
+#[test]
+fn the_page_is_legible_on_a_phone_and_in_the_dark() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    let page = page(directory.path());
+    let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
+    browser.ask("Emulation.setDeviceMetricsOverride", phone);
+    browser.open(&page);
+    // Tables scroll by themselves; the page does not, and nothing else reaches beyond it.
+    let wide = "[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, nav, pre, #tip')
+        && one.getBoundingClientRect().right > 391).map(one => one.tagName + ' ' + one.className + ' ' + one.textContent.slice(0, 40))";
+    assert_eq!(browser.value(wide), json!([]));
+    assert_eq!(browser.value("document.scrollingElement.scrollWidth"), json!(390));
+    let small = "[...document.querySelectorAll('svg.chart text')].filter(text => text.getBoundingClientRect().width > 0)
+        .map(text => parseFloat(getComputedStyle(text).fontSize) * text.ownerSVGElement.getBoundingClientRect().width / 480)
+        .filter(size => size < 9).length";
+    assert_eq!(browser.value(small), json!(0));
+    let body = "parseFloat(getComputedStyle(document.body).fontSize)";
+    assert!(browser.value(body).as_f64().unwrap() >= 14.0);
+    for (scheme, is_dark) in [("dark", true), ("light", false)] {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        browser.ask("Emulation.setEmulatedMedia", features);
+        browser.open(&page);
+        let (ink, paper) = (luminance(&mut browser, "color"), luminance(&mut browser, "backgroundColor"));
+        assert_eq!(paper < ink, is_dark, "{scheme}: text {ink}, ground {paper}");
+        let contrast = (ink.max(paper) + 0.05) / (ink.min(paper) + 0.05);
+        assert!(contrast > 7.0, "{scheme}: contrast {contrast}");
+    }
+    // The switch overrules the system: auto, light, dark.
+    browser.value("document.querySelector('#theme').click(), document.querySelector('#theme').click()");
+    assert!(luminance(&mut browser, "backgroundColor") < 0.1);
+}
+
+#[test]
+fn without_scripts_tables_pictures_and_files_remain() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    let page = page(directory.path());
+    browser.ask("Emulation.setScriptExecutionDisabled", json!({"value": true}));
+    browser.open(&page);
+    let seen = |selector: &str| {
+        format!(
+            "[...document.querySelectorAll('{selector}')].filter(one => one.getBoundingClientRect().height > 0).length"
+        )
+    };
+    assert_eq!(browser.value("document.documentElement.classList.contains('js')"), json!(false));
+    for (selector, least) in
+        [("table", 5), ("#time svg.chart", 6), ("#factors svg.chart", 3), ("a.download", 2)]
+    {
+        let count = browser.value(&seen(selector)).as_u64().unwrap();
+        assert!(count >= least, "{count} of {selector} are seen");
+    }
+    assert_eq!(browser.value(&seen(".scripted")), json!(0));
+}
+
+/// Text of the tip when the pointer is over an element.
+fn hovered(browser: &mut Browser, element: &str) -> String {
+    browser.value(&format!("{element}.scrollIntoView({{block: 'center', behavior: 'instant'}})"));
+    let (x, y) = centre(browser, element);
+    browser.point_at(x, y);
+    browser.value("document.querySelector('#tip').textContent").as_str().unwrap().to_owned()
+}
+
+fn centre(browser: &mut Browser, element: &str) -> (f64, f64) {
+    let place = browser.value(&format!(
+        "(() => {{ const box = {element}.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+    ));
+    (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
+}
+
+/// Relative luminance of a colour of the first section (WCAG 2).
+fn luminance(browser: &mut Browser, property: &str) -> f64 {
+    let colour = browser.value(&format!("getComputedStyle(document.querySelector('#answer')).{property}"));
+    let channels: Vec<f64> = channels(&colour);
+    let linear = |channel: f64| {
+        let share = channel / 255.0;
+        if share <= 0.03928 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(channels[0]) + 0.7152 * linear(channels[1]) + 0.0722 * linear(channels[2])
+}
+
+fn channels(colour: &Value) -> Vec<f64> {
+    let text = colour.as_str().unwrap();
+    let numbers = text.trim_start_matches("rgb(").trim_start_matches("rgba(").trim_end_matches(')');
+    numbers.split(',').map(|number| number.trim().parse().unwrap()).collect()
+}
