@@ -453,7 +453,9 @@ pub(crate) enum LevelWord {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// SQLite database, PostgreSQL data directory, base backup or relation file, SQL Server data file or backup
+    /// SQLite database; PostgreSQL data directory (stopped or running), base backup (directory or base.tar, packed or
+    /// not), relation file, or postgres:// URL of a server on this machine; SQL
+    /// Server data file or backup
     pub(crate) target: String,
     /// Further data files of the same SQL Server database, or stripes of the same backup
     pub(crate) more: Vec<PathBuf>,

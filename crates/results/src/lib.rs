@@ -13,5 +13,6 @@ pub mod histogram;
 pub mod io;
 pub mod model;
 pub mod observations;
+pub mod stopped_cluster;
 pub mod store;
 pub mod structure;

@@ -2,7 +2,6 @@
 
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
-use formats::postgres::maps::Visibility;
 use formats::postgres::page::Page;
 use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
@@ -34,19 +33,27 @@ impl PassContext<'_> {
             self.new_page(&page, file, block, &mut work);
             return;
         }
-        self.check_checksum(&page, block, &mut work);
+        let is_whole = self.check_checksum(&page, block, &mut work);
         let special = special_bytes(relation, file.fork).unwrap_or_else(|| page.special().len());
         scratch.damage.clear();
         let trusted = page.check_header(special, &mut scratch.damage);
         work.drain(&mut scratch.damage);
         self.check_lsn(&page, relation, &mut work);
+        let is_still = self.snapshot.is_none_or(|snapshot| {
+            is_whole
+                && page.header().lsn < snapshot.redo_lsn
+                && relation.is_some_and(|relation| relation.persistence == b'p')
+        });
+        if let (false, Some(number)) = (is_still, file.relation) {
+            work.sink.moved(number);
+        }
         let replay_is_due = matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. });
         if !trusted || self.level < CheckLevel::Structure || (replay_is_due && !self.cluster.checksums) {
             return;
         }
         match (relation.map(|relation| relation.storage), file.fork, file.relation) {
             (Some(Storage::Heap), Fork::Main, Some(number)) => {
-                self.heap_block(&page, number, scratch, &mut work)
+                self.heap_block(&page, number, is_still, scratch, &mut work)
             }
             (Some(Storage::Btree), Fork::Main, Some(number)) => {
                 self.tree_block(&page, number, scratch, &mut work)
@@ -59,18 +66,15 @@ impl PassContext<'_> {
         &self,
         page: &Page<'_>,
         number: u32,
+        is_still: bool,
         scratch: &mut BlockScratch,
         work: &mut Work<'_, S>,
     ) {
         let Some(table) = self.plan.tables.get(&number) else { return };
-        let visibility = if self.transactions.is_some() {
-            self.plan.visibility_of(number, work.place.block)
-        } else {
-            Visibility::default()
-        };
+        let visibility = self.stands_still().then(|| self.plan.visibility_of(number, work.place.block));
         let check = HeapCheck {
             table,
-            transactions: self.transactions,
+            transactions: self.transactions.filter(|_| is_still),
             key: self.key,
             level: self.level,
             visibility,
@@ -89,13 +93,16 @@ impl PassContext<'_> {
         let (Some(relation), Some(plan)) = (self.plan.relation(number), self.plan.trees.get(&number)) else {
             return;
         };
-        let stands_still = self.transactions.is_some();
+        let stands_still = self.stands_still();
         let tree = Tree {
             relation,
             number,
             // Blocks that are added while the check runs may be linked already.
             blocks: if stands_still { plan.blocks } else { u32::MAX },
-            heap_blocks: plan.heap_blocks.filter(|_| stands_still),
+            heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),
+            is_heap_still: stands_still || plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
+            // VACUUM cuts a table after its entries are gone, which may not have reached the file.
+            may_be_cut: !stands_still,
             matching: plan.matching,
             version: plan.version,
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
@@ -109,8 +116,7 @@ impl PassContext<'_> {
             let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "other bytes");
             work.findings.push(work.place.damage(damage));
         }
-        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.transactions.is_some())
-        else {
+        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.stands_still()) else {
             return;
         };
         if self.plan.visibility_of(number, block).all_visible {
@@ -119,14 +125,20 @@ impl PassContext<'_> {
         }
     }
 
-    fn check_checksum<S>(&self, page: &Page<'_>, block: u32, work: &mut Work<'_, S>) {
+    /// Whether rules about transactions and maps hold as they stand.
+    fn stands_still(&self) -> bool {
+        self.transactions.is_some() && self.snapshot.is_none()
+    }
+
+    /// Tests the checksum; `true` if it holds, or there is none.
+    fn check_checksum<S>(&self, page: &Page<'_>, block: u32, work: &mut Work<'_, S>) -> bool {
         if !self.cluster.checksums {
-            return;
+            return true;
         }
         let computed = page_checksum(page.bytes(), block);
         let stored = page.header().checksum;
         if stored == computed {
-            return;
+            return true;
         }
         let lsn = page.header().lsn;
         work.place.confidence = match self.cluster.standing {
@@ -145,17 +157,24 @@ impl PassContext<'_> {
         if work.place.confidence == Confidence::Certain {
             work.place.confidence = Confidence::Consequence;
         }
+        false
     }
 
     fn check_lsn<S>(&self, page: &Page<'_>, relation: Option<&Relation>, work: &mut Work<'_, S>) {
-        let (Some(control), Standing::Stopped) = (&self.cluster.control, &self.cluster.standing) else {
-            return;
-        };
         // Unlogged relations carry made-up positions.
         if relation.is_none_or(|relation| relation.persistence != b'p') {
             return;
         }
-        let (lsn, end) = (page.header().lsn, control.checkpoint_lsn);
+        let lsn = page.header().lsn;
+        let end = match (self.cluster.standing, &self.cluster.control, self.log_end) {
+            (Standing::Stopped, Some(control), _) => control.checkpoint_lsn,
+            // The log goes on: the server is asked again before a block is accused.
+            (Standing::Running, _, Some(log_end)) => match log_end.at_least(lsn) {
+                Some(end) => end,
+                None => return,
+            },
+            _ => return,
+        };
         if lsn > end {
             let show = |lsn: u64| format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF);
             let expected = format!("a position in the log up to {}, where it ends", show(end));

@@ -9,8 +9,9 @@ use results::check::CheckLevel;
 
 use super::btree_keys::Walk;
 use super::catalog::Relation;
-use super::entry::{kind, tid_code};
-use super::heap::{Exception, Work, exception_code};
+use super::entry::kind;
+use super::exceptions::Exceptions;
+use super::heap::Work;
 use super::keyed::{BUCKETS, Key, Side};
 use super::order::Scratch;
 
@@ -33,57 +34,15 @@ pub(crate) struct Tree<'a> {
     pub(crate) blocks: u32,
     /// Blocks of its table.
     pub(crate) heap_blocks: Option<u32>,
+    /// Whether the table stands still, so that it is known which rows are visible.
+    pub(crate) is_heap_still: bool,
+    /// Whether the table may have been cut since.
+    pub(crate) may_be_cut: bool,
     pub(crate) matching: Matching,
     /// Version from the meta page.
     pub(crate) version: u32,
     /// Row pointers of the table that are not matched in the ordinary way, ascending.
     pub(crate) exceptions: &'a Exceptions,
-}
-
-/// Row pointers of a table that are not matched in the ordinary way.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Exceptions {
-    /// Codes, ascending.
-    codes: Vec<u64>,
-    /// One bit per block of the table: has any.
-    blocks: Vec<u64>,
-}
-
-impl Exceptions {
-    pub(crate) fn new(mut codes: Vec<u64>) -> Exceptions {
-        codes.sort_unstable();
-        let mut blocks = Vec::new();
-        for code in &codes {
-            let word = (code >> 17) as usize / 64;
-            if blocks.len() <= word {
-                blocks.resize(word + 1, 0u64);
-            }
-            if let Some(bits) = blocks.get_mut(word) {
-                *bits |= 1 << ((code >> 17) % 64);
-            }
-        }
-        Exceptions { codes, blocks }
-    }
-
-    /// What is special about a row pointer; "not live" wins.
-    #[inline]
-    pub(crate) fn of(&self, tid: Tid) -> Option<Exception> {
-        let bits = *self.blocks.get(tid.block as usize / 64)?;
-        if bits >> (tid.block % 64) & 1 == 0 {
-            return None;
-        }
-        let at = self.codes.partition_point(|code| *code < tid_code(tid) << 1);
-        let code = *self.codes.get(at)?;
-        match code {
-            _ if code == exception_code(tid, Exception::NotLive) => Some(Exception::NotLive),
-            _ if code == exception_code(tid, Exception::KeyElsewhere) => Some(Exception::KeyElsewhere),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.codes.len()
-    }
 }
 
 /// Where a B-tree block's facts go.

@@ -41,9 +41,11 @@ impl TreeCheck<'_> {
         scratch: &mut TreeScratch,
         work: &mut Work<'_, S>,
     ) {
-        let Some(heap_blocks) = self.tree.heap_blocks else { return };
+        let heap_blocks = self.tree.heap_blocks.unwrap_or(u32::MAX);
         let is_beyond = |tid: &Tid| tid.block >= heap_blocks || tid.item == 0;
-        if let Some(tid) = tuple.heap_tids().find(is_beyond) {
+        if let Some(tid) =
+            tuple.heap_tids().find(|tid| is_beyond(tid) && (!self.tree.may_be_cut || tid.item == 0))
+        {
             let expected = format!("a row in the table's {heap_blocks} blocks");
             work.report(Promised::BtreeTid, Some(item.number), expected, format!("row {tid}"));
         }
@@ -52,7 +54,8 @@ impl TreeCheck<'_> {
         }
         self.check_order(&tuple, item, walk, scratch, work);
         self.check_unique(&tuple, item, walk, work);
-        if self.tree.matching != Matching::None {
+        if self.tree.matching != Matching::None && self.tree.is_heap_still && self.tree.heap_blocks.is_some()
+        {
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
                 self.state_row(tid, heap_blocks, item, walk, scratch, work);
             }
@@ -130,7 +133,8 @@ impl TreeCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let Some(index) = self.tree.relation.index.as_ref().filter(|index| index.unique) else { return };
-        if self.tree.matching == Matching::None {
+        if self.tree.matching == Matching::None || !self.tree.is_heap_still || self.tree.heap_blocks.is_none()
+        {
             return;
         }
         let mut keys = index.columns.iter().zip(&walk.values).filter(|(column, _)| column.is_key);

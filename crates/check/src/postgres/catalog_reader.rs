@@ -18,7 +18,7 @@ use super::catalog::{Catalogs, Index, Relation};
 use super::catalog_rows::{
     ClassRow, ColumnsOf, IndexSource, is_byte_order, not_validated_columns, storage_of,
 };
-use super::cluster::{Cluster, ForkFiles, read_small};
+use super::cluster::{Cluster, ForkFiles};
 use super::transactions::{Fate, Transactions};
 
 /// Reads the catalogs of all databases.
@@ -121,7 +121,7 @@ impl Reader<'_> {
         let directory = self.cluster.databases.iter().find(|(oid, _)| *oid == database).map(|(_, path)| path);
         let directory = directory.ok_or("its directory is gone")?;
         let map = self.map(&directory.join("pg_filenode.map"));
-        let shared_map = self.map(&self.cluster.directory.join("global/pg_filenode.map"));
+        let shared_map = self.map(Path::new("global/pg_filenode.map"));
         let columns = self.columns(database, &map)?;
         let mut open = OpenDatabase { database, map, shared_map, columns, classes: Vec::new() };
         let file = *open.map.get(&PG_CLASS).ok_or("pg_filenode.map does not name pg_class")?;
@@ -163,7 +163,7 @@ impl Reader<'_> {
             return known.clone();
         }
         let mut damage = Vec::new();
-        let pairs = match read_small(path) {
+        let pairs = match self.cluster.tree.read_small(path) {
             Ok(bytes) => relmap::read(&bytes, &mut damage),
             Err(error) => {
                 let promise = formats::postgres::Promise::RelationMap;
@@ -171,8 +171,7 @@ impl Reader<'_> {
                 Vec::new()
             }
         };
-        let shown = self.cluster.shown(path);
-        self.map_damage.extend(damage.into_iter().map(|damage| (shown.clone(), damage)));
+        self.map_damage.extend(damage.into_iter().map(|damage| (path.to_path_buf(), damage)));
         let map: HashMap<Oid, Oid> = pairs.into_iter().collect();
         self.maps.insert(path.to_path_buf(), map.clone());
         map
@@ -242,10 +241,13 @@ pub(crate) fn visible_tuples(
     let mut block = vec![0u8; cluster.block_bytes];
     let mut damage = Vec::new();
     for segment in &fork.segments {
-        let file = File::open(&segment.path)?;
+        let file = File::open(&segment.part.path)?;
         // Bounded by the length of the file when it was listed.
-        for index in 0..segment.bytes / cluster.block_bytes as u64 {
-            if file.read_exact_at(&mut block, index * cluster.block_bytes as u64).is_err() {
+        for index in 0..segment.part.bytes / cluster.block_bytes as u64 {
+            if file
+                .read_exact_at(&mut block, segment.part.offset_bytes + index * cluster.block_bytes as u64)
+                .is_err()
+            {
                 continue;
             }
             let page = Page::new(&block);

@@ -5,14 +5,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use formats::postgres::checksum::page_checksum;
 use formats::postgres::control::{Control, State};
 use formats::postgres::file_name::{FileName, Fork};
-use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid};
+use formats::postgres::heap::FIRST_NORMAL_XID;
+use formats::postgres::page::Page;
+use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid, Xid};
 
-/// The largest control or map file that is read, bytes.
-const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
+use super::source::{Part, Tree};
+
 /// Blocks per segment when the control file does not tell: 1 GiB of 8 KiB.
 pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
+/// Blocks of a file by itself that tell whether it has checksums.
+const SAMPLE_BLOCKS: u64 = 64;
 
 /// Why the data directory cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
@@ -25,8 +30,22 @@ pub enum OpenError {
         /// Why not.
         source: io::Error,
     },
+    /// A tar file could not be unpacked or walked.
+    #[error("could not read backup \"{path}\": {source}")]
+    Archive {
+        /// The tar file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What is asked for needs files of their own.
+    #[error("cannot measure the structure of \"{0}\" in its tar files; hint: unpack the backup")]
+    Packed(PathBuf),
     /// There is no data directory here.
-    #[error("\"{0}\" is no PostgreSQL data directory: it has neither PG_VERSION nor global/pg_control")]
+    #[error(
+        "\"{0}\" is no PostgreSQL data directory and no base backup: it has neither PG_VERSION nor global/pg_control, \
+         nor a base.tar"
+    )]
     NotACluster(PathBuf),
     /// A major that the formats are not known of.
     #[error("cannot check PostgreSQL {0}: majors 14 to 18 are supported")]
@@ -34,7 +53,7 @@ pub enum OpenError {
 }
 
 /// What the state of the cluster allows to be concluded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Shut down in order: all files agree with each other.
     Stopped,
@@ -51,17 +70,30 @@ pub enum Standing {
     },
 }
 
+/// A moment whose state can be told from files that do not stand still: the last checkpoint that was completed.
+///
+/// Every change before it had reached the files when it ended, so a block whose position is older stands as it stood
+/// then; and transactions older than the oldest that was active had ended. What blocks of that kind say about each
+/// other, and rows of that kind, must fit.
+// EVIDENCE: src/backend/access/transam/xlog.c CreateCheckPoint: oldestActiveXid is asked for before the redo position
+// is fixed, and the control file is written after all buffers are
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    /// Blocks with an older position are as they were.
+    pub(crate) redo_lsn: u64,
+    /// Older transactions had ended.
+    pub(crate) horizon_xid: Xid,
+}
+
 /// One segment file of a fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Absolute path.
-    pub path: PathBuf,
+    /// Where its bytes are, and how many there were when it was listed.
+    pub part: Part,
     /// Path relative to the data directory.
     pub shown: PathBuf,
     /// Number, from 0.
     pub number: u32,
-    /// Length, bytes.
-    pub bytes: u64,
 }
 
 /// One fork of a relation: its segment files in order.
@@ -88,16 +120,15 @@ impl ForkFiles {
         let last = self.segments.last();
         last.map_or(0, |last| {
             let before = u64::from(last.number) * u64::from(cluster.segment_blocks);
-            u32::try_from(before + last.bytes / cluster.block_bytes as u64).unwrap_or(u32::MAX - 1)
+            u32::try_from(before + last.part.bytes / cluster.block_bytes as u64).unwrap_or(u32::MAX - 1)
         })
     }
 }
 
-/// A data directory.
+/// A data directory, or what a base backup has of one.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// The directory.
-    pub directory: PathBuf,
+    pub(crate) tree: Tree,
     /// Major version.
     pub major: u32,
     /// The control file, if it could be read.
@@ -114,28 +145,27 @@ pub struct Cluster {
     pub checksums: bool,
     /// All forks found, by tablespace, database, number and fork.
     pub forks: Vec<ForkFiles>,
-    /// Directories of databases in their default tablespace: object id and path.
+    /// Directories of databases in their default tablespace: object id and path relative to the data directory.
     pub databases: Vec<(Oid, PathBuf)>,
-}
-
-/// Reads a whole small file; never more than a fixed limit.
-pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
-    use io::Read as _;
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(SMALL_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    /// Files of an incremental backup: they hold some blocks of a file, and are not checked.
+    pub incremental_count: u64,
+    /// Tablespaces of a backup whose files are not here.
+    pub absent_tablespaces: Vec<Oid>,
 }
 
 impl Cluster {
-    /// Looks at a data directory: reads the control file and lists all relation files.
+    /// Looks at a data directory or base backup: reads the control file and lists all relation files.
+    ///
+    /// I/O: tar files are walked once; those that are packed are unpacked to a temporary file.
     ///
     /// # Errors
-    /// When it is no data directory, of a major that is not supported, or cannot be listed.
-    pub fn open(directory: &Path) -> Result<Cluster, OpenError> {
-        let version = read_small(&directory.join("PG_VERSION")).ok();
-        let control_bytes = read_small(&directory.join("global/pg_control")).ok();
+    /// When it is neither, of a major that is not supported, or cannot be listed.
+    pub fn open(path: &Path) -> Result<Cluster, OpenError> {
+        let tree = Tree::open(path)?;
+        let version = tree.read_small("PG_VERSION").ok();
+        let control_bytes = tree.read_small("global/pg_control").ok();
         if version.is_none() && control_bytes.is_none() {
-            return Err(OpenError::NotACluster(directory.to_path_buf()));
+            return Err(OpenError::NotACluster(path.to_path_buf()));
         }
         let mut control_damage = Vec::new();
         let control = control_bytes.as_deref().and_then(|bytes| Control::read(bytes, &mut control_damage));
@@ -144,75 +174,139 @@ impl Cluster {
             return Err(OpenError::Major(major));
         }
         let mut cluster = Cluster {
-            directory: directory.to_path_buf(),
             major,
             block_bytes: control.map_or(BLOCK_SIZE_DEFAULT, |control| control.block_bytes as usize),
             segment_blocks: control.map_or(SEGMENT_BLOCKS_DEFAULT, |control| control.segment_blocks),
             checksums: control.is_some_and(|control| control.checksum_version != 0),
-            standing: standing_of(directory, control.as_ref()),
+            standing: standing_of(&tree, control.as_ref()),
+            tree,
             control,
             control_damage,
             forks: Vec::new(),
             databases: Vec::new(),
+            incremental_count: 0,
+            absent_tablespaces: Vec::new(),
         };
-        cluster.list()?;
+        cluster.list().map_err(|source| OpenError::Read { path: path.to_path_buf(), source })?;
         Ok(cluster)
     }
 
-    /// The path relative to the data directory, for messages.
-    #[must_use]
-    pub fn shown(&self, path: &Path) -> PathBuf {
-        path.strip_prefix(&self.directory).unwrap_or(path).to_path_buf()
+    /// The moment that can be told from files that do not stand still; `None` in a cluster that does, and where the
+    /// control file does not tell.
+    pub(crate) fn snapshot(&self) -> Option<Snapshot> {
+        let control = self.control.filter(|_| self.control_damage.is_empty())?;
+        let is_allowed = match self.standing {
+            Standing::Stopped => false,
+            Standing::Running => true,
+            // Blocks half old and half new are expected; without checksums they cannot be told.
+            Standing::Crashed => self.checksums,
+            // The control file is copied last: it may be that of a later checkpoint.
+            Standing::Backup { start_lsn, .. } => self.checksums && control.redo_lsn == start_lsn,
+        };
+        // At the checkpoint of a shutdown nothing is active, and nobody asks; so it is with wal_level minimal, where
+        // much may be.
+        let was_shutdown = control.checkpoint_lsn == control.redo_lsn && control.wal_level > 0;
+        let has_prepared = self.tree.files(Path::new("pg_twophase")).is_ok_and(|files| !files.is_empty());
+        let horizon_xid = match control.oldest_active_xid {
+            xid if xid >= FIRST_NORMAL_XID => xid,
+            _ if was_shutdown && !has_prepared => control.next_xid as Xid,
+            _ => return None,
+        };
+        is_allowed.then_some(Snapshot { redo_lsn: control.redo_lsn, horizon_xid })
     }
 
-    fn list(&mut self) -> Result<(), OpenError> {
+    /// A relation file by itself, away from its data directory: its blocks have the usual size, and checksums if
+    /// those at its beginning have.
+    ///
+    /// # Errors
+    /// When it cannot be read, or has no name of a relation file.
+    pub(crate) fn of_file(path: &Path) -> Result<Option<Cluster>, OpenError> {
+        let error = |source| OpenError::Read { path: path.to_path_buf(), source };
+        let file_name = path.file_name().and_then(|name| name.to_str());
+        let Some(name) = file_name.and_then(FileName::parse) else { return Ok(None) };
+        let part = Part {
+            path: path.to_path_buf(),
+            offset_bytes: 0,
+            bytes: fs::metadata(path).map_err(error)?.len(),
+        };
+        let start = part.read(SAMPLE_BLOCKS * BLOCK_SIZE_DEFAULT as u64).map_err(error)?;
+        let blocks = start.chunks_exact(BLOCK_SIZE_DEFAULT).enumerate();
+        let first = name.segment.saturating_mul(SEGMENT_BLOCKS_DEFAULT);
+        let checksums = blocks.filter(|(_, block)| !Page::new(block).is_new()).any(|(number, block)| {
+            Page::new(block).header().checksum == page_checksum(block, first.saturating_add(number as u32))
+        });
+        let shown = PathBuf::from(path.file_name().unwrap_or_default());
+        let segment = Segment { part, shown, number: name.segment };
+        let fork = ForkFiles {
+            tablespace: 0,
+            database: 0,
+            number: name.number,
+            fork: name.fork,
+            temporary: name.temporary,
+            segments: vec![segment],
+        };
+        Ok(Some(Cluster {
+            tree: Tree::Directory(path.parent().unwrap_or(Path::new("")).to_path_buf()),
+            major: 0,
+            control: None,
+            control_damage: Vec::new(),
+            standing: Standing::Stopped,
+            block_bytes: BLOCK_SIZE_DEFAULT,
+            segment_blocks: SEGMENT_BLOCKS_DEFAULT,
+            checksums,
+            forks: vec![fork],
+            databases: Vec::new(),
+            incremental_count: 0,
+            absent_tablespaces: Vec::new(),
+        }))
+    }
+
+    fn list(&mut self) -> io::Result<()> {
         let mut found = BTreeMap::new();
-        self.list_directory(&self.directory.join("global"), 1664, 0, &mut found)?;
-        for (oid, path) in numbered_directories(&self.directory.join("base"))? {
+        self.list_directory(Path::new("global"), 1664, 0, &mut found)?;
+        for (oid, path) in self.numbered_directories(Path::new("base"))? {
             self.list_directory(&path, 0, oid, &mut found)?;
             self.databases.push((oid, path));
         }
         // EVIDENCE: PostgreSQL docs 73.1: pg_tblspc/<oid>/PG_<major>_<catalog version>/<database>
-        let spaces = self.directory.join("pg_tblspc");
         let prefix = format!("PG_{}_", self.major);
-        for (space, path) in numbered_directories(&spaces).unwrap_or_default() {
-            let versions =
-                fs::read_dir(&path).map_err(|source| OpenError::Read { path: path.clone(), source })?;
-            for entry in versions.flatten() {
-                if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                    for (database, path) in numbered_directories(&entry.path())? {
-                        self.list_directory(&path, space, database, &mut found)?;
-                        // A database whose default tablespace this is has its catalogs here.
-                        if path.join("pg_filenode.map").exists() {
-                            self.databases.push((database, path));
-                        }
+        for (space, path) in self.numbered_directories(Path::new("pg_tblspc")).unwrap_or_default() {
+            for version in self.tree.directories(&path)? {
+                if !version.starts_with(&prefix) {
+                    continue;
+                }
+                for (database, path) in self.numbered_directories(&path.join(version))? {
+                    self.list_directory(&path, space, database, &mut found)?;
+                    // A database whose default tablespace this is has its catalogs here.
+                    if self.tree.has(path.join("pg_filenode.map")) {
+                        self.databases.push((database, path));
                     }
                 }
             }
         }
         self.forks = found.into_values().collect();
+        // EVIDENCE: PostgreSQL docs, pg_basebackup: tablespace_map has a line "<oid> <path>" for each tablespace
+        let map = self.tree.read_small("tablespace_map").unwrap_or_default();
+        let named = String::from_utf8_lossy(&map);
+        let named = named.lines().filter_map(|line| line.split_once(' ')?.0.parse::<Oid>().ok());
+        self.absent_tablespaces =
+            named.filter(|space| !self.forks.iter().any(|fork| fork.tablespace == *space)).collect();
         Ok(())
     }
 
     fn list_directory(
-        &self,
+        &mut self,
         path: &Path,
         tablespace: Oid,
         database: Oid,
         found: &mut BTreeMap<(Oid, Oid, Oid, Fork, bool), ForkFiles>,
-    ) -> Result<(), OpenError> {
-        let read_error = |source| OpenError::Read { path: path.to_path_buf(), source };
-        for entry in fs::read_dir(path).map_err(read_error)? {
-            let entry = entry.map_err(read_error)?;
-            let Some(name) = entry.file_name().to_str().and_then(FileName::parse) else { continue };
-            // A file that vanishes while the directory is listed was dropped.
-            let Ok(metadata) = entry.metadata() else { continue };
-            let segment = Segment {
-                shown: self.shown(&entry.path()),
-                path: entry.path(),
-                number: name.segment,
-                bytes: metadata.len(),
-            };
+    ) -> io::Result<()> {
+        for (name, part) in self.tree.files(path)? {
+            let shown = path.join(&name);
+            // EVIDENCE: PostgreSQL docs, pg_combinebackup: files named INCREMENTAL.<name>
+            self.incremental_count += u64::from(name.starts_with("INCREMENTAL."));
+            let Some(name) = FileName::parse(&name) else { continue };
+            let segment = Segment { shown, part, number: name.segment };
             let key = (tablespace, database, name.number, name.fork, name.temporary);
             let fork = found.entry(key).or_insert_with(|| ForkFiles {
                 tablespace,
@@ -226,6 +320,14 @@ impl Cluster {
             fork.segments.sort_by_key(|segment| segment.number);
         }
         Ok(())
+    }
+
+    fn numbered_directories(&self, path: &Path) -> io::Result<Vec<(Oid, PathBuf)>> {
+        let names = self.tree.directories(path)?;
+        let numbered = names.into_iter().filter_map(|name| Some((name.parse().ok()?, path.join(name))));
+        let mut found: Vec<(Oid, PathBuf)> = numbered.collect();
+        found.sort_unstable();
+        Ok(found)
     }
 }
 
@@ -243,33 +345,17 @@ fn major_of(version: Option<&[u8]>, control: Option<&Control>) -> u32 {
     })
 }
 
-fn numbered_directories(path: &Path) -> Result<Vec<(Oid, PathBuf)>, OpenError> {
-    let read_error = |source| OpenError::Read { path: path.to_path_buf(), source };
-    let mut found = Vec::new();
-    for entry in fs::read_dir(path).map_err(read_error)? {
-        let entry = entry.map_err(read_error)?;
-        // Tablespaces are symbolic links: look at what they lead to.
-        if let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok())
-            && entry.path().is_dir()
-        {
-            found.push((number, entry.path()));
-        }
-    }
-    found.sort_unstable();
-    Ok(found)
-}
-
-fn standing_of(directory: &Path, control: Option<&Control>) -> Standing {
-    if let Ok(label) = read_small(&directory.join("backup_label")) {
+fn standing_of(tree: &Tree, control: Option<&Control>) -> Standing {
+    if let Ok(label) = tree.read_small("backup_label") {
         let label = String::from_utf8_lossy(&label);
         let start = label
             .lines()
             .find_map(|line| line.strip_prefix("START WAL LOCATION: "))
             .and_then(|rest| rest.split_whitespace().next().and_then(lsn_of));
-        let end_lsn = read_end(&directory.join("backup_manifest")).ok().and_then(|text| manifest_end(&text));
+        let end_lsn = tree.read_end("backup_manifest").ok().and_then(|text| manifest_end(&text));
         return Standing::Backup { start_lsn: start.unwrap_or(0), end_lsn };
     }
-    if has_postmaster(directory) {
+    if tree.directory().is_some_and(has_postmaster) {
         return Standing::Running;
     }
     // A standby stops between any two records of the log: in the middle of a split, or of a transaction.
@@ -277,20 +363,11 @@ fn standing_of(directory: &Path, control: Option<&Control>) -> Standing {
     if is_stopped { Standing::Stopped } else { Standing::Crashed }
 }
 
-/// Reads the end of a file, where a manifest has the ranges of the log.
-fn read_end(path: &Path) -> io::Result<String> {
-    use io::{Read as _, Seek as _};
-    let mut file = fs::File::open(path)?;
-    let start = file.metadata()?.len().saturating_sub(SMALL_FILE_BYTES_MAX);
-    file.seek(io::SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(SMALL_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Whether the process that `postmaster.pid` names is alive and works in this directory.
 fn has_postmaster(directory: &Path) -> bool {
-    let Ok(pid_file) = read_small(&directory.join("postmaster.pid")) else { return false };
+    let Ok(pid_file) = Tree::Directory(directory.to_path_buf()).read_small("postmaster.pid") else {
+        return false;
+    };
     let text = String::from_utf8_lossy(&pid_file).into_owned();
     let Some(pid) = text.lines().next().and_then(|line| line.trim().parse::<u32>().ok()) else {
         return false;

@@ -22,11 +22,27 @@ pub(super) struct Collector {
     pub(super) claims: Vec<Fact>,
     pub(super) witnesses: Vec<Fact>,
     pub(super) links: Vec<(u128, Side, Link)>,
+    /// Whether something changed since the moment that is looked at.
+    pub(super) moved: bool,
 }
 
 impl Collector {
     pub(super) fn new(relation: u32, buckets: BucketSet) -> Collector {
-        Collector { relation, buckets, claims: Vec::new(), witnesses: Vec::new(), links: Vec::new() }
+        Collector {
+            relation,
+            buckets,
+            claims: Vec::new(),
+            witnesses: Vec::new(),
+            links: Vec::new(),
+            moved: false,
+        }
+    }
+}
+
+impl Collector {
+    /// Whether another collected the same, in the same order.
+    pub(super) fn has_same_facts(&self, other: &Collector) -> bool {
+        self.claims == other.claims && self.witnesses == other.witnesses && self.links == other.links
     }
 }
 
@@ -39,6 +55,10 @@ impl RowSink for Collector {
                 Side::Witness => self.witnesses.push(fact),
             }
         }
+    }
+
+    fn moved(&mut self, _relation: u32) {
+        self.moved = true;
     }
 
     fn exception(&mut self, _table: u32, _tid: Tid, _exception: Exception) {}

@@ -44,9 +44,9 @@ impl Exact<'_> {
         let Some(tree) = self.second.plan.trees.get(&index).copied() else { return };
         let Some(heap) = tree.heap else { return };
         for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
-            let mut collector = Collector::new(index, buckets);
-            self.collect(false, heap, &mut collector);
-            self.collect(true, index, &mut collector);
+            let Some(collector) = self.collected(index, buckets, &[(false, heap), (true, index)]) else {
+                return;
+            };
             let Collector { claims, witnesses, .. } = collector;
             let (rows, entries) = unmatched(claims, witnesses);
             self.name_entries(index, heap, tree.matching, &rows, &entries, findings);
@@ -120,11 +120,9 @@ impl Exact<'_> {
             tables.filter(|(_, table)| table.toast_number == Some(toast)).map(|(number, _)| *number).collect()
         };
         for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
-            let mut collector = Collector::new(toast, buckets);
-            self.collect(false, toast, &mut collector);
-            for owner in &owners {
-                self.collect(false, *owner, &mut collector);
-            }
+            let parts: Vec<(bool, u32)> =
+                [toast].iter().chain(&owners).map(|table| (false, *table)).collect();
+            let Some(collector) = self.collected(toast, buckets, &parts) else { return };
             let Collector { mut claims, mut witnesses, .. } = collector;
             // Where a piece stands does not matter: compare by hash alone, and name the row that points there.
             claims.sort_unstable_by_key(|fact| fact.hash);
@@ -152,8 +150,7 @@ impl Exact<'_> {
         is_unfinished: bool,
         findings: &mut Findings,
     ) {
-        let mut collector = Collector::new(index, differing);
-        self.collect(true, index, &mut collector);
+        let Some(collector) = self.collected(index, differing, &[(true, index)]) else { return };
         let mut balance: BTreeMap<u128, (i64, Link)> = BTreeMap::new();
         for (hash, side, link) in collector.links {
             let entry = balance.entry(hash).or_insert((0, link));
@@ -236,7 +233,7 @@ impl Exact<'_> {
         let mut block = vec![0; block_bytes];
         let read = file.and_then(|file| {
             let offset = u64::from(tid.block - file.first_block) * block_bytes as u64;
-            File::open(&file.path).ok()?.read_exact_at(&mut block, offset).ok()
+            file.part.read_exact_at(&mut block, offset).ok()
         });
         if read.is_none() {
             return ("a block that cannot be read".to_owned(), Confidence::Consequence);
@@ -274,6 +271,25 @@ impl Exact<'_> {
         files.iter().filter(move |file| file.relation == Some(relation) && file.fork == Fork::Main)
     }
 
+    /// Facts about a relation from all parts that state any; `None` if one changed meanwhile. In a cluster that does
+    /// not stand still the parts are read twice, so that a block that was half written at one of them is seen.
+    fn collected(&mut self, relation: u32, buckets: BucketSet, parts: &[(bool, u32)]) -> Option<Collector> {
+        let times = if self.first.snapshot.is_some() { 2 } else { 1 };
+        let mut last = None;
+        for _ in 0..times {
+            let mut collector = Collector::new(relation, buckets);
+            for (is_second, part) in parts {
+                self.collect(*is_second, *part, &mut collector);
+            }
+            let is_same = last.as_ref().is_none_or(|last: &Collector| last.has_same_facts(&collector));
+            if self.first.snapshot.is_some() && (collector.moved || !is_same) {
+                return None;
+            }
+            last = Some(collector);
+        }
+        last
+    }
+
     /// Reads a relation again, on this thread.
     fn collect(&mut self, is_second: bool, relation: u32, collector: &mut Collector) {
         let context = if is_second { self.second } else { self.first };
@@ -285,13 +301,17 @@ impl Exact<'_> {
         for file in
             context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)
         {
-            let Ok(handle) = File::open(&file.path) else { continue };
+            let Ok(handle) = File::open(&file.part.path) else {
+                collector.moved = true;
+                continue;
+            };
             let mut offset = 0;
             // Bounded by the length of the file when it was listed.
-            while offset < file.bytes {
-                let wanted = buffer.len().min((file.bytes - offset) as usize);
+            while offset < file.part.bytes {
+                let wanted = buffer.len().min((file.part.bytes - offset) as usize);
                 let Some(part) = buffer.get_mut(..wanted) else { break };
-                if handle.read_exact_at(part, offset).is_err() {
+                if handle.read_exact_at(part, file.part.offset_bytes + offset).is_err() {
+                    collector.moved = true;
                     break;
                 }
                 let first = file.first_block + (offset / block_bytes as u64) as u32;

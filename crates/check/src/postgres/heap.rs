@@ -74,6 +74,8 @@ pub(crate) enum Exception {
 pub(crate) trait RowSink {
     /// A fact about an index or TOAST table (by number in the plan), from one side, in a bucket.
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, tid: Tid);
+    /// A block of the relation that changed since the moment that is looked at.
+    fn moved(&mut self, relation: u32);
     /// A row pointer of the table that is not matched in the ordinary way.
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
 }
@@ -124,7 +126,8 @@ pub(crate) struct HeapCheck<'a> {
     pub(crate) transactions: Option<&'a Transactions>,
     pub(crate) key: &'a Key,
     pub(crate) level: CheckLevel,
-    pub(crate) visibility: Visibility,
+    /// What the map says; `None` in a cluster that does not stand still, where bounds are not tested either.
+    pub(crate) visibility: Option<Visibility>,
     /// A partial index whose entries are wanted for all rows, too.
     pub(crate) also_index: Option<u32>,
 }
@@ -162,7 +165,9 @@ impl HeapCheck<'_> {
                 }
                 self.row(slot, &header, tuple, &mut values, scratch, work);
             }
-            self.check_visibility(page, &slots, work);
+            if let Some(visibility) = self.visibility {
+                self.check_visibility(visibility, page, &slots, work);
+            }
             if self.table.has_matched_indexes {
                 self.state_exceptions(&slots, work);
             }
@@ -197,10 +202,13 @@ impl HeapCheck<'_> {
         let number = Some(slot.item.number);
         let horizon = self.table.relation.frozen_xid;
         let next = transactions.next_xid();
+        // VACUUM moves the horizon of the table before its blocks reach the file.
+        let stands_still = self.visibility.is_some();
         let fits = |xid: Xid| {
-            xid >= FIRST_NORMAL_XID
-                && precedes(xid, next)
-                && (horizon < FIRST_NORMAL_XID || !precedes(xid, horizon))
+            !stands_still
+                || xid >= FIRST_NORMAL_XID
+                    && precedes(xid, next)
+                    && (horizon < FIRST_NORMAL_XID || !precedes(xid, horizon))
         };
         // No transaction at all (0) is what an insertion leaves that gave way to another (ON CONFLICT).
         if !header.is_xmin_frozen() && header.xmin >= FIRST_NORMAL_XID {
@@ -227,7 +235,8 @@ impl HeapCheck<'_> {
         let found = format!("xmax {}", header.xmax);
         if header.is_xmax_multi() {
             let (low, high) = (self.table.relation.min_multi, transactions.next_multi());
-            if (low != 0 && precedes(header.xmax, low)) || !precedes(header.xmax, high) {
+            let fits = (low == 0 || !precedes(header.xmax, low)) && precedes(header.xmax, high);
+            if stands_still && !fits {
                 let expected = format!("a multixact from {low} up to but not {high}");
                 work.report(Promised::XmaxBounds, number, expected, found);
             }
@@ -253,9 +262,15 @@ impl HeapCheck<'_> {
 
     // EVIDENCE: src/backend/access/heap/visibilitymap.c: an all-visible bit in the map implies the flag in the
     // block, and both that every row version is visible to all
-    fn check_visibility<S>(&self, page: &Page<'_>, slots: &[Slot], work: &mut Work<'_, S>) {
+    fn check_visibility<S>(
+        &self,
+        visibility: Visibility,
+        page: &Page<'_>,
+        slots: &[Slot],
+        work: &mut Work<'_, S>,
+    ) {
         let flag = page.header().flags & FLAG_ALL_VISIBLE != 0;
-        if self.visibility.all_visible && !flag {
+        if visibility.all_visible && !flag {
             let expected = "the all-visible flag in the block, as the map says".to_owned();
             let found = format!("flags {:#06x}", page.header().flags);
             work.report(Promised::VisibilityMap, None, expected, found);
@@ -277,7 +292,7 @@ impl HeapCheck<'_> {
                 "a row that is dead".into(),
             );
         }
-        if !self.visibility.all_frozen {
+        if !visibility.all_frozen {
             return;
         }
         // Transactions below the first ordinary one (1: initdb) need no freezing.

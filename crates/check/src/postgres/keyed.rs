@@ -147,6 +147,28 @@ impl Ledger {
         BucketSet { bits: bits.fold(0, |bits, (index, _)| bits | 1 << index), count: self.buckets.len() }
     }
 
+    /// Bytes that the ledger takes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        (self.buckets.len() * size_of::<[Sum; 2]>()) as u64
+    }
+
+    /// High half, low half and count of each bucket and side.
+    pub(crate) fn parts(&self) -> Vec<[[u64; 3]; 2]> {
+        let parts = |sum: &Sum| [(sum.sum >> 64) as u64, sum.sum as u64, sum.count];
+        self.buckets.iter().map(|[claim, witness]| [parts(claim), parts(witness)]).collect()
+    }
+
+    /// A ledger from its parts; their number is made to be one that a ledger can have.
+    pub(crate) fn of_parts(parts: &[[[u64; 3]; 2]]) -> Ledger {
+        let sum =
+            |[high, low, count]: [u64; 3]| Sum { sum: (u128::from(high) << 64) | u128::from(low), count };
+        let mut ledger = Ledger::new(parts.len() == 1);
+        for (bucket, [claim, witness]) in ledger.buckets.iter_mut().zip(parts) {
+            *bucket = [sum(*claim), sum(*witness)];
+        }
+        ledger
+    }
+
     /// Number of facts of a side.
     pub(crate) fn count(&self, side: Side) -> u64 {
         self.buckets.iter().map(|bucket| bucket[side as usize].count).sum()

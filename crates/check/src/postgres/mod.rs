@@ -14,6 +14,7 @@
 //! A running server changes blocks while they are read: each block is then tested by itself, and read again before it
 //! is accused. Facts between blocks, and transactions, need a cluster that stands still.
 
+mod batch;
 mod block;
 mod btree;
 mod btree_keys;
@@ -24,22 +25,28 @@ mod cluster;
 mod collector;
 mod entry;
 mod exact;
+mod exceptions;
 mod finding;
 mod heap;
 mod keyed;
+mod log_end;
 mod order;
 mod outcome;
 mod pass;
+mod passes;
 mod plan;
 mod plan_files;
 mod row;
 mod rules;
 mod run;
+mod source;
 mod structure;
 mod sums;
 mod transactions;
 
 pub use cluster::{Cluster, OpenError, Standing};
+pub use log_end::LogEnd;
 pub use rules::RULES;
-pub use run::{CheckError, check_cluster, check_file};
+pub use run::{CheckError, check_cluster, check_file, check_running};
+pub use source::{Part, is_archive_name};
 pub use structure::{structure_cluster, structure_file};

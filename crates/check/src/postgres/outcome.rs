@@ -7,10 +7,12 @@ use results::check::{CheckReport, Skipped};
 use super::btree::Matching;
 use super::cluster::Standing;
 use super::exact::Exact;
+use super::heap::Table;
 use super::keyed::Side;
 use super::pass::{PassContext, PassState};
 use super::plan::Plan;
 use super::run::Run;
+use super::source::Tree;
 use crate::progress::{Phase, Progress};
 
 impl Run<'_> {
@@ -36,6 +38,14 @@ impl Run<'_> {
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
+            let (tree, is_moved) = (plan.trees.get(&number), |number| state.sums.moved.contains(&number));
+            let owners = |table: &Table| table.toast_number == Some(number) && is_moved(table.number);
+            let has_moved = is_moved(number)
+                || tree.and_then(|tree| tree.heap).is_some_and(is_moved)
+                || plan.tables.values().any(owners);
+            if first.snapshot.is_some() && has_moved {
+                continue;
+            }
             let object = plan.relation(number).map(|relation| relation.name.clone());
             let is_unfinished = state.sums.unfinished.contains_key(&number);
             if is_unfinished {
@@ -51,18 +61,21 @@ impl Run<'_> {
             if let Some(ledger) =
                 state.sums.links.get(&number).filter(|ledger| !ledger.differing().is_empty())
             {
-                progress.advance(Phase::SecondPass, 0, 0);
+                if self.is_out_of_time(object.as_deref()) {
+                    continue;
+                }
+                progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
                 self.counters.second_pass_object_count += 1;
                 exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
             }
             let Some(ledger) = state.sums.entries.get(&number) else { continue };
             let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
-            let tree = plan.trees.get(&number);
             self.counters.row_count += ledger.count(Side::Claim);
             self.counters.entry_count += ledger.count(Side::Witness);
-            if ledger.differing().is_empty() {
+            if ledger.differing().is_empty() || self.is_out_of_time(object.as_deref()) {
                 continue;
             }
+            progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
             self.counters.second_pass_object_count += 1;
             match tree {
                 Some(_) => exact.entries(number, ledger.differing(), count, &mut self.findings),
@@ -72,18 +85,28 @@ impl Run<'_> {
         self.counters.extra_read_bytes += exact.bytes_read;
     }
 
+    /// Whether no time is left to look at an object whose sums differ; it is then told, since something is wrong there.
+    fn is_out_of_time(&mut self, object: Option<&str>) -> bool {
+        let is_over = self.is_time_over();
+        if is_over {
+            let why = "its sums differ, so something is wrong in it, and the time was over: check it without --max-time";
+            self.left_out(object, "which rows, entries or links do not match", why);
+            self.unfinished = Some("stopped before everything that differs was named".to_owned());
+        }
+        is_over
+    }
+
     pub(super) fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
         let cluster = self.cluster;
-        let mut skipped: Vec<Skipped> = self
-            .skipped
-            .into_iter()
-            .map(|(why, page_count)| Skipped { why: why.to_owned(), page_count })
-            .collect();
+        let mut skipped: Vec<Skipped> =
+            self.skipped.into_iter().map(|(why, page_count)| Skipped { why, page_count }).collect();
         skipped.sort();
         self.accounting.skipped = skipped;
         self.not_checked.sort();
         self.not_checked.dedup();
-        self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos())
+            .unwrap_or(u64::MAX)
+            .saturating_add(self.resumed_ns);
         let (findings, rule_counts) = self.findings.into_lists();
         let fact = |name: &str, value: String| (name.to_owned(), value);
         let standing = match cluster.standing {
@@ -92,24 +115,37 @@ impl Run<'_> {
             Standing::Crashed => "not shut down",
             Standing::Backup { .. } => "base backup",
         };
+        if let Tree::Archive(archive) = &cluster.tree {
+            self.counters.temporary_bytes += archive.unpacked_bytes;
+        }
+        let mut more = Vec::new();
+        if let Standing::Backup { start_lsn, .. } = cluster.standing {
+            more.push(fact("backup from", format!("{:X}/{:X}", start_lsn >> 32, start_lsn & 0xFFFF_FFFF)));
+        }
+        more.extend(self.stood_still.take().map(|share| fact("unchanged since the checkpoint", share)));
+        if self.options.object_batch.is_some() {
+            more.push(fact("batches of objects", self.object_batch_count.to_string()));
+        }
+        let mut facts = vec![
+            fact("PostgreSQL", if cluster.major == 0 { "?".to_owned() } else { cluster.major.to_string() }),
+            fact("state", standing.to_owned()),
+            fact("block size", cluster.block_bytes.to_string()),
+            fact("checksums", if cluster.checksums { "on" } else { "off" }.to_owned()),
+            fact("databases", cluster.databases.len().to_string()),
+            fact("relations", plan.relations.len().to_string()),
+        ];
+        facts.append(&mut more);
         CheckReport {
             engine: "postgres".to_owned(),
             target: target.to_string_lossy().into_owned(),
             level: self.options.level,
-            facts: vec![
-                fact("PostgreSQL", cluster.major.to_string()),
-                fact("state", standing.to_owned()),
-                fact("block size", cluster.block_bytes.to_string()),
-                fact("checksums", if cluster.checksums { "on" } else { "off" }.to_owned()),
-                fact("databases", cluster.databases.len().to_string()),
-                fact("relations", plan.relations.len().to_string()),
-            ],
+            facts,
             findings,
             rule_counts,
             not_checked: self.not_checked,
             accounting: self.accounting,
             counters: self.counters,
-            unfinished: self.unfinished,
+            unfinished: self.unfinished.or(self.unfinished_source),
         }
     }
 }

@@ -1,19 +1,20 @@
 //! One pass over files in physical order: each block is looked at once, on the thread that read it.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 
 use disk::scan::{Content, Extent};
 use formats::postgres::Damage;
 use formats::postgres::file_name::Fork;
 use results::check::{CheckLevel, Confidence};
 
-use super::btree::{Exceptions, TreeScratch};
-use super::cluster::{Cluster, Standing};
+use super::btree::TreeScratch;
+use super::cluster::{Cluster, Snapshot, Standing};
+use super::exceptions::Exceptions;
 use super::finding::Place;
 use super::heap::HeapScratch;
 use super::keyed::Key;
+use super::log_end::LogEnd;
 use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
 use super::sums::Sums;
@@ -35,6 +36,12 @@ pub(crate) struct PassContext<'a> {
     pub(crate) transactions: Option<&'a Transactions>,
     pub(crate) exceptions: &'a HashMap<u32, Exceptions>,
     pub(crate) no_exceptions: &'a Exceptions,
+    /// The moment that is looked at, in a cluster that does not stand still.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// Tables with blocks that changed since; known in the second pass.
+    pub(crate) moved: &'a HashSet<u32>,
+    /// Where the log of a running server ends.
+    pub(crate) log_end: Option<&'a LogEnd>,
     /// A partial index whose entries the rows state as well; for the second look.
     pub(crate) also_index: Option<u32>,
 }
@@ -72,6 +79,13 @@ impl PassState {
             scratch: BlockScratch::default(),
         }
     }
+
+    /// With a limit for row pointers that are kept in memory, bytes.
+    pub(crate) fn with_memory(plan: &Plan, findings_per_rule_max: usize, memory_bytes_max: u64) -> PassState {
+        let mut state = PassState::new(plan, findings_per_rule_max);
+        state.sums.exception_bytes_max = memory_bytes_max;
+        state
+    }
 }
 
 impl PassContext<'_> {
@@ -79,7 +93,9 @@ impl PassContext<'_> {
     pub(crate) fn visit(&self, state: &mut PassState, extent: Extent<'_>) {
         let Some(file) = self.files.get(extent.file_index) else { return };
         let block_bytes = self.cluster.block_bytes as u64;
-        let mut block = file.first_block.saturating_add((extent.offset_bytes / block_bytes) as u32);
+        let mut block = file.first_block.saturating_add(
+            (extent.offset_bytes.saturating_sub(file.part.offset_bytes) / block_bytes) as u32,
+        );
         match extent.content {
             Content::Bytes(bytes) => {
                 for bytes in bytes.chunks(self.cluster.block_bytes) {
@@ -92,6 +108,13 @@ impl PassContext<'_> {
                     block = block.saturating_add(1);
                 }
             }
+            Content::Unreadable { length_bytes, error }
+                if self.cluster.standing == Standing::Running && error.kind() == ErrorKind::NotFound =>
+            {
+                state.sums.moved.extend(file.relation);
+                *state.skipped.entry("the file was dropped during the check").or_default() +=
+                    length_bytes.div_ceil(block_bytes);
+            }
             Content::Unreadable { length_bytes, error } => {
                 state.unreadable += length_bytes.div_ceil(block_bytes);
                 let place = self.place(file, block, Confidence::Certain);
@@ -99,6 +122,7 @@ impl PassContext<'_> {
                 state.findings.push(place.finding(Promised::Unreadable, None, expected, error.to_string()));
             }
             Content::Missing { length_bytes } => {
+                state.sums.moved.extend(file.relation);
                 // Cut or dropped since it was listed: a server at work does both.
                 *state.skipped.entry("the file became shorter during the check").or_default() +=
                     length_bytes.div_ceil(block_bytes);
@@ -147,13 +171,17 @@ impl PassContext<'_> {
             state.read_again += 1;
             let mut again = std::mem::take(&mut state.scratch.block);
             again.resize(self.cluster.block_bytes, 0);
-            let read = File::open(&file.path).and_then(|file| file.read_exact_at(&mut again, offset));
+            let read = file.part.read_exact_at(&mut again, offset);
             let is_same = read.is_err() || again == seen;
+            if read.is_err() {
+                state.sums.moved.extend(file.relation);
+            }
             let gone = read.is_err() && self.cluster.standing == Standing::Running;
             if gone || is_same {
                 state.scratch.block = again;
                 return if gone { None } else { Some(found) };
             }
+            state.sums.moved.extend(file.relation);
             found = Findings::new(usize::MAX / 4);
             let mut ignored = Sums::new(self.plan);
             self.block(file, block, &again, &mut state.scratch, &mut found, &mut ignored);

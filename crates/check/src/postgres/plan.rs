@@ -1,7 +1,6 @@
 //! What is to be read, and what is known about each file before it is.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
@@ -19,17 +18,17 @@ use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
 use super::plan_files::{MAP_PAGES_BEYOND, Numbers, not_null_columns, read_map, read_meta};
 use super::rules::Promised;
+use super::source::Part;
 
 /// A file that is read, with what its blocks are.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanFile {
-    pub(crate) path: PathBuf,
+    /// Where its bytes are, and how many there were when it was listed.
+    pub(crate) part: Part,
     /// Path for messages.
     pub(crate) shown: String,
     /// Block number of the file's first block.
     pub(crate) first_block: u32,
-    /// Length, bytes, when it was listed.
-    pub(crate) bytes: u64,
     pub(crate) fork: Fork,
     /// Number of the relation; `None` if the catalog does not name the file.
     pub(crate) relation: Option<u32>,
@@ -38,7 +37,8 @@ pub(crate) struct PlanFile {
 
 impl PlanFile {
     pub(crate) fn scan_file(&self) -> ScanFile {
-        ScanFile::part(self.path.clone(), 0..self.bytes)
+        let start = self.part.offset_bytes;
+        ScanFile::part(self.part.path.clone(), start..start + self.part.bytes)
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Plan {
     pub(crate) not_checked: Vec<NotChecked>,
     pub(crate) block_bytes: usize,
     by_id: HashMap<(Oid, Oid), u32>,
-    first_file_of_tree: HashMap<u32, PathBuf>,
+    first_file_of_tree: HashMap<u32, Part>,
 }
 
 impl Plan {
@@ -131,17 +131,16 @@ impl Plan {
         }
         for segment in &fork.segments {
             let file = PlanFile {
-                path: segment.path.clone(),
+                part: segment.part.clone(),
                 shown: segment.shown.to_string_lossy().into_owned(),
                 first_block: segment.number.saturating_mul(cluster.segment_blocks),
-                bytes: segment.bytes,
                 fork: fork.fork,
                 relation,
                 temporary: fork.temporary,
             };
             if fork.fork == Fork::Main && storage == Some(Storage::Btree) {
                 if let Some(number) = relation.filter(|_| segment.number == 0) {
-                    self.first_file_of_tree.insert(number, file.path.clone());
+                    self.first_file_of_tree.insert(number, file.part.clone());
                 }
                 self.second_files.push(file);
             } else {
@@ -157,25 +156,30 @@ impl Plan {
             let shown = shown.to_string_lossy();
             self.findings.push(file_finding(promised, &shown, object.as_deref(), expected, found));
         };
-        let last_used = fork.segments.iter().rposition(|segment| segment.bytes > 0);
+        let last_used = fork.segments.iter().rposition(|segment| segment.part.bytes > 0);
         for (position, segment) in fork.segments.iter().enumerate() {
             if segment.number as usize != position {
                 let expected = format!("segment {position} before segment {}", segment.number);
                 report(Promised::SegmentMissing, &segment.shown, expected, "none".into());
                 return;
             }
-            if last_used.is_some_and(|last| position < last) && segment.bytes != full {
+            if last_used.is_some_and(|last| position < last) && segment.part.bytes != full {
                 let expected = format!("{full} bytes, since a later segment follows");
                 report(
                     Promised::SegmentMissing,
                     &segment.shown,
                     expected,
-                    format!("{} bytes", segment.bytes),
+                    format!("{} bytes", segment.part.bytes),
                 );
             }
-            if segment.bytes % cluster.block_bytes as u64 != 0 && cluster.standing != Standing::Running {
+            if segment.part.bytes % cluster.block_bytes as u64 != 0 && cluster.standing != Standing::Running {
                 let expected = format!("a multiple of {} bytes", cluster.block_bytes);
-                report(Promised::PartialBlock, &segment.shown, expected, format!("{} bytes", segment.bytes));
+                report(
+                    Promised::PartialBlock,
+                    &segment.shown,
+                    expected,
+                    format!("{} bytes", segment.part.bytes),
+                );
             }
         }
     }
@@ -233,8 +237,8 @@ impl Plan {
             heap_blocks: None,
             matching: Matching::None,
         };
-        let path = self.first_file_of_tree.get(&number);
-        if let Some(meta) = path.and_then(|path| read_meta(path, self.block_bytes)) {
+        let first = self.first_file_of_tree.get(&number);
+        if let Some(meta) = first.and_then(|first| read_meta(first, self.block_bytes)) {
             tree.version = meta.version;
         }
         let name = relation.name.clone();
@@ -347,7 +351,7 @@ impl Plan {
         self.findings.append(&mut found);
     }
 
-    fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {
+    pub(super) fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {
         self.by_id.get(&(database, id)).copied()
     }
 }

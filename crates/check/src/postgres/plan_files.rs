@@ -8,6 +8,7 @@ use formats::postgres::page::Page;
 
 use super::catalog::Relation;
 use super::cluster::ForkFiles;
+use super::source::Part;
 
 /// Finds relations by the place of their files.
 pub(super) struct Numbers {
@@ -48,21 +49,17 @@ pub(super) const MAP_PAGES_BEYOND: usize = 8;
 
 /// Reads a map, at most so many bytes. One that cannot be read is reported when its file is scanned.
 pub(super) fn read_map(fork: &ForkFiles, bytes_max: usize) -> Vec<u8> {
-    use std::io::Read as _;
     let mut map = Vec::new();
     for segment in &fork.segments {
         let rest = bytes_max.saturating_sub(map.len()) as u64;
-        if let Ok(file) = std::fs::File::open(&segment.path) {
-            let _ = file.take(rest).read_to_end(&mut map);
-        }
+        map.extend(segment.part.read(rest).unwrap_or_default());
     }
     map
 }
 
-pub(super) fn read_meta(path: &std::path::Path, block_bytes: usize) -> Option<Meta> {
-    use std::io::Read as _;
+pub(super) fn read_meta(part: &Part, block_bytes: usize) -> Option<Meta> {
     let mut block = vec![0; block_bytes];
-    std::fs::File::open(path).ok()?.read_exact(&mut block).ok()?;
+    part.read_exact_at(&mut block, 0).ok()?;
     let meta = Meta::read(&Page::new(&block))?;
     meta.check(u32::MAX, &mut Vec::new()).then_some(meta)
 }

@@ -1,32 +1,30 @@
 //! A check from the first open to the report.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use disk::scan::{ScanFile, ScanOptions, scan};
+use formats::postgres::file_name::Fork;
 use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
+use results::stopped_cluster::StoppedCluster;
 
-use super::btree::Exceptions;
-use super::catalog::Catalogs;
+use super::batch::{Batch, Position, bytes_of};
+use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
+use super::exceptions::Exceptions;
 use super::finding::file_finding;
 use super::keyed::Key;
+use super::log_end::LogEnd;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
+use super::source::Tree;
+use super::sums::Sums;
 use super::transactions::Transactions;
 use crate::findings::Findings;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
-
-/// Bytes of one claim, if the user does not say.
-const CLAIM_BYTES_DEFAULT: usize = 1 << 20;
-/// How often progress is told.
-const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
 
 /// Why a check could not be done at all.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +40,7 @@ pub enum CheckError {
     NotARelation(std::path::PathBuf),
 }
 
-/// Checks a data directory or an unpacked base backup. Opens files for reading only.
+/// Checks a data directory or a base backup: a directory, or its tar files. Opens files for reading only.
 ///
 /// I/O: the catalogs, then each file once; relations whose sums differ a second time. Memory: the sums, two bits for
 /// each transaction that pg_xact keeps, eight bytes for each dead row, and the buffers of the reader.
@@ -58,6 +56,22 @@ pub fn check_cluster(
     Run::new(&cluster, options, None).check(directory, progress)
 }
 
+/// As [`check_cluster`], for a server that runs: `log_end` bounds the positions of blocks.
+///
+/// # Errors
+/// As [`check_cluster`].
+pub fn check_running(
+    directory: &Path,
+    log_end: &LogEnd,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<CheckReport, CheckError> {
+    let cluster = Cluster::open(directory)?;
+    let mut run = Run::new(&cluster, options, None);
+    run.log_end = Some(log_end);
+    run.check(directory, progress)
+}
+
 /// Checks one relation file in its data directory: its blocks, without facts between files.
 ///
 /// # Errors
@@ -69,9 +83,13 @@ pub fn check_file(
 ) -> Result<CheckReport, CheckError> {
     let refuse = || CheckError::NotARelation(path.to_path_buf());
     let canonical = path.canonicalize().map_err(|_| refuse())?;
-    let cluster = Cluster::open(data_directory_of(&canonical).ok_or_else(refuse)?)?;
+    let Some(directory) = data_directory_of(&canonical) else {
+        let cluster = Cluster::of_file(&canonical)?.ok_or_else(refuse)?;
+        return Run::new(&cluster, options, Some(&canonical)).check(path, progress);
+    };
+    let cluster = Cluster::open(directory)?;
     let is_listed = |cluster: &Cluster| {
-        cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| segment.path == canonical)
+        cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| segment.part.path == canonical)
     };
     if !is_listed(&cluster) {
         return Err(refuse());
@@ -94,8 +112,31 @@ pub(super) struct Run<'a> {
     pub(super) not_checked: Vec<NotChecked>,
     pub(super) accounting: Accounting,
     pub(super) counters: CheckCounters,
-    pub(super) skipped: HashMap<&'static str, u64>,
+    pub(super) skipped: HashMap<String, u64>,
     pub(super) unfinished: Option<String>,
+    pub(super) log_end: Option<&'a LogEnd>,
+    /// Relations that changed since the moment that is looked at.
+    pub(super) moved: HashSet<u32>,
+    /// How much did not, for the report.
+    pub(super) stood_still: Option<String>,
+    /// Bytes of all passes, and of those that are done.
+    pub(super) bytes_total: u64,
+    pub(super) bytes_before: u64,
+    pub(super) object_batch_count: usize,
+    /// Key of the sums.
+    pub(super) seed: u64,
+    /// Why what is checked is not whole.
+    pub(super) unfinished_source: Option<String>,
+    /// Time that earlier calls took, in nanoseconds.
+    pub(super) resumed_ns: u64,
+}
+
+/// What is known before the first pass.
+#[derive(Default)]
+struct Nothing {
+    exceptions: HashMap<u32, Exceptions>,
+    of_one: Exceptions,
+    moved: HashSet<u32>,
 }
 
 impl<'a> Run<'a> {
@@ -111,6 +152,15 @@ impl<'a> Run<'a> {
             counters: CheckCounters::default(),
             skipped: HashMap::new(),
             unfinished: None,
+            log_end: None,
+            moved: HashSet::new(),
+            stood_still: None,
+            bytes_total: 0,
+            bytes_before: 0,
+            object_batch_count: 0,
+            seed: options.seed,
+            unfinished_source: None,
+            resumed_ns: 0,
         }
     }
 
@@ -118,53 +168,167 @@ impl<'a> Run<'a> {
         let cluster = self.cluster;
         progress.advance(Phase::Map, 0, 0);
         self.report_control();
-        if self.options.resume_file.is_some() {
-            self.left_out(None, "going on from an earlier check", "PostgreSQL is checked in one go");
-        }
+        let snapshot = cluster.snapshot().filter(|_| self.only.is_none());
+        let horizon = snapshot.map(|snapshot| snapshot.horizon_xid);
         let transactions =
-            cluster.control.as_ref().map(|control| Transactions::load(&cluster.directory, control));
+            cluster.control.as_ref().map(|control| Transactions::load(&cluster.tree, control, horizon));
         let mut plan = self.plan(transactions.as_ref());
+        let resumed = self.resume(&plan);
         for finding in std::mem::take(&mut plan.findings) {
-            if self.only.is_none() || self.only.is_some_and(|only| only.ends_with(&finding.file)) {
+            let is_wanted = self.only.is_none_or(|only| only.ends_with(&finding.file));
+            // Those of a check that was stopped are among its findings.
+            if is_wanted && resumed.is_none() {
                 self.findings.push(finding);
             }
         }
         self.not_checked.append(&mut plan.not_checked);
-        let key = Key::new(self.options.seed);
-        let stands_still =
-            cluster.standing == Standing::Stopped && self.options.level >= CheckLevel::Structure;
-        let none = Exceptions::default();
-        let no_exceptions = HashMap::new();
-        let mut context = PassContext {
+        let key = Key::new(self.seed);
+        // What a running server had in an earlier call says nothing about what it has in this one.
+        let is_cut = resumed.is_some() && cluster.standing == Standing::Running;
+        if is_cut {
+            let what = "links between blocks, rows and index entries";
+            self.left_out(
+                None,
+                what,
+                "the check went on from an earlier one, and the server worked meanwhile",
+            );
+        }
+        let snapshot = snapshot.filter(|_| !is_cut);
+        let is_known = cluster.standing == Standing::Stopped || snapshot.is_some();
+        let transactions = transactions.filter(|_| is_known && self.options.level >= CheckLevel::Structure);
+        let none = Nothing::default();
+        let context = PassContext {
             cluster,
             plan: &plan,
-            files: &plan.first_files,
+            files: &[],
             level: self.options.level,
             key: &key,
-            transactions: transactions.as_ref().filter(|_| stands_still),
-            exceptions: &no_exceptions,
-            no_exceptions: &none,
+            transactions: transactions.as_ref(),
+            snapshot,
+            moved: &none.moved,
+            log_end: self.log_end,
+            exceptions: &none.exceptions,
+            no_exceptions: &none.of_one,
             also_index: None,
         };
-        let mut state = self.pass(&context, progress)?;
+        self.batches(&context, resumed, progress)?;
+        self.report_share(&plan, snapshot.is_some());
+        Ok(self.report(target, &plan))
+    }
+
+    /// Checks the objects in batches: tables, then indexes, then what they say about each other.
+    fn batches(
+        &mut self,
+        context: &PassContext<'_>,
+        resumed: Option<StoppedCluster>,
+        progress: &mut dyn Progress,
+    ) -> Result<(), CheckError> {
+        let plan = context.plan;
+        let batches = plan.batches(self.options.object_batch);
+        self.bytes_total = batches.iter().map(|batch| bytes_of(&batch.first) + bytes_of(&batch.second)).sum();
+        self.object_batch_count = batches.len();
+        let mut from = Position::start();
+        let mut restored = PassState::new(plan, self.options.findings_per_rule_max);
+        if let Some(stopped) = resumed {
+            from = Position::of(&stopped, &batches, self.cluster.standing == Standing::Running);
+            restored.sums = Sums::restored(plan, &stopped);
+        }
+        for (number, batch) in batches.iter().enumerate() {
+            if number < from.batch {
+                self.bytes_before += bytes_of(&batch.first) + bytes_of(&batch.second);
+                continue;
+            }
+            let at = if number == from.batch { from } else { Position::start() };
+            let state =
+                std::mem::replace(&mut restored, PassState::new(plan, self.options.findings_per_rule_max));
+            self.batch(context, number, batch, at, state, progress)?;
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        context: &PassContext<'_>,
+        number: usize,
+        batch: &Batch,
+        from: Position,
+        mut state: PassState,
+        progress: &mut dyn Progress,
+    ) -> Result<(), CheckError> {
+        let first = PassContext { files: &batch.first, ..*context };
+        if from.pass == 0 {
+            let place = Position { batch: number, pass: 0, bytes: from.bytes };
+            self.pass(&first, place, &mut state, progress)?;
+        } else {
+            self.bytes_before += bytes_of(&batch.first);
+        }
         let exceptions: HashMap<u32, Exceptions> =
             state.sums.exceptions.drain().map(|(table, codes)| (table, Exceptions::new(codes))).collect();
-        self.counters.memory_bytes_max += exceptions.values().map(|list| list.len() as u64 * 8).sum::<u64>();
-        let first = context;
-        context.files = &plan.second_files;
-        context.exceptions = &exceptions;
-        let second = self.pass(&context, progress)?;
-        state.sums.merge(second.sums);
-        if stands_still && self.only.is_none() && self.unfinished.is_none() && !self.options.is_raw {
-            progress.advance(Phase::Match, 0, 0);
-            self.compare(&state, &first, &context, progress);
+        let kept_bytes = exceptions.values().map(Exceptions::memory_bytes).sum::<u64>();
+        self.counters.memory_bytes_max =
+            self.counters.memory_bytes_max.max(kept_bytes + state.sums.memory_bytes());
+        self.counters.temporary_bytes += exceptions.values().map(Exceptions::temporary_bytes).sum::<u64>();
+        let moved = state.sums.moved.clone();
+        let second = PassContext { files: &batch.second, exceptions: &exceptions, moved: &moved, ..*context };
+        let place = Position { batch: number, pass: 1, bytes: if from.pass == 1 { from.bytes } else { 0 } };
+        self.pass(&second, place, &mut state, progress)?;
+        let is_known = context.transactions.is_some() && self.only.is_none() && !self.options.is_raw;
+        if is_known && self.unfinished.is_none() {
+            progress.advance(Phase::Match, self.bytes_before, self.bytes_total);
+            self.compare(&state, &first, &second, progress);
         }
-        Ok(self.report(target, &plan))
+        self.moved.extend(state.sums.moved);
+        Ok(())
+    }
+
+    /// Says how much of a cluster that does not stand still could be compared.
+    fn report_share(&mut self, plan: &Plan, is_snapshot: bool) {
+        let is_whole =
+            self.only.is_none() && !self.options.is_raw && self.options.level >= CheckLevel::Structure;
+        if !is_snapshot || !is_whole {
+            return;
+        }
+        let kept = |number: &usize| {
+            let relation = &plan.relations[*number];
+            relation.persistence == b'p' && matches!(relation.storage, Storage::Heap | Storage::Btree)
+        };
+        let blocks = |numbers: &mut dyn Iterator<Item = usize>| -> u64 {
+            numbers.map(|number| u64::from(plan.blocks[number])).sum()
+        };
+        // Files that the catalogs of that moment do not name came later.
+        let is_new = |file: &&PlanFile| file.relation.is_none() && file.fork == Fork::Main && !file.temporary;
+        let new =
+            plan.first_files.iter().filter(is_new).map(|file| file.part.bytes / plan.block_bytes as u64);
+        let all = blocks(&mut (0..plan.relations.len()).filter(kept)) + new.sum::<u64>();
+        let still =
+            (0..plan.relations.len()).filter(kept).filter(|number| !self.moved.contains(&(*number as u32)));
+        let still = blocks(&mut still.into_iter());
+        let share = 100.0 * still as f64 / all.max(1) as f64;
+        self.stood_still = Some(format!("{still} of {all} blocks ({share:.1} %)"));
+        if still < all {
+            let what = "links between blocks, rows and index entries of some relations";
+            let why = format!(
+                "they changed since the last checkpoint: {} blocks of {all}; CHECKPOINT before the check makes it fewer",
+                all - still
+            );
+            self.left_out(None, what, &why);
+        }
     }
 
     fn report_control(&mut self) {
         let cluster = self.cluster;
-        if cluster.control.is_none() {
+        if let Tree::Archive(archive) = &cluster.tree
+            && let Some(cut) = &archive.cut
+        {
+            self.left_out(None, "what stands behind the end of a tar file", cut);
+            self.unfinished_source = Some(format!("the backup is not whole: {cut}"));
+        }
+        for space in &cluster.absent_tablespaces {
+            let name = format!("tablespace {space}");
+            self.left_out(Some(&name), "everything", "the backup names it, and none of its files is here");
+        }
+        // A file away from its data directory has none.
+        if cluster.control.is_none() && cluster.major > 0 {
             let expected = "a control file that can be read".to_owned();
             self.findings.push(file_finding(
                 Promised::ControlFile,
@@ -184,17 +348,33 @@ impl<'a> Run<'a> {
                 found,
             ));
         }
+        if cluster.incremental_count > 0 {
+            let why = format!(
+                "{} files of an incremental backup hold some blocks only: pg_combinebackup makes a whole one",
+                cluster.incremental_count
+            );
+            self.left_out(None, "files named INCREMENTAL.*", &why);
+        }
         let why = match cluster.standing {
             Standing::Stopped => return,
-            Standing::Running => "a server is running: only facts inside a block can be proven",
+            Standing::Running => "a server is running, so files and memory differ",
             Standing::Crashed => {
                 "a crash or a standby left it: when the log is replayed and the server shut down, more can be proven"
             }
             Standing::Backup { .. } => {
-                "a backup is complete only after its log is replayed: restore it to check more"
+                "a backup is complete only after its log is replayed, which is not assumed: restore it to check more"
             }
         };
-        self.left_out(None, "transactions, visibility, links between blocks, rows and index entries", why);
+        match cluster.snapshot() {
+            Some(_) => self.left_out(None, "the visibility map, bounds of transactions, missing files", why),
+            None => {
+                self.left_out(
+                    None,
+                    "transactions, visibility, links between blocks, rows and index entries",
+                    why,
+                );
+            }
+        }
         if matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. }) && !cluster.checksums {
             self.left_out(
                 None,
@@ -240,115 +420,12 @@ impl<'a> Run<'a> {
         }
         let mut plan = Plan::new(self.cluster, catalogs);
         if let Some(only) = self.only {
-            let keep = |file: &PlanFile| file.path == only;
+            let keep = |file: &PlanFile| file.part.path == only;
             plan.first_files.retain(keep);
             plan.second_files.retain(keep);
             plan.not_checked.clear();
             self.left_out(None, "links between blocks, rows and index entries", "one file is checked");
         }
         plan
-    }
-
-    fn pass(
-        &mut self,
-        context: &PassContext<'_>,
-        progress: &mut dyn Progress,
-    ) -> Result<PassState, CheckError> {
-        let files: Vec<ScanFile> = context.files.iter().map(PlanFile::scan_file).collect();
-        let total: u64 = context.files.iter().map(|file| file.bytes).sum();
-        let block_bytes = self.cluster.block_bytes as u64;
-        self.accounting.page_count +=
-            context.files.iter().map(|file| file.bytes.div_ceil(block_bytes)).sum::<u64>();
-        let mut state = PassState::new(context.plan, self.options.findings_per_rule_max);
-        if files.is_empty() || self.unfinished.is_some() {
-            self.accounting.bytes_expected += total;
-            self.accounting.unreached_count +=
-                context.files.iter().map(|file| file.bytes.div_ceil(block_bytes)).sum::<u64>();
-            return Ok(state);
-        }
-        let done = Arc::new(AtomicU64::new(0));
-        let stop = self.options.stop.clone().unwrap_or_else(|| Arc::new(AtomicBool::new(false)));
-        let options = self.scan_options(&done, &stop);
-        let per_rule = self.options.findings_per_rule_max;
-        let ended = AtomicBool::new(false);
-        let outcome = std::thread::scope(|scope| {
-            let work = scope.spawn(|| {
-                let outcome = scan(
-                    &files,
-                    &options,
-                    |_| PassState::new(context.plan, per_rule),
-                    |state, extent| context.visit(state, extent),
-                );
-                ended.store(true, Ordering::Release);
-                outcome
-            });
-            while !ended.load(Ordering::Acquire) {
-                if self.options.time_max.is_some_and(|limit| self.start.elapsed() >= limit) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                std::thread::park_timeout(PROGRESS_PERIOD.min(Duration::from_millis(5)));
-            }
-            work.join()
-        });
-        let outcome = match outcome {
-            Ok(outcome) => outcome?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        self.account(&outcome, options.extent_bytes as u64, block_bytes);
-        for part in outcome.states {
-            self.take(part, &mut state);
-        }
-        if stop.load(Ordering::Relaxed) && self.accounting.unreached_count > 0 {
-            self.unfinished = Some("stopped before the end".to_owned());
-        }
-        Ok(state)
-    }
-
-    fn scan_options(&self, done: &Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> ScanOptions {
-        let pages = self.options.page_batch.map(|pages| pages.max(1) * self.cluster.block_bytes);
-        ScanOptions {
-            worker_count: self.options.worker_count,
-            // The reader takes multiples of 4 KiB.
-            extent_bytes: pages.unwrap_or(CLAIM_BYTES_DEFAULT).next_multiple_of(4096),
-            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
-            retry_bytes: self.cluster.block_bytes,
-            want_direct: self.options.want_direct,
-            stop: Some(Arc::clone(stop)),
-            progress_bytes: Some(Arc::clone(done)),
-            ..ScanOptions::default()
-        }
-    }
-
-    fn account(&mut self, outcome: &disk::scan::ScanOutcome<PassState>, claim_bytes: u64, block_bytes: u64) {
-        self.accounting.bytes_expected += outcome.expected_bytes();
-        self.accounting.bytes_read += outcome.read_bytes();
-        for file in &outcome.files {
-            self.accounting.unreached_count += file.unclaimed_bytes.div_ceil(block_bytes);
-        }
-        self.counters.worker_count = self.counters.worker_count.max(outcome.states.len() as u64);
-        self.counters.claim_bytes = claim_bytes;
-        self.counters.claim_count +=
-            outcome.files.iter().map(|file| file.expected_bytes.div_ceil(claim_bytes)).sum::<u64>();
-        self.counters.pass_ns += outcome.elapsed_ns;
-        self.counters.worker_cpu_ns += outcome.worker_cpu_ns;
-        let way = match outcome.page_cache_reason() {
-            None => "direct".to_owned(),
-            Some(reason) => format!("through the page cache: {reason}"),
-        };
-        self.counters.reader = format!("{:?}, {way}", outcome.backend.engine).to_lowercase();
-    }
-
-    fn take(&mut self, part: PassState, into: &mut PassState) {
-        self.findings.merge(part.findings);
-        self.accounting.clean_count += part.clean;
-        self.accounting.damaged_count += part.damaged;
-        self.accounting.unreadable_count += part.unreadable;
-        for (why, count) in part.skipped {
-            *self.skipped.entry(why).or_default() += count;
-        }
-        self.counters.extra_read_count += part.read_again;
-        self.counters.extra_read_bytes += part.read_again * self.cluster.block_bytes as u64;
-        into.sums.merge(part.sums);
     }
 }

@@ -1,10 +1,11 @@
 //! The facts of one worker, as sums.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use formats::postgres::Tid;
 
 use super::btree::{EntrySink, Link};
+use super::exceptions::Codes;
 use super::heap::{Exception, RowSink, exception_code};
 use super::keyed::{Ledger, Side};
 use super::plan::Plan;
@@ -20,11 +21,16 @@ pub(crate) struct Sums {
     /// Links of B-trees, by relation.
     pub(crate) links: HashMap<u32, Ledger>,
     /// Row pointers that are not matched in the ordinary way, by table.
-    pub(crate) exceptions: HashMap<u32, Vec<u64>>,
+    pub(crate) exceptions: HashMap<u32, Codes>,
     /// B-trees with an update that was cut off.
     pub(crate) unfinished: HashMap<u32, u64>,
     /// B-trees with keys that could not be compared.
     pub(crate) order_not_known: HashMap<u32, u64>,
+    /// Relations with blocks that changed since the moment that is looked at.
+    pub(crate) moved: HashSet<u32>,
+    /// Bytes of row pointers that are kept in memory before they go to a file.
+    pub(crate) exception_bytes_max: u64,
+    exception_bytes: u64,
     small: Vec<bool>,
 }
 
@@ -34,8 +40,17 @@ impl RowSink for Sums {
         self.entries.entry(relation).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
     }
 
+    fn moved(&mut self, relation: u32) {
+        self.moved.insert(relation);
+    }
+
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
         self.exceptions.entry(table).or_default().push(exception_code(tid, exception));
+        self.exception_bytes += size_of::<u64>() as u64;
+        if self.exception_bytes > self.exception_bytes_max {
+            self.exceptions.values_mut().for_each(Codes::spill);
+            self.exception_bytes = 0;
+        }
     }
 }
 
@@ -68,7 +83,16 @@ impl Sums {
             let heap = plan.trees.get(&(number as u32)).and_then(|tree| tree.heap_blocks).unwrap_or(0);
             own.max(heap) < SMALL_RELATION_BLOCKS
         };
-        Sums { small: (0..plan.relations.len()).map(is_small).collect(), ..Sums::default() }
+        Sums {
+            small: (0..plan.relations.len()).map(is_small).collect(),
+            exception_bytes_max: u64::MAX,
+            ..Sums::default()
+        }
+    }
+
+    /// Bytes that the sums take.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.entries.values().chain(self.links.values()).map(Ledger::memory_bytes).sum()
     }
 
     pub(crate) fn merge(&mut self, other: Sums) {
@@ -82,8 +106,9 @@ impl Sums {
                 }
             }
         }
-        for (number, mut codes) in other.exceptions {
-            self.exceptions.entry(number).or_default().append(&mut codes);
+        self.moved.extend(other.moved);
+        for (number, codes) in other.exceptions {
+            self.exceptions.entry(number).or_default().merge(codes);
         }
         for (mine, theirs) in
             [(&mut self.unfinished, other.unfinished), (&mut self.order_not_known, other.order_not_known)]

@@ -11,6 +11,8 @@ use formats::postgres::transaction::{
 };
 use formats::postgres::{Oid, Xid};
 
+use super::source::Tree;
+
 /// The longest segment of these logs that is read, bytes: 32 blocks of 32 KiB.
 const SEGMENT_BYTES_MAX: u64 = 1 << 20;
 
@@ -37,25 +39,27 @@ pub(crate) struct Transactions {
     oldest_xid: Xid,
     next_xid: Xid,
     has_prepared: bool,
+    /// Of these and later ones nothing is concluded.
+    horizon_xid: Option<Xid>,
 }
 
 impl Transactions {
     /// Reads the logs under a data directory. What is missing is treated as not known.
     ///
     /// Memory: two bits for each transaction since the oldest that is kept, at most 512 MiB.
-    pub(crate) fn load(directory: &Path, control: &Control) -> Transactions {
-        let prepared = std::fs::read_dir(directory.join("pg_twophase"))
-            .is_ok_and(|mut entries| entries.next().is_some());
+    pub(crate) fn load(tree: &Tree, control: &Control, horizon_xid: Option<Xid>) -> Transactions {
+        let prepared = tree.files(Path::new("pg_twophase")).is_ok_and(|files| !files.is_empty());
         Transactions {
-            commits: segments(&directory.join("pg_xact")),
-            multi_offsets: segments(&directory.join("pg_multixact/offsets")),
-            multi_members: segments(&directory.join("pg_multixact/members")),
+            commits: segments(tree, "pg_xact"),
+            multi_offsets: segments(tree, "pg_multixact/offsets"),
+            multi_members: segments(tree, "pg_multixact/members"),
             block_bytes: control.block_bytes as usize,
             next_multi: control.next_multi,
             next_multi_offset: control.next_multi_offset,
             oldest_xid: control.oldest_xid,
             next_xid: control.next_xid as Xid,
             has_prepared: prepared,
+            horizon_xid,
         }
     }
 
@@ -131,11 +135,11 @@ impl Transactions {
         if header.infomask & mask::MOVED != 0 {
             return Fate::Open;
         }
-        let inserted = if header.is_xmin_frozen() {
-            Fate::Live
-        } else if header.infomask & mask::XMIN_INVALID != 0 {
+        let inserted = if !header.is_xmin_frozen() && header.infomask & mask::XMIN_INVALID != 0 {
             return Fate::Dead;
-        } else if header.infomask & mask::XMIN_COMMITTED != 0 {
+        } else if !self.had_ended(header.xmin) {
+            return Fate::Open;
+        } else if header.is_xmin_frozen() || header.infomask & mask::XMIN_COMMITTED != 0 {
             Fate::Live
         } else {
             self.fate_of_work(header.xmin)
@@ -148,6 +152,7 @@ impl Transactions {
         }
         match self.deleter(header) {
             Ok(None) => Fate::Live,
+            Ok(Some(xid)) if !self.had_ended(xid) => Fate::Open,
             Ok(Some(_)) if header.infomask & mask::XMAX_COMMITTED != 0 && !header.is_xmax_multi() => {
                 Fate::Dead
             }
@@ -158,6 +163,12 @@ impl Transactions {
             },
             Err(()) => Fate::Open,
         }
+    }
+
+    /// Whether a transaction had ended at the moment that is looked at; always in a cluster that is stopped.
+    #[inline]
+    fn had_ended(&self, xid: Xid) -> bool {
+        self.horizon_xid.is_none_or(|horizon| xid < FIRST_NORMAL_XID || precedes(xid, horizon))
     }
 
     /// Whether a transaction's work counts: `Live` if it committed, `Dead` if it did not.
@@ -180,19 +191,11 @@ fn byte_at(segments: &BTreeMap<u32, Vec<u8>>, place: Place) -> Option<&u8> {
 }
 
 /// Reads the segment files of a log; names are hexadecimal numbers.
-fn segments(directory: &Path) -> BTreeMap<u32, Vec<u8>> {
-    use std::io::Read as _;
+fn segments(tree: &Tree, directory: &str) -> BTreeMap<u32, Vec<u8>> {
     let mut found = BTreeMap::new();
-    let Ok(entries) = std::fs::read_dir(directory) else { return found };
-    for entry in entries.flatten() {
-        let Some(number) = entry.file_name().to_str().and_then(|name| Oid::from_str_radix(name, 16).ok())
-        else {
-            continue;
-        };
-        let mut bytes = Vec::new();
-        let read = std::fs::File::open(entry.path())
-            .and_then(|file| file.take(SEGMENT_BYTES_MAX).read_to_end(&mut bytes));
-        if read.is_ok() {
+    for (name, part) in tree.files(Path::new(directory)).unwrap_or_default() {
+        let Ok(number) = Oid::from_str_radix(&name, 16) else { continue };
+        if let Ok(bytes) = part.read(SEGMENT_BYTES_MAX.min(part.bytes)) {
             found.insert(number, bytes);
         }
     }

@@ -151,6 +151,50 @@ impl Cluster {
         PathBuf::from(line.split('"').nth(1).unwrap())
     }
 
+    /// The same from the running server.
+    pub(crate) fn path_of_running(&self, relation: &str) -> PathBuf {
+        let query = format!("select pg_relation_filepath('{relation}')");
+        let arguments = ["-d", "postgres", "-Atc", &query];
+        let output = self.client("psql", &arguments).stdout(Stdio::piped()).output().unwrap();
+        PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
+    }
+
+    /// Whether the package has a program.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.bin.join(name).exists()
+    }
+
+    /// Starts the server; it listens on a socket beside the data directory only.
+    pub(crate) fn start(&self, settings: &str) {
+        let place = self.place.path().to_str().unwrap();
+        let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' {settings}");
+        let (data, log) = (self.data(), format!("{place}/log"));
+        let started =
+            self.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-l", &log, "-w", "-o", &settings, "start"]);
+        assert_eq!(started, Some(0), "{}", std::fs::read_to_string(log).unwrap_or_default());
+    }
+
+    /// Stops the server: in order, or as a crash would.
+    pub(crate) fn stop(&self, mode: &str) {
+        let data = self.data();
+        assert_eq!(self.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", mode, "-w", "stop"]), Some(0));
+    }
+
+    /// A client of the running server, with arguments that say what it does.
+    pub(crate) fn client(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = self.command(name);
+        command.args(["-h", self.place.path().to_str().unwrap(), "-U", "postgres"]).args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs statements in the running server, each in its own transaction.
+    pub(crate) fn sql(&self, statements: &[&str]) {
+        let arguments: Vec<&str> = statements.iter().flat_map(|statement| ["-c", statement]).collect();
+        let all = [&["-d", "postgres", "-v", "ON_ERROR_STOP=1", "-q"][..], &arguments].concat();
+        assert!(self.client("psql", &all).status().unwrap().success(), "{statements:?}");
+    }
+
     /// Kills the server in the middle of its work: what is in memory is lost, the log is there.
     pub(crate) fn crash_after(&self, statements: &str) {
         // SIGKILL by the backend to itself: the statement runs `kill` on its parent's shell, which is the server.

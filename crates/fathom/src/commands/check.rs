@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::{IsTerminal, Read, stderr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use check::options::Options;
+use check::postgres::LogEnd;
 use check::progress::{Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::target::postgres::ServerPlace;
 use results::check::{CheckLevel, CheckReport};
 
 use super::checks;
@@ -49,10 +51,8 @@ fn check(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<CheckReport> {
-    if target.to_string_lossy().contains("://") {
-        bail!(
-            "cannot check by URL yet\nhint: name the data directory of the server on its own machine, or a base backup"
-        );
+    if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
+        return check_url(url, options, progress);
     }
     let facts =
         std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
@@ -66,6 +66,9 @@ fn check(
     if facts.is_dir() {
         return Ok(check::postgres::check_cluster(target, options, progress)?);
     }
+    if check::postgres::is_archive_name(target) {
+        return Ok(check::postgres::check_cluster(target, options, progress)?);
+    }
     if is_sqlite(target)? || options.is_raw {
         return Ok(check::sqlite::check(target, options, progress));
     }
@@ -77,6 +80,51 @@ fn check(
         ),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Checks a running server by its address: its files must be on this machine.
+fn check_url(url: &str, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<CheckReport> {
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        let scheme = url.split("://").next().unwrap_or_default();
+        bail!(
+            "cannot check by an address that begins with \"{scheme}\": it takes postgres://\nhint: SQLite databases and backups are named by their path"
+        );
+    }
+    let mut server = ServerPlace::ask(url)?;
+    let Some(directory) = server.data_directory.clone() else {
+        bail!(
+            "could not find out the data directory of {}: the user may not read the setting data_directory\nhint: grant pg_read_all_settings to the user, or name the directory itself",
+            server.server
+        );
+    };
+    let cluster = check::postgres::Cluster::open(&directory).with_context(|| {
+        format!(
+            "could not open the data directory \"{}\" of {} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or check a base backup",
+            directory.display(),
+            server.server
+        )
+    })?;
+    let found = cluster.control.map(|control| control.system_identifier);
+    if server.system_identifier.is_some() && found != server.system_identifier {
+        bail!(
+            "directory \"{}\" on this machine is not that of {}: they have different system identifiers\nhint: run fathom on the machine of the server",
+            directory.display(),
+            server.server
+        );
+    }
+    if server.log_end().is_none() {
+        say(&format!(
+            "{} does not tell how far its log reaches: positions of blocks are not bounded",
+            server.server
+        ));
+    }
+    let name = format!("postgres://{}", server.server);
+    let server = Mutex::new(server);
+    let log_end = LogEnd::new(move || server.lock().ok()?.log_end());
+    let mut report = check::postgres::check_running(&directory, &log_end, options, progress)?;
+    report.facts.push(("directory".to_owned(), directory.to_string_lossy().into_owned()));
+    report.target = name;
+    Ok(report)
 }
 
 pub(super) fn is_sqlite(path: &Path) -> anyhow::Result<bool> {

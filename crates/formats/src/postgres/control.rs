@@ -70,6 +70,10 @@ pub struct Control {
     pub oldest_xid: Xid,
     /// Oldest multixact.
     pub oldest_multi: u32,
+    /// Oldest transaction that was not finished when the checkpoint began; 0 where nobody asked.
+    pub oldest_active_xid: Xid,
+    /// 0 minimal, 1 replica, 2 logical.
+    pub wal_level: u32,
     /// A standby must replay at least to here.
     pub min_recovery_lsn: u64,
     /// Where the backup started that is being restored; 0 for none.
@@ -107,8 +111,10 @@ impl Control {
             next_multi_offset: word(80)?,
             oldest_xid: word(84)?,
             oldest_multi: word(92)?,
+            oldest_active_xid: word(120)?,
             min_recovery_lsn: long(136)?,
             backup_start_lsn: long(152)?,
+            wal_level: word(172)?,
             block_bytes: word(216)?,
             segment_blocks: word(220)?,
             toast_chunk_bytes: word(240)?,

@@ -24,7 +24,7 @@ use results::structure::{
 
 use super::catalog::Catalogs;
 use super::catalog_reader;
-use super::cluster::{Cluster, SEGMENT_BLOCKS_DEFAULT, Standing};
+use super::cluster::{Cluster, OpenError, SEGMENT_BLOCKS_DEFAULT, Standing};
 use super::run::{CheckError, data_directory_of};
 use super::transactions::Transactions;
 use crate::progress::{Phase, Progress, with_ticker};
@@ -49,6 +49,9 @@ pub fn structure_cluster(
     progress: &mut dyn Progress,
 ) -> Result<StructureReport, CheckError> {
     let cluster = Cluster::open(directory)?;
+    if cluster.tree.directory().is_none() {
+        return Err(OpenError::Packed(directory.to_path_buf()).into());
+    }
     Work::new(directory, options).cluster(&cluster, None, progress)
 }
 
@@ -66,7 +69,7 @@ pub fn structure_file(
     if let Some(directory) = data_directory_of(&canonical) {
         let cluster = Cluster::open(directory)?;
         let segments = cluster.forks.iter().flat_map(|fork| &fork.segments);
-        if segments.clone().any(|segment| segment.path == canonical) {
+        if segments.clone().any(|segment| segment.part.path == canonical) {
             let report = Work::new(path, options).cluster(&cluster, Some(&canonical), progress)?;
             return if report.objects.is_empty() && report.left_out.is_empty() {
                 Err(refuse())
@@ -117,7 +120,7 @@ impl<'a> Work<'a> {
         progress.advance(Phase::Map, 0, 0);
         self.describe(cluster);
         let catalogs = match &cluster.control {
-            Some(control) => catalog_reader::read(cluster, &Transactions::load(&cluster.directory, control)),
+            Some(control) => catalog_reader::read(cluster, &Transactions::load(&cluster.tree, control, None)),
             None => Catalogs::default(),
         };
         if cluster.control.is_none() {

@@ -108,9 +108,9 @@ pub(super) fn subjects(
         let Some(relation) = relation else {
             // Only a file that was asked for is measured without a name.
             let segment = fork.segments.first().filter(|_| wish.file.is_some());
-            match segment
-                .map(|segment| Subject::loose(&segment.path, cluster.block_bytes, cluster.segment_blocks))
-            {
+            match segment.map(|segment| {
+                Subject::loose(&segment.part.path, cluster.block_bytes, cluster.segment_blocks)
+            }) {
                 Some(Ok(Some(subject))) => found.push(subject),
                 _ => unnamed += 1,
             }
@@ -166,13 +166,15 @@ pub(super) fn subjects(
 }
 
 fn has_file(fork: &ForkFiles, file: &Path) -> bool {
-    fork.segments.iter().any(|segment| segment.path == file)
+    fork.segments.iter().any(|segment| segment.part.path == file)
 }
 
 fn segments_of(fork: &ForkFiles, segment_blocks: u32) -> Vec<(PathBuf, u32, u64)> {
     let segments = fork.segments.iter();
     segments
-        .map(|segment| (segment.path.clone(), segment.number.saturating_mul(segment_blocks), segment.bytes))
+        .map(|segment| {
+            (segment.part.path.clone(), segment.number.saturating_mul(segment_blocks), segment.part.bytes)
+        })
         .collect()
 }
 

@@ -51,14 +51,14 @@ pub(crate) fn ask_server(url: &str, names: &[&str]) -> Result<ServerAnswer, (Opt
     Ok(ServerAnswer { version, is_local: is_local(&login), settings, server })
 }
 
-fn place(login: &Login) -> String {
+pub(super) fn place(login: &Login) -> String {
     match &login.endpoint {
         Endpoint::Unix { directory, port } => format!("{}:{port}/{}", directory.display(), login.database),
         Endpoint::Tcp { host, port } => format!("{host}:{port}/{}", login.database),
     }
 }
 
-fn is_local(login: &Login) -> bool {
+pub(super) fn is_local(login: &Login) -> bool {
     match &login.endpoint {
         Endpoint::Unix { .. } => true,
         Endpoint::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",

@@ -1,0 +1,204 @@
+//! Row pointers that are not matched in the ordinary way: in memory, and beyond a limit in files without a name.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::FileExt as _;
+
+use formats::postgres::Tid;
+
+use super::entry::tid_code;
+use super::heap::{Exception, exception_code};
+
+/// Codes between two that a run on disk keeps in memory: 4 KiB of them.
+const RUN_STEP_CODES: usize = 512;
+/// Bytes of a code.
+const CODE_BYTES: usize = 8;
+
+/// Codes of one table. Merges by addition.
+#[derive(Debug, Default)]
+pub(crate) struct Codes {
+    kept: Vec<u64>,
+    runs: Vec<CodeRun>,
+}
+
+/// Ascending codes in a file without a name.
+#[derive(Debug)]
+struct CodeRun {
+    file: File,
+    count: usize,
+    /// Every so many codes the next one.
+    steps: Vec<u64>,
+}
+
+impl Codes {
+    /// Adds a code; gives the bytes that it takes.
+    pub(crate) fn push(&mut self, code: u64) {
+        self.kept.push(code);
+    }
+
+    /// Adds what another worker collected.
+    pub(crate) fn merge(&mut self, mut other: Codes) {
+        self.kept.append(&mut other.kept);
+        self.runs.append(&mut other.runs);
+    }
+
+    /// Moves what is in memory to a file. Where that cannot be, it stays in memory.
+    pub(crate) fn spill(&mut self) {
+        self.kept.sort_unstable();
+        if let Ok(run) = CodeRun::write(&self.kept) {
+            self.runs.push(run);
+            self.kept = Vec::new();
+        }
+    }
+
+    /// All codes, in no order.
+    pub(crate) fn all(&self) -> Vec<u64> {
+        let mut all = self.kept.clone();
+        self.runs.iter().for_each(|run| all.extend(run.all()));
+        all
+    }
+}
+
+impl CodeRun {
+    fn write(codes: &[u64]) -> std::io::Result<CodeRun> {
+        let mut writer = BufWriter::new(tempfile::tempfile()?);
+        for code in codes {
+            writer.write_all(&code.to_le_bytes())?;
+        }
+        let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        let steps = codes.iter().step_by(RUN_STEP_CODES).copied().collect();
+        Ok(CodeRun { file, count: codes.len(), steps })
+    }
+
+    /// The codes of a step.
+    fn step(&self, step: usize, codes: &mut Vec<u64>) {
+        codes.clear();
+        let start = step * RUN_STEP_CODES;
+        let count = RUN_STEP_CODES.min(self.count.saturating_sub(start));
+        let mut bytes = vec![0; count * CODE_BYTES];
+        if self.file.read_exact_at(&mut bytes, (start * CODE_BYTES) as u64).is_ok() {
+            codes.extend(bytes.as_chunks::<CODE_BYTES>().0.iter().map(|code| u64::from_le_bytes(*code)));
+        }
+    }
+
+    fn all(&self) -> Vec<u64> {
+        let (mut all, mut codes) = (Vec::with_capacity(self.count), Vec::new());
+        for step in 0..self.steps.len() {
+            self.step(step, &mut codes);
+            all.append(&mut codes);
+        }
+        all
+    }
+
+    /// The first code that is not below.
+    fn first_from(&self, wanted: u64) -> Option<u64> {
+        let after = self.steps.partition_point(|step| *step < wanted);
+        let mut codes = Vec::new();
+        // It stands in the step before the first that begins above, or begins that one.
+        for step in [after.saturating_sub(1), after] {
+            self.step(step, &mut codes);
+            if let Some(code) = codes.iter().find(|code| **code >= wanted) {
+                return Some(*code);
+            }
+        }
+        None
+    }
+}
+
+/// Row pointers of a table that are not matched in the ordinary way, to be looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Exceptions {
+    codes: Codes,
+    /// One bit per block of the table: has any.
+    blocks: Vec<u64>,
+}
+
+impl Exceptions {
+    pub(crate) fn new(mut codes: Codes) -> Exceptions {
+        codes.kept.sort_unstable();
+        let mut blocks = Vec::new();
+        let mut mark = |code: u64| {
+            let word = (code >> 17) as usize / 64;
+            if blocks.len() <= word {
+                blocks.resize(word + 1, 0u64);
+            }
+            if let Some(bits) = blocks.get_mut(word) {
+                *bits |= 1 << ((code >> 17) % 64);
+            }
+        };
+        codes.kept.iter().for_each(|code| mark(*code));
+        let mut step_codes = Vec::new();
+        for run in &codes.runs {
+            for step in 0..run.steps.len() {
+                run.step(step, &mut step_codes);
+                step_codes.iter().for_each(|code| mark(*code));
+            }
+        }
+        Exceptions { codes, blocks }
+    }
+
+    /// What is special about a row pointer; "not live" wins.
+    #[inline]
+    pub(crate) fn of(&self, tid: Tid) -> Option<Exception> {
+        let bits = *self.blocks.get(tid.block as usize / 64)?;
+        if bits >> (tid.block % 64) & 1 == 0 {
+            return None;
+        }
+        let wanted = tid_code(tid) << 1;
+        let at = self.codes.kept.partition_point(|code| *code < wanted);
+        let in_memory = self.codes.kept.get(at).copied();
+        let on_disk = self.codes.runs.iter().filter_map(|run| run.first_from(wanted)).min();
+        match in_memory.into_iter().chain(on_disk).min()? {
+            code if code == exception_code(tid, Exception::NotLive) => Some(Exception::NotLive),
+            code if code == exception_code(tid, Exception::KeyElsewhere) => Some(Exception::KeyElsewhere),
+            _ => None,
+        }
+    }
+
+    /// The codes, to be kept.
+    pub(crate) fn codes(&self) -> &Codes {
+        &self.codes
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let steps: usize = self.codes.runs.iter().map(|run| run.steps.len()).sum();
+        ((self.codes.kept.len() + self.blocks.len() + steps) * CODE_BYTES) as u64
+    }
+
+    /// Bytes in files.
+    pub(crate) fn temporary_bytes(&self) -> u64 {
+        self.codes.runs.iter().map(|run| (run.count * CODE_BYTES) as u64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_spilled_is_found_as_what_was_kept() {
+        let tid = |number: u64| Tid { block: (number / 7 * 3) as u32, item: (number % 7 + 1) as u16 };
+        let code = |number| {
+            let kind = if number % 5 == 0 { Exception::KeyElsewhere } else { Exception::NotLive };
+            exception_code(tid(number), kind)
+        };
+        let (mut in_memory, mut spilled) = (Codes::default(), Codes::default());
+        for number in (0..5_000).filter(|number| number % 3 != 0) {
+            in_memory.push(code(number));
+            spilled.push(code(number));
+            if number % 1_201 == 1 {
+                spilled.spill();
+            }
+        }
+        assert!(!spilled.runs.is_empty() && !spilled.kept.is_empty());
+        let mut all = spilled.all();
+        all.sort_unstable();
+        let (in_memory, spilled) = (Exceptions::new(in_memory), Exceptions::new(spilled));
+        assert_eq!(all, in_memory.codes.kept);
+        assert!(spilled.temporary_bytes() > 0 && spilled.memory_bytes() < in_memory.memory_bytes());
+        for number in 0..5_200 {
+            assert_eq!(spilled.of(tid(number)), in_memory.of(tid(number)), "{number}");
+        }
+    }
+}
