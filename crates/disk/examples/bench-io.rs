@@ -95,9 +95,44 @@ fn main() -> Result<()> {
         if !"scan".contains(&options.only) {
             continue;
         }
-        let fathom = || fathom_scan(&data.path, &options);
+        let fathom = || fathom_scan(&data.path, (1, 8), &options);
         let fio = || fio_scan(&data.path, bs, depth, &options);
         print_line(&format!("fio reads {name}"), &in_turns(options.rounds, has_fio, fathom, fio)?);
+    }
+    if "workers and depths of the scan".contains(&options.only) {
+        print_workers(&data.path, &options)?;
+    }
+    Ok(())
+}
+
+/// The scan with several numbers of workers and depths, in turns; ratios to the first.
+fn print_workers(path: &Path, options: &Options) -> Result<()> {
+    let shapes = [(1, 8), (2, 8), (1, 16), (1, 32)];
+    let mut figures = vec![Vec::new(); shapes.len()];
+    for round in 0..options.rounds {
+        for step in 0..shapes.len() {
+            // Another one begins in each round.
+            let index = (round + step) % shapes.len();
+            std::thread::sleep(PAUSE);
+            figures[index].push(fathom_scan(path, shapes[index], options)?);
+        }
+    }
+    println!(
+        "\n| scan: workers, depth of each | MiB/s | ratio to the first (min-max) | CPU-seconds per GiB |"
+    );
+    println!("|---|---|---|---|");
+    for ((worker_count, depth), column) in shapes.into_iter().zip(&figures) {
+        let ratios = column.iter().zip(&figures[0]).map(|(figure, first)| figure.rate / first.rate);
+        let mut ratios: Vec<f64> = ratios.collect();
+        ratios.sort_by(f64::total_cmp);
+        println!(
+            "| {worker_count}, {depth} | {:.0} | {:.3} ({:.3}-{:.3}) | {:.3} |",
+            median(column.iter().map(|figure| figure.rate).collect()),
+            median(ratios.clone()),
+            ratios[0],
+            ratios[ratios.len() - 1],
+            median(column.iter().map(|figure| figure.own_us * 1024.0 / 1e6).collect()),
+        );
     }
     Ok(())
 }
@@ -248,10 +283,11 @@ fn fio_row(path: &Path, pattern: &Pattern, options: &Options) -> Result<Figure> 
     })
 }
 
-fn fathom_scan(path: &Path, options: &Options) -> Result<Figure> {
+fn fathom_scan(path: &Path, (worker_count, depth): (usize, usize), options: &Options) -> Result<Figure> {
     let before = machine_cpu()?;
     let files = [ScanFile::part(path, 0..options.mib << 20)];
-    let scan_options = ScanOptions { backend: BackendChoice::Uring, ..ScanOptions::default() };
+    let scan_options =
+        ScanOptions { backend: BackendChoice::Uring, worker_count, depth, ..ScanOptions::default() };
     let outcome = scan(
         &files,
         &scan_options,
