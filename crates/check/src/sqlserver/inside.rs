@@ -12,7 +12,7 @@ use super::facts::{FactKind, Side};
 use super::finding::Draft;
 use super::keys::{self, Bound, Ends, Key};
 use super::maps::Use;
-use super::plan::{BaseColumn, IndexPlan, Unit};
+use super::plan::Unit;
 use super::rules::Promised;
 use super::worker::{Worker, judge_iam, of_damage};
 
@@ -89,10 +89,10 @@ impl Worker<'_> {
             |slot, record| records.push((slot, *record)),
             |damage| drafts.push(of_damage(place.page, damage)),
         );
-        let is_active = self.context.is_active(place.unit.object);
-        if !has_records(place.header.kind) || !is_active {
+        if !has_records(place.header.kind) {
             return;
         }
+        self.facts.is_muted = !self.context.is_active(place.unit.object);
         if matches!(place.header.kind, PageKind::TextMix | PageKind::TextTree) {
             self.state_pieces(place, &records, drafts);
             return;
@@ -176,7 +176,8 @@ impl Worker<'_> {
             let (_, record) = records.get(index).filter(|_| !is_endless(index))?;
             Key::of(keys, record, is_leaf)
         };
-        if !keys.first().is_some_and(|key| key.type_info.has_order()) || records.is_empty() {
+        let has_order = keys.first().is_some_and(|key| key.type_info.has_order());
+        if self.facts.is_muted || !has_order || records.is_empty() {
             return;
         }
         let ends = Ends { page: place.page, unit: place.number, first: key(0), last: key(records.len() - 1) };
@@ -263,9 +264,9 @@ impl Worker<'_> {
             return;
         }
         match unit.entry_of {
-            Some(index) => self.state_entry(place, index, record, own),
+            Some(index) => self.state_entry(index, record, own),
             None => {
-                self.row_count += 1;
+                self.row_count += u64::from(!self.facts.is_muted);
                 // Entries name the place that the row had first.
                 let locator = record.back_pointer().unwrap_or(own);
                 for index in &unit.indexes {
@@ -315,73 +316,6 @@ impl Worker<'_> {
             _ => {}
         }
     }
-
-    fn state_entry(&mut self, _place: &Place<'_>, index: u32, record: &Record<'_>, own: RecordId) {
-        let Some(plan) = self.context.plan.indexes.get(index as usize) else { return };
-        self.entry_count += 1;
-        let group = (FactKind::Entry, index);
-        let mut bytes = Vec::with_capacity(64);
-        for column in &plan.entry {
-            if let Err(why) = push_value(&mut bytes, column.value(record, column.leaf), false) {
-                self.facts.poison(group, why);
-                return;
-            }
-        }
-        self.facts.state(group, Side::IsThere, &bytes, own, own);
-    }
-
-    fn state_row(&mut self, index: u32, record: &Record<'_>, own: RecordId, locator: RecordId) {
-        let Some(plan) = self.context.plan.indexes.get(index as usize) else { return };
-        let group = (FactKind::Entry, index);
-        match row_bytes(plan, record, locator, self.context.plan.may_be_virtual()) {
-            Ok(bytes) => self.facts.state(group, Side::Names, &bytes, own, own),
-            Err(why) => self.facts.poison(group, why),
-        }
-    }
-}
-
-/// The bytes that the entry of a row has in an index.
-fn row_bytes(
-    plan: &IndexPlan,
-    record: &Record<'_>,
-    locator: RecordId,
-    may_be_virtual: bool,
-) -> Result<Vec<u8>, &'static str> {
-    let mut bytes = Vec::with_capacity(64);
-    for source in &plan.base {
-        match source {
-            BaseColumn::Column(column) => {
-                push_value(&mut bytes, column.value(record, column.leaf), may_be_virtual)?
-            }
-            BaseColumn::Locator => {
-                let mut eight = [0; 8];
-                eight[..4].copy_from_slice(&locator.page.page.to_le_bytes());
-                eight[4..6].copy_from_slice(&locator.page.file.to_le_bytes());
-                eight[6..].copy_from_slice(&locator.slot.to_le_bytes());
-                push_value(&mut bytes, Value::Bytes(&eight), false)?;
-            }
-        }
-    }
-    Ok(bytes)
-}
-
-/// Writes a value so that equal values have equal bytes and different ones differ.
-fn push_value(bytes: &mut Vec<u8>, value: Value<'_>, may_be_virtual: bool) -> Result<(), &'static str> {
-    match value {
-        Value::Absent if may_be_virtual => {
-            return Err(
-                "rows were written before a column was added: its value may stand in the catalog alone",
-            );
-        }
-        Value::Null | Value::Absent => bytes.push(0),
-        Value::Bytes(value) => {
-            bytes.push(1);
-            bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(value);
-        }
-        Value::Elsewhere(_) => return Err("values of some rows stand outside of the row"),
-    }
-    Ok(())
 }
 
 fn has_records(kind: PageKind) -> bool {
@@ -391,17 +325,11 @@ fn has_records(kind: PageKind) -> bool {
 /// Whether a page belongs to its owner, by number and by kind.
 fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
     let (unit, header) = (place.unit, &place.header);
-    let stated = header.allocation_unit();
-    // OBSERVED: leaves of clustered indexes in files upgraded from version 539 keep index number 0
-    let is_old_leaf = unit.index_id == 1
-        && header.kind == PageKind::Data
-        && stated | 1 << 48 == unit.id
-        && header.index_id == 0;
-    if stated != unit.id && !is_old_leaf {
+    if !unit.is_stated_by(header) {
         let mut draft = place.draft(
             Promised::PageOwner,
             format!("allocation unit {:#x}, to which the page is allocated", unit.id),
-            format!("unit {stated:#x}"),
+            format!("unit {:#x}", header.allocation_unit()),
         );
         draft.offset = Some(6);
         drafts.push(draft);

@@ -12,7 +12,7 @@ use super::rules::Promised;
 use super::source::Source;
 
 /// No owner.
-const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 /// IAM pages of one chain that are followed; a file of 64 TiB has fewer intervals.
 const CHAIN_MAX: u32 = 1 << 20;
 
@@ -46,22 +46,23 @@ pub(super) struct Maps {
     pub(super) has_owners: bool,
 }
 
-struct FileMap {
-    file: u16,
-    page_count: u32,
+/// The maps of one file.
+pub(super) struct FileMap {
+    pub(super) file: u16,
+    pub(super) page_count: u32,
     pfs: Vec<PfsByte>,
     /// By PFS page: whether it could be used.
     is_known: Vec<bool>,
     /// By extent: set when the GAM calls it free, and when the SGAM calls it mixed.
-    gam: Vec<u8>,
-    owners: Vec<u32>,
-    singles: HashMap<u32, u32>,
+    pub(super) gam: Vec<u8>,
+    pub(super) owners: Vec<u32>,
+    pub(super) singles: HashMap<u32, u32>,
 }
 
-const GAM_FREE: u8 = 1;
-const SGAM_MIXED: u8 = 2;
-const GAM_KNOWN: u8 = 4;
-const SGAM_KNOWN: u8 = 8;
+pub(super) const GAM_FREE: u8 = 1;
+pub(super) const SGAM_MIXED: u8 = 2;
+pub(super) const GAM_KNOWN: u8 = 4;
+pub(super) const SGAM_KNOWN: u8 = 8;
 
 impl Maps {
     /// Reads PFS, GAM and SGAM of all files. Cost: one page of 8,088, one byte for each page.
@@ -323,7 +324,7 @@ impl Maps {
 }
 
 impl FileMap {
-    fn byte(&self, page: u32) -> PfsByte {
+    pub(super) fn byte(&self, page: u32) -> PfsByte {
         self.pfs.get(page as usize).copied().unwrap_or_default()
     }
 
@@ -333,114 +334,7 @@ impl FileMap {
         of_extent.or_else(|| self.singles.get(&page).copied())
     }
 
-    fn is_known(&self, page: u32) -> bool {
+    pub(super) fn is_known(&self, page: u32) -> bool {
         self.is_known.get((page / place::PFS_PAGES) as usize).copied().unwrap_or(false)
-    }
-
-    fn compare_extents(&self, drafts: &mut Vec<Draft>) {
-        for (extent, (state, owner)) in (0u32..).zip(self.gam.iter().zip(&self.owners)) {
-            let first = extent * EXTENT_PAGES;
-            let page = PageId { file: self.file, page: first };
-            let pages = first..(first + EXTENT_PAGES).min(self.page_count);
-            let draft = |promised, expected: &str, found: String| {
-                Draft::new(promised, page, expected.to_owned(), found)
-            };
-            let in_use = pages.clone().find(|page| self.byte(*page).is_allocated() && self.is_known(*page));
-            let single = pages.clone().find(|page| self.singles.contains_key(page));
-            let is_free = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN | GAM_FREE;
-            let is_mixed = state & (SGAM_KNOWN | SGAM_MIXED) == SGAM_KNOWN | SGAM_MIXED;
-            if is_free && is_mixed {
-                let found = "GAM: free; SGAM: a mixed extent with free pages".to_owned();
-                drafts.push(draft(Promised::ExtentFree, "an extent that is either free or mixed", found));
-            } else if is_free && *owner != NOBODY {
-                let found = "GAM: free; owned as a whole".to_owned();
-                drafts.push(
-                    draft(Promised::ExtentFree, "an extent without owner, as the GAM says", found)
-                        .unit(*owner),
-                );
-            } else if is_free && let Some(used) = single.or(in_use) {
-                let found = format!("GAM: free; page {}:{used} is in use", self.file);
-                drafts.push(draft(
-                    Promised::ExtentFree,
-                    "an extent without pages in use, as the GAM says",
-                    found,
-                ));
-            }
-            if is_mixed && *owner != NOBODY {
-                let found = "SGAM: a mixed extent; owned as a whole".to_owned();
-                drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
-                );
-            }
-            if let Some(single) = single.filter(|_| *owner != NOBODY) {
-                let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
-                drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
-                );
-            }
-            let is_used = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN && state & SGAM_KNOWN != 0;
-            let is_whole_known = pages.clone().all(|page| self.is_known(page));
-            if is_used
-                && !is_mixed
-                && *owner == NOBODY
-                && in_use.is_none()
-                && single.is_none()
-                && is_whole_known
-            {
-                // OBSERVED: the last extent of a file is not whole in no file; extent 0 is always in use
-                let mut pages = pages;
-                let may_be_mixed = pages.any(|page| self.byte(page).is_mixed());
-                if !may_be_mixed {
-                    let found = "GAM: in use; no IAM page and no SGAM names it".to_owned();
-                    drafts.push(draft(Promised::ExtentLeaked, "an extent with an owner", found));
-                }
-            }
-        }
-    }
-
-    fn compare_pages(&self, iam_pages: &HashMap<PageId, u32>, drafts: &mut Vec<Draft>) {
-        for number in 0..self.page_count {
-            let byte = self.byte(number);
-            let is_fixed = place::fixed_kind(number, self.file == 1).is_some();
-            if !self.is_known(number) || is_fixed {
-                continue;
-            }
-            let page = PageId { file: self.file, page: number };
-            let of_extent = self.owners.get((number / EXTENT_PAGES) as usize).copied().unwrap_or(NOBODY);
-            let single = self.singles.get(&number).copied();
-            let iam = iam_pages.get(&page).copied();
-            let mut pfs = |unit: Option<u32>, expected: &str| {
-                let found = format!("PFS byte {:#04x}", byte.0);
-                let mut draft = Draft::new(Promised::PfsState, page, expected.to_owned(), found);
-                draft.unit = unit;
-                drafts.push(draft);
-            };
-            if !byte.is_allocated() {
-                // A page of an extent in one use may be free; a page that is named may not.
-                if let Some(unit) = single.or(iam) {
-                    pfs(Some(unit), "a page in use, as an allocation page names it");
-                }
-            } else if iam.is_some() {
-                if !byte.is_iam() {
-                    pfs(iam, "an IAM page in use");
-                }
-            } else if of_extent != NOBODY || single.is_some() {
-                let unit = single.or(Some(of_extent));
-                if byte.is_iam() {
-                    pfs(unit, "a page that is no IAM page");
-                } else if byte.is_mixed() != (of_extent == NOBODY) {
-                    let what = if of_extent == NOBODY {
-                        "a page of a mixed extent"
-                    } else {
-                        "a page of an extent in one use"
-                    };
-                    pfs(unit, what);
-                }
-            } else {
-                let expected = "an owner for a page in use".to_owned();
-                let found = format!("none; PFS byte {:#04x}", byte.0);
-                drafts.push(Draft::new(Promised::PageUnowned, page, expected, found));
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use formats::sqlserver::{Header, PAGE_BYTES, RecordId};
+use formats::sqlserver::{Header, PAGE_BYTES, RecordId, slot_offset};
 use results::check::{Confidence, NotChecked};
 
 use super::context::Context;
@@ -133,13 +133,14 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
                 let expected = format!("the row at {other}, which points back");
                 push(Promised::ForwardTarget, fact, expected, state);
             }
-            FactKind::Lob if is_there(other) || !named.insert(other) => {
-                let expected = format!("the record at {other} to be of this value and named once");
-                push(Promised::LobTwice, fact, expected, "another value, or named again".to_owned());
+            FactKind::Lob if !is_there(other) && is_piece(context, other, group.1) => {
+                let expected = format!("the record at {other} to be named once");
+                push(Promised::LobTwice, fact, expected, "named again".to_owned());
             }
             FactKind::Lob => {
                 let expected = format!("a record of this value at {other}");
-                push(Promised::LobTarget, fact, expected, state);
+                let found = if is_there(other) { "a record of another value".to_owned() } else { state };
+                push(Promised::LobTarget, fact, expected, found);
             }
             FactKind::Entry => {
                 let index = name_of(context, group).unwrap_or_default();
@@ -191,10 +192,24 @@ fn is_there_and_named(context: &Context<'_>, unit: u32, fact: &Fact) -> bool {
     let (Some(parent), Some(child)) = (header(fact.place.page), header(fact.other.page)) else {
         return false;
     };
-    let is_below = parent.level.checked_sub(1) == Some(child.level) && child.page == fact.other.page;
+    let Some(described) = context.plan.units.get(unit as usize) else { return false };
+    // The levels of a clustered index are not comparable: see `Place::is_leaf`.
+    let is_below = described.index_id == 1 || parent.level.checked_sub(1) == Some(child.level);
     is_below
+        && child.page == fact.other.page
+        && described.is_stated_by(&child)
         && context.maps.use_of(fact.other.page) == Use::Unit(unit)
         && !context.is_root(unit, fact.other.page)
+}
+
+/// Whether a record of a large value of the rowset stands there.
+fn is_piece(context: &Context<'_>, record: RecordId, rowset: u32) -> bool {
+    let Use::Unit(unit) = context.maps.use_of(record.page) else { return false };
+    let is_own =
+        context.plan.units.get(unit as usize).is_some_and(|unit| unit.rowset == rowset && unit.kind > 1);
+    let Ok(page) = context.source.read(record.page) else { return false };
+    let has_slot = record.slot < Header::new(&page[..]).slot_count;
+    is_own && has_slot && slot_offset(&page[..], record.slot.into()).is_some_and(|offset| offset > 0)
 }
 
 /// What is found at a page that another names.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use formats::sqlserver::{PageId, RowsetColumn};
+use formats::sqlserver::{Header, PageId, PageKind, RowsetColumn};
 use results::check::NotChecked;
 
 use super::catalog::Catalog;
@@ -41,6 +41,16 @@ pub(super) struct Unit {
     pub(super) entry_of: Option<u32>,
     /// Names of columns.
     pub(super) column_names: HashMap<u32, String>,
+}
+
+impl Unit {
+    /// Whether a page's header names the unit.
+    // OBSERVED: leaves of clustered indexes in files upgraded from version 539 keep index number 0
+    pub(super) fn is_stated_by(&self, header: &Header) -> bool {
+        let stated = header.allocation_unit();
+        let is_old_leaf = self.index_id == 1 && header.kind == PageKind::Data && header.index_id == 0;
+        stated == self.id || is_old_leaf && stated | 1 << 48 == self.id
+    }
 }
 
 /// A nonclustered index that is matched with its table.

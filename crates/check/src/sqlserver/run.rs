@@ -1,14 +1,13 @@
 //! A check from the first open to the report.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::scan::{Content, Extent, ScanOptions, scan};
-use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId, VERSIONS_SEEN, product};
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped};
+use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId};
+use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::catalog::Catalog;
 use super::context::Context;
@@ -19,7 +18,9 @@ use super::maps::{Maps, Use};
 use super::matching;
 use super::plan::Plan;
 use super::rules::Promised;
-use super::source::{FileKind, Source, recognise};
+use super::source::{FileKind, Source};
+use super::summary::Phases;
+use super::target::{CheckError, empty_report, kinds, refuse_compressed};
 use super::worker::Worker;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -28,42 +29,6 @@ use crate::progress::{Phase, Progress};
 const CLAIM_BYTES: usize = 1 << 20;
 /// How often progress is told.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
-
-/// Why a check could not be done at all.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A file could not be opened or read.
-    #[error("could not read \"{path}\": {source}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
-    /// A file is none of SQL Server's.
-    #[error(
-        "cannot check \"{path}\": it is no SQL Server data file and no backup{start}\nhint: look at its first bytes: a download that went wrong often is a web page",
-        path = path.display()
-    )]
-    NotSqlServer {
-        /// The file.
-        path: PathBuf,
-        /// What it begins with, in words.
-        start: String,
-    },
-    /// Files of different kinds were named together.
-    #[error(
-        "cannot check \"{path}\" together with the first file: data files and backups do not belong together\nhint: name the data files of one database, or the stripes of one backup",
-        path = path.display()
-    )]
-    Mixed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The files could not be scanned.
-    #[error(transparent)]
-    Scan(#[from] disk::scan::ScanError),
-}
 
 /// Checks the data files of one database, or the files of one backup. Opens files for reading only.
 ///
@@ -102,68 +67,12 @@ pub fn check(
     Ok(report)
 }
 
-fn kinds(paths: &[PathBuf], is_raw: bool) -> Result<Vec<FileKind>, CheckError> {
-    let mut kinds = Vec::new();
-    for path in paths {
-        let kind = recognise(path).map_err(|source| CheckError::Read { path: path.clone(), source })?;
-        match kind {
-            Some(kind) if kinds.first().is_none_or(|first| *first == kind) => kinds.push(kind),
-            Some(_) => return Err(CheckError::Mixed { path: path.clone() }),
-            None if is_raw => kinds.push(FileKind::Data),
-            None => return Err(CheckError::NotSqlServer { path: path.clone(), start: start_text(path) }),
-        }
-    }
-    Ok(kinds)
-}
-
-/// What a file begins with, when that is text.
-fn start_text(path: &Path) -> String {
-    use std::io::Read as _;
-    let mut start = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
-    let is_text = start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-    match read {
-        Ok(0) => "; it is empty".to_owned(),
-        Ok(_) if is_text => {
-            let text = String::from_utf8_lossy(&start);
-            format!("; it begins with \"{}\"", text.lines().next().unwrap_or_default().trim())
-        }
-        _ => String::new(),
-    }
-}
-
-fn empty_report(target: String, level: CheckLevel) -> CheckReport {
-    CheckReport {
-        engine: "sqlserver".to_owned(),
-        target,
-        level,
-        facts: Vec::new(),
-        findings: Vec::new(),
-        rule_counts: Vec::new(),
-        not_checked: Vec::new(),
-        accounting: Accounting::default(),
-        counters: CheckCounters::default(),
-        unfinished: None,
-    }
-}
-
-fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
-    report.facts.push(("backup".to_owned(), "compressed (MSSQLBAK)".to_owned()));
-    let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
-    let what = format!("all of its blocks, {bytes} bytes");
-    let why = "the backup is compressed, and the compression is not published".to_owned();
-    report.not_checked.push(NotChecked { object: None, what, why });
-    report.unfinished = Some(
-        "the backup is compressed: restore it, or make one WITH NO_COMPRESSION, and check that".to_owned(),
-    );
-}
-
 /// A check under way.
-struct Run<'a> {
-    source: &'a Source,
-    options: &'a Options,
+pub(super) struct Run<'a> {
+    pub(super) source: &'a Source,
+    pub(super) options: &'a Options,
     started: Instant,
-    report: CheckReport,
+    pub(super) report: CheckReport,
 }
 
 impl Run<'_> {
@@ -220,7 +129,7 @@ impl Run<'_> {
         }
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
-        self.finish(&context, worker);
+        self.finish(worker);
         self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
             - context.key_bytes_left.load(Ordering::Relaxed);
         Ok(())
@@ -232,30 +141,6 @@ impl Run<'_> {
             self.options.object_batch.map_or(u32::MAX, |size| u32::try_from(size.max(1)).unwrap_or(u32::MAX));
         // One more than there are: units without an object have the first one's position.
         start..start.saturating_add(size).min(plan.object_count.max(1))
-    }
-
-    fn describe(&mut self, boot: Option<&Boot>) {
-        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
-        if self.source.is_backup {
-            let stripes = match self.source.stripe_count {
-                Some(count) if count > 1 => format!(", a stripe of {count}"),
-                _ => String::new(),
-            };
-            fact("backup", format!("Microsoft Tape Format, not compressed{stripes}"));
-        }
-        let Some(boot) = boot else { return };
-        fact("database", boot.name.clone());
-        fact("version", format!("{} ({})", boot.version, product(boot.version)));
-        fact("made by version", format!("{} ({})", boot.created_version, product(boot.created_version)));
-        fact("compatibility level", boot.compatibility.to_string());
-        if !VERSIONS_SEEN.contains(&boot.version) {
-            let why = format!(
-                "its layout is known from versions {} to {} only",
-                VERSIONS_SEEN.start(),
-                VERSIONS_SEEN.end()
-            );
-            self.left_out(None, &format!("what is new in version {}", boot.version), &why);
-        }
     }
 
     /// Whether parts of the database are missing by design: other stripes, pages of a differential backup.
@@ -279,7 +164,7 @@ impl Run<'_> {
         is_partial
     }
 
-    fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
+    pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
         self.report.not_checked.push(NotChecked {
             object: object.map(str::to_owned),
             what: what.to_owned(),
@@ -456,39 +341,6 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn gaps(&mut self, context: &Context<'_>, plan: &Plan, worker: &Worker<'_>) {
-        if worker.newer_count > 0 {
-            let why = format!(
-                "{} pages were changed after the last checkpoint: attach or restore the database, so that the log is replayed, to prove more",
-                worker.newer_count
-            );
-            self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
-        }
-        if context.keys_are_cut.load(Ordering::Relaxed) {
-            let why = "the memory for keys was used up: give more with --max-memory";
-            self.left_out(None, "keys of some pages against the pages above", why);
-        }
-        let compressed: HashSet<&str> =
-            plan.units.iter().filter(|unit| unit.is_compressed).map(|unit| unit.name.as_str()).collect();
-        for name in compressed {
-            self.left_out(Some(name), "records and what they say", "compressed records are not read");
-        }
-        if self.options.level < CheckLevel::Full {
-            return;
-        }
-        self.report.not_checked.extend(plan.not_checked.iter().cloned());
-        let mut units: Vec<_> = worker.order_not_known.iter().collect();
-        units.sort_unstable();
-        for unit in units {
-            let name = plan.name(*unit);
-            self.left_out(
-                name.as_deref(),
-                "order of some keys",
-                "the order of a type or collation is not known here",
-            );
-        }
-    }
-
     /// Findings that more than one page shows; none when pages were changed after the last checkpoint.
     fn add_cross_findings(
         &mut self,
@@ -514,61 +366,4 @@ impl Run<'_> {
             worker.findings.push(context.finding(draft));
         }
     }
-
-    /// The phases of the published check, by name.
-    fn name_phases(&mut self, plan: &Plan, phases: &Phases, is_catalogued: bool) {
-        if self.options.level < CheckLevel::Structure || !is_catalogued {
-            return;
-        }
-        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
-        fact(
-            "phase allocation",
-            format!("{} allocation units, {} findings", plan.units.len(), phases.allocation),
-        );
-        fact(
-            "phase system catalogue",
-            format!("{} base tables, {} findings", plan.system_object_count, phases.catalog),
-        );
-        let user = plan.object_count - plan.system_object_count;
-        fact(
-            "phase tables",
-            format!(
-                "{user} objects in batches: {}, {} findings between pages",
-                phases.batches, phases.objects
-            ),
-        );
-    }
-
-    fn finish(&mut self, _context: &Context<'_>, worker: Worker<'_>) {
-        let report = &mut self.report;
-        let accounting = &mut report.accounting;
-        let damaged = (worker.damaged.len() as u64).min(worker.judged_count);
-        accounting.damaged_count = damaged;
-        accounting.clean_count = worker.judged_count - damaged;
-        accounting.unreadable_count = worker.unreadable_count;
-        accounting.skipped = worker
-            .skipped
-            .iter()
-            .map(|(why, page_count)| Skipped { why: (*why).to_owned(), page_count: *page_count })
-            .collect();
-        accounting.skipped.sort();
-        let [none, torn, checksum] = worker.protections;
-        if self.options.level >= CheckLevel::Page {
-            let value = format!("checksum {checksum}, torn page bits {torn}, none {none}");
-            report.facts.push(("pages by protection".to_owned(), value));
-        }
-        report.counters.row_count = worker.row_count;
-        report.counters.entry_count = worker.entry_count;
-        report.counters.extra_read_count += worker.extra_reads;
-        (report.findings, report.rule_counts) = worker.findings.into_lists();
-    }
-}
-
-/// Findings by phase.
-#[derive(Default)]
-struct Phases {
-    allocation: usize,
-    catalog: usize,
-    batches: usize,
-    objects: usize,
 }

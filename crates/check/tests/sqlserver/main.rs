@@ -4,5 +4,9 @@
 //! tests say so and prove nothing.
 #![allow(clippy::unwrap_used)]
 
+mod classes;
 mod clean;
 mod copy;
+mod document;
+mod naming;
+mod random;

@@ -1,0 +1,128 @@
+//! The end of a check: what is said beside the findings.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+
+use formats::sqlserver::{Boot, VERSIONS_SEEN, product};
+use results::check::{CheckLevel, Skipped};
+
+use super::context::Context;
+use super::plan::Plan;
+use super::run::Run;
+use super::worker::Worker;
+
+impl Run<'_> {
+    pub(super) fn describe(&mut self, boot: Option<&Boot>) {
+        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
+        if self.source.is_backup {
+            let stripes = match self.source.stripe_count {
+                Some(count) if count > 1 => format!(", a stripe of {count}"),
+                _ => String::new(),
+            };
+            fact("backup", format!("Microsoft Tape Format, not compressed{stripes}"));
+        }
+        let Some(boot) = boot else { return };
+        fact("database", boot.name.clone());
+        fact("version", format!("{} ({})", boot.version, product(boot.version)));
+        fact("made by version", format!("{} ({})", boot.created_version, product(boot.created_version)));
+        fact("compatibility level", boot.compatibility.to_string());
+        if !VERSIONS_SEEN.contains(&boot.version) {
+            let why = format!(
+                "its layout is known from versions {} to {} only",
+                VERSIONS_SEEN.start(),
+                VERSIONS_SEEN.end()
+            );
+            self.left_out(None, &format!("what is new in version {}", boot.version), &why);
+        }
+    }
+
+    pub(super) fn gaps(&mut self, context: &Context<'_>, plan: &Plan, worker: &Worker<'_>) {
+        if worker.newer_count > 0 {
+            let why = format!(
+                "{} pages were changed after the last checkpoint: attach or restore the database, so that the log is replayed, to prove more",
+                worker.newer_count
+            );
+            self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
+        }
+        if context.keys_are_cut.load(Ordering::Relaxed) {
+            let why = "the memory for keys was used up: give more with --max-memory";
+            self.left_out(None, "keys of some pages against the pages above", why);
+        }
+        let compressed: HashSet<&str> =
+            plan.units.iter().filter(|unit| unit.is_compressed).map(|unit| unit.name.as_str()).collect();
+        for name in compressed {
+            self.left_out(Some(name), "records and what they say", "compressed records are not read");
+        }
+        if self.options.level < CheckLevel::Full {
+            return;
+        }
+        self.report.not_checked.extend(plan.not_checked.iter().cloned());
+        let mut units: Vec<_> = worker.order_not_known.iter().collect();
+        units.sort_unstable();
+        for unit in units {
+            let name = plan.name(*unit);
+            self.left_out(
+                name.as_deref(),
+                "order of some keys",
+                "the order of a type or collation is not known here",
+            );
+        }
+    }
+
+    /// The phases of the published check, by name.
+    pub(super) fn name_phases(&mut self, plan: &Plan, phases: &Phases, is_catalogued: bool) {
+        if self.options.level < CheckLevel::Structure || !is_catalogued {
+            return;
+        }
+        let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
+        fact(
+            "phase allocation",
+            format!("{} allocation units, {} findings", plan.units.len(), phases.allocation),
+        );
+        fact(
+            "phase system catalogue",
+            format!("{} base tables, {} findings", plan.system_object_count, phases.catalog),
+        );
+        let user = plan.object_count - plan.system_object_count;
+        fact(
+            "phase tables",
+            format!(
+                "{user} objects in batches: {}, {} findings between pages",
+                phases.batches, phases.objects
+            ),
+        );
+    }
+
+    pub(super) fn finish(&mut self, worker: Worker<'_>) {
+        let report = &mut self.report;
+        let accounting = &mut report.accounting;
+        let damaged = (worker.damaged.len() as u64).min(worker.judged_count);
+        accounting.damaged_count = damaged;
+        accounting.clean_count = worker.judged_count - damaged;
+        accounting.unreadable_count = worker.unreadable_count;
+        accounting.skipped = worker
+            .skipped
+            .iter()
+            .map(|(why, page_count)| Skipped { why: (*why).to_owned(), page_count: *page_count })
+            .collect();
+        accounting.skipped.sort();
+        let [none, torn, checksum] = worker.protections;
+        if self.options.level >= CheckLevel::Page {
+            let value = format!("checksum {checksum}, torn page bits {torn}, none {none}");
+            report.facts.push(("pages by protection".to_owned(), value));
+        }
+        report.counters.row_count = worker.row_count;
+        report.counters.entry_count = worker.entry_count;
+        report.counters.extra_read_count += worker.extra_reads;
+        (report.findings, report.rule_counts) = worker.findings.into_lists();
+    }
+}
+
+/// Findings by phase.
+#[derive(Default)]
+pub(super) struct Phases {
+    pub(super) allocation: usize,
+    pub(super) catalog: usize,
+    pub(super) batches: usize,
+    pub(super) objects: usize,
+}

@@ -1,0 +1,99 @@
+//! What the user named: which files there are, of which kind, and why they cannot be checked.
+
+use std::path::{Path, PathBuf};
+
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
+
+use super::source::{FileKind, recognise};
+
+/// Why a check could not be done at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A file could not be opened or read.
+    #[error("could not read \"{path}\": {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is none of SQL Server's.
+    #[error(
+        "cannot check \"{path}\": it is no SQL Server data file and no backup{start}\nhint: look at its first bytes: a download that went wrong often is a web page",
+        path = path.display()
+    )]
+    NotSqlServer {
+        /// The file.
+        path: PathBuf,
+        /// What it begins with, in words.
+        start: String,
+    },
+    /// Files of different kinds were named together.
+    #[error(
+        "cannot check \"{path}\" together with the first file: data files and backups do not belong together\nhint: name the data files of one database, or the stripes of one backup",
+        path = path.display()
+    )]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The files could not be scanned.
+    #[error(transparent)]
+    Scan(#[from] disk::scan::ScanError),
+}
+
+pub(super) fn kinds(paths: &[PathBuf], is_raw: bool) -> Result<Vec<FileKind>, CheckError> {
+    let mut kinds = Vec::new();
+    for path in paths {
+        let kind = recognise(path).map_err(|source| CheckError::Read { path: path.clone(), source })?;
+        match kind {
+            Some(kind) if kinds.first().is_none_or(|first| *first == kind) => kinds.push(kind),
+            Some(_) => return Err(CheckError::Mixed { path: path.clone() }),
+            None if is_raw => kinds.push(FileKind::Data),
+            None => return Err(CheckError::NotSqlServer { path: path.clone(), start: start_text(path) }),
+        }
+    }
+    Ok(kinds)
+}
+
+/// What a file begins with, when that is text.
+fn start_text(path: &Path) -> String {
+    use std::io::Read as _;
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
+    let is_text = start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    match read {
+        Ok(0) => "; it is empty".to_owned(),
+        Ok(_) if is_text => {
+            let text = String::from_utf8_lossy(&start);
+            format!("; it begins with \"{}\"", text.lines().next().unwrap_or_default().trim())
+        }
+        _ => String::new(),
+    }
+}
+
+pub(super) fn empty_report(target: String, level: CheckLevel) -> CheckReport {
+    CheckReport {
+        engine: "sqlserver".to_owned(),
+        target,
+        level,
+        facts: Vec::new(),
+        findings: Vec::new(),
+        rule_counts: Vec::new(),
+        not_checked: Vec::new(),
+        accounting: Accounting::default(),
+        counters: CheckCounters::default(),
+        unfinished: None,
+    }
+}
+
+pub(super) fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
+    report.facts.push(("backup".to_owned(), "compressed (MSSQLBAK)".to_owned()));
+    let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
+    let what = format!("all of its blocks, {bytes} bytes");
+    let why = "the backup is compressed, and the compression is not published".to_owned();
+    report.not_checked.push(NotChecked { object: None, what, why });
+    report.unfinished = Some(
+        "the backup is compressed: restore it, or make one WITH NO_COMPRESSION, and check that".to_owned(),
+    );
+}

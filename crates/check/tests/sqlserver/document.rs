@@ -1,0 +1,107 @@
+//! docs/checks-sqlserver.md: the rules with the numbers of DBCC's messages, and what is found at which level. Written by
+//! `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`, which needs the real files.
+
+use std::fmt::Write as _;
+
+use check::sqlserver::{RULES, dbcc_messages};
+use results::check::CheckLevel;
+
+use crate::classes::CLASSES;
+use crate::copy::{Copy, checked, options, rules_of};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-sqlserver.md");
+
+const INTRODUCTION: &str = "# What `fathom check` proves about SQL Server files
+
+Made by `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`. How a check goes in general is told in
+[checks.md](checks.md).
+
+- `fathom check northwnd.mdf [more.ndf ...]` checks the data files of one database; `fathom check pubs.bak [stripe ...]`
+  the pages in an uncompressed backup, which are the pages of the data files as they stood. No server is needed, nothing is
+  attached or restored, files are opened for reading only.
+- Levels: `page` (protection, header, page number; maps, boot page and file header at their places), `structure`
+  (allocation, owners, records, B-tree links and bounds, forwarded rows, large values), `full` (rows against the entries of
+  nonclustered indexes both ways, order and uniqueness of keys, NOT NULL, ranges). `--level structure` is the counterpart of
+  PHYSICAL_ONLY.
+- Phases, as the published check has them: allocation, system catalogue, tables. `--object-batch N` sums up N objects at a
+  time; each further batch reads all files once more.
+- **Pages that are not in use are no evidence.** The PFS says which are; what others hold is read and skipped. Where the
+  PFS page itself is missing or damaged, its pages are judged by protection and header alone, and findings are possible,
+  not certain.
+- **Facts between pages need a moment.** They are proven only when no page in use is newer than the last checkpoint in the
+  boot page, as after a shutdown, a detach, or in a backup during which nothing was written. Else the report says so, and
+  what one page alone shows still counts.
+- A compressed backup is named as such, none of its blocks is checked, and the exit status is 2. A stripe, or a part of a
+  backup, is judged page by page; named together, the stripes of a backup are checked as a whole.
+
+## Versions
+
+Layouts were seen in files of internal versions 655, 661 (one of them created as 539, version 2000) and 706: SQL Server
+2008, 2008 R2 and 2012. Versions 782 (2014) to 957 (2022) are **untested**: nothing is implemented for them in
+particular, they are read as version 706 is, and the report says that what is new there was not checked. Version 539
+itself (never upgraded) and 611 (2005) are untested too, as are databases of several data files, and stripes of a backup
+named together: no such files were at hand.
+
+What is not looked into, and said so in each report that it concerns: compressed records (row and page compression),
+columnstore data, indexes of XML and spatial data, indexes with properties not known here (filtered ones among them), index
+columns that are computed and not stored, the order of text (collations), the bits of the differential and the minimally
+logged map, partition functions, counts of rows and pages in the catalog.
+
+Forwarded rows and versions 2014 and later were in none of the files at hand; their layout is that of the published
+descriptions, and the tests about forwarded rows make them by hand.
+";
+
+#[test]
+fn the_document_has_every_rule_and_every_class_of_damage() {
+    if std::env::var_os("UPDATE_DOCS").is_some()
+        && let Some(text) = document()
+    {
+        std::fs::write(DOCUMENT, text).unwrap();
+    }
+    let text = std::fs::read_to_string(DOCUMENT).unwrap();
+    let mut absent: Vec<String> = Vec::new();
+    absent.extend(RULES.iter().map(rule_row).filter(|row| !text.contains(row)));
+    absent.extend(CLASSES.iter().map(|(class, ..)| format!("| {class} |")).filter(|row| !text.contains(row)));
+    assert!(text.starts_with(INTRODUCTION) && absent.is_empty(), "write it with UPDATE_DOCS=1: {absent:?}");
+}
+
+fn rule_row(rule: &check::rule::Rule) -> String {
+    format!(
+        "| `{}` | {} | {} | {} | {} | {} |\n",
+        rule.id,
+        rule.level.name(),
+        dbcc_messages(rule.id).unwrap_or(""),
+        rule.promise,
+        rule.meaning,
+        rule.evidence
+    )
+}
+
+fn document() -> Option<String> {
+    let mut text = String::from(INTRODUCTION);
+    text.push_str(
+        "\n## Rules\n\nDBCC: numbers of the messages that DBCC CHECKDB has for the same fault, where their published texts \
+         (Microsoft Learn, \"Database engine events and errors\") tell so.\n\n\
+         | rule | from level | DBCC | promise | when it is broken | source |\n|---|---|---|---|---|---|\n",
+    );
+    RULES.iter().for_each(|rule| text.push_str(&rule_row(rule)));
+    text.push_str(
+        "\n## Classes of damage\n\nOne damage at a time in a copy of a public sample database; protection is made to fit \
+         where the class needs it. DBCC was not run: there is no server here.\n\n\
+         | class | page | structure | full |\n|---|---|---|---|\n",
+    );
+    for (class, file, damage, _) in CLASSES {
+        let mut copy = Copy::of(file)?;
+        damage(&mut copy);
+        let path = copy.store();
+        write!(text, "| {class} |").unwrap();
+        for level in [CheckLevel::Page, CheckLevel::Structure, CheckLevel::Full] {
+            let report = checked(&path, &options(level));
+            let rules: Vec<_> = rules_of(&report).iter().map(|rule| format!("`{rule}`")).collect();
+            let cell = if rules.is_empty() { "silent".to_owned() } else { rules.join(" ") };
+            write!(text, " {cell} |").unwrap();
+        }
+        text.push('\n');
+    }
+    Some(text)
+}

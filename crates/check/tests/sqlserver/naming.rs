@@ -1,0 +1,53 @@
+//! How findings are named, whatever the batches, and when facts between pages are not proven.
+
+use check::options::Options;
+use results::check::CheckLevel;
+
+use crate::classes::{CLASSES, drop_last_record};
+use crate::copy::{Copy, NORTHWIND, checked, options};
+
+#[test]
+fn findings_name_the_table_the_index_the_page_and_the_slot() {
+    let Some(mut copy) = Copy::of(NORTHWIND) else { return };
+    drop_last_record(&mut copy, 277);
+    let report = checked(&copy.store(), &options(CheckLevel::Full));
+    let names: Vec<_> = report.findings.iter().filter_map(|finding| finding.object.as_deref()).collect();
+    assert!(names.contains(&"index OrderID of dbo.Order Details"), "{names:?}");
+    assert!(names.contains(&"index ProductsOrder_Details of dbo.Order Details"), "{names:?}");
+    assert!(report.findings.iter().all(|finding| finding.page.is_some() && finding.slot.is_some()));
+    let text = check::text::text(&report);
+    assert!(text.contains("mssql-entry-without-row (DBCC 8952)"), "{text}");
+}
+
+#[test]
+fn a_batch_of_one_object_finds_the_same_damage() {
+    for class in [
+        "older version of a table page (last row missing)",
+        "two parents",
+        "parent key raised",
+        "large value: two rows share one",
+    ] {
+        let (_, file, damage, _) = CLASSES.iter().find(|(name, ..)| *name == class).unwrap();
+        let Some(mut copy) = Copy::of(file) else { return };
+        damage(&mut copy);
+        let path = copy.store();
+        let whole = checked(&path, &options(CheckLevel::Full));
+        let batched = checked(&path, &Options { object_batch: Some(3), ..options(CheckLevel::Full) });
+        assert_eq!(whole.findings, batched.findings, "{class}");
+        assert_eq!(whole.accounting, batched.accounting, "{class}");
+    }
+}
+
+#[test]
+fn pages_newer_than_the_last_checkpoint_make_facts_between_pages_unproven() {
+    let Some(mut copy) = Copy::of(NORTHWIND) else { return };
+    drop_last_record(&mut copy, 277);
+    copy.write(277, 40, &[0xff, 0xff]);
+    let report = checked(&copy.store(), &options(CheckLevel::Full));
+    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
+    assert!(
+        report.not_checked.iter().any(|gap| gap.why.contains("last checkpoint")),
+        "{:?}",
+        report.not_checked
+    );
+}
