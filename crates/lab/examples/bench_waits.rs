@@ -1,7 +1,10 @@
-//! What the samplers of waits cost: clients work without a pause while the sampler is switched on and off, in an order
-//! that a seed shuffles. Prints one line per turn and the medians of neighbouring pairs.
+//! What the samplers cost: clients work without a pause while one of them is switched on and off, in an order that a seed
+//! shuffles. Prints one line per pair, the medians of neighbouring pairs, and a row of a Markdown table.
 //!
-//! usage: bench_waits [memory|sql] [CONNECTIONS] [PAIRS] [SECONDS_PER_TURN]
+//! usage: bench_waits [memory|sql|series] [CONNECTIONS] [PAIRS] [SECONDS_PER_TURN]
+//!
+//! `memory` and `sql` look at waits in these two ways, waiting tasks included; `series` is the look a second at the
+//! counters of server and machine.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -10,9 +13,30 @@ use std::time::{Duration, Instant};
 
 use disk::counters::{process_cpu, thread_cpu_ns};
 use lab::observe::live::{LiveServer, Way};
+use lab::observe::machine::MachineProbe;
+use lab::observe::series::SeriesSampler;
+use lab::observe::{Sampler, Window};
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::find_servers;
+use lab::target::postgres::{find_servers, series_of};
+use results::observations::SamplerRecord;
 use stats::random::Random;
+
+/// What is switched on and off.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Waits(Way),
+    Series,
+}
+
+impl What {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Waits(Way::Sql) => "waits over SQL, 10 a second",
+            Self::Waits(_) => "waits from memory, 100 a second",
+            Self::Series => "counters, one look a second",
+        }
+    }
+}
 
 struct Turn {
     is_on: bool,
@@ -28,7 +52,11 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number =
         |index: usize, default: u32| arguments.get(index).map_or(default, |text| text.parse().unwrap());
-    let way = if arguments.first().is_some_and(|text| text == "sql") { Way::Sql } else { Way::Best };
+    let what = match arguments.first().map(String::as_str) {
+        Some("sql") => What::Waits(Way::Sql),
+        Some("series") => What::Series,
+        _ => What::Waits(Way::Best),
+    };
     let (connections, pairs, seconds) = (number(1, 64), number(2, 20), number(3, 2));
     let server = find_servers(&[]).into_iter().next().expect("a server is installed");
     let scratch = std::env::temp_dir().join(format!("bench-waits-{}", std::process::id()));
@@ -44,20 +72,22 @@ fn main() {
         cluster.socket_directory().display(),
         cluster.port()
     );
-    println!("{} {way:?} {connections} connections", cluster.server().version);
-    let turns = measure(&url, cluster.process_id().unwrap(), way, connections, pairs, seconds);
-    report(&turns);
+    println!("{} {what:?} {connections} connections", cluster.server().version);
+    let turns = measure(&url, cluster.process_id().unwrap(), what, connections, pairs, seconds);
+    report(&turns, what, connections);
     cluster.remove().unwrap();
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
-fn measure(url: &str, postmaster: u32, way: Way, connections: u32, pairs: u32, seconds: u32) -> Vec<Turn> {
+fn measure(url: &str, postmaster: u32, what: What, connections: u32, pairs: u32, seconds: u32) -> Vec<Turn> {
     let done = Arc::new(AtomicU64::new(0));
     let stop = Arc::new(AtomicBool::new(false));
     let (clients_url, clients_done, clients_stop) = (url.to_owned(), Arc::clone(&done), Arc::clone(&stop));
     let clients = std::thread::spawn(move || work(&clients_url, connections, &clients_done, &clients_stop));
-    let mut live = LiveServer::attach(url, way).unwrap();
-    let never = AtomicBool::new(false);
+    let mut live = match what {
+        What::Waits(way) => Some(LiveServer::attach(url, way).unwrap()),
+        What::Series => None,
+    };
     let mut random = Random::new(11);
     let mut turns = Vec::new();
     while done.load(Ordering::Relaxed) < u64::from(connections) * 100 {
@@ -70,10 +100,9 @@ fn measure(url: &str, postmaster: u32, way: Way, connections: u32, pairs: u32, s
             let interval = Duration::from_secs(seconds.into());
             let (mut sampler_cpu_percent, mut samples_percent) = (0.0, 0.0);
             if is_on {
-                let view = live.watch(interval, &never).unwrap();
-                let samplers = &view.observations.samplers;
+                let samplers = look(live.as_mut(), url, postmaster, interval);
                 let cpu_s: f64 = samplers.iter().map(|record| record.cpu_s).sum();
-                sampler_cpu_percent = 100.0 * cpu_s / view.elapsed_s;
+                sampler_cpu_percent = 100.0 * cpu_s / interval.as_secs_f64();
                 samples_percent =
                     100.0 * samplers[0].samples_taken as f64 / samplers[0].samples_expected as f64;
             } else {
@@ -95,6 +124,20 @@ fn measure(url: &str, postmaster: u32, way: Way, connections: u32, pairs: u32, s
     stop.store(true, Ordering::Relaxed);
     clients.join().unwrap();
     turns
+}
+
+/// Lets the sampler look for an interval.
+fn look(live: Option<&mut LiveServer>, url: &str, postmaster: u32, interval: Duration) -> Vec<SamplerRecord> {
+    if let Some(live) = live {
+        return live.watch(interval, &AtomicBool::new(false)).unwrap().observations.samplers;
+    }
+    let machine = MachineProbe::new(&[], Some(postmaster));
+    let samplers: [Box<dyn Sampler>; 2] = [series_of(url).unwrap(), Box::new(SeriesSampler::new(machine))];
+    let running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
+    let began = Instant::now();
+    std::thread::sleep(interval);
+    let window = Window { began, ended: Instant::now() };
+    running.into_iter().flat_map(|sampler| sampler.stop(window).samplers).collect()
 }
 
 /// Single-row inserts, each its own transaction, as fast as they go.
@@ -135,7 +178,7 @@ fn cpu_ns(postmaster: u32) -> u64 {
     ids.chain([postmaster]).map(total).sum::<u64>() + disk::counters::process_cpu_ns()
 }
 
-fn report(turns: &[Turn]) {
+fn report(turns: &[Turn], what: What, connections: u32) {
     let mut cost = Vec::new();
     let mut rate = Vec::new();
     for pair in turns.chunks_exact(2) {
@@ -155,14 +198,32 @@ fn report(turns: &[Turn]) {
     }
     let on = || turns.iter().filter(|turn| turn.is_on);
     let samples: Vec<f64> = on().map(|turn| turn.samples_percent).collect();
-    println!("cpu per transaction, on/off: {}", spread(cost));
-    println!("transactions per second, on/off: {}", spread(rate));
-    println!("sampler, % of a core: {}", spread(on().map(|turn| turn.sampler_cpu_percent).collect()));
-    println!("samples present, %: {}", spread(samples));
+    let share: Vec<f64> = on().map(|turn| turn.sampler_cpu_percent).collect();
+    println!("cpu per transaction, on/off: {}", spread(&mut cost));
+    println!("transactions per second, on/off: {}", spread(&mut rate));
+    println!("sampler, % of a core: {}", spread(&mut share.clone()));
+    println!("samples present, %: {}", spread(&mut samples.clone()));
+    let [cost, rate, share, samples] = [cost, rate, share, samples].map(|mut values| quartiles(&mut values));
+    println!(
+        "| {} | {connections} | {:.3} [{:.3}, {:.3}] | {:.3} [{:.3}, {:.3}] | {:.2} % | {:.0} % |",
+        what.words(),
+        cost[1],
+        cost[0],
+        cost[2],
+        rate[1],
+        rate[0],
+        rate[2],
+        share[1],
+        samples[1]
+    );
 }
 
-fn spread(mut values: Vec<f64>) -> String {
+fn quartiles(values: &mut [f64]) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
-    let at = |share: f64| values[((values.len() - 1) as f64 * share).round() as usize];
-    format!("median {:.3}, quartiles {:.3} to {:.3}, n {}", at(0.5), at(0.25), at(0.75), values.len())
+    [0.25, 0.5, 0.75].map(|share| values[((values.len() - 1) as f64 * share).round() as usize])
+}
+
+fn spread(values: &mut [f64]) -> String {
+    let [low, median, high] = quartiles(values);
+    format!("median {median:.3}, quartiles {low:.3} to {high:.3}, n {}", values.len())
 }

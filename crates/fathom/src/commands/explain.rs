@@ -9,6 +9,8 @@ use crate::terminal::print;
 
 /// Definitions of metrics, gates and columns: one heading per word.
 const METRICS: &str = include_str!("../../../../docs/metrics.md");
+/// The words of the field: one row of a table per word.
+const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
 pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let name = arguments.name.trim();
@@ -21,6 +23,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     found.extend(report::catalogue::explain(name));
     found.extend(check::rule::rule(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
+    if found.is_empty() {
+        found.extend(glossary_text(name));
+    }
     if found.is_empty() {
         bail!(
             "nothing is called \"{name}\"{}",
@@ -55,7 +60,22 @@ fn metric_text(name: &str) -> Option<String> {
 }
 
 fn is_heading_of(line: &str, name: &str) -> bool {
-    line.starts_with("###") && line.split(['`', ',', '#']).any(|word| word.trim() == name)
+    line.starts_with("###") && line.split(['`', ',', '#']).any(|word| is_same(word, name))
+}
+
+/// In whatever case, and with a space, a dash or an underscore between the parts of a word.
+fn is_same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| text.trim().to_lowercase().replace(['_', '-'], " ");
+    !one.trim().is_empty() && plain(one) == plain(other)
+}
+
+/// The row of the glossary whose word or words in bold are asked for.
+fn glossary_text(name: &str) -> Option<String> {
+    GLOSSARY.lines().find_map(|line| {
+        let (words, meaning) = line.strip_prefix("| **")?.trim_end_matches(" |").split_once(" | ")?;
+        let is_meant = words.split("**").flat_map(|part| part.split(',')).any(|word| is_same(word, name));
+        is_meant.then(|| format!("{}: {meaning}", words.replace("**", "")))
+    })
 }
 
 fn experiment_text(name: &str) -> anyhow::Result<Option<String>> {

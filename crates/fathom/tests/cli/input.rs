@@ -81,6 +81,12 @@ fn explain_knows_parameters_gates_metrics_and_experiments() {
         ("log_flushes", "flush"),
         ("populate-batch", "log"),
         ("start_skew", "start"),
+        ("p99", "histogram"),
+        ("p-value", "chance"),
+        ("response_time", "intended"),
+        ("No difference shown", "enough runs"),
+        ("rho", "spearman"),
+        ("session time", "added up"),
     ] {
         let (out, _) = bench.expect(0, &["explain", word]);
         assert!(out.to_lowercase().contains(phrase), "{word}: {out}");

@@ -15,7 +15,8 @@ fn targets() -> Vec<&'static str> {
 }
 
 fn run(bench: &Bench, experiment: &str, target: &str, settings: &[&str]) -> String {
-    let mut words = vec!["run", experiment, "--mini", "--repetitions", "1", "--ceilings", "never", "-t", target];
+    let mut words =
+        vec!["run", experiment, "--mini", "--repetitions", "1", "--ceilings", "never", "-t", target];
     settings.iter().for_each(|setting| words.extend(["--set", setting]));
     bench.expect(0, &words).0
 }
@@ -92,7 +93,8 @@ fn the_survey_counts_the_processors_of_this_machine() {
 #[test]
 fn raw_reads_obey_their_own_arithmetic() {
     let bench = Bench::new();
-    let settings = ["file_mib=4", "read_time=200ms", "transfer_kib=8", "outstanding=1", "random_percent=0,100"];
+    let settings =
+        ["file_mib=4", "read_time=200ms", "transfer_kib=8", "outstanding=1", "random_percent=0,100"];
     run(&bench, "io-baseline", "sqlite", &settings);
     let off = values(&bench, "raw_unit_off_pct");
     assert!(off.len() == 2 && off.iter().all(|percent| *percent < 1.0), "{off:?}");

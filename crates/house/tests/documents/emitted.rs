@@ -56,7 +56,9 @@ fn conduct(engine: &str, target: Box<dyn Target>, results: &Path) -> Vec<Run> {
     .unwrap();
     let [target] = &mut targets;
     target.stop(false).unwrap();
-    store.runs(study).unwrap().into_iter().map(|stored| stored.run).collect()
+    // One by one: only then with their series.
+    let ids = store.runs(study).unwrap().into_iter().map(|stored| stored.run_id);
+    ids.map(|run_id| store.run(run_id).unwrap().run).collect()
 }
 
 /// The first string argument behind each of these openings, in the Rust files below `directory`, tests left out.

@@ -70,6 +70,22 @@ fn every_gate_is_defined() {
 }
 
 #[test]
+fn every_series_and_sampler_is_defined() {
+    // Those of one device or one column are named with it.
+    let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let runs = emitted::runs();
+    let mut series: BTreeSet<String> =
+        runs.iter().flat_map(|run| &run.observations.series).map(|series| stem(&series.name)).collect();
+    series.extend(emitted::literals_behind("crates/lab/src", &["series(", "series(&format!("]));
+    assert!(series.contains("log_flushes_per_s") && series.contains("fathom_cpus"), "{series:?}");
+    require("series", &series);
+    let samplers: BTreeSet<String> =
+        runs.iter().flat_map(|run| &run.observations.samplers).map(|sampler| sampler.name.clone()).collect();
+    assert!(samplers.contains("sqlite_vfs"), "{samplers:?}");
+    require("samplers", &samplers);
+}
+
+#[test]
 fn every_warning_and_event_is_defined() {
     let warnings = emitted::literals_behind(
         "crates/lab/src",

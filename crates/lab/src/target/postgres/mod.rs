@@ -41,6 +41,7 @@ pub use external::{ExternalOptions, ExternalPostgres};
 pub(crate) use inventory::ask_server;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use place::ServerPlace;
+pub use series::series_of;
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
 pub use waits::{Way, live};

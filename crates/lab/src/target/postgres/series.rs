@@ -14,12 +14,23 @@ use crate::observe::manual_checkpoint::{Issue, ManualCheckpoints};
 use crate::observe::series::{Looks, Probe, SeriesSampler, Told, series};
 use crate::work::Work;
 
+use super::super::TargetError;
+use super::address;
 use super::checkpoints;
 use super::control::Control;
 use super::wire::Login;
 
 /// Name of these connections in the list of sessions.
 pub(super) const CONTROL_NAME: &str = "fathom-control-series";
+
+/// The sampler of the counters of any running server, as its runs have it: what a look a second costs can be tried.
+///
+/// # Errors
+/// A URL that is none.
+pub fn series_of(url: &str) -> Result<Box<dyn Sampler>, TargetError> {
+    let login = address::parse(url, CONTROL_NAME)?;
+    Ok(Box::new(SeriesSampler::new(PostgresProbe::new(login))))
+}
 
 /// The counters of a run and, where the work asks for them, its manual checkpoints; each over a connection of its
 /// own, since a checkpoint can take longer than a second.
