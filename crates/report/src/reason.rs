@@ -15,6 +15,8 @@ use crate::summary::cell_label;
 mod checks;
 mod evidence;
 #[cfg(test)]
+mod made_up;
+#[cfg(test)]
 mod tests;
 
 use checks::{Check, checks, counted, of_elapsed};
