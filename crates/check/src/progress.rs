@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// How often progress is told.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(200);
 
+/// How often a phase is looked at whose time is over before it has done anything.
+const LATE_PERIOD: Duration = Duration::from_millis(1);
+
 /// What a check is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -72,11 +75,13 @@ impl Watched<'_> {
                     let left =
                         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
                     let is_asked = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-                    if is_asked || left.is_some_and(|left| left.is_zero()) {
+                    // Something is done in any time, so that repeated calls come to an end.
+                    let is_late = left.is_some_and(|left| left.is_zero());
+                    if is_asked || is_late && self.done.load(Ordering::Relaxed) > 0 {
                         self.halt.store(true, Ordering::Relaxed);
                     }
-                    let wait = left.filter(|left| !left.is_zero()).unwrap_or(PROGRESS_PERIOD);
-                    thread::park_timeout(wait.min(PROGRESS_PERIOD));
+                    let wait = left.map_or(PROGRESS_PERIOD, |left| left.clamp(LATE_PERIOD, PROGRESS_PERIOD));
+                    thread::park_timeout(wait);
                 }
             });
             let result = work();

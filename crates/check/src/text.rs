@@ -118,6 +118,7 @@ fn write_accounting(out: &mut String, report: &CheckReport) -> std::fmt::Result 
     }
     match (report.finding_count(), report.exit_code()) {
         (0, 0) => writeln!(out, "no damage found"),
+        (0, _) if accounting.bytes_read == 0 => writeln!(out, "nothing was checked"),
         (0, _) => writeln!(out, "no damage found in what was read; the check is not complete"),
         (count, _) => writeln!(out, "{count} findings"),
     }

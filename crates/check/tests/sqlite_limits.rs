@@ -74,6 +74,23 @@ fn a_second_pass_that_is_stopped_goes_on_and_names_the_same() {
 }
 
 #[test]
+fn no_time_at_all_still_comes_to_an_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    let whole = checked(&path, &options(CheckLevel::Full));
+    let hasty = Options {
+        time_max: Some(Duration::ZERO),
+        resume_file: Some(directory.path().join("resume.json")),
+        page_batch: Some(64),
+        ..options(CheckLevel::Full)
+    };
+    let mut calls = std::iter::repeat_with(|| checked(&path, &hasty)).take(500);
+    let last = calls.find(|report| report.unfinished.is_none());
+    let last = last.expect("the check comes to an end");
+    assert_eq!((last.findings, last.accounting), (whole.findings, whole.accounting));
+}
+
+#[test]
 fn little_memory_takes_more_readings_and_finds_the_same() {
     let directory = tempfile::tempdir().unwrap();
     let path = damaged(directory.path());

@@ -225,7 +225,7 @@ fn check_anchored(
             report.not_checked.push(gap(what, "the format has none"));
         }
     }
-    finish(&context, passed, skipped, report);
+    finish(&context, passed, skipped, options.resume_file.is_some(), report);
 }
 
 /// The check that was stopped and goes on now.
@@ -527,7 +527,13 @@ fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mu
     }
 }
 
-fn finish(context: &Context<'_>, passed: Passed<'_>, mut skipped: Vec<Skipped>, report: &mut CheckReport) {
+fn finish(
+    context: &Context<'_>,
+    passed: Passed<'_>,
+    mut skipped: Vec<Skipped>,
+    keeps: bool,
+    report: &mut CheckReport,
+) {
     let Passed { worker, unreached_count, bytes_read, trouble } = passed;
     for (tree, (count, reason)) in &worker.unevaluated {
         report.not_checked.push(NotChecked {
@@ -564,7 +570,12 @@ fn finish(context: &Context<'_>, passed: Passed<'_>, mut skipped: Vec<Skipped>, 
     } else if let Some(trouble) = trouble {
         report.unfinished = Some(trouble);
     } else if unreached_count > 0 {
-        report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}"));
+        let next = if keeps {
+            "the same command goes on there"
+        } else {
+            "with --resume FILE a later call can go on"
+        };
+        report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}; {next}"));
     }
     list(worker.findings, report);
     if worker.changed_count > 0 {
