@@ -4,7 +4,8 @@
 #
 # usage: scripts/install-deps.sh demo|test
 #   demo   a C compiler and a Rust toolchain (the demo brings its own SQLite)
-#   test   the same, rustfmt and clippy, and PostgreSQL server binaries of major 14 or later
+#   test   the same, rustfmt and clippy, PostgreSQL server binaries of major 14 or later, and Chromium, which the tests of
+#          the page do without where it cannot be had
 # exit:  0 everything needed is there; 2 something could not be had, with the reason on stderr
 #
 # Installing PostgreSQL the usual way creates a cluster and starts it. Here the package is told, through a drop-in
@@ -145,6 +146,15 @@ need_postgres() {
     }
 }
 
+# The same names as crates/fathom/tests/browser/browser.rs. Without a browser the page is not tested in one, no more.
+want_browser() {
+    [ -n "${FATHOM_CHROMIUM:-}" ] && return 0
+    for name in chromium chromium-browser google-chrome-stable google-chrome; do
+        command -v "$name" >/dev/null 2>&1 && return 0
+    done
+    install_packages chromium || complain "going on without Chromium: the page is not tested in a browser"
+}
+
 case "${1:-}" in
     demo)
         need_compiler && need_rust || exit 2
@@ -152,6 +162,7 @@ case "${1:-}" in
     test)
         need_compiler && need_rust && need_rust_component fmt rustfmt && need_rust_component clippy clippy &&
             need_postgres || exit 2
+        want_browser
         ;;
     *)
         complain "usage: scripts/install-deps.sh demo|test"

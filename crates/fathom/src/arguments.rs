@@ -2,12 +2,14 @@
 //!
 //! Help, completions and the man page come from these definitions.
 
+mod serve;
 mod structure;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use serve::ServeArguments;
 pub(crate) use structure::{StructureArguments, StructureFormat, StructureModeWord};
 
 /// A laboratory for the storage under a database.
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Prints the tables and the verdict of a stored study, or a stored check
     Report(ReportArguments),
+    /// Shows the pages of all studies to a browser, for reading only, and fresh while an experiment runs
+    Serve(ServeArguments),
     /// Holds two studies or configurations against each other; exit status 1 on a regression
     Compare(CompareArguments),
     /// Draws one figure over all studies of an experiment and marks where it changed for good

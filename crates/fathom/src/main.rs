@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Io(arguments) => commands::io::run(&arguments),

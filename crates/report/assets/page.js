@@ -37,11 +37,13 @@
 
   // -- hover: titles of marks become a tip that follows the pointer and a finger
   function initTips() {
-    const tip = $("#tip");
     for (const title of document.querySelectorAll("svg.chart title")) {
       title.parentNode.dataset.tip = title.textContent;
       title.remove();
     }
+  }
+  function followPointer() {
+    const tip = $("#tip");
     const place = (event) => {
       const target = event.target.closest && event.target.closest("[data-tip]");
       tip.hidden = !target;
@@ -88,12 +90,16 @@
   }
 
   // -- counters over time
+  // What the reader chose stays chosen when a live page is renewed.
+  const chosen = { runs: null, counters: null, lit: null };
   function initClock(data) {
     const host = $("#clock");
     if (!host || !data.runs.length) return;
     const runById = new Map(data.runs.map((run) => [String(run.id), run]));
     const first = data.runs.find((run) => !run.note) || data.runs[0];
-    const state = { runs: [String(first.id)], counters: null, lit: null };
+    const state = chosen;
+    state.runs = (state.runs || []).filter((id) => runById.has(id));
+    if (!state.runs.length) state.runs = [String(first.id)];
     const seriesOf = (run, counter) => run.series.find((series) => series.counter === counter);
     const known = () => {
       const present = new Set();
@@ -101,7 +107,8 @@
       return [...present].sort((a, b) => data.counters[a].rank - data.counters[b].rank || a - b);
     };
     // Two counters of transactions say the same: one of them is throughput enough.
-    state.counters = new Set(known().filter((counter, place, all) =>
+    const names = new Set([...(state.counters || [])].filter((counter) => counter < data.counters.length));
+    state.counters = names.size ? names : new Set(known().filter((counter, place, all) =>
       !(data.counters[counter].rank === 1 && data.counters[all[0]].rank === 0)).slice(0, COUNTERS_FIRST));
     const colours = new Map();
     const colourOf = (counter) => {
@@ -319,8 +326,6 @@
     }
 
     reset.onclick = draw;
-    let width = innerWidth;
-    addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; draw(); } });
     redraws.push(draw);
     draw();
     initSeriesDownload(data, state, runById);
@@ -354,15 +359,55 @@
     if (folded) folded.open = true;
   }
 
-  function start() {
+  // -- news from the server that shows this page while an experiment runs
+  let stamp = null;
+  async function follow() {
+    const place = $("#live");
+    try {
+      const state = await (await fetch(location.pathname + "/state", { cache: "no-store" })).json();
+      const left = state.eta_s === null ? "" : `, about ${duration(state.eta_s)} left`;
+      place.textContent = state.running
+        ? `Running: ${state.counting} of ${state.planned} runs count${left}.`
+        : `${state.counting} of ${state.planned} runs count; none is under way.`;
+      place.hidden = false;
+      if (stamp !== null && state.stamp !== stamp) await renew();
+      stamp = state.stamp;
+    } catch {
+      place.textContent = "The server does not answer; this page shows what was known before.";
+      place.hidden = false;
+    }
+    setTimeout(follow, 2000);
+  }
+  function duration(seconds) {
+    if (seconds < 90) return `${seconds} s`;
+    return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  }
+  async function renew() {
+    const text = await (await fetch(location.pathname, { cache: "no-store" })).text();
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    const open = new Map([...document.querySelectorAll("details[id]")].map((folded) => [folded.id, folded.open]));
+    for (const selector of ["main", "header .kicker", "#definitions", "#data"]) $(selector).replaceWith($(selector, fresh));
+    document.querySelectorAll("details[id]").forEach((folded) => { if (open.has(folded.id)) folded.open = open.get(folded.id); });
+    show();
+  }
+
+  function show() {
     redraws.length = 0;
     initTips();
     initKeys();
     initClock(JSON.parse($("#data").textContent));
-    initTheme();
-    openTarget();
   }
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    redraws.forEach((redraw) => redraw());
+  });
   addEventListener("hashchange", openTarget);
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
-  start();
+  followPointer();
+  show();
+  initTheme();
+  openTarget();
+  if ("live" in document.body.dataset) follow();
 })();

@@ -50,5 +50,6 @@ fn hints() -> Vec<String> {
     }
     hints.push("fathom list                                            all experiments".to_owned());
     hints.push("fathom report                                          the tables again".to_owned());
+    hints.push("fathom serve                                           all pages in a browser".to_owned());
     hints
 }

@@ -19,6 +19,7 @@ pub(crate) mod page;
 pub(crate) mod report;
 pub(crate) mod run;
 mod selection;
+pub(crate) mod serve;
 pub(crate) mod show;
 mod stored;
 pub(crate) mod structure;

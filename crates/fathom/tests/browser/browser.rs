@@ -124,8 +124,13 @@ impl Browser {
 
     /// Opens a file and waits until it has loaded.
     pub(crate) fn open(&mut self, file: &Path) {
+        self.open_address(&format!("file://{}", file.display()));
+    }
+
+    /// Opens an address and waits until it has loaded.
+    pub(crate) fn open_address(&mut self, address: &str) {
         self.events.clear();
-        self.ask("Page.navigate", json!({"url": format!("file://{}", file.display())}));
+        self.ask("Page.navigate", json!({"url": address}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let message = self.message("Page.loadEventFired");
             self.events.push(message);

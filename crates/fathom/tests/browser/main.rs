@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod browser;
+mod live;
 mod page;
 mod stored;

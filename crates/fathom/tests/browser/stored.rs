@@ -10,7 +10,7 @@ use results::model::{
 use results::observations::{
     How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
 };
-use results::store::Store;
+use results::store::{Store, StudyId};
 
 /// Wants to run when it is taken for markup.
 pub(crate) const HOSTILE: &str =
@@ -59,15 +59,19 @@ pub(crate) fn study(directory: &Path, repetitions: u32) {
         })
         .collect();
     store.put_cells(id, &cells).unwrap();
-    let mut position = 0;
     for block in 0..repetitions {
-        for cell in &cells {
-            let key = RunKey { block_index: block, cell_index: cell.index, attempt: 0 };
-            let run_id = store.begin_run(id, key, position, "2026-11-20T10:00:01Z").unwrap();
-            let is_valid = !(cell.index == 0 && block + 1 == repetitions);
-            store.finish_run(run_id, &run(key, position, is_valid)).unwrap();
-            position += 1;
-        }
+        add_block(&mut store, id, block, repetitions);
+    }
+}
+
+/// Stores one run of each of the six cells; that of the first cell is invalid in the last block.
+pub(crate) fn add_block(store: &mut Store, study: StudyId, block: u32, repetitions: u32) {
+    for cell in 0..6 {
+        let key = RunKey { block_index: block, cell_index: cell, attempt: 0 };
+        let position = 6 * block + cell;
+        let run_id = store.begin_run(study, key, position, "2026-11-20T10:00:01Z").unwrap();
+        let is_valid = !(cell == 0 && block + 1 == repetitions);
+        store.finish_run(run_id, &run(key, position, is_valid)).unwrap();
     }
 }
 

@@ -9,6 +9,7 @@ use super::definitions::Definitions;
 use super::{Page, absent, figure, tables};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, number};
+use crate::tables::moment;
 
 /// Findings shown of one check; all are counted, and `fathom report --check N` lists more.
 const FINDINGS_MAX: usize = 50;
@@ -195,7 +196,7 @@ fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
         blocks.push(Block::Paragraph("Not checked:".to_owned()));
         blocks.push(Block::Items(not_checked));
     }
-    let section = Section::new(format!("{}, {}", name(check), check.stored_at), blocks);
+    let section = Section::new(format!("{}, {}", name(check), moment(&check.stored_at)), blocks);
     tables::folded(&format!("check-{}", check.id), &section, definitions, report.exit_code() != 0)
 }
 

@@ -1,6 +1,7 @@
 //! Pages of one subject: a comparison with the differences drawn, a history with its changes marked.
 
 use askama::Template;
+use results::store::StoredStudy;
 
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::{difference, escape};
@@ -10,6 +11,7 @@ use crate::comparison::{self, ComparisonSummary};
 use crate::history::{self, History, Series};
 use crate::layout::Section;
 use crate::number::number;
+use crate::tables::moment;
 
 #[derive(Template)]
 #[template(path = "document.html")]
@@ -53,6 +55,31 @@ pub fn history(history: &History) -> String {
     let pictures = format!("<div class=\"charts\">{}</div>", charts.concat());
     let title = format!("History of {}", history.measure.name);
     document(&title, &history.experiment, &history::sections(history), &pictures)
+}
+
+/// All studies of a results file, the newest first, each with a way to its page: what `fathom serve` shows first.
+pub fn list(studies: &[StoredStudy]) -> String {
+    let one = |stored: &StoredStudy| {
+        let study = &stored.study;
+        let title = if study.title.is_empty() { &study.experiment } else { &study.title };
+        format!(
+            "<tr><td class=\"r\">{}</td><td class=\"w\"><a href=\"/study/{}\">{}</a></td><td class=\"l\">{}</td>\
+             <td class=\"l\">{}</td><td class=\"l\">{}</td></tr>",
+            stored.id.0,
+            stored.id.0,
+            escape(title),
+            escape(&study.experiment),
+            escape(&study.engine),
+            escape(&moment(&study.created_at))
+        )
+    };
+    let rows: String = studies.iter().rev().map(one).collect();
+    let table = format!(
+        "<div class=\"scroll\"><table><thead><tr><th class=\"r\">study</th><th>title</th><th>experiment</th><th>target</th>\
+         <th>created</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    );
+    let empty = "<p class=\"absent\">This results file holds no study yet.</p>".to_owned();
+    document("Studies", "results", &[], if studies.is_empty() { &empty } else { &table })
 }
 
 fn chart(history: &History, series: &Series) -> Option<String> {

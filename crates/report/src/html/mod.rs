@@ -29,7 +29,7 @@ use crate::summary::StudySummary;
 use chart::escape;
 use definitions::Definitions;
 
-pub use document::{comparison, history};
+pub use document::{comparison, history, list};
 pub use slide::svg;
 
 const STYLE: &str = concat!(

@@ -8,6 +8,7 @@ use super::definitions::Definitions;
 use super::{Page, absent, figure, tables};
 use crate::structure;
 use crate::summary::cell_label;
+use crate::tables::moment;
 
 /// Strip maps drawn of one report; the tables have all objects.
 const STRIPS_MAX: usize = 4;
@@ -53,7 +54,10 @@ fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
     let alone: Vec<&StoredStructure> =
         page.structures.iter().rev().filter(|stored| stored.run_id.is_none()).take(ALONE_MAX).collect();
     shown.extend(
-        alone.into_iter().rev().map(|stored| (format!("{} ({})", stored.place, stored.stored_at), stored)),
+        alone
+            .into_iter()
+            .rev()
+            .map(|stored| (format!("{} ({})", stored.place, moment(&stored.stored_at)), stored)),
     );
     shown
 }

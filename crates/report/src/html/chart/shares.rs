@@ -110,7 +110,7 @@ pub(crate) fn against(title: &str, bars: &[Against]) -> Option<String> {
         let words = format!("{}: {:.1} %, {}", bar.label, bar.percent, bar.figures);
         drawing.block("track", (2.0, y + 19.0), (100.0 * scale, BAR - 6.0), "");
         drawing.block("part f0", (2.0, y + 19.0), (bar.percent * scale, BAR - 6.0), &words);
-        drawing.line("limit", (2.0 + 100.0 * scale, y + 16.0), (2.0 + 100.0 * scale, y + BAR + 16.0));
+        drawing.line("limit", (2.0 + 100.0 * scale, y + 17.0), (2.0 + 100.0 * scale, y + BAR + 15.0));
         y += ROW - 2.0;
     }
     drawing.text("word end", (2.0 + 100.0 * scale, y + 14.0), "100 %: the device alone");

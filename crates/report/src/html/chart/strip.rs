@@ -29,7 +29,8 @@ pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> St
         let at = (x_of((index as u64 * step) as f64), y_of(*page as f64));
         path.push_str(&format!("M{} {}h1.4", num(at.0), num(at.1)));
     }
-    drawing.raw(&format!("<path class=\"strip\" d=\"{path}\"/>"));
+    let class = if pages.len() < 150 { "strip few" } else { "strip" };
+    drawing.raw(&format!("<path class=\"{class}\" d=\"{path}\"/>"));
     for tick in order.ticks.iter().filter(|tick| **tick <= leaf_count as f64) {
         drawing.text("word middle small", (x_of(*tick), HEIGHT + 16.0), &order.words(*tick));
     }

@@ -1,0 +1,125 @@
+//! `fathom serve`: the pages of a results directory over HTTP, for reading only, fresh while an experiment runs.
+//!
+//! There is nothing to write to and no path of the file system in any address: a list of studies, the page of a study,
+//! and how far it is. It listens on the loopback address unless told otherwise, and elsewhere only with a token.
+
+mod access;
+mod http;
+mod progress;
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use results::store::{Store, StudyId};
+
+use super::page::{Form, Source};
+use crate::Verdict;
+use crate::arguments::ServeArguments;
+use crate::terminal::{print, say, told};
+use access::Access;
+use http::{Request, Response};
+
+/// Requests answered at the same time; more are turned away.
+const CONNECTIONS_MAX: usize = 32;
+
+/// A client that is silent for so long is let go.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Shortest token: short ones can be tried out.
+const TOKEN_CHARS_MIN: usize = 16;
+
+pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
+    let directory = &arguments.results.results;
+    // What cannot be read is said before anybody is invited.
+    Store::open_read_only(directory)?;
+    let listener = listen(arguments)?;
+    let address = listener.local_addr().context("could not learn the address that is listened on")?;
+    let access = Arc::new(Access::new(arguments.token.clone(), arguments.host.clone(), address));
+    print(&format!("http://{address}/{}\n", if arguments.token.is_some() { "?token=TOKEN" } else { "" }))?;
+    say("serving for reading only; Ctrl-C ends it");
+    let active = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        let (access, active, directory) = (Arc::clone(&access), Arc::clone(&active), directory.clone());
+        if active.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
+            active.fetch_sub(1, Ordering::SeqCst);
+            continue;
+        }
+        std::thread::spawn(move || {
+            serve(stream, &access, &directory);
+            active.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+    Ok(Verdict::Clean)
+}
+
+fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
+    let address: SocketAddr = arguments.listen.parse().with_context(|| {
+        format!(
+            "\"{}\" is no address with a port\nhint: write 127.0.0.1:8474 or [::1]:8474",
+            arguments.listen
+        )
+    })?;
+    match &arguments.token {
+        None if !address.ip().is_loopback() => bail!(
+            "{} can be reached from other machines, and no token protects it\nhint: give --token (or FATHOM_TOKEN) with at least {TOKEN_CHARS_MIN} characters, or listen on 127.0.0.1 and use ssh -L",
+            address.ip()
+        ),
+        Some(token) if token.chars().count() < TOKEN_CHARS_MIN => {
+            bail!(
+                "the token has fewer than {TOKEN_CHARS_MIN} characters\nhint: openssl rand -hex 16 makes one"
+            )
+        }
+        _ => {}
+    }
+    TcpListener::bind(address).with_context(|| format!("could not listen on {address}"))
+}
+
+/// One request, one answer; whatever goes wrong with the line ends it.
+fn serve(mut stream: TcpStream, access: &Access, directory: &Path) {
+    let timeouts = stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)));
+    if timeouts.is_err() {
+        return;
+    }
+    let response = match http::read(&mut stream) {
+        Err(response) => response,
+        Ok(request) => access.refusal(&request).unwrap_or_else(|| {
+            let response = answer(&request, directory).unwrap_or_else(|error| {
+                say(&format!("{}: {}", report::plain::plain(&request.path), told(&error)));
+                Response::text(500, "the results could not be read; the server's standard error says why\n")
+            });
+            access.remembered(&request, response)
+        }),
+    };
+    // The reader may be gone; that is its right.
+    let _ = http::write(&mut stream, &response);
+}
+
+fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
+    let not_found = || Ok(Response::text(404, "there is no such page\n"));
+    let parts: Vec<&str> = request.path.split('/').filter(|part| !part.is_empty()).collect();
+    let store = Store::open_read_only(directory)?;
+    match parts.as_slice() {
+        [] => Ok(Response::html(report::html::list(&store.studies()?))),
+        ["study", number, rest @ ..] => {
+            let studies = store.studies()?;
+            let wanted = number.parse().ok().map(StudyId);
+            let Some(study) = studies.iter().find(|stored| Some(stored.id) == wanted) else {
+                return not_found();
+            };
+            match rest {
+                [] => Ok(Response::html(Source::read(&store, study.id)?.render(Form::Html, true))),
+                ["state"] => {
+                    let results = store.study_results(study.id)?;
+                    Ok(Response::json(progress::state(&results, jiff::Timestamp::now())))
+                }
+                _ => not_found(),
+            }
+        }
+        _ => not_found(),
+    }
+}

@@ -1,0 +1,137 @@
+//! `fathom serve`: answers to plain requests, refusals, and a page that renews itself while runs are stored.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use results::store::{Store, StudyId};
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::stored::{add_block, study};
+
+const TOKEN: &str = "a-token-for-the-tests";
+
+struct Server {
+    child: Child,
+    /// `127.0.0.1:port`.
+    address: String,
+}
+
+impl Server {
+    fn start(directory: &Path, words: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fathom"))
+            .args(["serve", "--results"])
+            .arg(directory)
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().trim_start_matches("http://").split('/').next().unwrap().to_owned();
+        Self { child, address: address.replace("0.0.0.0", "127.0.0.1") }
+    }
+
+    /// Status and whole text of the answer to a request.
+    fn ask(&self, request: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(request.replace("HOST", &self.address).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: HOST\r\n\r\n"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_server_reads_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 1);
+    let server = Server::start(directory.path(), &["--listen", "127.0.0.1:0"]);
+    let (status, list) = server.get("/");
+    assert_eq!(status, 200);
+    assert!(list.contains("href=\"/study/1\"") && !list.contains("<img"));
+    let (status, page) = server.get("/study/1");
+    assert_eq!(status, 200);
+    assert!(page.contains("connect-src 'self'") && page.contains("X-Frame-Options: DENY"));
+    let (_, state) = server.get("/study/1/state");
+    assert!(state.contains("\"planned\":6") && state.contains("\"ended\":6"), "{state}");
+    for path in
+        ["/study/2", "/study/x", "/results.db", "/../results.db", "/study/1/../../etc/passwd", "/%2e%2e/lock"]
+    {
+        assert_eq!(server.get(path).0, 404, "{path}");
+    }
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+        assert_eq!(
+            server.ask(&format!("{method} /study/1 HTTP/1.1\r\nHost: HOST\r\n\r\n")).0,
+            405,
+            "{method}"
+        );
+    }
+    assert_eq!(server.ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").0, 421);
+    assert_eq!(server.ask("nonsense\r\n\r\n").0, 400);
+    let (status, head) = server.ask("HEAD / HTTP/1.1\r\nHost: HOST\r\n\r\n");
+    assert!(status == 200 && head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_token() {
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 1);
+    let refused = |words: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_fathom"))
+            .args(["serve", "--results"])
+            .arg(directory.path())
+            .args(words)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(2), "{words:?}");
+        String::from_utf8(done.stderr).unwrap()
+    };
+    assert!(refused(&["--listen", "0.0.0.0:0"]).contains("no token protects it"));
+    assert!(refused(&["--listen", "0.0.0.0:0", "--token", "short"]).contains("fewer than 16"));
+    assert!(refused(&["--listen", "here"]).contains("no address with a port"));
+    let server = Server::start(directory.path(), &["--listen", "0.0.0.0:0", "--token", TOKEN]);
+    assert_eq!(server.get("/").0, 401);
+    assert_eq!(server.get("/?token=another-token-of-16").0, 401);
+    let (status, answer) = server.get(&format!("/study/1?token={TOKEN}"));
+    assert_eq!(status, 303);
+    assert!(answer.contains("Location: /study/1\r\n"), "{answer}");
+    let with_cookie = format!("GET /study/1 HTTP/1.1\r\nHost: HOST\r\nCookie: fathom_token={TOKEN}\r\n\r\n");
+    assert_eq!(server.ask(&with_cookie).0, 200);
+}
+
+#[test]
+fn an_open_page_shows_a_run_as_soon_as_it_is_stored() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    let server = Server::start(directory.path(), &["--listen", "127.0.0.1:0"]);
+    browser.open_address(&format!("http://{}/study/1", server.address));
+    let dots = "document.querySelector('#factors svg.chart').querySelectorAll('path.dot').length";
+    assert_eq!(browser.value(dots), json!(11));
+    // The page has asked once before there is news.
+    let told = "new Promise(done => { const look = () => document.querySelector('#live').hidden
+        ? setTimeout(look, 20) : done(document.querySelector('#live').textContent); look(); })";
+    assert!(browser.value(told).as_str().unwrap().contains("11 of 12 runs count"));
+    add_block(&mut Store::open_or_create(directory.path()).unwrap(), StudyId(1), 2, 3);
+    let renewed = format!(
+        "new Promise(done => {{ const look = () => {dots} > 11 ? done({dots}) : setTimeout(look, 20); look(); }})"
+    );
+    // The block of six has the one invalid run of the study's first cell.
+    assert_eq!(browser.value(&renewed), json!(16));
+}
