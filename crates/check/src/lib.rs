@@ -17,6 +17,7 @@
 //! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
 //! | [`progress`] | how far a check is, and the wish to stop it |
 //! | [`text`] | a report for people |
+//! | [`decode`] | what a page is, by its number and by its bytes |
 //! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
@@ -24,6 +25,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decode;
 pub mod findings;
 pub mod options;
 pub mod postgres;

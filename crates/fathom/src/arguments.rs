@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use serve::ServeArguments;
-pub(crate) use structure::{StructureArguments, StructureFormat, StructureModeWord};
+pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat, StructureModeWord};
 
 /// A laboratory for the storage under a database.
 ///
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Measures how tables and indexes lie on their pages: fragmentation, fill and records of each level
     Structure(StructureArguments),
+    /// Tells what a page is, by its number and by its bytes: maps, roots, links, free lists
+    Decode(DecodeArguments),
     /// Makes one damage of a named class in a copy, to practise detection and restore
     Corrupt(CorruptArguments),
     /// Shows what the sessions of a running PostgreSQL wait for, live; changes nothing in it

@@ -10,10 +10,12 @@
 //! |---|---|
 //! | [`sqlite`] | database files and write-ahead logs, format 3 |
 //! | [`postgres`] | relation files, control file, maps and tuples, majors 14 to 18 |
+//! | [`innodb`] | fixed places of a tablespace, and the header of a page |
 //! | [`sqlserver`] | data files and backups, internal versions 655 to 706 |
 
 #![forbid(unsafe_code)]
 
+pub mod innodb;
 pub mod postgres;
 pub mod sqlite;
 pub mod sqlserver;

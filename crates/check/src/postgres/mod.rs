@@ -47,6 +47,7 @@ mod transactions;
 pub use cluster::{Cluster, OpenError, Standing};
 pub use log_end::LogEnd;
 pub use rules::RULES;
+pub(crate) use run::data_directory_of;
 pub use run::{CheckError, check_cluster, check_file, check_running};
 pub use source::{Part, is_archive_name};
 pub use structure::{structure_cluster, structure_file};

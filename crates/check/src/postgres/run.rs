@@ -98,7 +98,7 @@ pub fn check_file(
 }
 
 /// The data directory that a file lies in.
-pub(super) fn data_directory_of(canonical: &Path) -> Option<&Path> {
+pub(crate) fn data_directory_of(canonical: &Path) -> Option<&Path> {
     let mut parents = canonical.ancestors().skip(1);
     parents.find(|parent| parent.join("PG_VERSION").exists() && parent.join("global").is_dir())
 }

@@ -21,6 +21,7 @@ mod drill_edits;
 mod expressions;
 mod keys;
 mod map;
+mod opened;
 mod pass;
 mod plan;
 mod pointers;
@@ -58,6 +59,8 @@ use reading::Reading;
 use schema::SchemaRows;
 use worker::Worker;
 
+pub(crate) use opened::Opened;
+pub use opened::OpenedError;
 pub use rules::RULES;
 pub use structure::structure;
 

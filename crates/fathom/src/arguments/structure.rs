@@ -1,4 +1,4 @@
-//! The arguments of `fathom structure`.
+//! The arguments of `fathom structure` and `fathom decode`.
 
 use clap::{Args, ValueEnum};
 
@@ -67,6 +67,22 @@ pub(crate) struct StructureArguments {
     #[arg(long, value_enum, default_value_t = StructureFormat::Text)]
     pub(crate) format: StructureFormat,
     /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DecodeArguments {
+    /// FILE:PAGE, DATABASE:FILE:PAGE as SQL Server has it (5:1:1520544), or by number alone: sqlite:PAGE,
+    /// postgres:PAGE, postgres:fsm:PAGE, postgres:vm:PAGE, innodb:PAGE, innodb:system:PAGE, sqlserver:FILE:PAGE
+    pub(crate) page: String,
+    /// Bytes per page, where no file tells [default: sqlite 4096, postgres 8192, innodb 16384]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) page_size: Option<u32>,
+    /// sqlite:PAGE in a file with auto-vacuum, which has pointer maps
+    #[arg(long)]
+    pub(crate) auto_vacuum: bool,
+    /// Prints JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

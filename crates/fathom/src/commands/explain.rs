@@ -12,6 +12,9 @@ const METRICS: &str = include_str!("../../../../docs/metrics.md");
 /// The words of the field: one row of a table per word.
 const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
+/// Definitions of the columns of `fathom structure`, in the same form.
+const STRUCTURE: &str = include_str!("../../../../docs/structure.md");
+
 pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let name = arguments.name.trim();
     if name.is_empty() {
@@ -19,7 +22,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     }
     let mut found = Vec::new();
     found.extend(lab::spec::parameter(name).map(parameter_text));
-    found.extend(metric_text(name));
+    found.extend([METRICS, STRUCTURE].into_iter().filter_map(|document| metric_text(document, name)));
     found.extend(report::catalogue::explain(name));
     found.extend(check::rule::rule(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
@@ -51,9 +54,9 @@ fn parameter_text(parameter: &Parameter) -> String {
     )
 }
 
-/// The section of docs/metrics.md whose heading names the word.
-fn metric_text(name: &str) -> Option<String> {
-    let mut lines = METRICS.lines().skip_while(|line| !is_heading_of(line, name));
+/// The section of a document whose heading names the word.
+fn metric_text(document: &str, name: &str) -> Option<String> {
+    let mut lines = document.lines().skip_while(|line| !is_heading_of(line, name));
     let heading = lines.next()?;
     let body: Vec<&str> = lines.take_while(|line| !line.starts_with('#')).collect();
     Some(format!("{}\n{}", heading.trim_start_matches(['#', ' ']).replace('`', ""), body.join("\n").trim()))
@@ -90,8 +93,9 @@ fn experiment_text(name: &str) -> anyhow::Result<Option<String>> {
 
 /// The known word that is nearest to what was typed.
 fn nearest(name: &str) -> Option<&str> {
-    let metrics = METRICS
-        .lines()
+    let metrics = [METRICS, STRUCTURE]
+        .into_iter()
+        .flat_map(str::lines)
         .filter(|line| line.starts_with("###"))
         .flat_map(|line| line.split('`').skip(1).step_by(2));
     let parameters = lab::spec::parameters().iter().map(|parameter| parameter.name);

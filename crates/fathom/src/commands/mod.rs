@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod checks;
 pub(crate) mod compare;
 pub(crate) mod corrupt;
+pub(crate) mod decode;
 pub(crate) mod demo;
 mod dry_run;
 pub(crate) mod explain;

@@ -9,5 +9,6 @@ mod input;
 mod io;
 mod notification;
 mod postgres;
+mod structure;
 mod study;
 mod tasks;

@@ -40,9 +40,87 @@ pub fn free_space(page: &Page<'_>, slot: u32) -> Option<u8> {
     u8_at(page.bytes(), HEADER_BYTES + 4 + inner + slot as usize)
 }
 
+/// Pages that one page of the free space map describes: heap pages at level 0, map pages above.
+// EVIDENCE: src/include/storage/fsm_internals.h: SlotsPerFSMPage = NodesPerPage - NonLeafNodesPerPage, where NodesPerPage
+// is the page without its header and 4 bytes, and NonLeafNodesPerPage is BLCKSZ / 2 - 1
+#[must_use]
+pub fn free_space_slots(block_bytes: usize) -> u32 {
+    let nodes = block_bytes.saturating_sub(HEADER_BYTES + 4);
+    nodes.saturating_sub((block_bytes / 2).saturating_sub(1)) as u32
+}
+
+/// Where a block of the free space map stands in its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeSpacePlace {
+    /// 0 describes heap pages, 2 is the root. Blocks of less than 4 KiB have four levels, which are not told here.
+    pub level: u32,
+    /// Number within its level.
+    pub number: u64,
+    /// The first page that it describes: a heap page at level 0, a map page of the level below else.
+    pub first: u64,
+}
+
+/// The place of a block of the map in a tree of three levels, which all blocks of 4 KiB and more have.
+// EVIDENCE: src/backend/storage/freespace/freespace.c fsm_logical_to_physical: the root first, each page followed by
+// all that lies below it; FSM_TREE_DEPTH is 3 from 1626 slots on
+#[must_use]
+pub fn free_space_place(block: u32, block_bytes: usize) -> Option<FreeSpacePlace> {
+    let slots = u64::from(free_space_slots(block_bytes));
+    if slots < 1626 {
+        return None;
+    }
+    let Some(below_root) = u64::from(block).checked_sub(1) else {
+        return Some(FreeSpacePlace { level: 2, number: 0, first: 0 });
+    };
+    let (group, place) = (below_root / (slots + 1), below_root % (slots + 1));
+    Some(match place.checked_sub(1) {
+        None => FreeSpacePlace { level: 1, number: group, first: group * slots },
+        Some(leaf) => {
+            let number = group * slots + leaf;
+            FreeSpacePlace { level: 0, number, first: number * slots }
+        }
+    })
+}
+
+/// The block of the map, and the slot in it, that describe a heap page.
+#[must_use]
+pub fn free_space_of(heap_block: u32, block_bytes: usize) -> Option<(u64, u32)> {
+    let slots = free_space_slots(block_bytes);
+    if slots < 1626 {
+        return None;
+    }
+    let (leaf, slot) = (u64::from(heap_block / slots), heap_block % slots);
+    // The root, a page of level 1 for each begun group of leaves, and the leaves before.
+    Some((1 + leaf / u64::from(slots) + 1 + leaf, slot))
+}
+
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn a_heap_page_is_found_in_the_free_space_map_and_back() {
+        assert_eq!(free_space_slots(8192), 4069);
+        // EVIDENCE: freespace.c, as above: root, first page of level 1, then the first leaf
+        assert_eq!(free_space_of(0, 8192), Some((2, 0)));
+        assert_eq!(free_space_of(4069, 8192), Some((3, 0)));
+        assert_eq!(free_space_place(0, 8192).unwrap().level, 2);
+        assert_eq!(free_space_place(1, 8192).unwrap(), FreeSpacePlace { level: 1, number: 0, first: 0 });
+        // The second page of level 1 follows the 4069 leaves of the first.
+        assert_eq!(
+            free_space_place(4071, 8192).unwrap(),
+            FreeSpacePlace { level: 1, number: 1, first: 4069 }
+        );
+        for heap_block in [0, 1, 4068, 4069, 16_556_760, 16_556_761, 16_560_830, u32::MAX] {
+            let (block, slot) = free_space_of(heap_block, 8192).unwrap();
+            let place = free_space_place(block as u32, 8192).unwrap();
+            assert_eq!(place.level, 0, "{heap_block}");
+            assert_eq!(place.first + u64::from(slot), u64::from(heap_block));
+        }
+        assert_eq!((free_space_place(1, 1024), free_space_of(1, 1024)), (None, None));
+    }
 
     #[test]
     fn two_bits_per_page_low_first() {

@@ -1,0 +1,213 @@
+//! Pages of SQLite.
+
+use std::path::Path;
+
+use formats::sqlite::{BtreePage, Damage, Geometry, PointerMapEntry, PointerMapKind, Trunk, u32_at};
+
+use super::{Decoded, offset_text};
+use crate::sqlite::{Opened, OpenedError};
+
+/// References of a page that are listed.
+const LISTED_MAX: usize = 8;
+
+/// What a page number says: the first page, the page with the lock byte, and pointer maps have fixed places.
+#[must_use]
+pub fn place(page: u32, geometry: Geometry) -> Decoded {
+    let title = if page == 1 {
+        "page 1: header of the file, and root of sqlite_schema".to_owned()
+    } else if page == geometry.lock_page() {
+        format!("page {page}: the page with the lock byte, never used")
+    } else if geometry.is_pointer_map(page) {
+        format!("page {page}: pointer map")
+    } else {
+        format!("page {page}: a tree, a long value, or free")
+    };
+    let mut decoded = Decoded::new("sqlite", title);
+    decoded.fact(
+        "offset in the file",
+        offset_text(u64::from(page).saturating_sub(1), geometry.page_size_bytes.into()),
+    );
+    if geometry.is_pointer_map(page) {
+        let entries = geometry.usable_bytes / 5;
+        let last = u64::from(page) + u64::from(entries);
+        decoded.fact("describes", format!("pages {} to {last}", u64::from(page) + 1));
+    } else if let Some(map) = geometry.pointer_map_page(page).filter(|_| page != geometry.lock_page()) {
+        decoded.fact("described by", format!("pointer map {map}"));
+    }
+    decoded
+}
+
+/// What a page of a file holds, with the log laid over it.
+pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
+    let file = Opened::new(path)?;
+    let bytes = file.page(number)?;
+    let geometry = file.geometry();
+    let mut decoded = place(number, geometry);
+    decoded.fact("pages of the file", file.page_count().to_string());
+    if file.is_in_log(number) {
+        decoded.fact("read from", "the write-ahead log, which is newer");
+    }
+    if number == geometry.lock_page() {
+        return Ok(decoded);
+    }
+    if geometry.is_pointer_map(number) {
+        pointer_map(number, &bytes, geometry, file.page_count(), &mut decoded);
+        return Ok(decoded);
+    }
+    let owner = match geometry.pointer_map_page(number) {
+        Some(map) => file.page(map).ok().and_then(|map| entry_of(number, &map, geometry)),
+        None => None,
+    };
+    if let Some(entry) = owner {
+        decoded.fact("pointer map says", entry_text(entry));
+    }
+    match file.free_list_place(number) {
+        Some(true) => {
+            free_trunk(&bytes, geometry, number, &mut decoded);
+            return Ok(decoded);
+        }
+        Some(false) => {
+            decoded.title = format!("page {number}: leaf of the free list, holds nothing");
+            return Ok(decoded);
+        }
+        None => {}
+    }
+    let is_overflow = owner.is_some_and(|entry| {
+        matches!(entry.kind, PointerMapKind::FirstOverflow | PointerMapKind::LaterOverflow)
+    });
+    match BtreePage::new(&bytes, if number == 1 { 100 } else { 0 }, geometry) {
+        (Some(view), damage) if !is_overflow => tree(number, &view, damage, &mut decoded),
+        _ => overflow(number, &bytes, is_overflow, &mut decoded),
+    }
+    Ok(decoded)
+}
+
+fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, decoded: &mut Decoded) {
+    let kind = view.kind.name();
+    decoded.title = match number {
+        1 => format!("page 1: header of the file, and {kind} page of sqlite_schema"),
+        _ => format!("page {number}: {kind} page"),
+    };
+    decoded.fact("cells", view.cell_count.to_string());
+    match view.free_bytes() {
+        Some(free) => decoded.fact("free bytes", format!("{free} of {}", view.room_bytes())),
+        None => decoded.damage.push("its free blocks are damaged".to_owned()),
+    }
+    if !view.kind.is_leaf() {
+        let children: Vec<u32> = (0..=view.cell_count).map(|index| view.child(index)).collect();
+        decoded.fact("children", listed(&children));
+    }
+    if view.kind.is_table() && view.cell_count > 0 {
+        let rowids = [0, view.cell_count - 1].map(|index| view.rowid(index));
+        if let [Some(first), Some(last)] = rowids {
+            decoded.fact("rowids", format!("{first} to {last}"));
+        }
+    }
+    let overflows: Vec<u32> =
+        (0..view.cell_count).map(|index| view.cell(index).0.overflow).filter(|page| *page != 0).collect();
+    if !overflows.is_empty() {
+        decoded.fact("long values continue in", listed(&overflows));
+    }
+    let broken = (0..view.cell_count).filter_map(|index| view.cell(index).1);
+    decoded.damage.extend(damage.into_iter().chain(broken).take(LISTED_MAX).map(|damage| {
+        format!(
+            "at byte {}: expected {}, found {}",
+            damage.offset_bytes,
+            damage.expected_text(),
+            damage.found_text()
+        )
+    }));
+}
+
+fn overflow(number: u32, bytes: &[u8], is_certain: bool, decoded: &mut Decoded) {
+    let next = u32_at(bytes, 0).unwrap_or(0);
+    decoded.title = match is_certain {
+        true => format!("page {number}: part of a long value"),
+        false => format!("page {number}: no tree page: part of a long value, or in no use"),
+    };
+    decoded.fact(
+        "first four bytes as the next page",
+        if next == 0 { "none".to_owned() } else { next.to_string() },
+    );
+}
+
+fn free_trunk(bytes: &[u8], geometry: Geometry, number: u32, decoded: &mut Decoded) {
+    let usable = bytes.get(..geometry.usable_bytes as usize).unwrap_or(bytes);
+    let (trunk, damage) = Trunk::new(usable);
+    decoded.title = format!("page {number}: trunk of the free list");
+    decoded.fact("leaves", trunk.leaf_count.to_string());
+    decoded.fact("next trunk", if trunk.next == 0 { "none".to_owned() } else { trunk.next.to_string() });
+    decoded
+        .damage
+        .extend(damage.map(|damage| format!("{} leaves, the page has room for fewer", damage.found_text())));
+}
+
+fn pointer_map(number: u32, bytes: &[u8], geometry: Geometry, page_count: u32, decoded: &mut Decoded) {
+    let entries = (geometry.usable_bytes / 5).min(page_count.saturating_sub(number));
+    let mut counts = [0u32; 6];
+    for index in 0..entries {
+        let entry = PointerMapEntry::new(bytes, index as usize * 5).0;
+        let place = entry.map_or(0, |entry| entry.kind as usize + 1);
+        counts[place] += 1;
+    }
+    let [none, root, free, first, later, tree] = counts;
+    decoded.fact(
+        "entries",
+        format!("{root} roots, {tree} other tree pages, {first} first and {later} later pages of long values, {free} free"),
+    );
+    if none > 0 {
+        decoded.damage.push(format!("{none} entries have a kind that does not exist"));
+    }
+}
+
+fn entry_of(page: u32, map: &[u8], geometry: Geometry) -> Option<PointerMapEntry> {
+    PointerMapEntry::new(map, geometry.pointer_map_offset(page)?).0
+}
+
+fn entry_text(entry: PointerMapEntry) -> String {
+    match entry.kind {
+        PointerMapKind::Root => "root of a tree".to_owned(),
+        PointerMapKind::Free => "free".to_owned(),
+        PointerMapKind::FirstOverflow => {
+            format!("first page of a long value of a cell in page {}", entry.parent)
+        }
+        PointerMapKind::LaterOverflow => format!("part of a long value after page {}", entry.parent),
+        PointerMapKind::Tree => format!("tree page below page {}", entry.parent),
+    }
+}
+
+/// The first few of a list of pages.
+fn listed(pages: &[u32]) -> String {
+    let shown: Vec<String> = pages.iter().take(LISTED_MAX).map(u32::to_string).collect();
+    let more = match pages.len().saturating_sub(LISTED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::decode::sqlite_geometry;
+
+    #[test]
+    fn fixed_places_have_their_names() {
+        let geometry = sqlite_geometry(4096, true).unwrap();
+        assert!(place(1, geometry).title.contains("header"));
+        assert_eq!(place(262_145, geometry).title, "page 262145: the page with the lock byte, never used");
+        let map = place(2, geometry);
+        assert_eq!(map.title, "page 2: pointer map");
+        assert!(map.facts.contains(&("describes".to_owned(), "pages 3 to 821".to_owned())), "{map:?}");
+        assert!(
+            place(821, geometry).facts.contains(&("described by".to_owned(), "pointer map 2".to_owned()))
+        );
+        assert_eq!(place(822, geometry).title, "page 822: pointer map");
+        assert!(!place(2, sqlite_geometry(4096, false).unwrap()).title.contains("map"));
+        assert_eq!((sqlite_geometry(1000, false), sqlite_geometry(0, false)), (None, None));
+        let _ = place(u32::MAX, geometry);
+        let _ = place(0, geometry);
+    }
+}

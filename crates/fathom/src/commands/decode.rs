@@ -1,0 +1,113 @@
+//! `fathom decode`: what a page is, by its number and by its bytes.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use check::decode::{self, Decoded, Map};
+use report::plain::plain;
+
+use crate::Verdict;
+use crate::arguments::DecodeArguments;
+use crate::terminal::print;
+
+/// Page sizes where no file and no option tells.
+// EVIDENCE: sqlite fileformat2 1.3.2 and PRAGMA page_size; block_size of PostgreSQL; innodb_page_size
+const SQLITE_PAGE_BYTES: u32 = 4096;
+const POSTGRES_BLOCK_BYTES: u32 = 8192;
+const INNODB_PAGE_BYTES: u32 = 16384;
+
+pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
+    let decoded = decode(arguments)?;
+    if arguments.json {
+        print(&format!("{}\n", json(&decoded)))?;
+    } else {
+        print(&text(&decoded))?;
+    }
+    Ok(if decoded.damage.is_empty() { Verdict::Clean } else { Verdict::Findings })
+}
+
+fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
+    let words: Vec<&str> = arguments.page.split(':').collect();
+    let hint = "\nhint: write FILE:PAGE, DATABASE:FILE:PAGE as SQL Server does, or sqlite:PAGE, postgres:PAGE, innodb:PAGE";
+    match words.as_slice() {
+        [_] => bail!("\"{}\" names no page{hint}", arguments.page),
+        // A file of such a name is meant only with a directory: ./5:1:100.
+        [database, file, page] if [database, file, page].iter().all(|word| is_number(word)) => {
+            Ok(decode::sqlserver(Some(number(database)?), number(file)?, number(page)?))
+        }
+        ["sqlserver", file, page] => Ok(decode::sqlserver(None, number(file)?, number(page)?)),
+        ["sqlite", page] => sqlite(number(page)?, arguments),
+        ["postgres", page] => postgres(Map::Main, page, arguments),
+        ["postgres", "fsm", page] => postgres(Map::FreeSpace, page, arguments),
+        ["postgres", "vm", page] => postgres(Map::Visibility, page, arguments),
+        ["innodb", page] => innodb(page, false, arguments),
+        ["innodb", "system", page] => innodb(page, true, arguments),
+        [file @ .., page] => {
+            let file = file.join(":");
+            let Ok(page) = number(page) else { bail!("\"{page}\" is no page number{hint}") };
+            let mut decoded = decode::file(Path::new(&file), page)?;
+            decoded.facts.insert(0, ("file".to_owned(), file));
+            Ok(decoded)
+        }
+        [] => bail!("there is no page to decode{hint}"),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> anyhow::Result<T> {
+    word.parse()
+        .ok()
+        .with_context(|| format!("\"{word}\" is no number that a page, a file or a database can have"))
+}
+
+fn sqlite(page: u32, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
+    let page_bytes = arguments.page_size.unwrap_or(SQLITE_PAGE_BYTES);
+    let geometry = decode::sqlite_geometry(page_bytes, arguments.auto_vacuum).with_context(|| {
+        format!("page size {page_bytes} is none of SQLite's: they are powers of two from 512 to 65536")
+    })?;
+    if page == 0 {
+        bail!("SQLite counts pages from 1");
+    }
+    Ok(decode::sqlite(page, geometry))
+}
+
+fn postgres(map: Map, block: &str, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
+    let block_bytes = arguments.page_size.unwrap_or(POSTGRES_BLOCK_BYTES);
+    if !block_bytes.is_power_of_two() || !(1024..=32768).contains(&block_bytes) {
+        bail!("block size {block_bytes} is none of PostgreSQL's: they are powers of two from 1024 to 32768");
+    }
+    Ok(decode::postgres(map, number(block)?, block_bytes as usize))
+}
+
+fn innodb(page: &str, is_system: bool, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
+    let page_bytes = arguments.page_size.unwrap_or(INNODB_PAGE_BYTES);
+    if !page_bytes.is_power_of_two() || !(1024..=65536).contains(&page_bytes) {
+        bail!("page size {page_bytes} is none of InnoDB's: they are powers of two from 1024 to 65536");
+    }
+    Ok(decode::innodb(number(page)?, page_bytes, is_system))
+}
+
+fn text(decoded: &Decoded) -> String {
+    let mut text = format!("{}\n", plain(&decoded.title));
+    let width = decoded.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, value) in &decoded.facts {
+        text += &format!("  {:<width$}  {}\n", name, plain(value));
+    }
+    for damage in &decoded.damage {
+        text += &format!("  damaged: {}\n", plain(damage));
+    }
+    text
+}
+
+fn json(decoded: &Decoded) -> serde_json::Value {
+    let facts = decoded.facts.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+    serde_json::json!({
+        "engine": decoded.engine,
+        "title": decoded.title,
+        "facts": facts.collect::<serde_json::Map<String, serde_json::Value>>(),
+        "damage": decoded.damage,
+    })
+}
