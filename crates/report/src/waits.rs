@@ -218,7 +218,8 @@ fn session_time(members: &[&WaitProfile], n: f64, wait_s: f64, idle: &BTreeMap<&
         sum.map(|seconds| seconds / n)
     };
     let session_s = members.iter().map(|profile| profile.session_s).sum::<f64>() / n;
-    let idle_s: f64 = idle.values().sum();
+    // A sum of nothing is -0.
+    let idle_s = idle.values().sum::<f64>() + 0.0;
     let mut idle_by_class: Vec<(String, f64)> =
         idle.iter().map(|(class, seconds)| ((*class).to_owned(), *seconds)).collect();
     idle_by_class.sort_by(|left, right| right.1.total_cmp(&left.1));

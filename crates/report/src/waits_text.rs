@@ -80,9 +80,9 @@ fn title(table: &WaitTable) -> String {
     };
     let had = match table.sample_s.map(period) {
         Some(period) if has(Had::Exact) => {
-            format!("seconds are exact, or samples x {period} ms where marked")
+            format!("seconds are exact, or estimated from samples x {period} ms where marked")
         }
-        Some(period) => format!("seconds are samples x {period} ms"),
+        Some(period) => format!("seconds are estimated from samples x {period} ms"),
         None => "seconds are exact".to_owned(),
     };
     let sessions = match (table.group.as_str(), table.session_count) {
@@ -291,7 +291,7 @@ mod tests {
     fn the_header_says_how_the_seconds_were_had_and_the_sentence_where_all_time_went() {
         let text = crate::text::waits(&observations());
         for expected in [
-            "Waits of clients (16 sessions; seconds are samples x 10 ms)",
+            "Waits of clients (16 sessions; seconds are estimated from samples x 10 ms)",
             "LWLock:WALWrite  146.860      73.430    73.430      -  93.52",
             "OTHER (1 type)",
             "Of 160.00 s of session time 98.2 % are these waits, 1.2 % idle (Client 2.00 s), 0.6 % without a wait",
