@@ -510,12 +510,12 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CorruptArguments {
-    /// SQLite database to copy; without it the classes are listed
+    /// SQLite database or PostgreSQL data directory (shut down) to copy; without it the classes are listed
     pub(crate) file: Option<PathBuf>,
     /// Class of the damage
     #[arg(long, value_name = "CLASS")]
     pub(crate) class: Option<String>,
-    /// File for the damaged copy; it must not exist
+    /// File or directory for the damaged copy; it must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) copy_to: Option<PathBuf>,
     /// Seed of the place

@@ -23,6 +23,8 @@ mod catalog_reader;
 mod catalog_rows;
 mod cluster;
 mod collector;
+pub mod drill;
+mod drill_edits;
 mod entry;
 mod exact;
 mod exceptions;

@@ -5,6 +5,7 @@ mod classes;
 mod clean;
 mod damage;
 mod document;
+mod drills;
 mod edit;
 mod live;
 mod random;

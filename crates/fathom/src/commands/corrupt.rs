@@ -1,8 +1,10 @@
 //! `fathom corrupt`: damage in a copy, to practise detection and restore.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::bail;
+use check::postgres::drill;
 use check::sqlite::drill::{CLASSES, damage};
 
 use crate::Verdict;
@@ -19,6 +21,9 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
             file.display()
         );
     };
+    if file.is_dir() {
+        return cluster(file, copy_to, class, arguments.seed);
+    }
     let drill = damage(file, copy_to, class, arguments.seed)?;
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -38,13 +43,38 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
     Ok(Verdict::Clean)
 }
 
+/// Damages a copy of a PostgreSQL cluster.
+fn cluster(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> anyhow::Result<Verdict> {
+    let drill = drill::damage(directory, copy_to, class, seed)?;
+    let object = drill.object.map(|object| format!(" of {object}")).unwrap_or_default();
+    let block = drill.block.map(|block| format!(", block {block}")).unwrap_or_default();
+    print(&format!(
+        "{}: {}\n  \"{}\"{object}{block}: {} bytes from byte {} on\nfind it with: {}\n",
+        drill.class,
+        drill.what,
+        copy_to.join(&drill.file).display(),
+        drill.changed_bytes,
+        drill.offset_bytes,
+        drill.command
+    ))?;
+    Ok(Verdict::Clean)
+}
+
 fn list() -> anyhow::Result<Verdict> {
-    let width = CLASSES.iter().map(|class| class.name.len()).max().unwrap_or(0);
-    let mut text = String::from("classes of damage (SQLite):\n");
-    for class in CLASSES {
-        let _ = writeln!(text, "  {:width$}  {}", class.name, class.what);
+    let sqlite: Vec<_> = CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let postgres: Vec<_> = drill::CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let width = sqlite.iter().chain(&postgres).map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (engine, classes) in [("SQLite", sqlite), ("PostgreSQL", postgres)] {
+        let _ = writeln!(text, "classes of damage ({engine}):");
+        for (name, what) in classes {
+            let _ = writeln!(text, "  {name:width$}  {what}");
+        }
     }
-    text.push_str("fathom corrupt FILE --class CLASS --copy-to COPY makes one in a copy\n");
+    text.push_str(
+        "fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY makes one in a copy of a database file or of a \
+         data directory\n",
+    );
     print(&text)?;
     Ok(Verdict::Clean)
 }
