@@ -553,7 +553,8 @@ pub(crate) enum InventoryFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct InventoryArguments {
-    /// Servers, as postgres://user@host/database; this machine and embedded SQLite are always listed
+    /// Servers, as postgres://user@host/database, beside this machine and embedded SQLite; or the files of one SQL Server
+    /// database or backup
     pub(crate) urls: Vec<String>,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = InventoryFormat::Text)]

@@ -22,6 +22,12 @@ pub(super) struct Unit {
     pub(super) index_id: u32,
     /// `schema.table`, or `index NAME of schema.table`.
     pub(super) name: String,
+    /// `schema.table`.
+    pub(super) table: String,
+    /// The name of the index, also of a clustered one.
+    pub(super) index: Option<String>,
+    /// Rows that the server counted, and its count of pages; both may be stale.
+    pub(super) counted: (u64, u64),
     /// Whether its rows are those of a B-tree.
     pub(super) is_tree: bool,
     pub(super) is_compressed: bool,
@@ -112,6 +118,9 @@ impl Plan {
                 kind: unit.kind,
                 index_id,
                 name: unit_name(catalog, unit.kind, object_id, index_id),
+                table: table_name(catalog, object_id),
+                index: catalog.indexes.get(&(object_id, index_id)).map(|index| index.name.clone()),
+                counted: (rowset.map_or(0, |rowset| rowset.row_count), unit.used_page_count),
                 is_tree: unit.kind == 1 && index_id > 0,
                 is_compressed: rowset.is_some_and(|rowset| rowset.compression != 0),
                 is_system: !object_key(catalog, object_id).0,
@@ -241,7 +250,9 @@ impl Plan {
 }
 
 fn object_key(catalog: &Catalog, object_id: u32) -> (bool, u32) {
-    let is_user = catalog.objects.get(&object_id).is_some_and(|object| object.kind != *b"S ");
+    // OBSERVED: schema 4 is sys; base tables are of kind S, internal tables (IT) are in sys
+    let is_user =
+        catalog.objects.get(&object_id).is_some_and(|object| object.kind != *b"S " && object.schema != 4);
     (is_user, object_id)
 }
 
@@ -252,14 +263,18 @@ fn objects(catalog: &Catalog) -> BTreeMap<(bool, u32), u32> {
     keys.into_keys().zip(0u32..).collect()
 }
 
-fn unit_name(catalog: &Catalog, kind: u8, object_id: u32, index_id: u32) -> String {
-    let table = match catalog.objects.get(&object_id) {
+fn table_name(catalog: &Catalog, object_id: u32) -> String {
+    match catalog.objects.get(&object_id) {
         Some(object) => match catalog.schemas.get(&object.schema) {
             Some(schema) => format!("{schema}.{}", object.name),
             None => object.name.clone(),
         },
         None => format!("object {object_id}"),
-    };
+    }
+}
+
+fn unit_name(catalog: &Catalog, kind: u8, object_id: u32, index_id: u32) -> String {
+    let table = table_name(catalog, object_id);
     let index = catalog.indexes.get(&(object_id, index_id)).map(|index| index.name.as_str());
     let table = match (index_id, index) {
         (0, _) => table,

@@ -10,3 +10,4 @@ mod copy;
 mod document;
 mod naming;
 mod random;
+mod structure;

@@ -10,7 +10,7 @@ use report::plain::plain;
 use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
 
-use super::check::{Bar, is_sqlite};
+use super::check::{Bar, is_sql_server, is_sqlite};
 use super::checks::{is_within, place, seconds};
 use super::io::bytes;
 use crate::Verdict;
@@ -54,6 +54,9 @@ fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> any
         std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
     if facts.is_dir() {
         return Ok(check::postgres::structure_cluster(target, options, progress)?);
+    }
+    if is_sql_server(target)? {
+        return Ok(check::sqlserver::structure(&[target.to_owned()], options, progress)?);
     }
     if is_sqlite(target)? {
         return Ok(check::sqlite::structure(target, options, progress));

@@ -1,0 +1,47 @@
+//! What must be known before pages mean anything: maps, catalog and plan of a database that is whole.
+
+use std::path::{Path, PathBuf};
+
+use formats::sqlserver::{Boot, PageId};
+
+use super::catalog::Catalog;
+use super::maps::Maps;
+use super::plan::Plan;
+use super::source::{FileKind, Source};
+use super::target::{CheckError, kinds};
+
+/// A database that was opened and whose catalog could be read.
+pub(super) struct Prepared {
+    pub(super) source: Source,
+    pub(super) maps: Maps,
+    pub(super) plan: Plan,
+    pub(super) boot: Boot,
+}
+
+/// Opens the files of a database; or says in words why its catalog is out of reach.
+///
+/// # Errors
+/// When a file cannot be read, or is none of SQL Server's.
+pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, CheckError> {
+    let kinds = kinds(paths, false)?;
+    if kinds.contains(&FileKind::CompressedBackup) {
+        return Ok(Err("the backup is compressed, and the compression is not published".to_owned()));
+    }
+    let first = paths.first().map_or(Path::new(""), PathBuf::as_path).to_owned();
+    let source = Source::open(paths, kinds.contains(&FileKind::Backup))
+        .map_err(|source| CheckError::Read { path: first, source })?;
+    let mut maps = Maps::new(&source, &source.database_files(), true);
+    let boot = source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
+    let Some(boot) = boot else {
+        return Ok(Err("page 9 of the first file does not describe a database".to_owned()));
+    };
+    let mut catalog = Catalog::default();
+    catalog.read_units(&source, &boot);
+    maps.add_owners(&source, &catalog.units);
+    catalog.read_tables(&source, &maps);
+    if catalog.rowsets.is_empty() {
+        return Ok(Err("the base tables are damaged, or in another stripe of the backup".to_owned()));
+    }
+    let plan = Plan::new(&catalog, boot.version);
+    Ok(Ok(Prepared { source, maps, plan, boot }))
+}

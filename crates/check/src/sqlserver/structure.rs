@@ -1,0 +1,338 @@
+//! How tables and indexes lie on their pages: the columns of dm_db_index_physical_stats, from the file.
+//!
+//! Every page is looked at once, in physical order; of leaves, number and successor are kept, eight bytes each.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use disk::scan::{Content, Extent, ScanOptions, scan};
+use formats::sqlserver::{
+    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, RecordKind, audit_protection, audit_records, product,
+    restore,
+};
+use results::check::{Accounting, NotChecked, Skipped};
+use results::structure::{
+    LevelStructure, ObjectStructure, StorageKind, StripMap, StructureCounters, StructureMode, StructureReport,
+};
+
+use super::maps::Use;
+use super::plan::Unit;
+use super::prepared::{Prepared, prepare};
+use super::target::CheckError;
+use crate::progress::{Phase, Progress};
+use crate::structure::tally::{LevelTally, PageFigures};
+use crate::structure::{Options, subject};
+
+/// Measures the tables and indexes in data files or in a backup. All modes look at every page.
+///
+/// # Errors
+/// When a file cannot be read, is none of SQL Server's, or scanning cannot be set up. Damage is no error.
+pub fn structure(
+    paths: &[PathBuf],
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<StructureReport, CheckError> {
+    let started = Instant::now();
+    let mut report = StructureReport {
+        engine: "sqlserver".to_owned(),
+        target: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        mode: StructureMode::Detailed,
+        page_size_bytes: PAGE_BYTES as u64,
+        facts: Vec::new(),
+        objects: Vec::new(),
+        free_page_count: None,
+        left_out: Vec::new(),
+        accounting: Accounting::default(),
+        counters: StructureCounters::default(),
+        unfinished: None,
+    };
+    progress.advance(Phase::Map, 0, 0);
+    match prepare(paths)? {
+        Ok(prepared) => measure(&prepared, options, progress, &mut report)?,
+        Err(why) => report.unfinished = Some(format!("cannot measure \"{}\": {why}", report.target)),
+    }
+    report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+/// What was seen of one level.
+#[derive(Default)]
+struct Level {
+    tally: LevelTally,
+    page_count: u64,
+    stub_count: u64,
+    /// Page and successor; of leaves only.
+    links: Vec<(PageId, PageId)>,
+    /// Pages without a predecessor.
+    firsts: Vec<PageId>,
+}
+
+/// Levels by object, index, whether a page is a leaf, and the level in its header.
+#[derive(Default)]
+struct Gathered {
+    levels: HashMap<(u32, u32, bool, u8), Level>,
+    overflow: HashMap<(u32, u32), u64>,
+    clean_count: u64,
+    damaged_count: u64,
+    free_count: u64,
+    unreadable_count: u64,
+}
+
+fn measure(
+    prepared: &Prepared,
+    options: &Options,
+    progress: &mut dyn Progress,
+    report: &mut StructureReport,
+) -> Result<(), CheckError> {
+    let scan_options = ScanOptions {
+        worker_count: options.worker_count.max(1),
+        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
+        want_direct: options.want_direct,
+        stop: options.stop.clone(),
+        ..ScanOptions::default()
+    };
+    let total = prepared.source.scan_bytes();
+    progress.advance(Phase::Pass, 0, total);
+    let outcome = scan(
+        &prepared.source.scan_files(),
+        &scan_options,
+        |_| Gathered::default(),
+        |gathered, extent| {
+            visit(prepared, gathered, &extent);
+        },
+    )?;
+    let counters = &mut report.counters;
+    counters.worker_count = outcome.states.len() as u64;
+    counters.pass_ns = outcome.elapsed_ns;
+    counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
+    counters.reader = format!("{}, {way}", outcome.backend.engine);
+    let (expected, read) = (total, outcome.read_bytes());
+    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    let mut all = Gathered::default();
+    outcome.states.into_iter().for_each(|state| all.merge(state));
+    report.accounting = Accounting {
+        page_count: total / PAGE_BYTES as u64,
+        clean_count: all.clean_count,
+        damaged_count: all.damaged_count,
+        skipped: vec![Skipped { why: "not in use".to_owned(), page_count: all.free_count }],
+        unreadable_count: all.unreadable_count,
+        unreached_count: unclaimed / PAGE_BYTES as u64,
+        bytes_expected: expected,
+        bytes_read: read,
+    };
+    if unclaimed > 0 {
+        report.unfinished = Some("stopped before the end".to_owned());
+    }
+    describe(prepared, &all, options, report);
+    Ok(())
+}
+
+fn visit(prepared: &Prepared, gathered: &mut Gathered, extent: &Extent<'_>) {
+    match &extent.content {
+        Content::Bytes(bytes) => {
+            let mut offset = extent.offset_bytes;
+            for raw in bytes.chunks_exact(PAGE_BYTES) {
+                let page = prepared.source.page_at(extent.file_index, offset).and_then(|(_, page)| page);
+                look(prepared, gathered, page, raw);
+                offset += PAGE_BYTES as u64;
+            }
+        }
+        Content::Unreadable { length_bytes, .. } | Content::Missing { length_bytes } => {
+            gathered.unreadable_count += length_bytes / PAGE_BYTES as u64;
+        }
+    }
+}
+
+fn look(prepared: &Prepared, gathered: &mut Gathered, page: Option<PageId>, raw: &[u8]) {
+    let usage = page.map_or(Use::Free, |page| prepared.maps.use_of(page));
+    let (Use::Unit(number), Some(page)) = (usage, page) else {
+        let counter = if usage == Use::Free { &mut gathered.free_count } else { &mut gathered.clean_count };
+        *counter += 1;
+        return;
+    };
+    let Some(unit) = prepared.plan.units.get(number as usize) else { return };
+    let header = Header::new(raw);
+    let mut is_sound = header.page == page && unit.is_stated_by(&header);
+    audit_protection(raw, &header, |_| is_sound = false);
+    let key = (unit.object, unit.index_id);
+    if unit.kind != 1 {
+        *gathered.overflow.entry(key).or_default() += 1;
+        gathered.clean_count += u64::from(is_sound);
+        gathered.damaged_count += u64::from(!is_sound);
+        return;
+    }
+    let mut restored = raw.to_vec();
+    restore(&mut restored);
+    let room = PAGE_BYTES - HEADER_BYTES;
+    let mut figures = PageFigures::new(room, header.free_count.into());
+    let mut stub_count = 0;
+    audit_records(
+        &restored,
+        &header,
+        |_, record| match record.kind {
+            kind if kind.is_ghost() => figures.ghost_count += 1,
+            kind => {
+                stub_count += u64::from(kind == RecordKind::Stub);
+                figures.add_record(record.bytes.len());
+            }
+        },
+        |_| is_sound = false,
+    );
+    if !is_sound {
+        gathered.damaged_count += 1;
+        return;
+    }
+    gathered.clean_count += 1;
+    let is_leaf = header.kind == PageKind::Data || (header.level == 0 && unit.index_id > 1);
+    let level = gathered.levels.entry((key.0, key.1, is_leaf, header.level)).or_default();
+    level.tally.add_page(&figures);
+    level.page_count += 1;
+    level.stub_count += stub_count;
+    if is_leaf {
+        level.links.push((page, header.next));
+    }
+    if unit.is_tree && header.previous.is_none() {
+        level.firsts.push(page);
+    }
+    if unit.is_tree && !header.next.is_none() {
+        level.tally.add_link(position(page), position(header.next));
+    }
+}
+
+/// A number that grows by one with each page of a file and never does so from one file to the next.
+fn position(page: PageId) -> u64 {
+    u64::from(page.file) << 33 | u64::from(page.page)
+}
+
+impl Gathered {
+    fn merge(&mut self, other: Self) {
+        for (key, mut level) in other.levels {
+            let mine = self.levels.entry(key).or_default();
+            mine.tally.merge(&level.tally);
+            mine.page_count += level.page_count;
+            mine.stub_count += level.stub_count;
+            mine.links.append(&mut level.links);
+            mine.firsts.append(&mut level.firsts);
+        }
+        for (key, count) in other.overflow {
+            *self.overflow.entry(key).or_default() += count;
+        }
+        self.clean_count += other.clean_count;
+        self.damaged_count += other.damaged_count;
+        self.free_count += other.free_count;
+        self.unreadable_count += other.unreadable_count;
+    }
+}
+
+fn describe(prepared: &Prepared, all: &Gathered, options: &Options, report: &mut StructureReport) {
+    let boot = &prepared.boot;
+    let mut fact = |name: &str, value: String| report.facts.push((name.to_owned(), value));
+    fact("database", boot.name.clone());
+    fact("version", format!("{} ({})", boot.version, product(boot.version)));
+    if options.mode != StructureMode::Detailed {
+        fact("mode", format!("{} was asked for; every page was looked at", options.mode.name()));
+    }
+    report.free_page_count = Some(all.free_count);
+    // One object for all partitions of an index.
+    let mut objects: BTreeMap<(u32, u32), &Unit> = BTreeMap::new();
+    for unit in prepared.plan.units.iter().filter(|unit| unit.kind == 1) {
+        objects.entry((unit.object, unit.index_id)).or_insert(unit);
+    }
+    let (mut own_count, mut compressed) = (0, Vec::new());
+    for (key, unit) in objects {
+        let is_meant = match &options.table {
+            Some(table) => subject::is_meant(&unit.table, table),
+            None => options.with_system || !unit.is_system,
+        };
+        if !is_meant {
+            own_count += u64::from(unit.is_system);
+        } else if unit.is_compressed {
+            compressed.push(unit.name.clone());
+        } else {
+            report.objects.push(object(key, unit, all, options));
+        }
+    }
+    let mut left_out = |object: Option<String>, what: String, why: &str| {
+        report.left_out.push(NotChecked { object, what, why: why.to_owned() });
+    };
+    if own_count > 0 && options.table.is_none() {
+        let what = format!("tables and indexes of the system: {own_count}");
+        left_out(None, what, "not asked for: --system includes them");
+    }
+    for name in compressed {
+        left_out(Some(name), "records".to_owned(), "compressed records are not read");
+    }
+    report.left_out.sort();
+    report.objects.sort_by(|left, right| (&left.table, left.index_id).cmp(&(&right.table, right.index_id)));
+}
+
+fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> ObjectStructure {
+    let mut levels: Vec<(&(u32, u32, bool, u8), &Level)> =
+        all.levels.iter().filter(|((object, index, ..), _)| (*object, *index) == key).collect();
+    levels.sort_by_key(|((_, _, is_leaf, level), _)| (!*is_leaf, *level));
+    let leaf = levels.iter().find(|((_, _, is_leaf, _), _)| *is_leaf).map(|(_, level)| *level);
+    let described: Vec<LevelStructure> = (0u32..)
+        .zip(&levels)
+        .map(|(number, (_, level))| {
+            let mut tally = level.tally;
+            if !unit.is_tree {
+                tally.add_runs(level.page_count, run_count(level));
+            }
+            let mut described = tally.level(number, level.page_count, false);
+            described.ghost_record_count = described.ghost_record_count.or(Some(0));
+            if !unit.is_tree {
+                described.forwarded_record_count = Some(level.stub_count);
+            }
+            described
+        })
+        .collect();
+    let overflow = all.overflow.get(&key).copied();
+    let page_count = levels.iter().map(|(_, level)| level.page_count).sum::<u64>() + overflow.unwrap_or(0);
+    let kind = match unit.index_id {
+        0 => StorageKind::Heap,
+        1 => StorageKind::ClusteredTree,
+        _ => StorageKind::IndexTree,
+    };
+    ObjectStructure {
+        table: unit.table.clone(),
+        index: unit.index.clone().filter(|_| unit.index_id > 1),
+        index_id: unit.index_id,
+        kind,
+        index_depth: described.len() as u32,
+        levels: described,
+        page_count,
+        overflow_page_count: overflow,
+        free_page_count: None,
+        unused_page_count: None,
+        unclear_page_count: 0,
+        strip: leaf.filter(|_| unit.is_tree).map(|leaf| strip(leaf, options.strip_points_max)),
+        notes: Vec::new(),
+    }
+}
+
+/// Stretches of neighbouring pages of a heap.
+fn run_count(level: &Level) -> u64 {
+    let mut pages: Vec<u64> = level.links.iter().map(|(page, _)| position(*page)).collect();
+    pages.sort_unstable();
+    let breaks = pages.windows(2).filter(|pair| matches!(pair, [one, two] if *two != *one + 1)).count();
+    breaks as u64 + u64::from(!pages.is_empty())
+}
+
+/// The leaves in the order of their links.
+fn strip(leaf: &Level, points_max: usize) -> StripMap {
+    let next: HashMap<PageId, PageId> = leaf.links.iter().copied().collect();
+    let mut seen: HashSet<PageId> = HashSet::new();
+    let mut order = Vec::with_capacity(next.len());
+    let mut firsts = leaf.firsts.clone();
+    firsts.sort_unstable();
+    for first in firsts {
+        let mut at = Some(first);
+        while let Some(page) = at.filter(|page| seen.insert(*page)) {
+            order.push(u64::from(page.page));
+            at = next.get(&page).copied().filter(|next| !next.is_none());
+        }
+    }
+    StripMap::thinned(order.len(), order.into_iter(), points_max)
+}
