@@ -14,10 +14,10 @@ use super::definitions::{
     Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_foreign, is_known, quoted,
     strict_classes, table_columns, table_indexes,
 };
-use super::expressions::{TableText, index_text, table_text};
-use super::rules;
+use super::expressions::table_text;
 use super::schema::{SchemaRow, SchemaRows, encode};
-use super::scratch::{Evaluation, ScratchTable, ValueTest, Wish};
+use super::scratch::{Evaluation, ScratchTable, Wish};
+use super::wishes::{Computed, IndexResults, index_wishes, test_wishes};
 
 /// The storage classes that a column may hold, as bits.
 pub(super) const CLASS_INTEGER: u8 = 1;
@@ -483,66 +483,6 @@ impl Planner {
         }
     }
 }
-
-/// What is computed for the rows of a table.
-#[derive(Default)]
-struct Computed {
-    evaluation: Option<Evaluation>,
-    /// By the position of the index among those of the table.
-    indexes: Vec<IndexResults>,
-}
-
-/// Places among the results of an evaluation, or why they cannot be had.
-#[derive(Clone, Default)]
-struct IndexResults {
-    condition: Option<Result<usize, String>>,
-    /// By field of an entry.
-    parts: Vec<(usize, Result<usize, String>)>,
-}
-
-/// The CHECK constraints, and NOT NULL of columns that are not stored.
-fn test_wishes(columns: &[TableColumn], text: &TableText) -> Vec<Wish> {
-    let checks = text.checks.iter().map(|check| Wish {
-        expression: format!("({check}\n) IS NOT FALSE"),
-        test: Some(ValueTest { rule: &rules::CHECK, expected: format!("CHECK ({check})") }),
-    });
-    let virtual_columns =
-        columns.iter().filter(|column| column.hidden == VIRTUAL_COLUMN && column.is_not_null);
-    let not_null = virtual_columns.map(|column| Wish {
-        expression: format!("{} IS NOT NULL", quoted(&column.name)),
-        test: Some(ValueTest {
-            rule: &rules::NOT_NULL,
-            expected: format!("a value in column {}", column.name),
-        }),
-    });
-    checks.chain(not_null).collect()
-}
-
-/// The condition of an index, and its fields that are expressions or columns that are not stored.
-fn index_wishes(
-    index: &IndexFacts,
-    columns: &[TableColumn],
-    definitions: &HashMap<String, &str>,
-) -> (Option<String>, Vec<(usize, String)>) {
-    let definition = definitions.get(&index.name.to_ascii_lowercase());
-    let text = definition.and_then(|definition| index_text(definition)).unwrap_or_default();
-    let condition = text.condition.filter(|_| index.is_partial);
-    let mut parts = Vec::new();
-    for (field, column) in index.columns.iter().enumerate() {
-        let column_of = usize::try_from(column.column).ok().and_then(|index| columns.get(index));
-        match column_of {
-            Some(column) if column.hidden == VIRTUAL_COLUMN => parts.push((field, quoted(&column.name))),
-            None if column.column == EXPRESSION => {
-                parts.push((field, text.parts.get(field).cloned().unwrap_or_default()));
-            }
-            _ => {}
-        }
-    }
-    (condition.map(|condition| format!("({condition}\n) IS TRUE")), parts)
-}
-
-/// What `PRAGMA index_xinfo` gives for a column that is an expression.
-const EXPRESSION: i64 = -2;
 
 /// Where the columns of a table are in its records.
 struct Storage<'a> {

@@ -1,17 +1,14 @@
 //! Records of rows and index entries: their form, their order, and what must match.
 
-use std::cmp::Ordering;
-
-use formats::sqlite::{Cell, Record, Value, compare_keys, number_in_text, u32_at};
+use formats::sqlite::{Cell, Record, Value, number_in_text, u32_at};
 use results::check::CheckLevel;
 
 use crate::sums::keyed_hash;
 
 use super::context::Draft;
 use super::keys::{class_of, classes_text, default_class, push_default, push_value};
-use super::plan::{CLASS_NULL, CLASS_TEXT, Order, OwnedValue, Part, Rows, StoredColumn, TreePlan};
+use super::plan::{CLASS_NULL, CLASS_TEXT, OwnedValue, Part, Rows, StoredColumn, TreePlan};
 use super::rules;
-use super::scratch::{Evaluation, Evaluator};
 use super::worker::{Place, Worker, fault_text};
 
 impl<'a> Worker<'a> {
@@ -155,107 +152,6 @@ impl<'a> Worker<'a> {
         Some(payload)
     }
 
-    /// Two neighbouring entries: the second must be above the first, and differ from it under a unique key.
-    #[inline]
-    fn order(&mut self, place: &Place<'_>, slot: usize, cells: (&Cell<'_>, &Cell<'_>), order: &Order) {
-        let Some(found) = self.compare(place, cells.0, cells.1, order) else { return };
-        if found.ordering != Ordering::Less {
-            let what = if found.ordering == Ordering::Equal { "equal to" } else { "below" };
-            let draft = Draft::new(
-                &rules::KEY_ORDER,
-                place.page,
-                "a key above the one before it".to_owned(),
-                format!(
-                    "{} is {what} {}",
-                    self.key_text(place, cells.1, order),
-                    self.key_text(place, cells.0, order)
-                ),
-            );
-            self.report(draft.slot(slot).tree(place.tree));
-        }
-        self.unique(place, slot, &found, cells.1, order);
-    }
-
-    fn unique(
-        &mut self,
-        place: &Place<'_>,
-        slot: usize,
-        found: &formats::sqlite::KeyOrder,
-        cell: &Cell<'_>,
-        order: &Order,
-    ) {
-        let is_double =
-            order.unique_columns > 0 && found.equal_columns >= order.unique_columns && !found.has_null;
-        if is_double {
-            let draft = Draft::new(
-                &rules::UNIQUE,
-                place.page,
-                "a key that no other entry has".to_owned(),
-                format!("{} twice", self.key_text(place, cell, order)),
-            );
-            self.report(draft.slot(slot).tree(place.tree));
-        }
-    }
-
-    /// Compares the keys of two cells, with their overflow pages where needed.
-    #[inline]
-    pub(super) fn compare(
-        &self,
-        place: &Place<'_>,
-        left: &Cell<'_>,
-        right: &Cell<'_>,
-        order: &Order,
-    ) -> Option<formats::sqlite::KeyOrder> {
-        let encoding = self.context.encoding;
-        let left_record = Record::new(left.local, left.payload_bytes).0;
-        let right_record = Record::new(right.local, right.payload_bytes).0;
-        if let (Some(left), Some(right)) = (left_record, right_record)
-            && let Some(found) = compare_keys(&left, &right, &order.columns, encoding)
-        {
-            return Some(found);
-        }
-        if left.overflow == 0 && right.overflow == 0 {
-            return None;
-        }
-        let (left_bytes, right_bytes) = (self.payload(place, left)?, self.payload(place, right)?);
-        let left = Record::new(&left_bytes, left.payload_bytes).0?;
-        let right = Record::new(&right_bytes, right.payload_bytes).0?;
-        compare_keys(&left, &right, &order.columns, encoding)
-    }
-
-    pub(super) fn key_text(&self, place: &Place<'_>, cell: &Cell<'_>, order: &Order) -> String {
-        let payload = self.payload(place, cell).unwrap_or_default();
-        let Some(record) = Record::new(&payload, cell.payload_bytes).0 else {
-            return "an unreadable key".to_owned();
-        };
-        let values = record.fields().take(order.columns.len()).map(|field| match record.value(field) {
-            Some(value) => self.value_text(value),
-            None => "?".to_owned(),
-        });
-        format!("({})", values.collect::<Vec<_>>().join(", "))
-    }
-
-    fn value_text(&self, value: Value<'_>) -> String {
-        const LETTERS_MAX: usize = 40;
-        match value {
-            Value::Null => "NULL".to_owned(),
-            Value::Integer(value) => value.to_string(),
-            Value::Real(value) => format!("{value:?}"),
-            Value::Text(bytes) => {
-                let text = super::schema::decode(bytes, self.context.encoding);
-                let short: String = text.chars().take(LETTERS_MAX).collect();
-                let more = if text.chars().nth(LETTERS_MAX).is_some() { "..." } else { "" };
-                format!("{short:?}{more}")
-            }
-            Value::Blob(bytes) => {
-                let short: String =
-                    bytes.iter().take(LETTERS_MAX / 2).map(|byte| format!("{byte:02x}")).collect();
-                let more = if bytes.len() > LETTERS_MAX / 2 { "..." } else { "" };
-                format!("x'{short}{more}'")
-            }
-        }
-    }
-
     /// The values of a row, and its share in the sums of each index.
     #[inline]
     fn row(&mut self, place: &Place<'_>, slot: usize, cell: &Cell<'_>, record: &Record<'_>, rows: &Rows) {
@@ -359,52 +255,6 @@ impl<'a> Worker<'a> {
         self.key = key;
     }
 
-    /// Lets SQLite compute what the table's definition says about a row; reports tests that do not hold. False when
-    /// it cannot be computed, which is counted.
-    fn compute(
-        &mut self,
-        place: &Place<'_>,
-        slot: usize,
-        cell: &Cell<'_>,
-        record: &Record<'_>,
-        rows: &Rows,
-        evaluation: &Evaluation,
-    ) -> bool {
-        let fields = &self.fields;
-        let values = evaluation.bound.iter().map(|bound| match bound {
-            None => Value::Integer(cell.rowid),
-            Some(index) => match fields.get(*index) {
-                Some(field) => record.value(*field).unwrap_or(Value::Null),
-                None => rows.columns.get(*index).map_or(Value::Null, |column| column.default.as_value()),
-            },
-        });
-        let mut results = std::mem::take(&mut self.results);
-        let evaluator = self.evaluators.entry(place.tree).or_insert_with(|| Evaluator::new(evaluation));
-        let outcome = match evaluator {
-            Ok(evaluator) => evaluator.evaluate(evaluation, values, &mut results),
-            Err(reason) => Err(reason.clone()),
-        };
-        self.results = results;
-        if let Err(reason) = outcome {
-            self.unevaluated.entry(place.tree).or_insert((0, reason)).0 += 1;
-            return false;
-        }
-        if self.collector.is_none() {
-            self.value_tests(place, slot, cell, evaluation);
-        }
-        true
-    }
-
-    fn value_tests(&mut self, place: &Place<'_>, slot: usize, cell: &Cell<'_>, evaluation: &Evaluation) {
-        for (index, test) in evaluation.tests.iter().enumerate() {
-            if self.results.get(index) == Some(&OwnedValue::Integer(0)) {
-                let expected = format!("{} in {}", test.expected, row_text(cell));
-                let draft = Draft::new(test.rule, place.page, expected, "other values".to_owned());
-                self.report(draft.slot(slot).tree(place.tree));
-            }
-        }
-    }
-
     #[inline]
     fn column(
         &mut self,
@@ -485,10 +335,6 @@ impl<'a> Worker<'a> {
             }
         }
     }
-}
-
-fn row_text(cell: &Cell<'_>) -> String {
-    if cell.rowid == 0 { "the row".to_owned() } else { format!("the row with rowid {}", cell.rowid) }
 }
 
 fn record_draft(place: &Place<'_>, what: &str, expected: &str, found: &str) -> Draft {

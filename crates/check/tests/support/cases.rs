@@ -56,13 +56,23 @@ pub(crate) fn cases(directory: &Path) -> Vec<Case> {
     cases
 }
 
+/// A copy of the plain file, damaged: name, what was done, and the rules.
+fn special_case(
+    directory: &Path,
+    plain: &Path,
+    (name, what, rules): (&str, &str, &[&'static str]),
+    make: fn(&Path),
+) -> Case {
+    let path = directory.join(format!("{name}.db"));
+    std::fs::copy(plain, &path).unwrap();
+    make(&path);
+    Case { name: name.to_owned(), what: what.to_owned(), path, rules: rules.to_vec() }
+}
+
 fn special_cases(directory: &Path, plain: &Path) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |name: &str, what: &str, rules: &[&'static str], make: fn(&Path)| {
-        let path = directory.join(format!("{name}.db"));
-        std::fs::copy(plain, &path).unwrap();
-        make(&path);
-        cases.push(Case { name: name.to_owned(), what: what.to_owned(), path, rules: rules.to_vec() });
+        cases.push(special_case(directory, plain, (name, what, rules), make));
     };
     add(
         "stale-table-page",
@@ -109,6 +119,15 @@ fn special_cases(directory: &Path, plain: &Path) -> Vec<Case> {
             "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT, pad INT)",
         );
     });
+    cases.extend(special_computed_cases(directory, plain));
+    cases
+}
+
+fn special_computed_cases(directory: &Path, plain: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut add = |name: &str, what: &str, rules: &[&'static str], make: fn(&Path)| {
+        cases.push(special_case(directory, plain, (name, what, rules), make));
+    };
     add("check-violated", "a value that its CHECK constraint does not allow", &["sqlite-check"], |path| {
         redefine(
             path,

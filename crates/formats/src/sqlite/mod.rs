@@ -15,6 +15,7 @@
 //! | [`WalHeader`], [`FrameHeader`], [`WalSum`] | the write-ahead log |
 
 mod btree;
+mod cell;
 mod checksum;
 mod coverage;
 mod damage;
@@ -28,7 +29,8 @@ mod read;
 mod record;
 mod wal;
 
-pub use btree::{BtreePage, Cell, PageKind};
+pub use btree::{BtreePage, PageKind};
+pub use cell::Cell;
 pub use checksum::{CHECKSUM_SIZE_BYTES, has_right_checksum};
 pub use coverage::Coverage;
 pub use damage::{Damage, Fault};

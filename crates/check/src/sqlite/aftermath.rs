@@ -1,0 +1,155 @@
+//! What is told when the pass is over: findings about the file, its map and its schema, and what was not checked.
+
+use std::sync::atomic::Ordering;
+
+use results::check::{CheckLevel, CheckReport, Confidence, Skipped};
+
+use super::anchor::Anchor;
+use super::context::{Context, Draft};
+use super::map::{MapFinding, PageMap, Use};
+use super::worker::Worker;
+use super::{Prepared, chain, gap, rules, worker};
+
+pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
+    for damage in &anchor.header_damage {
+        let what = worker::fault_text(damage.fault);
+        let mut draft =
+            Draft::new(&rules::HEADER, 1, format!("{what}: {}", damage.expected_text()), damage.found_text());
+        draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+        worker.report_at_once(draft);
+    }
+    let page_size = u64::from(anchor.header.page_size_bytes).max(1);
+    let in_file = anchor.file_bytes / page_size;
+    let is_short = in_file < u64::from(anchor.page_count);
+    let lacks_pages = is_short && worker.unreadable_count > 0;
+    if lacks_pages || anchor.claimed_page_count != anchor.page_count {
+        let expected = format!("{} pages of {page_size} bytes", anchor.claimed_page_count);
+        let found = format!("{} bytes, {in_file} whole pages", anchor.file_bytes);
+        worker.report_at_once(Draft::of_file(&rules::FILE_SIZE, expected, found));
+    } else if !anchor.file_bytes.is_multiple_of(page_size) {
+        let expected = format!("a multiple of {page_size} bytes");
+        worker.report_at_once(Draft::of_file(
+            &rules::FILE_SIZE,
+            expected,
+            format!("{} bytes", anchor.file_bytes),
+        ));
+    }
+    if let Some(frame) = anchor.log.and_then(|log| log.break_at) {
+        let expected = format!("frame {frame} of the log to continue its checksum");
+        let found = "another sum, while later frames of the same generation commit transactions".to_owned();
+        let draft = Draft::of_file(&rules::WAL, expected, found);
+        worker.report_at_once(draft.confidence(Confidence::Possible));
+    }
+}
+
+pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
+    for finding in &map.findings {
+        let context = worker.context;
+        let draft = match finding {
+            MapFinding::Root { tree, page } => Draft::new(
+                &rules::SCHEMA,
+                1,
+                format!("a root page from 2 to {} that is no map", context.page_count),
+                format!("root page {page}"),
+            )
+            .tree(*tree),
+            MapFinding::Child { node, slot, page } => {
+                let Some(node) = map.node(*node) else { continue };
+                Draft::new(
+                    &rules::CHILD_POINTER,
+                    node.page,
+                    format!("a child page from 2 to {} that is no map", context.page_count),
+                    format!("page {page}"),
+                )
+                .slot(*slot as usize)
+                .tree(node.tree as usize)
+            }
+            MapFinding::UsedTwice { page, first, by, slot, what } => {
+                let owner = chain::use_text(context, *page, *first);
+                let found = format!("it is {owner} and also {what}");
+                let mut draft =
+                    Draft::new(&rules::PAGE_USED_TWICE, *by, format!("page {page} used once"), found);
+                draft.slot = slot.map(u64::from);
+                draft
+            }
+            MapFinding::FreeList { page, slot, expected, found } => {
+                let mut draft = Draft::new(&rules::FREE_LIST, *page, expected.clone(), found.clone());
+                draft.slot = slot.map(u64::from);
+                draft
+            }
+            // The pass reads the page as well and reports it.
+            MapFinding::Unreadable => continue,
+        };
+        worker.report_at_once(draft);
+    }
+}
+
+pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) {
+    for (row, reason) in &prepared.plans.unusable {
+        let draft = Draft::new(
+            &rules::SCHEMA,
+            row.page,
+            "an object of its own name".to_owned(),
+            format!("{}: {reason}", row.name),
+        );
+        worker.report_at_once(draft.slot(row.slot).tree(0));
+    }
+    for name in prepared.plans.missing.iter().filter(|_| !prepared.schema.is_cut) {
+        let draft = Draft::new(&rules::SCHEMA, 1, format!("a row for index {name}"), "none");
+        worker.report_at_once(draft.tree(0));
+    }
+    let largest = prepared.plans.trees.iter().map(|plan| plan.root).max().unwrap_or(0);
+    let header = &anchor.header;
+    let is_comparable = header.largest_root != 0 && !prepared.schema.is_cut;
+    if is_comparable && largest != header.largest_root && prepared.plans.trees.len() > 1 {
+        let mut draft = Draft::new(
+            &rules::HEADER,
+            1,
+            format!("{largest} as largest root page, as in sqlite_schema"),
+            header.largest_root.to_string(),
+        );
+        draft.offset_bytes = Some(52);
+        worker.report_at_once(draft);
+    }
+    if prepared.schema.is_cut && worker.findings.count_of(rules::PAGE_KIND.id) == 0 {
+        let draft =
+            Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
+        worker.report_at_once(draft.tree(0));
+    }
+}
+
+/// Pages that nothing refers to: lost when all trees could be followed, else not to be judged.
+pub(super) fn report_unused(context: &Context<'_>, worker: &mut Worker<'_>) -> Vec<Skipped> {
+    let is_cut = context.is_cut.load(Ordering::Relaxed);
+    let mut skipped = 0;
+    for page in 1..=context.page_count {
+        if context.map.use_of(page) != Use::None {
+            continue;
+        }
+        if is_cut {
+            skipped += 1;
+        } else {
+            let draft = Draft::new(&rules::PAGE_UNUSED, page, "a use or a place on the free list", "neither");
+            worker.report_at_once(draft);
+        }
+    }
+    let why = "nothing that could be read refers to them; a branch that could not be read may";
+    (skipped > 0).then(|| Skipped { why: why.to_owned(), page_count: skipped }).into_iter().collect()
+}
+
+pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {
+    if level < CheckLevel::Full {
+        report
+            .not_checked
+            .push(gap("rows against index entries, key order, values", "the level does not include it"));
+    } else {
+        report.not_checked.extend(prepared.plans.not_checked.iter().cloned());
+        report.not_checked.push(gap(
+            "foreign keys",
+            "they are no promise of the file; PRAGMA foreign_key_check tests them",
+        ));
+        if !has_checksums {
+            report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What a table's definition says about a row, computed while the row is looked at.
+
+use formats::sqlite::{Cell, Record, Value};
+
+use super::context::Draft;
+use super::plan::{OwnedValue, Rows};
+use super::scratch::{Evaluation, Evaluator};
+use super::worker::{Place, Worker};
+
+impl Worker<'_> {
+    /// Lets SQLite compute what the table's definition says about a row; reports tests that do not hold. False when
+    /// it cannot be computed, which is counted.
+    pub(super) fn compute(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        cell: &Cell<'_>,
+        record: &Record<'_>,
+        rows: &Rows,
+        evaluation: &Evaluation,
+    ) -> bool {
+        let fields = &self.fields;
+        let values = evaluation.bound.iter().map(|bound| match bound {
+            None => Value::Integer(cell.rowid),
+            Some(index) => match fields.get(*index) {
+                Some(field) => record.value(*field).unwrap_or(Value::Null),
+                None => rows.columns.get(*index).map_or(Value::Null, |column| column.default.as_value()),
+            },
+        });
+        let mut results = std::mem::take(&mut self.results);
+        let evaluator = self.evaluators.entry(place.tree).or_insert_with(|| Evaluator::new(evaluation));
+        let outcome = match evaluator {
+            Ok(evaluator) => evaluator.evaluate(evaluation, values, &mut results),
+            Err(reason) => Err(reason.clone()),
+        };
+        self.results = results;
+        if let Err(reason) = outcome {
+            self.unevaluated.entry(place.tree).or_insert((0, reason)).0 += 1;
+            return false;
+        }
+        if self.collector.is_none() {
+            self.value_tests(place, slot, cell, evaluation);
+        }
+        true
+    }
+
+    pub(super) fn value_tests(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        cell: &Cell<'_>,
+        evaluation: &Evaluation,
+    ) {
+        for (index, test) in evaluation.tests.iter().enumerate() {
+            if self.results.get(index) == Some(&OwnedValue::Integer(0)) {
+                let expected = format!("{} in {}", test.expected, row_text(cell));
+                let draft = Draft::new(test.rule, place.page, expected, "other values".to_owned());
+                self.report(draft.slot(slot).tree(place.tree));
+            }
+        }
+    }
+}
+
+fn row_text(cell: &Cell<'_>) -> String {
+    if cell.rowid == 0 { "the row".to_owned() } else { format!("the row with rowid {}", cell.rowid) }
+}

@@ -1,0 +1,68 @@
+//! Which expressions of a table and its indexes are to be computed.
+
+use std::collections::HashMap;
+
+use super::definitions::{IndexFacts, TableColumn, VIRTUAL_COLUMN, quoted};
+use super::expressions::{TableText, index_text};
+use super::rules;
+use super::scratch::{Evaluation, ValueTest, Wish};
+
+/// What is computed for the rows of a table.
+#[derive(Default)]
+pub(super) struct Computed {
+    pub(super) evaluation: Option<Evaluation>,
+    /// By the position of the index among those of the table.
+    pub(super) indexes: Vec<IndexResults>,
+}
+
+/// Places among the results of an evaluation, or why they cannot be had.
+#[derive(Clone, Default)]
+pub(super) struct IndexResults {
+    pub(super) condition: Option<Result<usize, String>>,
+    /// By field of an entry.
+    pub(super) parts: Vec<(usize, Result<usize, String>)>,
+}
+
+/// The CHECK constraints, and NOT NULL of columns that are not stored.
+pub(super) fn test_wishes(columns: &[TableColumn], text: &TableText) -> Vec<Wish> {
+    let checks = text.checks.iter().map(|check| Wish {
+        expression: format!("({check}\n) IS NOT FALSE"),
+        test: Some(ValueTest { rule: &rules::CHECK, expected: format!("CHECK ({check})") }),
+    });
+    let virtual_columns =
+        columns.iter().filter(|column| column.hidden == VIRTUAL_COLUMN && column.is_not_null);
+    let not_null = virtual_columns.map(|column| Wish {
+        expression: format!("{} IS NOT NULL", quoted(&column.name)),
+        test: Some(ValueTest {
+            rule: &rules::NOT_NULL,
+            expected: format!("a value in column {}", column.name),
+        }),
+    });
+    checks.chain(not_null).collect()
+}
+
+/// The condition of an index, and its fields that are expressions or columns that are not stored.
+pub(super) fn index_wishes(
+    index: &IndexFacts,
+    columns: &[TableColumn],
+    definitions: &HashMap<String, &str>,
+) -> (Option<String>, Vec<(usize, String)>) {
+    let definition = definitions.get(&index.name.to_ascii_lowercase());
+    let text = definition.and_then(|definition| index_text(definition)).unwrap_or_default();
+    let condition = text.condition.filter(|_| index.is_partial);
+    let mut parts = Vec::new();
+    for (field, column) in index.columns.iter().enumerate() {
+        let column_of = usize::try_from(column.column).ok().and_then(|index| columns.get(index));
+        match column_of {
+            Some(column) if column.hidden == VIRTUAL_COLUMN => parts.push((field, quoted(&column.name))),
+            None if column.column == EXPRESSION => {
+                parts.push((field, text.parts.get(field).cloned().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    (condition.map(|condition| format!("({condition}\n) IS TRUE")), parts)
+}
+
+/// What `PRAGMA index_xinfo` gives for a column that is an expression.
+const EXPRESSION: i64 = -2;
