@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Structure(arguments) => commands::structure::run(&arguments),
         Command::Decode(arguments) => commands::decode::run(&arguments),
+        Command::Expand(arguments) => commands::expand::run(&arguments),
         Command::Corrupt(arguments) => commands::corrupt::run(&arguments),
         Command::Waits(arguments) => commands::waits::run(&arguments),
         Command::Inventory(arguments) => commands::inventory::run(&arguments),

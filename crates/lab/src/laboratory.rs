@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use results::ceiling::CeilingPattern;
 use results::model::{Cell, Run, RunKey, RunState, Study};
-use results::store::{Store, StoreError, StructureOrigin, StudyId};
+use results::store::{Store, StoreError, StudyId};
 use stats::random::derive_seed;
 
 use crate::assignment::Assignment;
@@ -21,7 +21,11 @@ use crate::run::{self, Course, RunError, RunRequest, Tick};
 use crate::target::{Limitation, Target, TargetError};
 use crate::work::{Amount, WarmUp, Work};
 
+mod beside;
 mod progress;
+mod stillness;
+
+use stillness::Stillness;
 
 use progress::{Compared, StudyProgress, disk_full, widest_percent};
 
@@ -327,33 +331,13 @@ impl Laboratory<'_> {
             reading::judge_plan(&mut run, earlier.as_deref());
         }
         self.store.finish_run(run_id, &run)?;
-        let structures = self.targets[assignment.target_index(cell)].take_structures();
-        for structure in structures {
-            let stored_at = jiff::Timestamp::now().to_string();
-            let fathom_version = env!("CARGO_PKG_VERSION");
-            let place = structure.target.clone();
-            let origin = StructureOrigin {
-                run_id: Some(run_id),
-                stored_at: &stored_at,
-                fathom_version,
-                place: &place,
-            };
-            self.store.add_structure(&structure, &origin)?;
-        }
+        self.store_structures(assignment.target_index(cell), run_id)?;
         progress.add(&run);
         on_notice(&Notice::RunEnds { run_id, cell, run: &run });
         match disk_full(&run) {
             Some(reason) => Err(LabError::DiskFull { cell: cell.label(), run_id, reason: reason.to_owned() }),
             None => Ok(run.state),
         }
-    }
-
-    /// The plan of the first run of a cell that counts.
-    fn earlier_plan(&self, study: StudyId, cell: &Cell) -> Result<Option<String>, StoreError> {
-        let runs = self.store.runs(study)?;
-        let counting =
-            runs.iter().filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index);
-        Ok(counting.map(|stored| &stored.run).find_map(reading::plan_of).map(str::to_owned))
     }
 
     /// Is another block wanted beyond the planned ones?
@@ -381,32 +365,6 @@ struct Place<'a> {
     block_index: u32,
     cell: &'a Cell,
     planned: usize,
-}
-
-/// Tells once when nothing has moved for too long.
-struct Stillness {
-    limit: Option<Duration>,
-    pulse: Option<u64>,
-    since: Instant,
-    told: bool,
-}
-
-impl Stillness {
-    fn new(limit: Option<Duration>) -> Self {
-        Self { limit, pulse: None, since: Instant::now(), told: false }
-    }
-
-    fn look(&mut self, pulse: u64) -> Option<Duration> {
-        if self.pulse != Some(pulse) {
-            (self.pulse, self.since, self.told) = (Some(pulse), Instant::now(), false);
-        }
-        let still_for = self.since.elapsed();
-        if self.told || self.limit.is_none_or(|limit| still_for < limit) {
-            return None;
-        }
-        self.told = true;
-        Some(still_for)
-    }
 }
 
 fn limits(assignment: &Assignment) -> Limits {

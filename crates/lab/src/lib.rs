@@ -10,6 +10,7 @@ pub mod ceilings;
 pub mod client;
 pub mod environment;
 pub mod estimate;
+pub mod expand;
 pub mod gates;
 pub mod inventory;
 pub mod laboratory;

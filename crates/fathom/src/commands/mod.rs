@@ -7,6 +7,7 @@ pub(crate) mod corrupt;
 pub(crate) mod decode;
 pub(crate) mod demo;
 mod dry_run;
+pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod history;

@@ -99,3 +99,22 @@ fn raw_reads_obey_their_own_arithmetic() {
     let off = values(&bench, "raw_unit_off_pct");
     assert!(off.len() == 2 && off.iter().all(|percent| *percent < 1.0), "{off:?}");
 }
+
+#[test]
+fn expand_makes_a_sound_database_and_refuses_to_overwrite_it() {
+    let bench = Bench::new();
+    let (out, _) = bench.expect(0, &["expand", "sample", "shop.db", "--size", "3M"]);
+    assert!(out.contains("order_lines") && out.contains("made \"shop.db\""), "{out}");
+    bench.expect(0, &["check", "shop.db"]);
+    let (_, err) = bench.expect(2, &["expand", "sample", "shop.db", "--size", "3M"]);
+    assert!(err.contains("exists already"), "{err}");
+    let (out, _) =
+        bench.expect(0, &["expand", "shop.db", "large.db", "--size", "8M", "--files", "2", "--json"]);
+    let made: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(made["size_bytes"].as_u64().unwrap() >= 8 << 20);
+    for file in ["large.db.1", "large.db.2"] {
+        bench.expect(0, &["check", file]);
+    }
+    let (_, err) = bench.expect(2, &["expand", "mysql://me:secret@host/db", "x", "--size", "1M"]);
+    assert!(!err.contains("secret"), "{err}");
+}

@@ -239,20 +239,7 @@ pub(super) fn aftermath(
         payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
         ..Aftermath::default()
     };
-    if work.data_files > 1 {
-        let context = "could not count the rows of each partition";
-        let sql = format!(
-            "SELECT max(part) * {} / greatest(sum(part), 1) FROM (SELECT count(*)::float8 AS part FROM {TABLE} \
-             GROUP BY tableoid) AS parts",
-            work.data_files
-        );
-        aftermath.metrics.push(Metric {
-            name: "largest_file_over_mean".to_owned(),
-            value: control.number(context, &sql)?,
-            unit: "1".to_owned(),
-            source: "rows by tableoid".to_owned(),
-        });
-    }
+    aftermath.metrics.extend(spread(control, work)?);
     if capabilities.storage_plain {
         aftermath.rows_per_page = match work.workload {
             Workload::Populate => Some(1),
@@ -295,6 +282,24 @@ pub(super) fn aftermath(
         });
     }
     Ok(aftermath)
+}
+
+/// Rows of the largest partition over the mean of all, where there are several.
+fn spread(control: &mut Control, work: &Work) -> Result<Option<Metric>, TargetError> {
+    if work.data_files < 2 {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT max(part) * {} / greatest(sum(part), 1) FROM (SELECT count(*)::float8 AS part FROM {TABLE} \
+         GROUP BY tableoid) AS parts",
+        work.data_files
+    );
+    Ok(Some(Metric {
+        name: "largest_file_over_mean".to_owned(),
+        value: control.number("could not count the rows of each partition", &sql)?,
+        unit: "1".to_owned(),
+        source: "rows by tableoid".to_owned(),
+    }))
 }
 
 /// Sessions that the server lists under the name of this run's clients.

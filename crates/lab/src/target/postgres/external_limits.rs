@@ -31,24 +31,33 @@ impl ServerState {
     }
 }
 
+/// Directories, processors, memory and caches of a server belong to whoever runs it.
+fn confinement(work: &Work) -> Vec<Limitation> {
+    let refuse = |subject: &str, text: &str| Limitation {
+        subject: subject.to_owned(),
+        text: text.to_owned(),
+        refuses: true,
+    };
+    let subject = &work.subject;
+    let mut limitations = Vec::new();
+    if subject.arrays.is_some_and(|arrays| arrays > 1) {
+        limitations.push(refuse("arrays", "the directories of an external server cannot be chosen"));
+    }
+    if work.workload.has_stock() || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
+        let text = "an external server is neither restarted nor confined, and its files are not read: use --target postgres";
+        limitations.push(refuse("workload", text));
+    }
+    limitations
+}
+
 /// What this server makes impossible for this work.
 pub(super) fn refusals(work: &Work, capabilities: &Capabilities, server: &ServerState) -> Vec<Limitation> {
-    let mut limitations = Vec::new();
+    let mut limitations = confinement(work);
     let mut refuse = |subject: &str, text: String| {
         limitations.push(Limitation { subject: subject.to_owned(), text, refuses: true });
     };
     if work.placement != Placement::Together {
         refuse("placement", "the directories of an external server cannot be chosen".to_owned());
-    }
-    if work.workload.has_stock()
-        || work.subject.memory_limit_mib.is_some()
-        || work.subject.server_cores.is_some()
-    {
-        refuse(
-            "workload",
-            "an external server is neither restarted nor confined, and its files are not read: use --target postgres"
-                .to_owned(),
-        );
     }
     for (subject, value, setting) in [
         ("buffer_pool_mib", work.buffer_pool_mib, "shared_buffers"),

@@ -12,15 +12,16 @@ use super::confine::MemoryGroup;
 use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::guid::{self, Stock};
-use super::look_up::LookUp;
 use super::session::{Connecting, PostgresConnector};
-use super::settings::{managed_limitations, require_possible, server_settings};
+use super::settings::{managed_limitations, name_the_setting, require_possible, server_settings};
 use super::{confine, counters, log_place, log_records, log_space, process, schema, series, stock, waits};
 use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
-use crate::task::{Place, ServerPlace};
-use crate::work::{Durability, Placement, Work};
+use crate::task::Place;
+use crate::work::{Placement, Work};
+
+mod reading;
 
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
 const DATABASE: &str = "postgres";
@@ -149,46 +150,6 @@ impl ManagedPostgres {
         Ok(())
     }
 
-    /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
-    fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
-        let mut stocks = std::mem::take(&mut self.stocks);
-        let provided = stock::provide(self.running()?, &mut stocks, work);
-        self.stocks = stocks;
-        if provided? {
-            self.control = None;
-            self.cluster_mut()?.stop();
-            self.start(work)?;
-        }
-        Ok(())
-    }
-
-    fn look_up(&self, work: &Work) -> Option<LookUp> {
-        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
-        Some(LookUp {
-            statement: LookUp::explained(&stock.question(work)),
-            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
-            is_local: true,
-            answers: self.answers.clone(),
-        })
-    }
-
-    /// What the kernel says of the confinement that the work asked for.
-    fn confinement(&self, work: &Work) -> Vec<Metric> {
-        let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
-            name: name.to_owned(),
-            value: value as f64,
-            unit: unit.to_owned(),
-            source: source.to_owned(),
-        };
-        let cores =
-            work.subject.server_cores.and(self.server_process_id()).and_then(confine::processors_in_force);
-        let memory = self.memory.as_ref().and_then(MemoryGroup::limit_in_force);
-        let cores =
-            cores.map(|count| metric("server_processors", count, "1", "/proc/PID/status Cpus_allowed"));
-        let memory = memory.map(|bytes| metric("server_memory_limit_bytes", bytes, "bytes", "control group"));
-        cores.into_iter().chain(memory).collect()
-    }
-
     /// The tablespace in each directory that holds data of this run, made when it is first needed.
     fn tablespaces_for(&mut self, work: &Work) -> Result<Vec<Option<String>>, TargetError> {
         let places: Vec<Option<PathBuf>> = match work.placement {
@@ -221,20 +182,6 @@ impl ManagedPostgres {
         self.running()?.rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
         self.tablespaces.push((place, name.clone()));
         Ok(name)
-    }
-
-    /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.
-    fn settle(&mut self, work: &Work) -> Result<(), TargetError> {
-        if !self.settled {
-            let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
-            for directory in own.into_iter().chain(self.layout.data.clone()).chain(self.layout.log.clone()) {
-                let io = |source| TargetError::Io { action: "flush", path: directory.clone(), source };
-                let file = std::fs::File::open(&directory).map_err(io)?;
-                rustix::fs::syncfs(&file).map_err(|error| io(error.into()))?;
-            }
-        }
-        self.settled = work.durability != Durability::None;
-        Ok(())
     }
 }
 
@@ -296,20 +243,7 @@ impl Target for ManagedPostgres {
     }
 
     fn place(&mut self, work: &Work) -> Result<Option<Place>, TargetError> {
-        if let Some(control) = self.control.as_mut() {
-            control.rows("could not write a checkpoint", "CHECKPOINT")?;
-        }
-        let cluster = self.cluster();
-        let scratch = cluster.directory().join("scratch");
-        let path = cluster.data();
-        let server = cluster.process_id().map(|_| ServerPlace {
-            bin_dir: cluster.server().bin_dir.clone(),
-            socket_directory: cluster.socket_directory().to_path_buf(),
-            port: cluster.port(),
-            user: super::cluster::SUPERUSER.to_owned(),
-        });
-        let files = if work.workload.is_task() { stock::all_files(&path)? } else { Vec::new() };
-        Ok(Some(Place { engine: "postgres".to_owned(), path, files, scratch, server }))
+        self.place_now(work).map(Some)
     }
 
     fn rest(&mut self) -> Result<(), TargetError> {
@@ -453,20 +387,5 @@ impl Target for ManagedPostgres {
             Some(cluster) => cluster.remove(),
             None => Ok(()),
         }
-    }
-}
-
-/// When the server did not start and its log names one of the run's own settings, the error says which and with what
-/// value.
-fn name_the_setting(error: TargetError, work: &Work) -> TargetError {
-    let TargetError::Engine { reason, .. } = &error else {
-        return error;
-    };
-    match work.settings.iter().find(|(name, _)| reason.contains(&format!("\"{name}\""))) {
-        Some((name, value)) => TargetError::refused(
-            format!("the server refuses setting \"{name}\" = \"{value}\": {reason}"),
-            "see the server's manual for its settings and their values",
-        ),
-        None => error,
     }
 }

@@ -16,6 +16,7 @@ mod counters;
 pub mod discovery;
 mod external;
 mod external_limits;
+mod grow;
 mod guid;
 mod inventory;
 mod leftovers;
@@ -38,6 +39,7 @@ mod wire;
 
 pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use external::{ExternalOptions, ExternalPostgres};
+pub use grow::{SourceDatabase, expand_database};
 pub(crate) use inventory::ask_server;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use place::ServerPlace;

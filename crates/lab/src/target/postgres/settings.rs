@@ -174,6 +174,21 @@ pub(super) fn require_possible(limitations: &[Limitation]) -> Result<(), TargetE
     Err(TargetError::Refused { text: refusing.join("; "), hint: None })
 }
 
+/// When the server did not start and its log names one of the run's own settings, the error says which and with what
+/// value.
+pub(super) fn name_the_setting(error: TargetError, work: &Work) -> TargetError {
+    let TargetError::Engine { reason, .. } = &error else {
+        return error;
+    };
+    match work.settings.iter().find(|(name, _)| reason.contains(&format!("\"{name}\""))) {
+        Some((name, value)) => TargetError::refused(
+            format!("the server refuses setting \"{name}\" = \"{value}\": {reason}"),
+            "see the server's manual for its settings and their values",
+        ),
+        None => error,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

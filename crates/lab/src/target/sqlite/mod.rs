@@ -4,6 +4,7 @@ mod cache_counters;
 mod counters;
 mod database;
 mod guid;
+mod limits;
 mod look_up;
 mod schema;
 mod series;
@@ -12,5 +13,6 @@ mod target;
 mod vfs;
 mod waits;
 
+pub use limits::limitations;
 pub use session::{SqliteConnector, SqliteSession};
-pub use target::{SqliteTarget, limitations};
+pub use target::SqliteTarget;

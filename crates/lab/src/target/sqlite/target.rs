@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::counters::{self, LogKind};
 use super::database::Database;
 use super::guid::{self, Stock};
-use super::look_up::LookUp;
+use super::limits::limitations;
 use super::schema::{self, TABLE};
 use super::series::VfsProbe;
 use super::session::SqliteConnector;
@@ -18,11 +18,13 @@ use super::waits::VfsSampler;
 use crate::cache::{self, CacheLook};
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
-use crate::target::look_up::{self, Answers};
+use crate::target::look_up::Answers;
 use crate::target::premises::{Premises, leftovers};
 use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
 use crate::task::Place;
-use crate::work::{BackupMethod, LoopSide, Placement, Storage, Work, Workload};
+use crate::work::{Storage, Work, Workload};
+
+mod reading;
 
 /// Embedded SQLite in a marked directory.
 #[derive(Debug)]
@@ -72,53 +74,6 @@ impl SqliteTarget {
             None => self.directory().join("run.db"),
         };
         Database::new(path, vfs)
-    }
-
-    /// Makes the file that the work reads, when no earlier run did, and nothing else: it is not written to.
-    fn prepare_reading(&mut self, stock: &Stock, work: &Work) -> Result<(), TargetError> {
-        stock.provide(work)?;
-        let meter = schema::is_timed(work).then(|| self.instrument.meter());
-        let answers = Answers::default();
-        let look_up = LookUp {
-            question: stock.question(work),
-            page_bytes: schema::PAGE_SIZE_BYTES,
-            meter,
-            answers: answers.clone(),
-        };
-        let connector = SqliteConnector::new(self.database(work), work, meter);
-        let connector = connector.with_look_up(work.workload.looks_up().then_some(look_up));
-        self.run = Some(SqliteRun { work: work.clone(), connector, answers, _keeper: None, _reader: None });
-        Ok(())
-    }
-
-    /// The keys of one load, where the work is one.
-    fn source(&self, work: &Work) -> Result<Option<PathBuf>, TargetError> {
-        if !work.is_one_load() {
-            return Ok(None);
-        }
-        let path = self.directory().join("source.db");
-        guid::make_source(&path, work)
-            .map_err(|error| TargetError::engine("could not make the keys to load", error))?;
-        Ok(Some(path))
-    }
-
-    /// What the look-ups found and cost.
-    fn look_up_aftermath(&self, stock: &Stock, work: &Work) -> Result<Aftermath, TargetError> {
-        let look_ups = self.run.as_ref().map(|run| run.answers.all()).unwrap_or_default();
-        let connection = Connection::open(stock.path())
-            .map_err(|error| TargetError::engine("could not open the tables of the run", error))?;
-        let found: String = connection
-            .query_row(&stock.finding(work), [], |row| row.get::<_, Option<String>>(0))
-            .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
-            .unwrap_or_default();
-        let mut metrics = look_up::metrics(&look_ups);
-        metrics.push(Metric {
-            name: "finding_hash".to_owned(),
-            value: look_up::hash_of(found.trim_end()) as f64,
-            unit: "1".to_owned(),
-            source: "first 48 bits of the SHA-256 of what was found".to_owned(),
-        });
-        Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
     }
 
     /// Makes every sync take this much longer.
@@ -213,7 +168,7 @@ impl Target for SqliteTarget {
     /// What the engine asked of its files, and what the process wrote: the engine runs inside it and nothing else of
     /// fathom writes during a run.
     fn counters(&mut self) -> Result<Counters, TargetError> {
-        let mut cumulative = process_metrics();
+        let mut cumulative = counters::process_metrics();
         if let Some(run) = self.run.as_ref().filter(|run| schema::is_timed(&run.work)) {
             let log = LogKind::of(&schema::pragma_value(&run.work, "journal_mode"));
             cumulative.extend(counters::metrics(&self.instrument.meter().read(), log));
@@ -383,23 +338,6 @@ fn reading(database: &Database) -> Result<Connection, TargetError> {
     Ok(connection)
 }
 
-fn process_metrics() -> Vec<Metric> {
-    let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
-        return Vec::new();
-    };
-    let metric = |name: &str, value: u64, unit: &str, field: &str| Metric {
-        name: name.to_owned(),
-        value: value as f64,
-        unit: unit.to_owned(),
-        source: format!("/proc/self/io {field}"),
-    };
-    vec![
-        metric("engine_written_bytes", io.wchar, "bytes", "wchar"),
-        metric("engine_write_calls", io.syscw, "1", "syscw"),
-        metric("engine_device_write_bytes", io.write_bytes, "bytes", "write_bytes"),
-    ]
-}
-
 /// Length of the write-ahead log's file; `None` where there is none.
 fn log_size(database: &Database) -> Option<Metric> {
     let mut path = database.path().as_os_str().to_owned();
@@ -412,60 +350,6 @@ fn log_size(database: &Database) -> Option<Metric> {
     };
     let size_bytes = fs::metadata(&path).ok()?.len();
     Some(metric("log_size_bytes", size_bytes, "bytes", "length of the -wal file after the run"))
-}
-
-/// What SQLite cannot do or does in its own way; needs no database.
-pub fn limitations(work: &Work) -> Vec<Limitation> {
-    let mut found = Vec::new();
-    let mut add = |subject: &str, refuses: bool, text: &str| {
-        found.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses });
-    };
-    if work.data_files > 1 {
-        add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
-    }
-    if work.subject.server_cores.is_some() {
-        add("server_cores", true, "SQLite runs inside fathom: there is no server to keep on some processors");
-    }
-    if work.subject.arrays.is_some_and(|arrays| arrays > 1) {
-        add("arrays", true, "SQLite keeps a database in one file: arrays must be 1");
-    }
-    if work.subject.memory_limit_mib.is_some() {
-        add(
-            "memory_limit_mib",
-            true,
-            "SQLite runs inside fathom: there is no server whose memory could be limited",
-        );
-    }
-    if work.subject.backup == BackupMethod::PgBasebackup {
-        add("backup_method", true, "pg_basebackup is a tool of PostgreSQL: use backup_method reader");
-    }
-    if work.placement != Placement::Together {
-        add("placement", true, "SQLite keeps its log beside the database: placement must be together");
-    }
-    let is_exclusive = schema::pragma_value(work, "locking_mode") == "exclusive";
-    if is_exclusive && work.connections > 1 {
-        add("connections", true, "locking_mode exclusive keeps others out: connections must be 1");
-    } else if work.connections > 1 && work.workload.adds_rows() {
-        add("connections", false, "SQLite has one writer at a time: further connections wait for it");
-    }
-    if work.loop_side == LoopSide::Server {
-        add("loop", false, "SQLite has no server: the loop runs in fathom's process either way");
-    }
-    let log_is_shared = !is_exclusive && schema::pragma_value(work, "journal_mode") == "wal";
-    if schema::reader_blocks_checkpoint(work) && !log_is_shared {
-        let text = "without a shared write-ahead log a reader blocks writers, not checkpoints: \
-                    reader_blocks_checkpoint needs journal_mode wal and locking_mode normal";
-        add("reader_blocks_checkpoint", true, text);
-    }
-    if schema::is_timed(work) {
-        let text = "waits on SQLite are exact, without a part for the processor (signal) and without waiting tasks: \
-                    the engine does not tell them apart";
-        add("waits", false, text);
-    }
-    if let Some((text, _)) = schema::misfit(work) {
-        add("settings", true, &text);
-    }
-    found
 }
 
 /// Sets a pragma and reads it back: SQLite ignores a value that it does not like without saying so.

@@ -1,0 +1,139 @@
+//! `fathom expand`: a sample or a database grown to a wanted size, in files or a database of its own.
+
+use std::fmt::Write;
+use std::io::{IsTerminal, stderr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::bail;
+use disk::space::format_bytes;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::expand::{Grown, Source, Wish, expand_file};
+use lab::target::postgres::{SourceDatabase, expand_database};
+use report::plain::plain;
+
+use super::check::is_sqlite;
+use super::io::bytes;
+use crate::Verdict;
+use crate::arguments::ExpandArguments;
+use crate::terminal::{print, stop_on_signals};
+
+pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
+    let wish = Wish { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
+    if wish.size_bytes == 0 {
+        bail!("--size must be more than nothing");
+    }
+    let plan = plan(arguments)?;
+    let stop = Arc::clone(&stop_on_signals()?);
+    let bar = bar(wish.size_bytes);
+    let mut on_copy = |bytes: u64| {
+        bar.set_position(bytes.min(wish.size_bytes));
+        !stop.load(Ordering::Relaxed)
+    };
+    let grown = match &plan {
+        Plan::Files(source, to) => expand_file(source, to, &wish, &mut on_copy),
+        Plan::Database { url, source, name } => expand_database(url, source, name, &wish, &mut on_copy),
+    };
+    bar.finish_and_clear();
+    let grown = grown?;
+    if arguments.json {
+        print(&format!("{:#}\n", json(&grown)))?;
+    } else {
+        print(&text(&grown))?;
+    }
+    Ok(Verdict::Clean)
+}
+
+/// Which engine, from where and where to.
+enum Plan {
+    Files(Source, PathBuf),
+    Database { url: String, source: SourceDatabase, name: String },
+}
+
+fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
+    let is_url = |word: &str| word.starts_with("postgres://") || word.starts_with("postgresql://");
+    let (from, to) = (&arguments.source, &arguments.destination);
+    match (from.as_str(), is_url(from), is_url(to)) {
+        ("sample", _, true) => {
+            Ok(Plan::Database { url: to.clone(), source: SourceDatabase::Sample, name: database_of(to)? })
+        }
+        ("sample", _, false) => Ok(Plan::Files(Source::Sample, PathBuf::from(to))),
+        (_, true, true) => {
+            bail!("a database is grown on its own server\nhint: name the new database without a URL")
+        }
+        (_, true, false) if to.contains('/') => {
+            bail!("\"{to}\" is no name of a database\nhint: name the new database without a path")
+        }
+        (_, true, false) => {
+            let source = SourceDatabase::Named(database_of(from)?);
+            Ok(Plan::Database { url: from.clone(), source, name: to.clone() })
+        }
+        (_, false, true) => bail!("rows of a file cannot be copied into a server\nhint: name a file to make"),
+        // Not quoted: a URL may hold a password.
+        (word, false, false) if word.contains("://") => {
+            bail!(
+                "the URL of the source has a scheme that is not known\nhint: use postgres://user@host/database"
+            )
+        }
+        (word, false, false) => {
+            let path = PathBuf::from(word);
+            if !is_sqlite(&path)? {
+                bail!(
+                    "\"{}\" is no SQLite database\nhint: name one, or `sample` for the schema that fathom ships",
+                    path.display()
+                );
+            }
+            Ok(Plan::Files(Source::File(path), PathBuf::from(to)))
+        }
+    }
+}
+
+/// The database that a URL names.
+fn database_of(url: &str) -> anyhow::Result<String> {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let path = rest.split(['?', '#']).next().and_then(|rest| rest.rsplit_once('/')).map(|(_, path)| path);
+    match path.filter(|path| !path.is_empty() && !path.contains('%')) {
+        Some(name) => Ok(name.to_owned()),
+        None => bail!("the URL names no database\nhint: write postgres://user@host/database"),
+    }
+}
+
+fn text(grown: &Grown) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let size = format_bytes(grown.size_bytes);
+    let _ = match grown.files.len() {
+        0 => writeln!(text, "{} copies of all rows, {size}", grown.copies),
+        files => writeln!(text, "{} copies of all rows, {size} in {files} file(s)", grown.copies),
+    };
+    let width = grown.rows.iter().map(|(table, _)| plain(table).chars().count()).max().unwrap_or(0);
+    for (table, rows) in &grown.rows {
+        let _ = writeln!(text, "  {:width$}  {rows} rows", plain(table));
+    }
+    for file in &grown.files {
+        let _ = writeln!(text, "made \"{}\"", file.display());
+    }
+    text
+}
+
+fn json(grown: &Grown) -> serde_json::Value {
+    let rows: serde_json::Map<String, serde_json::Value> =
+        grown.rows.iter().map(|(table, rows)| (table.clone(), (*rows).into())).collect();
+    serde_json::json!({
+        "copies": grown.copies,
+        "size_bytes": grown.size_bytes,
+        "rows": rows,
+        "files": grown.files,
+    })
+}
+
+fn bar(size_bytes: u64) -> ProgressBar {
+    let target =
+        if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(size_bytes), target);
+    if let Ok(style) = ProgressStyle::with_template("{bytes} of {total_bytes} {wide_bar} {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,87 @@
+//! Growing databases on servers of our own.
+
+#![allow(clippy::unwrap_used)]
+
+mod postgres_support;
+
+use lab::expand::Wish;
+use lab::target::postgres::cluster::{Cluster, ClusterOptions};
+use lab::target::postgres::{SourceDatabase, expand_database};
+use postgres_support::{newest, runtime, scratch};
+
+const AWKWARD: &str = "
+    CREATE SCHEMA \"a b\";
+    CREATE TABLE \"a b\".code (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text UNIQUE, raw bytea UNIQUE);
+    CREATE TABLE node (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, parent int REFERENCES node,
+        code uuid REFERENCES \"a b\".code, twice int GENERATED ALWAYS AS (parent * 2) STORED);
+    CREATE TABLE edge (a int REFERENCES node, b int REFERENCES node, PRIMARY KEY (a, b)) PARTITION BY HASH (a);
+    CREATE TABLE edge_0 PARTITION OF edge FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+    CREATE TABLE edge_1 PARTITION OF edge FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+    CREATE FUNCTION noisy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''a trigger fired''; END';
+    INSERT INTO \"a b\".code (name, raw) VALUES ('x', 'p'), ('y', NULL);
+    INSERT INTO node (parent, code) SELECT NULL, id FROM \"a b\".code;
+    INSERT INTO node (parent) VALUES (1), (3);
+    INSERT INTO edge VALUES (1, 2), (2, 3);
+    CREATE TRIGGER noisy BEFORE INSERT ON node FOR EACH ROW EXECUTE FUNCTION noisy();
+";
+
+fn values(cluster: &Cluster, database: &str, statements: &str) -> Vec<String> {
+    runtime().block_on(async {
+        let mut config = tokio_postgres::Config::new();
+        config.host_path(cluster.socket_directory()).port(cluster.port()).user("fathom").dbname(database);
+        let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let messages = client.simple_query(statements).await.unwrap();
+        drop(client);
+        driver.await.unwrap().unwrap();
+        let rows = messages.into_iter().filter_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("").to_owned()),
+            _ => None,
+        });
+        rows.collect()
+    })
+}
+
+#[test]
+fn a_database_grows_beside_its_source_which_stays_as_it_is() {
+    let Some(server) = newest().pop() else { return };
+    let place = scratch();
+    let base = place.path().to_path_buf();
+    let options = ClusterOptions { server, base, elsewhere: Vec::new(), port: None };
+    let mut cluster = Cluster::create(&options).unwrap();
+    cluster.start(&[("fsync".into(), "off".into())]).unwrap();
+    let socket = cluster.socket_directory().display().to_string().replace('/', "%2F");
+    let url = format!("postgresql://fathom@/postgres?host={socket}&port={}", cluster.port());
+    values(&cluster, "postgres", "CREATE DATABASE source");
+    values(&cluster, "source", AWKWARD);
+
+    let grow = |source: &SourceDatabase, name: &str, mib: u64| {
+        let wish = Wish { size_bytes: mib << 20, files: 1, seed: 1 };
+        expand_database(&url, source, name, &wish, &mut |_| true)
+    };
+    let named = SourceDatabase::Named("source".to_owned());
+    let grown = grow(&named, "grown", 9).unwrap();
+    assert!(grown.copies > 1 && grown.size_bytes >= 9 << 20, "{grown:?}");
+    let copies = grown.copies;
+    let count = |sql: &str| values(&cluster, "grown", sql)[0].parse::<u64>().unwrap();
+    assert_eq!(count("SELECT count(*) FROM node"), 4 * copies);
+    assert_eq!(count("SELECT count(*) FROM edge"), 2 * copies);
+    assert_eq!(count("SELECT count(DISTINCT id) FROM \"a b\".code"), 2 * copies);
+    assert_eq!(count("SELECT count(*) FROM node WHERE parent IS NULL"), 2 * copies);
+    assert_eq!(count("SELECT count(*) FROM pg_namespace WHERE nspname = 'fathom_source'"), 0);
+    assert_eq!(values(&cluster, "source", "SELECT count(*) FROM node"), ["4"]);
+
+    let error = grow(&SourceDatabase::Sample, "grown", 1).unwrap_err().to_string();
+    assert!(error.contains("already exists"), "{error}");
+    assert_eq!(count("SELECT count(*) FROM node"), 4 * copies, "what exists stays as it is");
+
+    let sample = grow(&SourceDatabase::Sample, "shop", 12).unwrap();
+    let orders = sample.rows.iter().find(|(table, _)| table == "public.orders").unwrap();
+    assert_eq!(orders.1, 1000 * sample.copies);
+
+    let stopped = Wish { size_bytes: 1 << 40, files: 1, seed: 1 };
+    assert!(expand_database(&url, &named, "stopped", &stopped, &mut |_| false).is_err());
+    let left = values(&cluster, "postgres", "SELECT count(*) FROM pg_database WHERE datname = 'stopped'");
+    assert_eq!(left, ["0"], "nothing half made is left");
+    cluster.remove().unwrap();
+}
