@@ -169,5 +169,5 @@ fn invalid(summary: &StudySummary) -> Option<String> {
     };
     let all = summary.record.runs.len();
     let verb = if runs.len() == 1 { "is invalid: kept, but" } else { "are invalid: kept, but" };
-    Some(format!("{} of {all} runs {verb} in no mean. {}{more}.", runs.len(), named.join("; ")))
+    Some(format!("{} of {all} runs {verb} in no mean: {}{more}.", runs.len(), named.join("; ")))
 }

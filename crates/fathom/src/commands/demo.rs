@@ -1,7 +1,9 @@
 //! `fathom demo`: the main job on embedded SQLite in less than a minute.
 
 use clap::Parser;
+use results::store::Store;
 
+use super::page;
 use crate::Verdict;
 use crate::arguments::{Arguments, Command, DemoArguments, RunArguments};
 use crate::terminal::print;
@@ -20,6 +22,15 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
             Verdict::Stopped => return Ok(Verdict::Stopped),
         }
         print("\n")?;
+    }
+    let store = Store::open_read_only(&arguments.results.results)?;
+    print("the pages, for a browser:\n")?;
+    for stored in store.studies()?.iter().rev().take(RUNS.len()).rev() {
+        print(&format!(
+            "  {}    {}\n",
+            page::default_path(&store, stored.id).display(),
+            stored.study.experiment
+        ))?;
     }
     print("next:\n")?;
     for hint in hints() {

@@ -79,6 +79,18 @@ fn the_files_on_the_page_are_those_of_the_export() {
 }
 
 #[test]
+fn a_page_of_a_hundred_runs_stays_small() {
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 17);
+    let page = page(directory.path());
+    let bytes = std::fs::metadata(&page).unwrap().len();
+    assert!(bytes < 2_000_000, "{bytes} bytes for 102 runs");
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&page);
+    assert_eq!(browser.value("document.querySelectorAll('#clock-run option').length"), json!(102));
+}
+
+#[test]
 fn the_page_is_legible_on_a_phone_and_in_the_dark() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -46,6 +46,27 @@ fn nothing_reaches_the_terminal_that_it_would_obey() {
 }
 
 #[test]
+fn markup_is_inert_on_the_page() {
+    let results = hostile();
+    let summary = summarise(&results, &[]);
+    let page = report::html::Page {
+        summary: &summary,
+        results: &results,
+        runs: &results.runs,
+        baselines: &[],
+        checks: &[],
+        structures: &[],
+        is_live: false,
+    };
+    for output in [report::html::page(&page), report::html::svg(&page)] {
+        assert!(!output.contains("<script>alert") && !output.contains(['\u{1b}', '\u{7}', '\u{202e}']));
+        assert!(output.contains("&lt;script&gt;alert(1)"));
+    }
+    // Our three scripts and no other.
+    assert_eq!(report::html::page(&page).matches("<script").count(), 3);
+}
+
+#[test]
 fn markup_is_inert_in_markdown() {
     let results = hostile();
     for output in

@@ -6,5 +6,6 @@ mod comparisons;
 mod exports;
 mod hostile;
 mod made_up;
+mod pages;
 mod tables;
 mod verdicts;

@@ -1,0 +1,72 @@
+//! The page: its answer, its parts, and that it is the same for the same results.
+
+use insta::assert_json_snapshot;
+use report::answer::Answer;
+use report::html::{Page, page, svg};
+use report::summary::summarise;
+use results::store::StudyResults;
+
+use crate::made_up;
+
+fn answer(results: &StudyResults) -> Answer {
+    Answer::of(&summarise(results, &[]))
+}
+
+fn with_page<T>(results: &StudyResults, read: impl FnOnce(&Page<'_>) -> T) -> T {
+    let summary = summarise(results, &[]);
+    read(&Page {
+        summary: &summary,
+        results,
+        runs: &results.runs,
+        baselines: &[],
+        checks: &[],
+        structures: &[],
+        is_live: false,
+    })
+}
+
+#[test]
+fn the_answer_names_the_best_configuration_with_its_certainty() {
+    assert_json_snapshot!(answer(&made_up::batch()));
+}
+
+#[test]
+fn the_answer_of_an_a_a_pair_names_no_winner() {
+    assert_json_snapshot!(answer(&made_up::a_a()));
+}
+
+#[test]
+fn invalid_runs_come_before_the_answer() {
+    let mut results = made_up::matrix();
+    made_up::spoil(&mut results, 1);
+    let answer = answer(&results);
+    assert!(answer.invalid.as_ref().is_some_and(|words| words.contains("in no mean")), "{answer:?}");
+    let html = with_page(&results, page);
+    let (invalid, headline) = (html.find("<p class=\"invalid\">"), html.find("<p class=\"headline\">"));
+    assert!(invalid.is_some() && invalid < headline);
+    assert_json_snapshot!(answer);
+}
+
+#[test]
+fn the_parts_stand_in_their_order_and_an_empty_one_says_so_in_a_sentence() {
+    let html = with_page(&made_up::matrix(), page);
+    let ids = ["answer", "factors", "why", "time", "device", "structure", "checks", "record"];
+    let places: Vec<usize> =
+        ids.iter().map(|id| html.find(&format!("<section id=\"{id}\">")).unwrap()).collect();
+    assert!(places.is_sorted());
+    assert!(html.matches("<p class=\"absent\">").count() >= 4);
+    // Two numeric factors: a heat map; and every picture says what it shows.
+    assert!(html.contains("class=\"heat\""));
+    assert_eq!(
+        html.matches("<svg class=\"chart\"").count(),
+        html.matches("role=\"img\" aria-label=").count()
+    );
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes() {
+    let results = made_up::matrix();
+    assert_eq!(with_page(&results, page), with_page(&results, page));
+    let slide = with_page(&results, svg);
+    assert!(slide.starts_with("<svg xmlns=") && !slide.contains("var(--"));
+}
