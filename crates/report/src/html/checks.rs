@@ -37,7 +37,8 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
 fn name(check: &StoredCheck) -> String {
     let place = check.place.rsplit('/').next().unwrap_or(&check.place);
     let workers = check.report.counters.worker_count;
-    format!("check {} · {place} · {} · {workers} workers", check.id, check.report.level.name())
+    let plural = if workers == 1 { "" } else { "s" };
+    format!("check {} · {place} · {} · {workers} worker{plural}", check.id, check.report.level.name())
 }
 
 /// All pages of each check, by what became of them.
@@ -77,7 +78,7 @@ fn speed(checks: &[StoredCheck]) -> Option<String> {
         })
     };
     let bars: Vec<Against> = checks.iter().filter_map(bar).collect();
-    against("Speed, in % of reading alone", &bars)
+    against("Speed, in % of reading alone", "reading alone", &bars)
 }
 
 /// Speed over the number of workers, for places that were checked with several numbers.

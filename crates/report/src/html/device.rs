@@ -21,7 +21,9 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
                 figures: format!("{:.1} of {:.1} {}", line.achieved, line.possible, line.unit),
             };
             let bars: Vec<Against> = summary.ceilings.iter().map(bar).collect();
-            if let Some(svg) = against("Reached, in % of what the device alone gave", &bars) {
+            if let Some(svg) =
+                against("Reached, in % of what the device alone gave", "the device alone", &bars)
+            {
                 let note =
                     "The device alone was measured by fathom for the same pattern; the table names it.";
                 html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));

@@ -6,6 +6,7 @@ use super::chart::escape;
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
 use super::{Page, absent, figure, tables};
+use crate::layout::{Block, Section};
 use crate::number::number;
 use crate::summary::{CellWaits, StudySummary};
 use crate::waits::{Had, WaitLine, WaitTable};
@@ -121,12 +122,29 @@ fn wait_tables(summary: &StudySummary, definitions: &Definitions) -> String {
     }
     let mut html = String::from("<h3>Waits of each configuration</h3>");
     for (index, cell) in summary.waits.iter().enumerate() {
-        for (place, section) in waits_text::cell_sections(&cell.label, &cell.tables).iter().enumerate() {
+        let mut sections = waits_text::cell_sections(&cell.label, &cell.tables);
+        sections.iter_mut().for_each(mark_estimates);
+        for (place, section) in sections.iter().enumerate() {
             let id = format!("waits-{}-{place}", cell.cell_index);
             html.push_str(&tables::folded(&id, section, definitions, index < OPEN_MAX));
         }
     }
     html
+}
+
+/// Seconds from samples are estimates, and their columns say so.
+fn mark_estimates(section: &mut Section) {
+    if !section.title.contains("samples x") {
+        return;
+    }
+    for block in &mut section.blocks {
+        let Block::Grid(grid) = block else { continue };
+        for (name, _) in &mut grid.columns {
+            if ["wait_s", "resource_s", "signal_s"].contains(&name.as_str()) {
+                name.push_str(" (estimate)");
+            }
+        }
+    }
 }
 
 /// Samples of who waited for what, of all counting runs of a configuration.

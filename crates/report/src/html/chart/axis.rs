@@ -52,7 +52,12 @@ impl Axis {
 
     /// Words of a tick: as many decimals as the steps need, a thousand's letter for large numbers.
     pub(crate) fn words(&self, tick: f64) -> String {
-        let (scale, letter) = match self.ticks.iter().map(|tick| tick.abs()).fold(0.0, f64::max) {
+        // Decades are far apart: each has a letter of its own.
+        let largest = match self.is_logarithmic {
+            true => tick,
+            false => self.ticks.iter().map(|tick| tick.abs()).fold(0.0, f64::max),
+        };
+        let (scale, letter) = match largest {
             largest if largest >= 1e12 => (1e12, " T"),
             largest if largest >= 1e9 => (1e9, " G"),
             largest if largest >= 1e6 => (1e6, " M"),

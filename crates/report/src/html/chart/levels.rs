@@ -86,9 +86,6 @@ impl LevelChart {
         };
         drawing.text("word strong", (2.0, 14.0), &shortened(&title, 58));
         frame.grid(&mut drawing);
-        if self.is_logarithmic {
-            drawing.text("word faint small", (frame.left + 4.0, HEIGHT - 5.0), "does not start at zero");
-        }
         for (index, (_, spots)) in self.series.iter().enumerate() {
             drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
             self.series(&mut drawing, &frame, index, spots);
@@ -96,6 +93,9 @@ impl LevelChart {
         }
         let mut bottom = frame.levels(&mut drawing, &self.levels) + 18.0;
         drawing.text("word middle", ((frame.left + WIDTH - RIGHT) / 2.0, bottom), &self.x_title);
+        if self.is_logarithmic {
+            drawing.text("word faint small end", (WIDTH - RIGHT, bottom), "does not start at zero");
+        }
         bottom += 8.0;
         if self.series.len() > 1 {
             let names: Vec<String> = self.series.iter().map(|(name, _)| name.clone()).collect();

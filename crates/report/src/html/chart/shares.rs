@@ -94,8 +94,8 @@ pub(crate) struct Against {
     pub(crate) figures: String,
 }
 
-/// Draws figures in percent of a limit, which is a line; `None` without any.
-pub(crate) fn against(title: &str, bars: &[Against]) -> Option<String> {
+/// Draws figures in percent of a limit, which is a line and is called `limit`; `None` without any.
+pub(crate) fn against(title: &str, limit: &str, bars: &[Against]) -> Option<String> {
     let largest =
         bars.iter().map(|bar| bar.percent).filter(|percent| percent.is_finite()).reduce(f64::max)?;
     let end = largest.max(100.0) * 1.04;
@@ -113,7 +113,7 @@ pub(crate) fn against(title: &str, bars: &[Against]) -> Option<String> {
         drawing.line("limit", (2.0 + 100.0 * scale, y + 17.0), (2.0 + 100.0 * scale, y + BAR + 15.0));
         y += ROW - 2.0;
     }
-    drawing.text("word end", (2.0 + 100.0 * scale, y + 14.0), "100 %: the device alone");
+    drawing.text("word end", (2.0 + 100.0 * scale, y + 14.0), &format!("100 %: {limit}"));
     drawing.text("word", (2.0, y + 14.0), "0");
     Some(drawing.finish(y + 22.0))
 }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_limit_stands_at_one_hundred_per_cent_also_when_a_bar_is_longer() {
         let bar = |percent| Against { label: "a".to_owned(), percent, figures: "1 of 2".to_owned() };
-        assert!(against("t", &[bar(155.0)]).unwrap().contains("class=\"limit\""));
-        assert_eq!(against("t", &[]), None);
+        assert!(against("t", "all", &[bar(155.0)]).unwrap().contains("class=\"limit\""));
+        assert_eq!(against("t", "all", &[]), None);
     }
 }
