@@ -1,6 +1,6 @@
 //! Which page is in use, and by whom: PFS, GAM, SGAM and the chains of IAM pages, each checked against the others.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use formats::sqlserver::{
     AllocationUnit, EXTENT_PAGES, ExtentMap, Header, Iam, PAGE_BYTES, PageId, PageKind, PfsByte,
@@ -42,6 +42,8 @@ pub(super) struct Maps {
     pub(super) missing_count: u64,
     /// Whether a map was found damaged, so that facts that follow from it are not certain.
     pub(super) is_damaged: bool,
+    /// Files that allocation pages name and that are not at hand.
+    pub(super) missing_files: BTreeSet<u16>,
     /// Whether owners are known.
     pub(super) has_owners: bool,
 }
@@ -73,6 +75,7 @@ impl Maps {
             findings: Vec::new(),
             missing_count: 0,
             is_damaged: false,
+            missing_files: BTreeSet::new(),
             has_owners: false,
         };
         for (file, page_count) in files {
@@ -174,6 +177,9 @@ impl Maps {
             let broken = |maps: &mut Self, page: PageId, expected: String, found: String| {
                 maps.findings.push(Draft::new(Promised::IamChain, page, expected, found).unit(number));
             };
+            if !self.knows(at.file) {
+                return;
+            }
             if !source.has(at) {
                 if !source.is_backup {
                     let expected = "an IAM page that the database has".to_owned();
@@ -217,7 +223,19 @@ impl Maps {
         }
     }
 
+    /// Whether a file is at hand; one that is not is kept in mind.
+    fn knows(&mut self, file: u16) -> bool {
+        let is_known = self.files.iter().any(|map| map.file == file);
+        if !is_known {
+            self.missing_files.insert(file);
+        }
+        is_known
+    }
+
     fn claim(&mut self, at: PageId, iam: &Iam<'_>, number: u32) {
+        if !self.knows(iam.start.file) {
+            return;
+        }
         let mut drafts = Vec::new();
         let mut out_of_range = |what: String| {
             let expected = "pages that the database has".to_owned();
@@ -225,6 +243,9 @@ impl Maps {
         };
         let mut doubles = Vec::new();
         for (slot, page) in iam.single_pages() {
+            if !self.knows(page.file) {
+                continue;
+            }
             match self
                 .files
                 .iter_mut()

@@ -55,7 +55,7 @@ pub fn check(
         let source =
             Source::open(paths, is_backup).map_err(|source| CheckError::Read { path: first, source })?;
         progress.advance(Phase::Map, 0, 0);
-        let mut run = Run { source: &source, options, started, report };
+        let mut run = Run { source: &source, options, started, lacks_files: false, report };
         run.check(progress)?;
         report = run.report;
         report.counters.extra_read_count += source.read_count.load(Ordering::Relaxed);
@@ -72,6 +72,8 @@ pub(super) struct Run<'a> {
     pub(super) source: &'a Source,
     pub(super) options: &'a Options,
     started: Instant,
+    /// Whether files of the database were not named.
+    lacks_files: bool,
     pub(super) report: CheckReport,
 }
 
@@ -92,6 +94,7 @@ impl Run<'_> {
             maps.add_owners(self.source, &catalog.units);
             catalog.read_tables(self.source, &maps);
             maps.compare();
+            self.look_at_files(&maps);
             is_catalogued = !catalog.units.is_empty();
         }
         let plan = Plan::new(&catalog, boot.as_ref().map_or(0, |boot| boot.version));
@@ -162,6 +165,17 @@ impl Run<'_> {
             self.report.unfinished = Some(trouble.clone());
         }
         is_partial
+    }
+
+    /// Files that allocation pages name, and that the user did not.
+    fn look_at_files(&mut self, maps: &Maps) {
+        if maps.missing_files.is_empty() {
+            return;
+        }
+        self.lacks_files = true;
+        let files: Vec<String> = maps.missing_files.iter().map(u16::to_string).collect();
+        let why = format!("file {} of the database is not among the files that were named", files.join(", "));
+        self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
     }
 
     pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
@@ -293,7 +307,7 @@ impl Run<'_> {
         cross: &mut Vec<Draft>,
         phases: &mut Phases,
     ) {
-        if worker.newer_count > 0 {
+        if worker.newer_count > 0 || self.lacks_files {
             return;
         }
         let mut compared = matching::compare(context, worker);
@@ -319,7 +333,11 @@ impl Run<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(), CheckError> {
         let mut start = first.objects.end;
-        while start < first.plan.object_count && self.report.unfinished.is_none() && worker.newer_count == 0 {
+        while start < first.plan.object_count
+            && self.report.unfinished.is_none()
+            && worker.newer_count == 0
+            && !self.lacks_files
+        {
             let context = Context {
                 objects: self.batch(start, first.plan),
                 key_bytes_left: AtomicU64::new(self.options.memory_bytes_max / 2),
@@ -349,7 +367,7 @@ impl Run<'_> {
         cross: Vec<Draft>,
         is_catalogued: bool,
     ) {
-        if worker.newer_count > 0 && is_catalogued {
+        if (worker.newer_count > 0 || self.lacks_files) && is_catalogued {
             return;
         }
         for mut draft in cross {

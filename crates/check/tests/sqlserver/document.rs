@@ -30,7 +30,7 @@ Made by `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`. How a che
   not certain.
 - **Facts between pages need a moment.** They are proven only when no page in use is newer than the last checkpoint in the
   boot page, as after a shutdown, a detach, or in a backup during which nothing was written. Else the report says so, and
-  what one page alone shows still counts.
+  what one page alone shows still counts. The same when a data file of the database was not named.
 - A compressed backup is named as such, none of its blocks is checked, and the exit status is 2. A stripe, or a part of a
   backup, is judged page by page; named together, the stripes of a backup are checked as a whole.
 

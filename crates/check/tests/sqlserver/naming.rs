@@ -51,3 +51,14 @@ fn pages_newer_than_the_last_checkpoint_make_facts_between_pages_unproven() {
         report.not_checked
     );
 }
+
+#[test]
+fn a_file_that_was_not_named_makes_facts_between_pages_unproven() {
+    let Some(mut copy) = Copy::of(NORTHWIND) else { return };
+    drop_last_record(&mut copy, 277);
+    // A single page of the IAM page of an index, in file 3.
+    copy.write(258, 96 + 46 + 42, &[9, 0, 0, 0, 3, 0]);
+    let report = checked(&copy.store(), &options(CheckLevel::Full));
+    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
+    assert!(report.not_checked.iter().any(|gap| gap.why.contains("file 3 of the database")));
+}
