@@ -212,6 +212,10 @@ impl<'a> Run<'a> {
             also_index: None,
         };
         self.batches(&context, resumed, progress)?;
+        if let (None, Some(path)) = (&self.unfinished, &self.options.resume_file) {
+            // Nothing is left to go on with; the next call begins anew.
+            let _ = std::fs::remove_file(path);
+        }
         self.report_share(&plan, snapshot.is_some());
         Ok(self.report(target, &plan))
     }

@@ -45,8 +45,11 @@ fn document() -> String {
     let mut text = String::from(
         "# What `fathom check` proves about PostgreSQL\n\n\
          Made by `UPDATE_DOCS=1 cargo test -p check --test postgres document`. How a check goes is told in\n\
-         [checks.md](checks.md). Rules that look at more than one block, and those about transactions, need a cluster that\n\
-         was shut down; on a running one, after a crash and in a base backup the report says what was left out.\n\n\
+         [checks.md](checks.md). A cluster that was shut down is tested in full. A running one, one left\n\
+         by a crash and a base backup are compared as they were when the last checkpoint began: blocks with an older position in\n\
+         the log, and rows of transactions that had ended by then; the report states the share that stood still. Bounds of\n\
+         transactions, the visibility map and missing files are left out there. What is not known of an index is listed: links and\n\
+         entries of hash, GiST, GIN, SP-GiST and BRIN, the condition of a partial index, the values of expressions.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));

@@ -82,6 +82,7 @@ fn a_check_in_parts_finds_what_a_check_in_one_go_finds() {
                 assert!(report.accounting.unreached_count > 0);
             };
             assert_eq!(said(&report), said(&wanted), "{object_batch:?} in {calls} calls");
+            assert!(!directory.path().join("state").exists(), "nothing is left to go on with");
         }
         let batches = Options { object_batch: Some(50), ..whole.clone() };
         let report = check_cluster(&cluster.data(), &batches, &mut Silent).unwrap();
@@ -105,6 +106,11 @@ fn a_check_of_something_else_is_not_gone_on_with() {
     let options = Options { resume_file: Some(path.clone()), stop, ..Options::default() };
     let report = check_cluster(&cluster.data(), &options, &mut Silent).unwrap();
     assert!(report.unfinished.is_some_and(|why| why.contains("--resume")) && path.exists());
+    let short = Options { time_max: Some(std::time::Duration::ZERO), stop: None, ..options.clone() };
+    let report = check_cluster(&cluster.data(), &short, &mut Silent).unwrap();
+    assert!(report.accounting.bytes_read > 0, "a call without time gets on all the same");
+    std::fs::remove_file(&path).unwrap_or_default();
+    check_cluster(&cluster.data(), &options, &mut Silent).unwrap();
     let options = Options { level: CheckLevel::Page, stop: None, ..options };
     let report = check_cluster(&cluster.data(), &options, &mut Silent).unwrap();
     assert_eq!((report.exit_code(), report.accounting.bytes_read % BLOCK as u64), (0, 0));
