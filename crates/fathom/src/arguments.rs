@@ -2,6 +2,9 @@
 //!
 //! Help, completions and the man page come from these definitions.
 
+mod check;
+mod compare;
+mod io;
 mod serve;
 mod structure;
 
@@ -9,6 +12,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use check::{CheckArguments, CorruptArguments, LevelWord};
+pub(crate) use compare::{Better, CompareArguments, HistoryArguments};
+pub(crate) use io::{IoArguments, IoEngine, IoFormat};
 pub(crate) use serve::ServeArguments;
 pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat, StructureModeWord};
 
@@ -276,63 +282,6 @@ pub(crate) struct ReportArguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Better {
-    /// Times, latencies, bytes written
-    Smaller,
-    /// Rates
-    Larger,
-}
-
-/// A study is named by its number, by its experiment (the latest one), or `latest`; `~N` is the Nth before it, `@DATE`
-/// the latest made by then, `/factor=level` some of its configurations, and `DIR:` in front another results directory.
-#[derive(Debug, Args)]
-pub(crate) struct CompareArguments {
-    /// What the candidate is held against, e.g. 3, multi-file~1, nightly:multi-file@2026-11-01, 3/batch_size=1
-    #[arg(value_name = "A")]
-    pub(crate) baseline: String,
-    /// What is judged
-    #[arg(value_name = "B")]
-    pub(crate) candidate: String,
-    /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the study compares]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) metric: Option<String>,
-    /// Which way the metric improves [default: rates (..._per_s) larger, all else smaller]
-    #[arg(long, value_enum, requires = "metric")]
-    pub(crate) better: Option<Better>,
-    /// A shown worsening beyond this is a regression, in percent of A
-    #[arg(long, value_name = "PERCENT", default_value = "5%")]
-    pub(crate) threshold: String,
-    #[command(flatten)]
-    pub(crate) results: ResultsArguments,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
-    /// The same as --format json
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct HistoryArguments {
-    /// Name of the experiment [default: that of the latest study]
-    pub(crate) experiment: Option<String>,
-    /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the studies compare]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) metric: Option<String>,
-    /// Only configurations with these levels
-    #[arg(long, value_name = "NAME=VALUE[,NAME=VALUE]")]
-    pub(crate) only: Option<String>,
-    #[command(flatten)]
-    pub(crate) results: ResultsArguments,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
-    /// The same as --format json
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// One row per run
     Csv,
@@ -369,182 +318,6 @@ pub(crate) struct MarkArguments {
     pub(crate) suspect: String,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IoEngine {
-    /// io_uring where the kernel allows it, else threads
-    Auto,
-    /// io_uring or an error
-    IoUring,
-    /// One thread per outstanding transfer, pread and pwrite
-    Psync,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum IoFormat {
-    /// Tables for a terminal
-    Text,
-    /// One row per pattern, the published columns first
-    Csv,
-    /// Every figure
-    Json,
-}
-
-/// Names of parameters as fio has them; without any the published 15 rows are measured.
-#[derive(Debug, Args)]
-pub(crate) struct IoArguments {
-    /// Directory (a file is made in it and removed), existing file or block device (only read)
-    pub(crate) path: Option<PathBuf>,
-    /// Eight rows in about a minute
-    #[arg(short, long)]
-    pub(crate) mini: bool,
-    /// Reads the matrix from a fio job file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) job: Option<PathBuf>,
-    /// Transfer sizes, e.g. 8k,64k
-    #[arg(long, value_name = "SIZE[,SIZE]")]
-    pub(crate) bs: Option<String>,
-    /// read, randread, write, randwrite, rw, randrw
-    #[arg(long, value_name = "MODE[,MODE]")]
-    pub(crate) rw: Option<String>,
-    /// Share of reads in rw and randrw, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub(crate) rwmixread: Option<u8>,
-    /// Share of transfers at random places, in percent
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub(crate) percentage_random: Option<u8>,
-    /// Outstanding transfers of each job
-    #[arg(long, value_name = "N[,N]")]
-    pub(crate) iodepth: Option<String>,
-    /// Jobs side by side
-    #[arg(long, value_name = "N[,N]")]
-    pub(crate) numjobs: Option<String>,
-    /// Size of the file that is made, or the part of a file or device that is used [default: 1g, miniature 512m]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) size: Option<String>,
-    /// Time of each row [default: 5s; flushes 2s]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) runtime: Option<String>,
-    /// Time of each row before it is measured [default: 0.5s]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) ramp_time: Option<String>,
-    /// Seed of the places
-    #[arg(long, value_name = "N")]
-    pub(crate) randseed: Option<u64>,
-    /// Way to the kernel
-    #[arg(long, value_enum, default_value_t = IoEngine::Auto)]
-    pub(crate) ioengine: IoEngine,
-    /// Goes through the page cache instead of past it
-    #[arg(long)]
-    pub(crate) buffered: bool,
-    /// Rate that link or device give at most, per second, e.g. 600m: what exceeds it is flagged
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) known_rate: Option<String>,
-    /// Measures durable appends as well (the log's question); needs a directory
-    #[arg(long)]
-    pub(crate) flushes: bool,
-    /// Measures durable appends only; in CSV the table of appends instead of that of transfers
-    #[arg(long)]
-    pub(crate) only_flushes: bool,
-    /// Allows patterns that write to destroy what the file or device of this name holds; repeat the path's name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) destroy_contents: Option<String>,
-    #[command(flatten)]
-    pub(crate) results: ResultsArguments,
-    /// Prints only, and stores nothing in the results directory
-    #[arg(long)]
-    pub(crate) no_store: bool,
-    /// Lists the baselines that are stored, and measures nothing
-    #[arg(long, conflicts_with_all = ["path", "job", "show"])]
-    pub(crate) list: bool,
-    /// Shows a stored baseline again [default: the latest], and measures nothing
-    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["path", "job"])]
-    pub(crate) show: Option<Option<i64>>,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = IoFormat::Text)]
-    pub(crate) format: IoFormat,
-    /// The same as --format json
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelWord {
-    /// Every byte can be read
-    Read,
-    /// Checksum, header and address of each page
-    Page,
-    /// The inside of pages, the links between them, every page owned once
-    Structure,
-    /// Rows and index entries matched both ways, keys in order and unique
-    Full,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CheckArguments {
-    /// SQLite database; PostgreSQL data directory (stopped or running), base backup (directory or base.tar, packed or
-    /// not), relation file, or postgres:// URL of a server on this machine; SQL
-    /// Server data file or backup
-    pub(crate) target: String,
-    /// Further data files of the same SQL Server database, or stripes of the same backup
-    pub(crate) more: Vec<PathBuf>,
-    /// How much is proven
-    #[arg(long, value_enum, default_value_t = LevelWord::Full)]
-    pub(crate) level: LevelWord,
-    /// Workers [default: one per processor]
-    #[arg(short = 'j', long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
-    /// Reads at most this much per second, e.g. 50MiB
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_read_rate: Option<String>,
-    /// Memory for the tables of the check [default: 256MiB]
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) max_memory: Option<String>,
-    /// Stops after this time; with --resume a later call goes on
-    #[arg(long, value_name = "TIME")]
-    pub(crate) max_time: Option<String>,
-    /// File that keeps how far a stopped check came
-    #[arg(long, value_name = "FILE")]
-    pub(crate) resume: Option<PathBuf>,
-    /// Findings of one rule that are listed; all are counted
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) max_findings: usize,
-    /// Pages claimed at a time by a worker
-    #[arg(long, value_name = "N")]
-    pub(crate) page_batch: Option<usize>,
-    /// Objects held at the same time
-    #[arg(long, value_name = "N")]
-    pub(crate) object_batch: Option<usize>,
-    /// Reads through the page cache instead of past it
-    #[arg(long)]
-    pub(crate) buffered: bool,
-    /// Judges each page alone, without trusting header and schema
-    #[arg(long)]
-    pub(crate) raw: bool,
-    /// Prints JSON lines: findings, what was not checked, one summary
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) results: ResultsArguments,
-    /// Stores nothing in the results directory
-    #[arg(long)]
-    pub(crate) no_store: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CorruptArguments {
-    /// SQLite database or PostgreSQL data directory (shut down) to copy; without it the classes are listed
-    pub(crate) file: Option<PathBuf>,
-    /// Class of the damage
-    #[arg(long, value_name = "CLASS")]
-    pub(crate) class: Option<String>,
-    /// File or directory for the damaged copy; it must not exist
-    #[arg(long, value_name = "FILE")]
-    pub(crate) copy_to: Option<PathBuf>,
-    /// Seed of the place
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

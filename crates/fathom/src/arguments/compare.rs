@@ -1,0 +1,62 @@
+//! The arguments of `fathom compare` and `fathom history`.
+
+use clap::{Args, ValueEnum};
+
+use super::{ReportFormat, ResultsArguments};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Better {
+    /// Times, latencies, bytes written
+    Smaller,
+    /// Rates
+    Larger,
+}
+
+/// A study is named by its number, by its experiment (the latest one), or `latest`; `~N` is the Nth before it, `@DATE`
+/// the latest made by then, `/factor=level` some of its configurations, and `DIR:` in front another results directory.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// What the candidate is held against, e.g. 3, multi-file~1, nightly:multi-file@2026-11-01, 3/batch_size=1
+    #[arg(value_name = "A")]
+    pub(crate) baseline: String,
+    /// What is judged
+    #[arg(value_name = "B")]
+    pub(crate) candidate: String,
+    /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the study compares]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// Which way the metric improves [default: rates (..._per_s) larger, all else smaller]
+    #[arg(long, value_enum, requires = "metric")]
+    pub(crate) better: Option<Better>,
+    /// A shown worsening beyond this is a regression, in percent of A
+    #[arg(long, value_name = "PERCENT", default_value = "5%")]
+    pub(crate) threshold: String,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArguments {
+    /// Name of the experiment [default: that of the latest study]
+    pub(crate) experiment: Option<String>,
+    /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the studies compare]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// Only configurations with these levels
+    #[arg(long, value_name = "NAME=VALUE[,NAME=VALUE]")]
+    pub(crate) only: Option<String>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,105 @@
+//! The arguments of `fathom io`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::ResultsArguments;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoEngine {
+    /// io_uring where the kernel allows it, else threads
+    Auto,
+    /// io_uring or an error
+    IoUring,
+    /// One thread per outstanding transfer, pread and pwrite
+    Psync,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IoFormat {
+    /// Tables for a terminal
+    Text,
+    /// One row per pattern, the published columns first
+    Csv,
+    /// Every figure
+    Json,
+}
+
+/// Names of parameters as fio has them; without any the published 15 rows are measured.
+#[derive(Debug, Args)]
+pub(crate) struct IoArguments {
+    /// Directory (a file is made in it and removed), existing file or block device (only read)
+    pub(crate) path: Option<PathBuf>,
+    /// Eight rows in about a minute
+    #[arg(short, long)]
+    pub(crate) mini: bool,
+    /// Reads the matrix from a fio job file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) job: Option<PathBuf>,
+    /// Transfer sizes, e.g. 8k,64k
+    #[arg(long, value_name = "SIZE[,SIZE]")]
+    pub(crate) bs: Option<String>,
+    /// read, randread, write, randwrite, rw, randrw
+    #[arg(long, value_name = "MODE[,MODE]")]
+    pub(crate) rw: Option<String>,
+    /// Share of reads in rw and randrw, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) rwmixread: Option<u8>,
+    /// Share of transfers at random places, in percent
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) percentage_random: Option<u8>,
+    /// Outstanding transfers of each job
+    #[arg(long, value_name = "N[,N]")]
+    pub(crate) iodepth: Option<String>,
+    /// Jobs side by side
+    #[arg(long, value_name = "N[,N]")]
+    pub(crate) numjobs: Option<String>,
+    /// Size of the file that is made, or the part of a file or device that is used [default: 1g, miniature 512m]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// Time of each row [default: 5s; flushes 2s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) runtime: Option<String>,
+    /// Time of each row before it is measured [default: 0.5s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) ramp_time: Option<String>,
+    /// Seed of the places
+    #[arg(long, value_name = "N")]
+    pub(crate) randseed: Option<u64>,
+    /// Way to the kernel
+    #[arg(long, value_enum, default_value_t = IoEngine::Auto)]
+    pub(crate) ioengine: IoEngine,
+    /// Goes through the page cache instead of past it
+    #[arg(long)]
+    pub(crate) buffered: bool,
+    /// Rate that link or device give at most, per second, e.g. 600m: what exceeds it is flagged
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) known_rate: Option<String>,
+    /// Measures durable appends as well (the log's question); needs a directory
+    #[arg(long)]
+    pub(crate) flushes: bool,
+    /// Measures durable appends only; in CSV the table of appends instead of that of transfers
+    #[arg(long)]
+    pub(crate) only_flushes: bool,
+    /// Allows patterns that write to destroy what the file or device of this name holds; repeat the path's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) destroy_contents: Option<String>,
+    #[command(flatten)]
+    pub(crate) results: ResultsArguments,
+    /// Prints only, and stores nothing in the results directory
+    #[arg(long)]
+    pub(crate) no_store: bool,
+    /// Lists the baselines that are stored, and measures nothing
+    #[arg(long, conflicts_with_all = ["path", "job", "show"])]
+    pub(crate) list: bool,
+    /// Shows a stored baseline again [default: the latest], and measures nothing
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["path", "job"])]
+    pub(crate) show: Option<Option<i64>>,
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t = IoFormat::Text)]
+    pub(crate) format: IoFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
