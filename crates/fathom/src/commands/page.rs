@@ -47,7 +47,12 @@ impl Source {
 
     /// Draws it.
     pub(crate) fn render(&self, form: Form, is_live: bool) -> String {
-        let summary = report::summary::summarise(&self.results, &expectations::evaluate(&self.results));
+        let mut summary = report::summary::summarise(&self.results, &expectations::evaluate(&self.results));
+        let counting = self.runs.iter().filter(|stored| stored.counts());
+        let stretches: Vec<_> = counting
+            .filter_map(|stored| Some((stored.run.key.cell_index, report::stretches::of_run(&stored.run)?)))
+            .collect();
+        summary.stretches = report::stretches::cells(&self.results, &stretches);
         let page = Page {
             summary: &summary,
             results: &self.results,

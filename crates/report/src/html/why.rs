@@ -33,6 +33,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
         ));
     }
     html.push_str(&wait_tables(summary, definitions));
+    html.push_str(&stretches(summary, definitions));
     html.push_str(&waiting_tasks(page, definitions));
     if html.is_empty() {
         return absent(
@@ -145,6 +146,15 @@ fn mark_estimates(section: &mut Section) {
             }
         }
     }
+}
+
+/// Counters without and with a checkpoint under way.
+fn stretches(summary: &StudySummary, definitions: &Definitions) -> String {
+    let sections = crate::stretches::sections(&summary.stretches);
+    let tables = summary.stretches.iter().zip(&sections).map(|(cell, section)| {
+        tables::folded(&format!("stretches-{}", cell.cell_index), section, definitions, false)
+    });
+    tables.collect()
 }
 
 /// Samples of who waited for what, of all counting runs of a configuration.
