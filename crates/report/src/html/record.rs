@@ -8,7 +8,7 @@ use super::{Page, tables};
 use crate::export;
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, counted_from_one};
-use crate::tables::{outcome, record_sections};
+use crate::tables::{corrections, record_sections};
 
 /// Sections of the record that are open from the start: the others are long.
 const OPEN: [&str; 3] = ["Warnings", "Study", "Storage, per role"];
@@ -23,7 +23,7 @@ const CSV_BYTES_MAX: usize = 400_000;
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let summary = page.summary;
     let mut html = downloads(page);
-    if let Some(section) = outcome::corrections(summary) {
+    if let Some(section) = corrections::corrections(summary) {
         html.push_str(&tables::titled(&section, definitions));
     }
     for (index, section) in record_sections(summary).iter().enumerate() {

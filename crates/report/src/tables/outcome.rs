@@ -1,14 +1,13 @@
 //! The outcome of a study: what does not count first, then verdict, means, comparisons and the other numbers.
 
-use results::model::{Level, RunState, Scale};
-use results::store::CorrectedRun;
+use results::model::{Level, Scale};
 use stats::change::PercentDefinition;
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
 use crate::quantity::Quantity;
 use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, StudySummary};
-use crate::tables::{metrics, moment, or_dash};
+use crate::tables::{metrics, or_dash};
 use crate::waits_text;
 
 /// Lays out everything but the record.
@@ -29,7 +28,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(waits(summary));
     sections.extend(crate::stretches::sections(&summary.stretches));
     sections.extend(expectations(summary));
-    sections.extend(corrections(summary));
+    sections.extend(super::corrections::corrections(summary));
     sections
 }
 
@@ -46,7 +45,7 @@ pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(reasons(summary));
     sections.extend(super::ceilings::ceilings(summary));
     sections.extend(expectations(summary));
-    sections.extend(corrections(summary));
+    sections.extend(super::corrections::corrections(summary));
     sections.push(verdict(summary));
     sections
 }
@@ -361,46 +360,4 @@ pub(crate) fn expectations(summary: &StudySummary) -> Option<Section> {
         grid.push(vec![outcome.state.words().to_owned(), outcome.claim.clone(), outcome.detail.clone()]);
     }
     Some(Section::new("Expected results", vec![Block::Grid(grid)]))
-}
-
-pub(crate) fn corrections(summary: &StudySummary) -> Option<Section> {
-    if summary.corrections.is_empty() {
-        return None;
-    }
-    let title = match summary.quantity {
-        Quantity::ElapsedS => "Corrections (old and new elapsed time in seconds; nothing is deleted)",
-        Quantity::RowsPerS => "Corrections (old and new rows per second; nothing is deleted)",
-    };
-    let value = |run: &CorrectedRun| {
-        let elapsed_s = run.elapsed_ns as f64 / 1e9;
-        let value = match summary.quantity {
-            Quantity::ElapsedS => elapsed_s,
-            Quantity::RowsPerS => run.rows as f64 / elapsed_s,
-        };
-        let state = if run.state == RunState::Invalid { " (invalid)" } else { "" };
-        format!("{}{state}", number(value))
-    };
-    let mut grid = Grid::named_by([("configuration".to_owned(), Align::Left)]).with([
-        ("block", Align::Right),
-        ("old run", Align::Right),
-        ("old", Align::Right),
-        ("new run", Align::Right),
-        ("new", Align::Right),
-        ("date", Align::Left),
-        ("reason", Align::Wrapped),
-    ]);
-    for correction in &summary.corrections {
-        let cell = summary.cells.iter().find(|cell| cell.cell_index == correction.old.key.cell_index);
-        grid.push(vec![
-            or_dash(cell, |cell| cell.label.clone()),
-            counted_from_one(correction.old.key.block_index),
-            correction.old.run_id.to_string(),
-            value(&correction.old),
-            or_dash(correction.new.as_ref(), |new| new.run_id.to_string()),
-            correction.new.as_ref().map_or_else(|| "not run again".to_owned(), value),
-            moment(&correction.at),
-            correction.reason.clone(),
-        ]);
-    }
-    Some(Section::new(title, vec![Block::Grid(grid)]))
 }
