@@ -4,6 +4,7 @@
 
 mod check;
 mod compare;
+mod expand;
 mod io;
 mod serve;
 mod structure;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use check::{CheckArguments, CorruptArguments, LevelWord};
 pub(crate) use compare::{Better, CompareArguments, HistoryArguments};
+pub(crate) use expand::ExpandArguments;
 pub(crate) use io::{IoArguments, IoEngine, IoFormat};
 pub(crate) use serve::ServeArguments;
 pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat, StructureModeWord};
@@ -193,28 +195,6 @@ pub(crate) struct NotifyArguments {
     /// Time without any progress after which a standstill is told, e.g. 5m
     #[arg(long, value_name = "TIME", default_value = "5m")]
     pub(crate) no_progress_after: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExpandArguments {
-    /// What is copied: sample (orders, lines, products, documents), a SQLite file, or a database as
-    /// postgres://user@host/database; it is only read
-    pub(crate) source: String,
-    /// What is made, and must not exist: a file, or, for a source on PostgreSQL, a database on the same server; for the
-    /// sample on PostgreSQL postgres://user@host/database
-    pub(crate) destination: String,
-    /// Bytes of all files together, at least, e.g. 500M, 2G
-    #[arg(short, long, value_name = "SIZE")]
-    pub(crate) size: String,
-    /// Files that share the copies: DESTINATION.1, DESTINATION.2, ...; each is a database with all tables
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) files: u32,
-    /// Seed of the sample, and of what makes text keys of copies unique
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Prints JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
