@@ -68,10 +68,13 @@ struct Level {
     firsts: Vec<PageId>,
 }
 
-/// Levels by object, index, whether a page is a leaf, and the level in its header.
+/// Object, index, whether a page is a leaf, and the level in its header.
+type LevelKey = (u32, u32, bool, u8);
+
+/// What one worker has seen.
 #[derive(Default)]
 struct Gathered {
-    levels: HashMap<(u32, u32, bool, u8), Level>,
+    levels: HashMap<LevelKey, Level>,
     overflow: HashMap<(u32, u32), u64>,
     clean_count: u64,
     damaged_count: u64,
@@ -269,7 +272,7 @@ fn describe(prepared: &Prepared, all: &Gathered, options: &Options, report: &mut
 }
 
 fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> ObjectStructure {
-    let mut levels: Vec<(&(u32, u32, bool, u8), &Level)> =
+    let mut levels: Vec<(&LevelKey, &Level)> =
         all.levels.iter().filter(|((object, index, ..), _)| (*object, *index) == key).collect();
     levels.sort_by_key(|((_, _, is_leaf, level), _)| (!*is_leaf, *level));
     let leaf = levels.iter().find(|((_, _, is_leaf, _), _)| *is_leaf).map(|(_, level)| *level);
