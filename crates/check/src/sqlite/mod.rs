@@ -25,6 +25,7 @@ mod key_order;
 mod keys;
 mod map;
 mod opened;
+mod page_use;
 mod pass;
 mod plan;
 mod pointers;
