@@ -74,9 +74,8 @@ fn every_series_and_sampler_is_defined() {
     // Those of one device or one column are named with it.
     let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let runs = emitted::runs();
-    let mut series: BTreeSet<String> =
+    let series: BTreeSet<String> =
         runs.iter().flat_map(|run| &run.observations.series).map(|series| stem(&series.name)).collect();
-    series.extend(emitted::literals_behind("crates/lab/src", &["series(", "series(&format!("]));
     assert!(series.contains("log_flushes_per_s") && series.contains("fathom_cpus"), "{series:?}");
     require("series", &series);
     let samplers: BTreeSet<String> =
