@@ -74,7 +74,7 @@ pub(crate) fn gather(directory: &Path, code: &mut String) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             gather(&path, code);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
             let text = std::fs::read_to_string(&path).unwrap();
             code.push_str(text.split("#[cfg(test)]\nmod tests").next().unwrap_or(""));
         }
