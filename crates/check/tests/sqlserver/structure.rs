@@ -8,7 +8,9 @@ use crate::copy::{NORTHWIND, NORTHWIND_TORN, real};
 #[test]
 fn levels_hold_the_published_identities_and_the_rows_that_the_server_counted() {
     for path in [NORTHWIND, NORTHWIND_TORN, "pubs-2012-checksum.bak"].into_iter().filter_map(real) {
-        let report = check::sqlserver::structure(&[path.clone()], &Options::default(), &mut Silent).unwrap();
+        let report =
+            check::sqlserver::structure(std::slice::from_ref(&path), &Options::default(), &mut Silent)
+                .unwrap();
         let inventory = check::sqlserver::inventory(&[path]).unwrap();
         assert!(report.accounting.is_balanced() && report.exit_code() == 0, "{:?}", report.accounting);
         assert!(report.objects.len() > 20);
