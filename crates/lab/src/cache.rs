@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use disk::residency::{give_up, page_bytes, residency};
+use results::model::CACHE_STATES;
 
 use crate::target::TargetError;
 use crate::work::CacheState;
@@ -46,9 +47,9 @@ impl Verified {
     /// In words, as titles have it.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Cold => "cold, verified",
-            Self::Lukewarm => "lukewarm",
-            Self::Warm => "warm",
+            Self::Cold => CACHE_STATES[0],
+            Self::Lukewarm => CACHE_STATES[1],
+            Self::Warm => CACHE_STATES[2],
         }
     }
 }

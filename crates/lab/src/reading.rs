@@ -6,12 +6,6 @@ use crate::cache::{self, CacheLook, Verified};
 use crate::target::Answer;
 use crate::work::{CacheState, Work};
 
-/// Kind of the event that holds a plan.
-pub const PLAN: &str = "plan";
-
-/// Kind of the event that says what the caches were.
-pub const CACHE_STATE: &str = "cache_state";
-
 /// Metrics, marks and cautions that a run which reads adds to its record.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
@@ -46,7 +40,7 @@ pub(crate) fn record(
         let asked = asked.filter(|_| !answers.is_empty()).map(|bytes| bytes as f64);
         let asked = asked.or_else(|| value("task_read_bytes"));
         let state = cache::verify(look, asked, value("storage_read_bytes"));
-        record.events.push(mark(CACHE_STATE, state.words().to_owned()));
+        record.events.push(mark(Event::CACHE_STATE, state.words().to_owned()));
         if work.subject.cache == CacheState::Cold && state != Verified::Cold {
             record.warnings.push(Warning {
                 code: "cache_not_cold".to_owned(),
@@ -58,7 +52,7 @@ pub(crate) fn record(
         }
     }
     if let Some(first) = answers.first() {
-        record.events.push(mark(PLAN, first.plan.trim_end().to_owned()));
+        record.events.push(mark(Event::PLAN, first.plan.trim_end().to_owned()));
     }
     record
 }
@@ -118,7 +112,7 @@ pub(crate) fn judge_plan(run: &mut Run, earlier: Option<&str>) {
 
 /// The plan that a run stored.
 pub(crate) fn plan_of(run: &Run) -> Option<&str> {
-    run.events.iter().find(|event| event.kind == PLAN).map(|event| event.text.as_str())
+    run.event(Event::PLAN)
 }
 
 #[cfg(test)]

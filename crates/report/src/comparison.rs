@@ -6,6 +6,7 @@
 mod changes;
 mod measure;
 mod pairs;
+mod plans;
 mod sections;
 mod sentences;
 
@@ -13,7 +14,7 @@ use results::model::{Cell, Level};
 use results::store::StudyResults;
 use serde::Serialize;
 
-use crate::summary::{ALPHA, Estimate, Range, Verdict};
+use crate::summary::{ALPHA, CacheCount, Estimate, Range, Verdict, cache_counts};
 
 pub(crate) use changes::changes;
 pub use changes::{Changed, Part};
@@ -64,6 +65,9 @@ pub struct SideView {
     pub counting: usize,
     /// Runs with a failed gate that nothing took the place of.
     pub invalid: usize,
+    /// What the caches of the runs that count were; empty where no run looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheCount>,
 }
 
 /// The share of one wait type in the session time of both sides.
@@ -106,6 +110,8 @@ pub struct Pair {
     pub why_not: Option<String>,
     /// Shown to be worse, and by more than the threshold.
     pub is_regression: bool,
+    /// Runs of both sides kept their plans, and these differ: the difference is that of other plans as well.
+    pub is_plan_changed: bool,
     /// Runs of the candidate that failed a gate and were not made again.
     pub candidate_invalid: usize,
     /// Where the clients' time went on both sides, the largest change first; empty where neither recorded waits.
@@ -256,5 +262,6 @@ fn view(side: &Side) -> SideView {
         cell_count: side.results.cells.len(),
         counting: runs.iter().filter(|stored| stored.counts()).count(),
         invalid: runs.iter().filter(|stored| pairs::is_left_invalid(stored)).count(),
+        caches: cache_counts(runs),
     }
 }

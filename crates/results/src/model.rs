@@ -201,6 +201,11 @@ impl Run {
         self.clients.iter().map(|client| client.transactions).sum()
     }
 
+    /// The text of the first event of a kind.
+    pub fn event(&self, kind: &str) -> Option<&str> {
+        self.events.iter().find(|event| event.kind == kind).map(|event| event.text.as_str())
+    }
+
     /// Errors over all clients.
     pub fn errors(&self) -> u64 {
         self.clients.iter().map(|client| client.errors).sum()
@@ -393,6 +398,16 @@ pub struct Event {
     /// Detail for people; may be empty.
     pub text: String,
 }
+
+impl Event {
+    /// Kind of the event that holds the plan of a run's look-ups as text.
+    pub const PLAN: &'static str = "plan";
+    /// Kind of the event that says what the caches of a run were: one of [`CACHE_STATES`].
+    pub const CACHE_STATE: &'static str = "cache_state";
+}
+
+/// What the caches of a run can have been, in words, the emptiest first.
+pub const CACHE_STATES: [&str; 3] = ["cold, verified", "lukewarm", "warm"];
 
 /// A setting of the engine that differs from its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use results::model::Level;
 use serde::Serialize;
 
-use super::Side;
+use super::{Side, pairs, plans};
 use crate::summary::{Fact, Record, record};
 
 /// Where a change is.
@@ -60,6 +60,8 @@ pub(crate) fn changes(baseline: &Side, candidate: &Side) -> Vec<Changed> {
     let mut changes = Vec::new();
     let parameters = [baseline, candidate].map(parameters);
     add(&mut changes, Part::Parameter, &parameters[0], &parameters[1]);
+    let matched = pairs::matched(&baseline.results, &candidate.results);
+    changes.extend(plans::changes(&baseline.results, &candidate.results, &matched));
     for part in [Part::Setting, Part::Engine, Part::Layout, Part::Machine] {
         let [left, right] = [&records[0], &records[1]].map(|record| flat(facts(record, part)));
         add(&mut changes, part, &left, &right);

@@ -5,6 +5,7 @@ use results::store::StudyResults;
 use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
 use stats::verdict::verdicts;
 
+use super::plans::{is_changed, plans};
 use super::{Measure, Pair, Side, WaitShare, level};
 use crate::summary::{ALPHA, Estimate, Range, Verdict};
 use crate::waits;
@@ -122,6 +123,7 @@ pub(super) fn judged(
             compare(&one.plain(), &other.plain(), measure.direction(), seed)
         };
         let mut pair = pair_of(left, right, &one, &other);
+        pair.is_plan_changed = is_changed(&plans(&baseline.results, left), &plans(&candidate.results, right));
         let of_candidate =
             candidate.results.runs.iter().filter(|stored| stored.run.key.cell_index == right.index);
         pair.candidate_invalid = of_candidate.filter(|stored| is_left_invalid(stored)).count();
@@ -166,6 +168,7 @@ fn pair_of(left: &Cell, right: &Cell, one: &Group<'_>, other: &Group<'_>) -> Pai
         verdict: None,
         why_not: None,
         is_regression: false,
+        is_plan_changed: false,
         candidate_invalid: 0,
         waits: wait_shares(&one.runs, &other.runs),
     }

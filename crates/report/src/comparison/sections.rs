@@ -3,7 +3,7 @@
 use super::{ComparisonSummary, Pair, SideView};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, Decimals, number, p_value, percent};
-use crate::summary::{Estimate, Verdict};
+use crate::summary::{Estimate, Verdict, cache_words};
 use crate::tables::{moment, or_dash};
 
 /// Wait types listed of one pair.
@@ -25,8 +25,9 @@ pub(crate) fn sections(summary: &ComparisonSummary) -> Vec<Section> {
 fn head(summary: &ComparisonSummary) -> Section {
     let side = |word: &str, side: &SideView| {
         let invalid = if side.invalid > 0 { format!("; invalid: {}", side.invalid) } else { String::new() };
+        let caches = cache_words(&side.caches).map_or_else(String::new, |words| format!("; cache: {words}"));
         format!(
-            "{word} {}: study {}, {} on {}, made {}; configurations: {}; runs that count: {}{invalid}",
+            "{word} {}: study {}, {} on {}, made {}; configurations: {}; runs that count: {}{invalid}{caches}",
             side.name,
             side.study_id,
             side.experiment,
@@ -119,11 +120,14 @@ fn pair_row(pair: &Pair, decimals: Decimals) -> Vec<String> {
     } else {
         format!("{} vs {}", pair.candidate_label, pair.baseline_label)
     };
-    let verdict = match (pair.is_regression, pair.verdict) {
+    let mut verdict = match (pair.is_regression, pair.verdict) {
         (true, _) => "regression".to_owned(),
         (false, Some(verdict)) => verdict.words().to_owned(),
         (false, None) => "not compared".to_owned(),
     };
+    if pair.is_plan_changed {
+        verdict.push_str(", plan changed");
+    }
     vec![
         label,
         format!("{}/{}", count(pair.baseline), count(pair.candidate)),

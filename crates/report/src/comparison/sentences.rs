@@ -51,6 +51,20 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
             summary.pairs.len()
         ));
     }
+    let replanned: Vec<&str> = summary
+        .pairs
+        .iter()
+        .filter(|pair| pair.is_plan_changed)
+        .map(|pair| pair.candidate_label.as_str())
+        .collect();
+    if !replanned.is_empty() {
+        sentences.push(format!(
+            "Plan changed at {} of {} pairs ({}): what differs there may be the plan alone.",
+            replanned.len(),
+            summary.pairs.len(),
+            at_most_some(&replanned)
+        ));
+    }
     let not_compared = summary.pairs.iter().filter(|pair| pair.verdict.is_none()).count();
     if not_compared > 0 {
         sentences.push(format!("Not compared: {not_compared} of {} pairs.", summary.pairs.len()));
@@ -73,8 +87,12 @@ fn named(pairs: &[&Pair], summary: &ComparisonSummary) -> String {
         let p = pair.p_adjusted.or(pair.p_value).map_or_else(String::new, |p| format!(", {}", p_value(p)));
         format!("{label} ({} %{interval}{p})", pair.difference_percent.map_or_else(|| "-".to_owned(), signed))
     };
-    let named: Vec<String> = pairs.iter().take(NAMES_MAX).map(one).collect();
-    match pairs.len().saturating_sub(NAMES_MAX) {
+    at_most_some(&pairs.iter().map(one).collect::<Vec<_>>())
+}
+
+fn at_most_some<S: AsRef<str>>(all: &[S]) -> String {
+    let named: Vec<&str> = all.iter().take(NAMES_MAX).map(AsRef::as_ref).collect();
+    match all.len().saturating_sub(NAMES_MAX) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }

@@ -111,11 +111,7 @@ pub fn page(page: &Page<'_>) -> String {
         Part { id: "record", title: "Record", html: record::html(page, &definitions) },
     ];
     let template = PageTemplate {
-        title: escape(if page.summary.title.is_empty() {
-            &page.summary.experiment
-        } else {
-            &page.summary.title
-        }),
+        title: escape(&page.summary.heading()),
         question: escape(&page.summary.question),
         experiment: escape(&page.summary.experiment),
         engine: escape(&page.summary.engine),

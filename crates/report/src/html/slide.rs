@@ -46,7 +46,7 @@ pub fn svg(page: &Page<'_>) -> String {
         }
         y += 6.0;
     };
-    write("word faint", &page.summary.title, 20.0, 1);
+    write("word faint", &page.summary.heading(), 20.0, 1);
     if let Some(invalid) = &answer.invalid {
         write("word warn", invalid, 20.0, 2);
     }

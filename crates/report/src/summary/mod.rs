@@ -1,5 +1,6 @@
 //! The view model of one study: every number that any output shows, computed once from the stored runs.
 
+mod caches;
 mod ceilings;
 mod cells;
 mod factors;
@@ -18,6 +19,8 @@ use crate::stretches::CellStretches;
 use crate::verdict;
 use crate::waits::{self, WaitTable};
 
+pub use caches::CacheCount;
+pub(crate) use caches::{counts as cache_counts, words as cache_words};
 pub use ceilings::CeilingLine;
 pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
@@ -145,8 +148,11 @@ pub struct StudySummary {
     pub study_key: String,
     /// Name of the experiment.
     pub experiment: String,
-    /// One line.
+    /// One line; [`heading`](Self::heading) is what stands above a report.
     pub title: String,
+    /// What the caches of the counting runs were; empty where no run looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheCount>,
     /// The question that the experiment answers.
     pub question: String,
     /// Kind of target.
@@ -205,6 +211,17 @@ pub struct StudySummary {
     pub record: Record,
 }
 
+impl StudySummary {
+    /// What stands above every form of the report: the title, and what the caches of runs that read were.
+    pub fn heading(&self) -> String {
+        let title = if self.title.is_empty() { &self.experiment } else { &self.title };
+        match cache_words(&self.caches) {
+            Some(words) => format!("{title} (cache: {words})"),
+            None => title.clone(),
+        }
+    }
+}
+
 /// Computes everything that is shown of a study.
 ///
 /// Costs one permutation test per cell, at most some hundredths of a second each. The same results give the same
@@ -219,6 +236,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         study_key: study.key.0.clone(),
         experiment: study.experiment.clone(),
         title: study.title.clone(),
+        caches: cache_counts(&results.runs),
         question: study.question.clone(),
         engine: study.engine.clone(),
         scale: study.scale,

@@ -81,7 +81,7 @@ pub(crate) fn head(summary: &StudySummary) -> Section {
         blocks.push(Block::Paragraph(format!("Question: {}", summary.question)));
     }
     blocks.push(Block::Paragraph(runs));
-    Section::new(if summary.title.is_empty() { &summary.experiment } else { &summary.title }.clone(), blocks)
+    Section::new(summary.heading(), blocks)
 }
 
 /// Why each configuration took as long as it did.

@@ -3,12 +3,12 @@
 use report::comparison::{Measure, Options, Part, Side, compare, restrict};
 use report::history::history;
 use report::summary::Verdict;
-use report::{export, markdown, text};
-use results::model::{Level, RunState};
+use report::{export, html, markdown, text};
+use results::model::{Event, Level, Metric, RunState};
 use results::observations::{How, WaitProfile, WaitRow};
 use results::store::StudyResults;
 
-use crate::made_up::{a_a, factor, fill, matrix, spoil, study};
+use crate::made_up::{a_a, factor, fill, matrix, spoil, study, with_caches};
 
 const OPTIONS: Options = Options { measure: None, threshold_percent: 5.0 };
 
@@ -163,6 +163,62 @@ fn profile(sync_s: f64) -> WaitProfile {
         on_cpu_s: None,
         run_delay_s: None,
     }
+}
+
+/// Gives the runs of a cell a plan, as look-ups keep it.
+fn with_plan(mut results: StudyResults, cell_index: u32, hash: f64, text: &str) -> StudyResults {
+    for stored in results.runs.iter_mut().filter(|stored| stored.run.key.cell_index == cell_index) {
+        let metric = |name: &str, value| Metric {
+            name: name.to_owned(),
+            value,
+            unit: "1".to_owned(),
+            source: String::new(),
+        };
+        stored.run.metrics.push(metric("plan_hash", hash));
+        stored.run.events.push(Event { at_ns: 0, kind: Event::PLAN.to_owned(), text: text.to_owned() });
+    }
+    results
+}
+
+#[test]
+fn a_changed_plan_is_listed_and_said_beside_the_verdict() {
+    const INDEX: &str = "Aggregate Plain\n  Index Scan Forward k";
+    const SCAN: &str = "Aggregate Plain\n  Seq Scan t";
+    let seconds = [4.0, 1.0, 0.5];
+    let one = with_plan(with_plan(batches(seconds), 0, 10.0, INDEX), 1, 10.0, INDEX);
+    let two = with_plan(with_plan(later([4.8, 1.0, 0.5]), 0, 10.0, INDEX), 1, 255.0, SCAN);
+    let summary = compare(&side(1, one.clone()), &side(2, two), &OPTIONS);
+    assert_eq!(
+        summary.pairs.iter().map(|pair| pair.is_plan_changed).collect::<Vec<_>>(),
+        [false, true, false]
+    );
+    let plans: Vec<_> = summary.changes.iter().filter(|changed| changed.part == Part::Plan).collect();
+    assert_eq!((plans.len(), plans[0].name.as_str()), (1, "batch_size=10"));
+    assert_eq!(plans[0].baseline.as_deref(), Some("Index Scan Forward k (plan 00000000000a)"));
+    assert_eq!(plans[0].candidate.as_deref(), Some("Seq Scan t (plan 0000000000ff)"));
+    assert_eq!(summary.pairs[1].verdict, Some(Verdict::NoDifferenceShown), "the verdict stays");
+    let said = "Plan changed at 1 of 3 pairs (batch_size=10)";
+    assert!(summary.sentences.iter().any(|sentence| sentence.starts_with(said)), "{:?}", summary.sentences);
+    for output in [text::comparison(&summary), markdown::comparison(&summary), html::comparison(&summary)] {
+        assert!(output.contains("no difference shown, plan changed"), "{output}");
+        assert!(output.contains("regression") && !output.contains("regression, plan changed"), "{output}");
+    }
+
+    let same = compare(&side(1, one.clone()), &side(2, one.clone()), &OPTIONS);
+    assert!(same.changes.is_empty() && !same.sentences.iter().any(|sentence| sentence.contains("Plan")));
+    // A side that kept no plan is listed, and not claimed to have another.
+    let silent = compare(&side(1, one), &side(2, later(seconds)), &OPTIONS);
+    assert!(silent.pairs.iter().all(|pair| !pair.is_plan_changed));
+    assert_eq!(silent.changes.iter().filter(|changed| changed.part == Part::Plan).count(), 2);
+    assert!(silent.changes.iter().all(|changed| changed.candidate.is_none()));
+}
+
+#[test]
+fn each_side_says_what_its_caches_were() {
+    let one = with_caches(batches([4.0, 1.0, 0.5]), |_| Some("cold, verified"));
+    let summary = compare(&side(1, one), &side(2, later([4.0, 1.0, 0.5])), &OPTIONS);
+    assert_eq!((summary.baseline.caches.len(), summary.candidate.caches.len()), (1, 0));
+    assert!(text::comparison(&summary).contains("cache: cold, verified"));
 }
 
 /// Ten studies of one spec; from the sixth on slower, with another kernel.

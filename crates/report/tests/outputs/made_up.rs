@@ -188,6 +188,23 @@ pub(crate) fn batch() -> StudyResults {
     results
 }
 
+/// Lets the runs say what their caches were, as `state` has it for each cell.
+pub(crate) fn with_caches(
+    mut results: StudyResults,
+    state: impl Fn(u32) -> Option<&'static str>,
+) -> StudyResults {
+    for stored in &mut results.runs {
+        if let Some(state) = state(stored.run.key.cell_index) {
+            stored.run.events.push(Event {
+                at_ns: 0,
+                kind: Event::CACHE_STATE.to_owned(),
+                text: state.to_owned(),
+            });
+        }
+    }
+    results
+}
+
 /// Turns a run into one whose client 1 was killed in the middle.
 pub(crate) fn spoil(results: &mut StudyResults, index: usize) {
     let run = &mut results.runs[index].run;

@@ -4,6 +4,7 @@ use insta::assert_json_snapshot;
 use report::answer::Answer;
 use report::html::{Page, page, svg};
 use report::summary::summarise;
+use report::{markdown, text};
 use results::store::StudyResults;
 
 use crate::made_up;
@@ -69,4 +70,37 @@ fn the_same_results_give_the_same_bytes() {
     assert_eq!(with_page(&results, page), with_page(&results, page));
     let slide = with_page(&results, svg);
     assert!(slide.starts_with("<svg xmlns=") && !slide.contains("var(--"));
+}
+
+#[test]
+fn the_title_says_what_the_caches_of_the_runs_were() {
+    let titled = |results: &StudyResults, title: &str| {
+        let summary = summarise(results, &[]);
+        assert_eq!(summary.heading(), title);
+        assert!(text::study(&summary).starts_with(&format!("{title}\n===")), "{}", text::study(&summary));
+        assert!(text::brief(&summary).starts_with(&format!("{title}\n===")));
+        assert!(markdown::study(&summary).starts_with("## A made-up study"));
+        assert_eq!(markdown::study(&summary).contains("cold, verified"), title.contains("cold, verified"));
+        with_page(results, |made| {
+            let html = page(made);
+            assert!(
+                html.contains(&format!("<title>{title}</title>"))
+                    && html.contains(&format!("<h1>{title}</h1>"))
+            );
+            assert!(svg(made).contains(title));
+        });
+        summary
+    };
+    let batch = made_up::batch();
+    assert_eq!(titled(&batch, "A made-up study").caches, []);
+    let all = titled(
+        &made_up::with_caches(batch.clone(), |_| Some("cold, verified")),
+        "A made-up study (cache: cold, verified)",
+    );
+    assert_eq!(all.caches[0].run_count, all.counts.counting);
+    let json = serde_json::to_value(&all).unwrap();
+    assert_eq!(json["caches"][0]["state"], "cold, verified");
+    let states = [Some("warm"), Some("cold, verified"), None];
+    let mixed = made_up::with_caches(batch, |cell| states[cell as usize]);
+    titled(&mixed, "A made-up study (cache: cold, verified in 5; warm in 5; not looked at in 5 of 15 runs)");
 }
