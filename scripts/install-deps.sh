@@ -4,8 +4,8 @@
 #
 # usage: scripts/install-deps.sh demo|test
 #   demo   a C compiler and a Rust toolchain (the demo brings its own SQLite)
-#   test   the same, rustfmt and clippy, PostgreSQL server binaries of major 14 or later, and Chromium, which the tests of
-#          the page do without where it cannot be had
+#   test   the same, rustfmt and clippy, PostgreSQL server binaries of major 14 or later, and Chromium and a
+#          font for pictures, which the tests of the page do without where they cannot be had
 # exit:  0 everything needed is there; 2 something could not be had, with the reason on stderr
 #
 # Installing PostgreSQL the usual way creates a cluster and starts it. Here the package is told, through a drop-in
@@ -155,6 +155,14 @@ want_browser() {
     install_packages chromium || complain "going on without Chromium: the page is not tested in a browser"
 }
 
+# Without a font `fathom report --format png` says so, and its test looks for that sentence.
+want_font() {
+    for directory in /usr/share/fonts /usr/local/share/fonts "${HOME:-/nonexistent}/.fonts" "${HOME:-/nonexistent}/.local/share/fonts"; do
+        [ -d "$directory" ] && [ -n "$(find "$directory" -name '*.[to]t[fc]' | head -n 1)" ] && return 0
+    done
+    install_packages fonts-dejavu-core || complain "going on without a font: no picture is drawn as PNG"
+}
+
 case "${1:-}" in
     demo)
         need_compiler && need_rust || exit 2
@@ -163,6 +171,7 @@ case "${1:-}" in
         need_compiler && need_rust && need_rust_component fmt rustfmt && need_rust_component clippy clippy &&
             need_postgres || exit 2
         want_browser
+        want_font
         ;;
     *)
         complain "usage: scripts/install-deps.sh demo|test"

@@ -236,6 +236,8 @@ pub(crate) enum ReportFormat {
     Html,
     /// The main chart with the answer, for a slide
     Svg,
+    /// The same as pixels, 1920 x 1080, in the fonts of this machine
+    Png,
 }
 
 #[derive(Debug, Args)]

@@ -37,8 +37,13 @@ pub(crate) fn start_log(verbose: u8) {
 
 /// Writes to standard output; an error, not a panic, when the reader went away.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
+    write_out(text.as_bytes())
+}
+
+/// Writes bytes to standard output; an error, not a panic, when the reader went away.
+pub(crate) fn write_out(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(bytes)?;
     out.flush()
 }
 

@@ -35,7 +35,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
         ReportFormat::Markdown => print(&report::markdown::comparison(&summary))?,
         ReportFormat::Json => print(&report::export::comparison_json(&summary))?,
         ReportFormat::Html => print(&report::html::comparison(&summary))?,
-        ReportFormat::Svg => bail!("a comparison has no single picture\nhint: take --format html"),
+        ReportFormat::Svg | ReportFormat::Png => {
+            bail!("a comparison has no single picture\nhint: take --format html")
+        }
     }
     if summary.lost_count() > 0 {
         say(&format!("{} configurations of the candidate have no run that counts", summary.lost_count()));

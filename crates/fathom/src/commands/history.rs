@@ -37,7 +37,9 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
         ReportFormat::Markdown => print(&report::markdown::history(&history))?,
         ReportFormat::Json => print(&report::export::history_json(&history))?,
         ReportFormat::Html => print(&report::html::history(&history))?,
-        ReportFormat::Svg => bail!("a history has no single picture\nhint: take --format html"),
+        ReportFormat::Svg | ReportFormat::Png => {
+            bail!("a history has no single picture\nhint: take --format html")
+        }
     }
     Ok(Verdict::Clean)
 }

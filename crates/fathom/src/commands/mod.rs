@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mark;
 pub(crate) mod page;
+pub(crate) mod png;
 pub(crate) mod report;
 pub(crate) mod run;
 mod selection;

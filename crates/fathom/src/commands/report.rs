@@ -1,6 +1,7 @@
 //! `fathom report`: tables and verdict of a stored study, or what a stored check said.
 
 use std::io::{IsTerminal, stdout};
+use std::path::Path;
 
 use anyhow::bail;
 use report::summary::StudySummary;
@@ -8,11 +9,11 @@ use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
 use super::page::{self, Form, Source};
-use super::{checks, stored};
+use super::{checks, png, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
-use crate::terminal::print;
+use crate::terminal::{print, write_out};
 
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
             ReportFormat::Markdown => {
                 print(&report::markdown::run_detail(&stored, &belongs_to(&store, &stored)?))?;
             }
-            ReportFormat::Html | ReportFormat::Svg => bail!("{PAGES_ARE_OF_STUDIES}"),
+            ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => bail!("{PAGES_ARE_OF_STUDIES}"),
         }
         return Ok(Verdict::Clean);
     }
@@ -34,12 +35,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         match format {
             ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
             ReportFormat::Text | ReportFormat::Markdown => print(&checks::detail(&stored))?,
-            ReportFormat::Html | ReportFormat::Svg => bail!("{PAGES_ARE_OF_STUDIES}"),
+            ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => bail!("{PAGES_ARE_OF_STUDIES}"),
         }
         return Ok(Verdict::Clean);
     }
     let study = stored::find(&store, arguments.study)?;
     match &arguments.output {
+        _ if format == ReportFormat::Png => write_png(&store, study.id, arguments.output.as_deref())?,
         Some(path) => page::write_new(path, render(&store, study.id, format)?.as_bytes())?,
         None if format == ReportFormat::Html && stdout().is_terminal() => {
             print(&format!("{}\n", page::write_default(&store, study.id)?.display()))?;
@@ -47,6 +49,18 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         None => print(&render(&store, study.id, format)?)?,
     }
     Ok(Verdict::Clean)
+}
+
+/// Writes the picture for a slide as pixels.
+fn write_png(store: &Store, study: StudyId, output: Option<&Path>) -> anyhow::Result<()> {
+    if output.is_none() && stdout().is_terminal() {
+        bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`");
+    }
+    let picture = png::from_svg(&Source::read(store, study)?.render(Form::Svg, false))?;
+    match output {
+        Some(path) => page::write_new(path, &picture),
+        None => Ok(write_out(&picture)?),
+    }
 }
 
 /// Why one run or one check has no page.
@@ -60,6 +74,7 @@ fn format(arguments: &ReportArguments) -> ReportFormat {
         (_, Some(format), _) => format,
         (_, None, Some("html" | "htm")) => ReportFormat::Html,
         (_, None, Some("svg")) => ReportFormat::Svg,
+        (_, None, Some("png")) => ReportFormat::Png,
         (_, None, Some("md")) => ReportFormat::Markdown,
         _ => ReportFormat::Text,
     }
@@ -83,7 +98,8 @@ pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> any
         ReportFormat::Markdown => report::markdown::study(&summary()?),
         ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
         ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),
-        ReportFormat::Svg => Source::read(store, study)?.render(Form::Svg, false),
+        // Pixels are no text; who wants them asks `write_png`.
+        ReportFormat::Svg | ReportFormat::Png => Source::read(store, study)?.render(Form::Svg, false),
     })
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod browser;
+mod documents;
 mod live;
 mod page;
 mod stored;

@@ -45,14 +45,18 @@ pub fn comparison(summary: &ComparisonSummary) -> String {
     let title = format!("{}: difference of the candidate, in %", summary.measure.name);
     let note = "Each bar is the 95 % interval of the difference; zero is the baseline.";
     let picture = difference::draw(&title, &lines, summary.threshold_percent);
-    let picture = picture.map_or(String::new(), |svg| figure(&svg, note));
+    let picture = picture
+        .map_or(String::new(), |svg| format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
     document("Comparison", &summary.measure.name, &comparison::sections(summary), &picture)
 }
 
 /// A history as one page: one chart per configuration, each study with its interval, changes of the level in words.
 pub fn history(history: &History) -> String {
-    let charts: Vec<String> = history.series.iter().filter_map(|series| chart(history, series)).collect();
-    let pictures = format!("<div class=\"charts\">{}</div>", charts.concat());
+    let mut charts: Vec<(&Series, LevelChart)> =
+        history.series.iter().map(|series| (series, chart(history, series))).collect();
+    let note = share_axis(&mut charts);
+    let drawn: String = charts.iter().filter_map(|(series, chart)| picture(series, chart)).collect();
+    let pictures = format!("<div class=\"charts\">{drawn}</div>{note}");
     let title = format!("History of {}", history.measure.name);
     document(&title, &history.experiment, &history::sections(history), &pictures)
 }
@@ -82,7 +86,32 @@ pub fn list(studies: &[StoredStudy]) -> String {
     document("Studies", "results", &[], if studies.is_empty() { &empty } else { &table })
 }
 
-fn chart(history: &History, series: &Series) -> Option<String> {
+/// Largest values further apart than this would flatten the smaller charts on a common axis.
+const COMMON_AXIS_FACTOR_MAX: f64 = 20.0;
+
+/// Gives all charts one axis, or returns the sentence that they have axes of their own.
+fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
+    let extents: Vec<(f64, f64)> = charts.iter().filter_map(|(_, chart)| chart.extent()).collect();
+    let smallest = extents.iter().map(|extent| extent.0).fold(f64::INFINITY, f64::min);
+    let highest = extents.iter().map(|extent| extent.1);
+    let (lowest_top, top) =
+        highest.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), top| (low.min(top), high.max(top)));
+    if top > COMMON_AXIS_FACTOR_MAX * lowest_top {
+        return "<p class=\"note\">Each chart has a vertical axis of its own: their values lie more than a factor of 20 apart.</p>";
+    }
+    for (_, chart) in charts.iter_mut().filter(|(_, chart)| chart.extent().is_some()) {
+        chart.range = Some((smallest, top));
+    }
+    ""
+}
+
+fn picture(series: &Series, chart: &LevelChart) -> Option<String> {
+    let has_change = series.points.iter().any(|point| point.change.is_some());
+    let mark = if has_change { " × marks a change of the level." } else { "" };
+    Some(figure(&chart.draw()?, &format!("<b>{}</b>{mark}", escape(&series.label))))
+}
+
+fn chart(history: &History, series: &Series) -> LevelChart {
     let spot = |point: &history::Point| {
         let estimate = point.estimate;
         let changed = point.change.as_ref().map_or(String::new(), |change| {
@@ -106,7 +135,7 @@ fn chart(history: &History, series: &Series) -> Option<String> {
                 .collect(),
         }
     };
-    let chart = LevelChart {
+    LevelChart {
         y_title: format!("{} [{}]", history.measure.name, history.measure.unit),
         x_title: "study".to_owned(),
         levels: series.points.iter().map(|point| point.study_id.to_string()).collect(),
@@ -114,9 +143,7 @@ fn chart(history: &History, series: &Series) -> Option<String> {
         is_ordered: true,
         is_logarithmic: false,
         range: None,
-    };
-    let svg = chart.draw()?;
-    Some(figure(&svg, &format!("<b>{}</b> × marks a change of the level.", escape(&series.label))))
+    }
 }
 
 fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> String {
@@ -143,4 +170,33 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> 
         script: SCRIPT,
     };
     template.render().expect("a template that writes to memory renders")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart_of(value: f64) -> LevelChart {
+        let dot = Dot { value, title: String::new(), counts: true };
+        LevelChart {
+            y_title: String::new(),
+            x_title: String::new(),
+            levels: vec!["1".to_owned()],
+            series: vec![(String::new(), vec![Spot { dots: vec![dot], ..Spot::default() }])],
+            is_ordered: true,
+            is_logarithmic: false,
+            range: None,
+        }
+    }
+
+    #[test]
+    fn charts_of_a_history_share_an_axis_or_say_that_they_do_not() {
+        let series = Series { label: String::new(), points: Vec::new(), missing_count: 0 };
+        let mut near = [(&series, chart_of(2.0)), (&series, chart_of(30.0))];
+        assert_eq!(share_axis(&mut near), "");
+        assert!(near.iter().all(|(_, chart)| chart.range == Some((2.0, 30.0))));
+        let mut far = [(&series, chart_of(1.0)), (&series, chart_of(30.0))];
+        assert!(share_axis(&mut far).contains("axis of its own"));
+        assert!(far.iter().all(|(_, chart)| chart.range.is_none()));
+    }
 }

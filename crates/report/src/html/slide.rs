@@ -8,6 +8,9 @@ use crate::answer::Answer;
 const WIDTH: f64 = 1280.0;
 const HEIGHT: f64 = 720.0;
 
+/// Width of a character on average, as a share of the font's size: that of a broad bold font, so that no line is cut.
+const CHARACTER: f64 = 0.62;
+
 const CHART_STYLE: &str = include_str!("../../assets/chart.css");
 
 /// Colours of paper, for viewers that know no variables.
@@ -34,15 +37,16 @@ const COLOURS: [(&str, &str); 16] = [
 pub fn svg(page: &Page<'_>) -> String {
     let answer = Answer::of(page.summary);
     let mut body = String::new();
-    let mut y = 56.0;
+    let mut y = 30.0;
     let mut write = |class: &str, words: &str, size: f64, lines_max: usize| {
-        for line in lines(words, (WIDTH - 120.0) / (size * 0.54)).into_iter().take(lines_max) {
+        let chars_max = (WIDTH - 120.0) / (size * CHARACTER);
+        for line in lines_at_most(words, chars_max, lines_max) {
+            y += size * 1.3;
             body.push_str(&format!(
-                "<text class=\"{class}\" x=\"60\" y=\"{}\" font-size=\"{size}\">{}</text>",
+                "<text class=\"{class}\" x=\"60\" y=\"{}\" style=\"font-size:{size}px\">{}</text>",
                 num(y),
                 escape(&line)
             ));
-            y += size * 1.3;
         }
         y += 6.0;
     };
@@ -50,9 +54,10 @@ pub fn svg(page: &Page<'_>) -> String {
     if let Some(invalid) = &answer.invalid {
         write("word warn", invalid, 20.0, 2);
     }
-    write("word strong", &answer.headline, 30.0, 3);
-    write("word faint", &answer.certainty, 19.0, 1);
-    write("word faint", &answer.limit, 19.0, 2);
+    write("word strong", &answer.headline, 28.0, 3);
+    write("word faint", &answer.certainty, 18.0, 2);
+    write("word faint", &answer.limit, 18.0, 3);
+    y += 20.0;
     let room = HEIGHT - y - 30.0;
     let charts = factors::quantity_facets(page);
     let drawn = charts.charts.iter().filter_map(|(_, chart)| chart.draw());
@@ -78,7 +83,7 @@ pub fn svg(page: &Page<'_>) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">\
          <style>{}</style><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>{body}\
-         <text class=\"word faint\" x=\"60\" y=\"{foot_y}\" font-size=\"14\">{}</text></svg>\n",
+         <text class=\"word faint\" x=\"60\" y=\"{foot_y}\" style=\"font-size:14px\">{}</text></svg>\n",
         style(),
         escape(&foot)
     )
@@ -91,6 +96,16 @@ fn style() -> String {
         style = style.replace(&format!("var({name})"), colour);
     }
     style
+}
+
+/// The first lines; a sentence that goes on says so.
+fn lines_at_most(text: &str, chars_max: f64, lines_max: usize) -> Vec<String> {
+    let mut lines = lines(text, chars_max);
+    if lines.len() > lines_max {
+        lines.truncate(lines_max);
+        lines.iter_mut().last().into_iter().for_each(|line| line.push_str(" ..."));
+    }
+    lines
 }
 
 /// Breaks words into lines of so many characters.
@@ -123,5 +138,7 @@ mod tests {
     #[test]
     fn lines_break_between_words() {
         assert_eq!(lines("aa bb cc", 5.0), ["aa bb", "cc"]);
+        assert_eq!(lines_at_most("aa bb cc", 5.0, 2), ["aa bb", "cc"]);
+        assert_eq!(lines_at_most("aa bb cc", 5.0, 1), ["aa bb ..."]);
     }
 }
