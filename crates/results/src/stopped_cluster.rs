@@ -36,6 +36,9 @@ pub struct StoppedCluster {
     pub sums: Vec<StoredLedger>,
     /// Row pointers of the batch under way that are not matched in the ordinary way, by table, as codes.
     pub exceptions: Vec<(u32, Vec<u64>)>,
+    /// Keys where two leaves of a unique index meet, by index, as codes.
+    #[serde(default)]
+    pub boundaries: Vec<(u32, Vec<u64>)>,
     /// Indexes with an update that was cut off, with the number of blocks.
     pub unfinished: Vec<(u32, u64)>,
     /// Indexes with keys whose order is not known, with their number.

@@ -131,6 +131,8 @@ impl Sums {
             }
         }
         stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
+        stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
+        stopped.boundaries.sort_unstable();
         stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
         stopped.order_not_known =
             self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
@@ -143,9 +145,13 @@ impl Sums {
             let ledgers = if stored.is_links { &mut sums.links } else { &mut sums.entries };
             ledgers.insert(stored.object, Ledger::of_parts(&stored.buckets));
         }
-        for (table, codes) in &stopped.exceptions {
-            let kept = sums.exceptions.entry(*table).or_default();
-            codes.iter().for_each(|code| kept.push(*code));
+        for (kept, codes) in
+            [(&mut sums.exceptions, &stopped.exceptions), (&mut sums.boundaries, &stopped.boundaries)]
+        {
+            for (relation, codes) in codes {
+                let kept = kept.entry(*relation).or_default();
+                codes.iter().for_each(|code| kept.push(*code));
+            }
         }
         sums.unfinished = stopped.unfinished.iter().copied().collect();
         sums.order_not_known = stopped.order_not_known.iter().copied().collect();

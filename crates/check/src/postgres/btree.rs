@@ -51,6 +51,8 @@ pub(crate) trait EntrySink {
     fn entry(&mut self, index: u32, bucket: usize, fact: u128, tid: Tid, place: (u32, u16));
     /// A fact about another block of the index.
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, link: Link);
+    /// The key of a visible row where two leaves meet: a claim from the left leaf, a witness from the right one.
+    fn boundary(&mut self, index: u32, side: Side, fact: u128, boundary: Boundary);
     /// A block that ends or starts an update of the tree that was cut off: links are not exact.
     fn unfinished(&mut self, index: u32);
     /// Keys of this column or type could not be compared.
@@ -68,6 +70,15 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     /// Level of the block that it is about.
     pub(crate) level: u32,
+}
+
+/// Where two leaves meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Boundary {
+    /// A visible row that has the key.
+    pub(crate) tid: Tid,
+    /// Block of the leaf that states it.
+    pub(crate) block: u32,
 }
 
 /// What a B-tree block is tested with.
@@ -209,6 +220,9 @@ impl TreeCheck<'_> {
         }
         if let Some(child) = child {
             self.state_downlink(work, Side::Claim, child, child_level, high_key);
+        }
+        if opaque.is_leaf() && self.level == CheckLevel::Full {
+            self.state_boundaries(opaque, &walk, scratch, work);
         }
         if let (Some(high_key), CheckLevel::Full) = (high_key, self.level) {
             self.check_high_key(&high_key, &mut walk, scratch, work);

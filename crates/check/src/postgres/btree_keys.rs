@@ -4,13 +4,14 @@ use std::cmp::Ordering;
 
 use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
-use formats::postgres::btree::{IndexTuple, Kind, VERSION_TID_KEYS};
+use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
 use formats::postgres::page::{Item, ItemState};
 use results::check::CheckLevel;
 
-use super::btree::{EntrySink, Matching, TreeCheck, TreeScratch};
-use super::entry::{entry_fact, tid_fact};
+use super::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
+use super::entry::{boundary_fact, entry_fact, tid_fact};
 use super::heap::{Exception, Work, bucket_of_block};
+use super::keyed::Side;
 use super::order::{KeyRelation, compare_keys};
 use super::rules::Promised;
 
@@ -22,6 +23,11 @@ pub(super) struct Walk<'p> {
     pub(super) values: Vec<Datum<'p>>,
     /// A visible row with the key of the previous tuple.
     pub(super) live: Option<Tid>,
+    /// How often the key changed.
+    change_count: usize,
+    /// The first key of the block, and a visible row with it.
+    first_values: Vec<Datum<'p>>,
+    first_live: Option<Tid>,
 }
 
 impl<'p> Walk<'p> {
@@ -54,6 +60,10 @@ impl TreeCheck<'_> {
         }
         self.check_order(&tuple, item, walk, scratch, work);
         self.check_unique(&tuple, item, walk, work);
+        if walk.change_count == 0 && walk.live.is_some() && walk.first_live.is_none() {
+            walk.first_live = walk.live;
+            walk.first_values.clone_from(&walk.values);
+        }
         if self.tree.matching != Matching::None && self.tree.is_heap_still && self.tree.heap_blocks.is_some()
         {
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
@@ -104,6 +114,7 @@ impl TreeCheck<'_> {
         let relation = compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values);
         if relation != KeyRelation::Known(Ordering::Equal) {
             walk.live = None;
+            walk.change_count += 1;
         }
         match relation {
             KeyRelation::NotKnown => work.sink.order_not_known(self.tree.number),
@@ -152,6 +163,31 @@ impl TreeCheck<'_> {
                     found,
                 );
             }
+        }
+    }
+
+    /// States the first and the last key of a leaf that visible rows have: a neighbour with the same is a duplicate.
+    pub(super) fn state_boundaries<S: EntrySink>(
+        &self,
+        opaque: &Opaque,
+        walk: &Walk<'_>,
+        scratch: &mut TreeScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let Some(index) = self.tree.relation.index.as_ref() else { return };
+        let block = work.place.block;
+        let mut state = |side, between, tid: Option<Tid>, values: &[Datum<'_>]| {
+            let Some(tid) = tid else { return };
+            let buffer = &mut scratch.buffer;
+            if let Some(fact) = boundary_fact(self.key, self.tree.number, index, between, values, buffer) {
+                work.sink.boundary(self.tree.number, side, fact, Boundary { tid, block });
+            }
+        };
+        if opaque.previous != 0 {
+            state(Side::Witness, (opaque.previous, block), walk.first_live, &walk.first_values);
+        }
+        if opaque.next != 0 {
+            state(Side::Claim, (block, opaque.next), walk.live, &walk.previous_values);
         }
     }
 

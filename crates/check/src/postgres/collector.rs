@@ -1,8 +1,11 @@
 //! Facts about one relation, kept to be compared one by one.
 
+use std::collections::HashSet;
+
 use formats::postgres::Tid;
 
-use super::btree::{EntrySink, Link};
+use super::btree::{Boundary, EntrySink, Link};
+use super::exceptions::boundary_code;
 use super::heap::{Exception, RowSink};
 use super::keyed::{BucketSet, Side};
 
@@ -18,10 +21,14 @@ pub(super) struct Fact {
 /// Keeps the facts about one relation.
 pub(super) struct Collector {
     pub(super) relation: u32,
-    buckets: BucketSet,
+    pub(super) buckets: BucketSet,
     pub(super) claims: Vec<Fact>,
     pub(super) witnesses: Vec<Fact>,
     pub(super) links: Vec<(u128, Side, Link)>,
+    /// Keys where leaves meet, of those that are wanted.
+    pub(super) boundaries: Vec<(u128, Side, Boundary)>,
+    /// The wanted ones, as halves of [`boundary_code`].
+    pub(super) wanted_boundaries: HashSet<u64>,
     /// Whether something changed since the moment that is looked at.
     pub(super) moved: bool,
 }
@@ -34,6 +41,8 @@ impl Collector {
             claims: Vec::new(),
             witnesses: Vec::new(),
             links: Vec::new(),
+            boundaries: Vec::new(),
+            wanted_boundaries: HashSet::new(),
             moved: false,
         }
     }
@@ -42,7 +51,10 @@ impl Collector {
 impl Collector {
     /// Whether another collected the same, in the same order.
     pub(super) fn has_same_facts(&self, other: &Collector) -> bool {
-        self.claims == other.claims && self.witnesses == other.witnesses && self.links == other.links
+        self.claims == other.claims
+            && self.witnesses == other.witnesses
+            && self.links == other.links
+            && self.boundaries == other.boundaries
     }
 }
 
@@ -74,6 +86,12 @@ impl EntrySink for Collector {
     fn link(&mut self, index: u32, side: Side, bucket: usize, hash: u128, link: Link) {
         if index == self.relation && self.buckets.has(bucket) {
             self.links.push((hash, side, link));
+        }
+    }
+
+    fn boundary(&mut self, index: u32, side: Side, hash: u128, boundary: Boundary) {
+        if index == self.relation && self.wanted_boundaries.contains(&(boundary_code(side, hash) >> 1)) {
+            self.boundaries.push((hash, side, boundary));
         }
     }
 

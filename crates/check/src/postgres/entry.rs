@@ -14,6 +14,7 @@ pub(crate) mod kind {
     pub(crate) const SIBLING: u32 = 3;
     pub(crate) const DOWNLINK: u32 = 4;
     pub(crate) const TOAST: u32 = 5;
+    pub(crate) const BOUNDARY: u32 = 6;
 }
 
 /// What stands in a hash for null.
@@ -88,6 +89,29 @@ pub(crate) fn entry_fact(
     for (column, value) in index.columns.iter().zip(values) {
         if column.table_column > 0 && !add_value(&mut hasher, value, false, buffer) {
             return None;
+        }
+    }
+    Some(hasher.finish())
+}
+
+/// Hash of a key that stands where two leaves meet: the same for all spellings of equal values.
+///
+/// `None` if a value is not in place.
+pub(crate) fn boundary_fact(
+    key: &Key,
+    index_id: u32,
+    index: &Index,
+    (left, right): (u32, u32),
+    values: &[Datum<'_>],
+    buffer: &mut Vec<u8>,
+) -> Option<u128> {
+    let mut hasher = key.fact(kind::BOUNDARY, index_id);
+    hasher.word((u64::from(left) << 32) | u64::from(right));
+    for (column, value) in index.columns.iter().zip(values).filter(|(column, _)| column.is_key) {
+        match (value, column.order) {
+            (Datum::Null, _) => hasher.word(NULL_WORD),
+            (_, Some(order)) => hasher.bytes(&order.equal_form(plain(value, buffer)?)),
+            (_, None) => hasher.bytes(plain(value, buffer)?),
         }
     }
     Some(hasher.finish())

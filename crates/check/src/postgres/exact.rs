@@ -1,7 +1,7 @@
 //! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
@@ -12,7 +12,7 @@ use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use results::check::{Confidence, Finding};
 
-use super::btree::{Link, Matching};
+use super::btree::{Boundary, Link, Matching};
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
 use super::keyed::{BUCKETS, BucketSet, Side};
@@ -139,6 +139,27 @@ impl Exact<'_> {
                 let owner = owners.first().copied().unwrap_or(toast);
                 self.report(Promised::ToastChunk, owner, tid, expected, found, findings);
             }
+        }
+    }
+
+    /// Names rows with the same unique key whose entries stand in two leaves.
+    pub(crate) fn straddling(&mut self, index: u32, pairs: &[u64], findings: &mut Findings) {
+        let start = || Collector {
+            wanted_boundaries: pairs.iter().copied().collect(),
+            ..Collector::new(index, BucketSet::none())
+        };
+        let Some(collector) = self.collected_with(start, &[(true, index)]) else { return };
+        let mut left: HashMap<u128, Boundary> = HashMap::new();
+        let claims = collector.boundaries.iter().filter(|(_, side, _)| *side == Side::Claim);
+        left.extend(claims.map(|(hash, _, boundary)| (*hash, *boundary)));
+        for (hash, side, right) in collector.boundaries {
+            let Some(left) = left.get(&hash).filter(|_| side == Side::Witness) else { continue };
+            let tid = Tid { block: right.block, item: 0 };
+            let found = format!(
+                "rows {} and {} with the same key, entries in blocks {} and {}",
+                left.tid, right.tid, left.block, right.block
+            );
+            self.report(Promised::BtreeUnique, index, tid, "one visible row per key".into(), found, findings);
         }
     }
 
@@ -274,10 +295,14 @@ impl Exact<'_> {
     /// Facts about a relation from all parts that state any; `None` if one changed meanwhile. In a cluster that does
     /// not stand still the parts are read twice, so that a block that was half written at one of them is seen.
     fn collected(&mut self, relation: u32, buckets: BucketSet, parts: &[(bool, u32)]) -> Option<Collector> {
+        self.collected_with(|| Collector::new(relation, buckets), parts)
+    }
+
+    fn collected_with(&mut self, start: impl Fn() -> Collector, parts: &[(bool, u32)]) -> Option<Collector> {
         let times = if self.first.snapshot.is_some() { 2 } else { 1 };
         let mut last = None;
         for _ in 0..times {
-            let mut collector = Collector::new(relation, buckets);
+            let mut collector = start();
             for (is_second, part) in parts {
                 self.collect(*is_second, *part, &mut collector);
             }

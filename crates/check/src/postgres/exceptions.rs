@@ -8,11 +8,20 @@ use formats::postgres::Tid;
 
 use super::entry::tid_code;
 use super::heap::{Exception, exception_code};
+use super::keyed::Side;
 
 /// Codes between two that a run on disk keeps in memory: 4 KiB of them.
 const RUN_STEP_CODES: usize = 512;
 /// Bytes of a code.
 const CODE_BYTES: usize = 8;
+
+/// So many pairs are looked at one by one: more in one index than anybody mends by hand.
+const PAIRS_MAX: usize = 1 << 16;
+
+/// A fact of a side as one number: 63 bits of its hash, then the side.
+pub(crate) fn boundary_code(side: Side, fact: u128) -> u64 {
+    ((fact as u64) << 1) | side as u64
+}
 
 /// Codes of one table. Merges by addition.
 #[derive(Debug, Default)]
@@ -49,6 +58,31 @@ impl Codes {
             self.runs.push(run);
             self.kept = Vec::new();
         }
+    }
+
+    /// Facts that both sides stated, as [`boundary_code`] gives them; at most [`PAIRS_MAX`].
+    pub(crate) fn pairs(&self, memory_bytes_max: u64) -> Vec<u64> {
+        let count = self.kept.len() + self.runs.iter().map(|run| run.count).sum::<usize>();
+        let parts = ((count * CODE_BYTES) as u64).div_ceil(memory_bytes_max.max(1)).max(1);
+        let mut pairs = Vec::new();
+        for part in 0..parts {
+            let is_of_part = |code: &u64| (code >> 1) % parts == part;
+            let mut codes: Vec<u64> = self.kept.iter().copied().filter(is_of_part).collect();
+            let mut step_codes = Vec::new();
+            for run in &self.runs {
+                for step in 0..run.steps.len() {
+                    run.step(step, &mut step_codes);
+                    codes.extend(step_codes.iter().copied().filter(is_of_part));
+                }
+            }
+            codes.sort_unstable();
+            let both = codes.windows(2).filter(|pair| match pair {
+                [a, b] => a != b && a >> 1 == b >> 1,
+                _ => false,
+            });
+            pairs.extend(both.flat_map(<[u64]>::first).map(|code| code >> 1).take(PAIRS_MAX - pairs.len()));
+        }
+        pairs
     }
 
     /// All codes, in no order.

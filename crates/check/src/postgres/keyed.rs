@@ -183,6 +183,11 @@ pub(crate) struct BucketSet {
 }
 
 impl BucketSet {
+    /// No bucket.
+    pub(crate) fn none() -> BucketSet {
+        BucketSet { bits: 0, count: 1 }
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.bits == 0
     }

@@ -1,5 +1,6 @@
 //! The order of keys, for the types whose order is known without the server.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use formats::postgres::Oid;
@@ -65,6 +66,34 @@ impl KeyOrder {
             (1991, 30) => KeyOrder::OidVector,
             _ => return None,
         })
+    }
+
+    /// Plain bytes that are the same for values that compare as equal.
+    pub(crate) fn equal_form(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        let float = |value: f64| {
+            if value == 0.0 {
+                0.0
+            } else if value.is_nan() {
+                f64::NAN
+            } else {
+                value
+            }
+        };
+        match self {
+            KeyOrder::BytesWithoutBlanks => Cow::Borrowed(without_blanks(bytes)),
+            KeyOrder::Float32 => match bytes.try_into() {
+                Ok(raw) => Cow::Owned(float(f32::from_le_bytes(raw).into()).to_le_bytes().to_vec()),
+                Err(_) => Cow::Borrowed(bytes),
+            },
+            KeyOrder::Float64 => match bytes.try_into() {
+                Ok(raw) => Cow::Owned(float(f64::from_le_bytes(raw)).to_le_bytes().to_vec()),
+                Err(_) => Cow::Borrowed(bytes),
+            },
+            KeyOrder::Numeric => {
+                Numeric::read(bytes).map_or(Cow::Borrowed(bytes), |number| Cow::Owned(number.equal_form()))
+            }
+            _ => Cow::Borrowed(bytes),
+        }
     }
 
     /// Compares two plain values; `None` if one has an impossible length.
@@ -169,6 +198,12 @@ impl<'a> Numeric<'a> {
             1
         };
         Some(Numeric { class, weight, digits })
+    }
+
+    /// Class, weight and digits without zeros at the ends.
+    fn equal_form(&self) -> Vec<u8> {
+        let weight = if self.digits.is_empty() { 0 } else { self.weight };
+        [&self.class.to_le_bytes()[..], &weight.to_le_bytes(), self.digits.as_flattened()].concat()
     }
 
     fn compare(&self, other: &Numeric<'_>) -> Ordering {
@@ -286,6 +321,8 @@ mod tests {
         for (i, a) in ascending.iter().enumerate() {
             for (j, b) in ascending.iter().enumerate() {
                 assert_eq!(KeyOrder::Numeric.compare(a, b).unwrap(), i.cmp(&j), "{i} {j}");
+                let is_same = KeyOrder::Numeric.equal_form(a) == KeyOrder::Numeric.equal_form(b);
+                assert_eq!(is_same, i == j, "{i} {j}");
             }
         }
     }
@@ -296,6 +333,10 @@ mod tests {
         assert_eq!(order(0.0, -0.0), Ordering::Equal);
         assert_eq!(order(f64::NAN, f64::INFINITY), Ordering::Greater);
         assert_eq!(order(f64::NAN, -f64::NAN), Ordering::Equal);
+        let form = |value: f64| KeyOrder::Float64.equal_form(&value.to_le_bytes()).into_owned();
+        assert_eq!(form(0.0), form(-0.0));
+        assert_eq!(form(f64::NAN), form(-f64::NAN));
+        assert_ne!(form(1.0), form(-1.0));
         assert_eq!(order(-1.0, 1.0), Ordering::Less);
     }
 

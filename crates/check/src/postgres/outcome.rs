@@ -68,6 +68,13 @@ impl Run<'_> {
                 self.counters.second_pass_object_count += 1;
                 exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
             }
+            let boundaries = state.sums.boundaries.get(&number);
+            let pairs = boundaries.map_or(Vec::new(), |codes| codes.pairs(self.options.memory_bytes_max));
+            if !pairs.is_empty() && !self.is_out_of_time(object.as_deref()) {
+                progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
+                self.counters.second_pass_object_count += 1;
+                exact.straddling(number, &pairs, &mut self.findings);
+            }
             let Some(ledger) = state.sums.entries.get(&number) else { continue };
             let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
             self.counters.row_count += ledger.count(Side::Claim);

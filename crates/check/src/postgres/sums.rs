@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use formats::postgres::Tid;
 
-use super::btree::{EntrySink, Link};
-use super::exceptions::Codes;
+use super::btree::{Boundary, EntrySink, Link};
+use super::exceptions::{Codes, boundary_code};
 use super::heap::{Exception, RowSink, exception_code};
 use super::keyed::{Ledger, Side};
 use super::plan::Plan;
@@ -22,6 +22,8 @@ pub(crate) struct Sums {
     pub(crate) links: HashMap<u32, Ledger>,
     /// Row pointers that are not matched in the ordinary way, by table.
     pub(crate) exceptions: HashMap<u32, Codes>,
+    /// Keys where two leaves of a unique index meet, by index, as codes.
+    pub(crate) boundaries: HashMap<u32, Codes>,
     /// B-trees with an update that was cut off.
     pub(crate) unfinished: HashMap<u32, u64>,
     /// B-trees with keys that could not be compared.
@@ -46,11 +48,7 @@ impl RowSink for Sums {
 
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
         self.exceptions.entry(table).or_default().push(exception_code(tid, exception));
-        self.exception_bytes += size_of::<u64>() as u64;
-        if self.exception_bytes > self.exception_bytes_max {
-            self.exceptions.values_mut().for_each(Codes::spill);
-            self.exception_bytes = 0;
-        }
+        self.code_was_added();
     }
 }
 
@@ -63,6 +61,11 @@ impl EntrySink for Sums {
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, _link: Link) {
         let small = self.small.get(index as usize).copied().unwrap_or(false);
         self.links.entry(index).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
+    }
+
+    fn boundary(&mut self, index: u32, side: Side, fact: u128, _boundary: Boundary) {
+        self.boundaries.entry(index).or_default().push(boundary_code(side, fact));
+        self.code_was_added();
     }
 
     fn unfinished(&mut self, index: u32) {
@@ -90,6 +93,15 @@ impl Sums {
         }
     }
 
+    /// Moves codes to files when they take too much memory.
+    fn code_was_added(&mut self) {
+        self.exception_bytes += size_of::<u64>() as u64;
+        if self.exception_bytes > self.exception_bytes_max {
+            self.exceptions.values_mut().chain(self.boundaries.values_mut()).for_each(Codes::spill);
+            self.exception_bytes = 0;
+        }
+    }
+
     /// Bytes that the sums take.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.entries.values().chain(self.links.values()).map(Ledger::memory_bytes).sum()
@@ -107,8 +119,12 @@ impl Sums {
             }
         }
         self.moved.extend(other.moved);
-        for (number, codes) in other.exceptions {
-            self.exceptions.entry(number).or_default().merge(codes);
+        for (mine, theirs) in
+            [(&mut self.exceptions, other.exceptions), (&mut self.boundaries, other.boundaries)]
+        {
+            for (number, codes) in theirs {
+                mine.entry(number).or_default().merge(codes);
+            }
         }
         for (mine, theirs) in
             [(&mut self.unfinished, other.unfinished), (&mut self.order_not_known, other.order_not_known)]

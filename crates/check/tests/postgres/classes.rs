@@ -241,6 +241,22 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         },
         &["pg-btree-unique"],
     ),
+    (
+        "two rows with one unique key, entries in neighbouring leaves",
+        |e, s| {
+            // The first entry of the second leaf, below its high key, and its row get the key before theirs.
+            let leaf = e.read(&s.v_pkey)[2 * BLOCK..3 * BLOCK].to_vec();
+            let entry = tuple(&leaf, 2);
+            let (block, item) = (u16_at(&leaf, entry + 2), u16_at(&leaf, entry + 4));
+            let key = u32_at(&leaf, entry + 8) - 1;
+            e.sealed(&s.v_pkey, 2, |p| put_u32(p, entry + 8, key));
+            e.sealed(&s.v, block, |p| {
+                let t = tuple(p, item);
+                put_u32(p, t + 24, key)
+            });
+        },
+        &["pg-btree-unique"],
+    ),
     ("TOAST piece wiped", |e, s| e.sealed(&s.w_toast, 2, |p| put_u32(p, pointer(2), 0)), &["pg-toast-chunk"]),
     (
         "TOAST piece with another number",
