@@ -39,6 +39,12 @@ pub struct StoppedCluster {
     /// Keys where two leaves of a unique index meet, by index, as codes.
     #[serde(default)]
     pub boundaries: Vec<(u32, Vec<u64>)>,
+    /// Packed values by TOAST table: number, stored and plain bytes, method, block and line pointer of the row.
+    #[serde(default)]
+    pub packed_values: Vec<(u32, Vec<[u32; 6]>)>,
+    /// Packed values that were too many to remember, by TOAST table.
+    #[serde(default)]
+    pub packed_left_out: Vec<(u32, u64)>,
     /// Indexes with an update that was cut off, with the number of blocks.
     pub unfinished: Vec<(u32, u64)>,
     /// Indexes with keys whose order is not known, with their number.

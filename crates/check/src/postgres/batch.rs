@@ -8,6 +8,7 @@ use super::catalog::Storage;
 use super::keyed::Ledger;
 use super::plan::{Plan, PlanFile};
 use super::sums::Sums;
+use super::toast_values::PackedValue;
 
 /// Tables with all that belongs to them, dealt with at the same time.
 #[derive(Debug, Default)]
@@ -133,6 +134,11 @@ impl Sums {
         stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
         stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
         stopped.boundaries.sort_unstable();
+        let numbers = |values: &Vec<PackedValue>| values.iter().map(PackedValue::numbers).collect();
+        stopped.packed_values = self.packed.iter().map(|(toast, values)| (*toast, numbers(values))).collect();
+        stopped.packed_values.sort_unstable();
+        stopped.packed_left_out =
+            self.packed_left_out.iter().map(|(toast, count)| (*toast, *count)).collect();
         stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
         stopped.order_not_known =
             self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
@@ -153,6 +159,11 @@ impl Sums {
                 codes.iter().for_each(|code| kept.push(*code));
             }
         }
+        for (toast, values) in &stopped.packed_values {
+            let kept = sums.packed.entry(*toast).or_default();
+            kept.extend(values.iter().map(|numbers| PackedValue::of_numbers(*numbers)));
+        }
+        sums.packed_left_out = stopped.packed_left_out.iter().copied().collect();
         sums.unfinished = stopped.unfinished.iter().copied().collect();
         sums.order_not_known = stopped.order_not_known.iter().copied().collect();
         sums

@@ -12,9 +12,10 @@ use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use results::check::{Confidence, Finding};
 
-use super::btree::{Boundary, Link, Matching};
+use super::btree::{Boundary, EntrySink, Link, Matching};
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
+use super::heap::RowSink;
 use super::keyed::{BUCKETS, BucketSet, Side};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
@@ -211,7 +212,7 @@ impl Exact<'_> {
         }
     }
 
-    fn report(
+    pub(super) fn report(
         &self,
         promised: Promised,
         relation: u32,
@@ -315,19 +316,33 @@ impl Exact<'_> {
         last
     }
 
-    /// Reads a relation again, on this thread.
     fn collect(&mut self, is_second: bool, relation: u32, collector: &mut Collector) {
+        let also_index = Some(collector.relation);
+        if !self.read_again(is_second, relation, also_index, collector) {
+            collector.moved = true;
+        }
+    }
+
+    /// Reads a relation again, on this thread; `false` if some of it could not be read.
+    pub(super) fn read_again<S: RowSink + EntrySink>(
+        &mut self,
+        is_second: bool,
+        relation: u32,
+        also_index: Option<u32>,
+        sink: &mut S,
+    ) -> bool {
         let context = if is_second { self.second } else { self.first };
-        let context = PassContext { also_index: Some(collector.relation), ..*context };
+        let context = PassContext { also_index, ..*context };
         let block_bytes = context.cluster.block_bytes;
         let mut buffer = vec![0u8; block_bytes * 128];
         let mut scratch = BlockScratch::default();
         let mut ignored = Findings::new(0);
+        let mut is_whole = true;
         for file in
             context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)
         {
             let Ok(handle) = File::open(&file.part.path) else {
-                collector.moved = true;
+                is_whole = false;
                 continue;
             };
             let mut offset = 0;
@@ -336,17 +351,18 @@ impl Exact<'_> {
                 let wanted = buffer.len().min((file.part.bytes - offset) as usize);
                 let Some(part) = buffer.get_mut(..wanted) else { break };
                 if handle.read_exact_at(part, file.part.offset_bytes + offset).is_err() {
-                    collector.moved = true;
+                    is_whole = false;
                     break;
                 }
                 let first = file.first_block + (offset / block_bytes as u64) as u32;
                 for (number, bytes) in part.chunks_exact(block_bytes).enumerate() {
-                    context.block(file, first + number as u32, bytes, &mut scratch, &mut ignored, collector);
+                    context.block(file, first + number as u32, bytes, &mut scratch, &mut ignored, sink);
                 }
                 offset += wanted as u64;
                 self.bytes_read += wanted as u64;
             }
         }
+        is_whole
     }
 }
 

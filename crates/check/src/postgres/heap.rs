@@ -13,6 +13,7 @@ use super::entry::tid_code;
 use super::finding::Place;
 use super::keyed::{BUCKETS, Key, Side};
 use super::rules::Promised;
+use super::toast_values::PackedValue;
 use super::transactions::{Fate, Transactions};
 use crate::findings::Findings;
 
@@ -78,6 +79,10 @@ pub(crate) trait RowSink {
     fn moved(&mut self, relation: u32);
     /// A row pointer of the table that is not matched in the ordinary way.
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
+    /// A value that a visible row keeps packed in a TOAST table.
+    fn packed(&mut self, _toast: u32, _value: PackedValue) {}
+    /// A piece of a value in a TOAST table.
+    fn piece(&mut self, _toast: u32, _value_id: u32, _number: u32, _bytes: &[u8]) {}
 }
 
 /// A line pointer while its block is looked at.

@@ -4,7 +4,8 @@
 //! cluster (control file, files) -> transactions (pg_xact) -> catalog (pg_class, pg_attribute, pg_index, ...) -> plan
 //!   -> first pass: heaps, TOAST, maps (row pointers that are not live are remembered)
 //!   -> second pass: B-trees (each entry states its row)
-//!   -> sums compared -> relations whose sums differ read again, exactly -> report
+//!   -> sums compared -> relations whose sums differ read again, exactly
+//!   -> TOAST tables with packed values read once more, values unpacked -> report
 //! ```
 //!
 //! Rows and index entries are matched both ways: each visible row states the entry that each index must have, each
@@ -44,6 +45,7 @@ mod run;
 mod source;
 mod structure;
 mod sums;
+mod toast_values;
 mod transactions;
 
 pub use cluster::{Cluster, OpenError, Standing};

@@ -11,6 +11,7 @@ use super::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
 use super::keyed::{Key, Side};
 use super::order::KEY_BYTES_MAX;
 use super::rules::Promised;
+use super::toast_values::PackedValue;
 
 impl HeapCheck<'_> {
     /// Tests a row that is there for everyone.
@@ -99,6 +100,9 @@ impl HeapCheck<'_> {
         }
         let Some(toast) = self.table.toast_number.filter(|_| !broken) else { return };
         let tid = Tid { block: work.place.block, item };
+        if let Some(value) = PackedValue::of(pointer, tid).filter(|_| self.level == CheckLevel::Full) {
+            work.sink.packed(toast, value);
+        }
         for (piece, bytes) in pieces(pointer, self.table.toast_chunk_bytes) {
             let fact = piece_fact(self.key, toast, pointer.value_id, piece, bytes);
             work.sink.fact(toast, Side::Claim, pointer.value_id as usize, fact, tid);
@@ -114,7 +118,9 @@ impl HeapCheck<'_> {
             return;
         };
         let id = u32::from_le_bytes(*id);
-        let fact = piece_fact(self.key, self.table.number, id, u32::from_le_bytes(*piece), data.len() as u32);
+        let piece = u32::from_le_bytes(*piece);
+        work.sink.piece(self.table.number, id, piece, data);
+        let fact = piece_fact(self.key, self.table.number, id, piece, data.len() as u32);
         work.sink.fact(
             self.table.number,
             Side::Witness,

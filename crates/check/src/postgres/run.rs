@@ -280,6 +280,7 @@ impl<'a> Run<'a> {
         if is_known && self.unfinished.is_none() {
             progress.advance(Phase::Match, self.bytes_before, self.bytes_total);
             self.compare(&state, &first, &second, progress);
+            self.unpack_values(&mut state, &first, progress);
         }
         self.moved.extend(state.sums.moved);
         Ok(())

@@ -9,6 +9,7 @@ use super::exceptions::{Codes, boundary_code};
 use super::heap::{Exception, RowSink, exception_code};
 use super::keyed::{Ledger, Side};
 use super::plan::Plan;
+use super::toast_values::PackedValue;
 
 /// Relations with fewer blocks have one bucket for their sums.
 const SMALL_RELATION_BLOCKS: u32 = 64;
@@ -24,6 +25,11 @@ pub(crate) struct Sums {
     pub(crate) exceptions: HashMap<u32, Codes>,
     /// Keys where two leaves of a unique index meet, by index, as codes.
     pub(crate) boundaries: HashMap<u32, Codes>,
+    /// Packed values in TOAST, by TOAST table.
+    pub(crate) packed: HashMap<u32, Vec<PackedValue>>,
+    /// Those that were too many to remember.
+    pub(crate) packed_left_out: HashMap<u32, u64>,
+    packed_bytes: u64,
     /// B-trees with an update that was cut off.
     pub(crate) unfinished: HashMap<u32, u64>,
     /// B-trees with keys that could not be compared.
@@ -49,6 +55,15 @@ impl RowSink for Sums {
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
         self.exceptions.entry(table).or_default().push(exception_code(tid, exception));
         self.code_was_added();
+    }
+
+    fn packed(&mut self, toast: u32, value: PackedValue) {
+        self.packed_bytes += size_of::<PackedValue>() as u64;
+        if self.packed_bytes > self.exception_bytes_max {
+            *self.packed_left_out.entry(toast).or_default() += 1;
+        } else {
+            self.packed.entry(toast).or_default().push(value);
+        }
     }
 }
 
@@ -126,9 +141,14 @@ impl Sums {
                 mine.entry(number).or_default().merge(codes);
             }
         }
-        for (mine, theirs) in
-            [(&mut self.unfinished, other.unfinished), (&mut self.order_not_known, other.order_not_known)]
-        {
+        for (toast, mut values) in other.packed {
+            self.packed.entry(toast).or_default().append(&mut values);
+        }
+        for (mine, theirs) in [
+            (&mut self.unfinished, other.unfinished),
+            (&mut self.order_not_known, other.order_not_known),
+            (&mut self.packed_left_out, other.packed_left_out),
+        ] {
             for (number, count) in theirs {
                 *mine.entry(number).or_default() += count;
             }

@@ -13,6 +13,7 @@ pub(crate) struct Scene {
     v_k: PathBuf,
     w: PathBuf,
     w_toast: PathBuf,
+    z_toast: PathBuf,
     h: PathBuf,
     vm: PathBuf,
     /// Block 3 of `v` before its rows were updated.
@@ -22,13 +23,15 @@ pub(crate) struct Scene {
 }
 
 /// `v`: rows of about 100 bytes with two indexes, frozen but for the blocks that were updated. `w`: values in TOAST.
-/// `h`: half of its rows updated in place.
+/// `z`: packed values in TOAST. `h`: half of its rows updated in place.
 const BEFORE: &str = "create table v(id int primary key, k int not null, t text)
 insert into v select i, (i * 7) % 5003, repeat('x', 60) || i from generate_series(1, 5000) i
 create index v_k on v(k)
 create table w(id int primary key, big text)
 alter table w alter big set storage external
 insert into w select i, repeat('b', 5000) from generate_series(1, 60) i
+create table z(id int primary key, packed text)
+insert into z select i, (select string_agg(md5((i * 1000 + j)::text) || repeat('a', 40), '') from generate_series(1, 200) j) from generate_series(1, 60) i
 create table h(id int primary key, n int) with (fillfactor = 50)
 insert into h select i, 0 from generate_series(1, 300) i
 vacuum (freeze) v
@@ -47,13 +50,17 @@ pub(crate) fn scene(cluster: &Cluster) -> Scene {
     };
     let (old_heap, old_leaf) = (block(&v, 3), block(&v_k, 1));
     cluster.run_all(AFTER);
-    let toast = cluster.run_all("select reltoastrelid::regclass as r from pg_class where relname = 'w'\n");
-    let toast = toast.split("r = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let toast = |table: &str| {
+        let query = format!("select reltoastrelid::regclass as r from pg_class where relname = '{table}'\n");
+        let output = cluster.run_all(&query);
+        path(output.split("r = \"").nth(1).unwrap().split('"').next().unwrap())
+    };
     let vm = PathBuf::from(format!("{}_vm", v.display()));
     Scene {
         v_pkey: path("v_pkey"),
         w: path("w"),
-        w_toast: path(&toast),
+        w_toast: toast("w"),
+        z_toast: toast("z"),
         h: path("h"),
         v,
         v_k,
@@ -277,6 +284,27 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
             })
         },
         &["pg-toast-pointer", "pg-toast-chunk"],
+    ),
+    (
+        "packed value in TOAST overwritten",
+        |e, s| {
+            // Row, number and piece, then size and method: the first control byte says that eight matches follow.
+            e.sealed(&s.z_toast, 0, |p| {
+                let t = tuple(p, 1);
+                p[t + 40] = 0xFF
+            })
+        },
+        &["pg-value-compression"],
+    ),
+    (
+        "packed value in TOAST with another size",
+        |e, s| {
+            e.sealed(&s.z_toast, 0, |p| {
+                let t = tuple(p, 1);
+                p[t + 36] ^= 1
+            })
+        },
+        &["pg-value-compression"],
     ),
     (
         "misaligned line pointer",

@@ -129,3 +129,8 @@ update t set a=5 where id=50001
 prepare transaction 'p1'
 analyze t
 do $$ begin execute 'create table nn(a int, b int generated always as (a + 1) virtual not null)'; execute 'insert into nn select i from generate_series(1, 50) i'; execute 'insert into nn(a) values (0)'; execute 'alter table nn add column c int'; execute 'alter table nn add constraint c_set not null c not valid'; exception when others then raise notice '%', sqlerrm; end $$
+create table packed(id int primary key, v text)
+insert into packed select i, (select string_agg(md5((i*1000+j)::text) || repeat('a', 40), '') from generate_series(1, 200) j) from generate_series(1, 200) i
+do $$ begin execute 'alter table packed alter v set compression lz4'; execute 'insert into packed select i, (select string_agg(md5((i*1000+j)::text) || repeat(chr(98), 40), '''') from generate_series(1, 200) j) from generate_series(201, 400) i'; exception when others then raise notice '%', sqlerrm; end $$
+update packed set v = v || 'more' where id % 7 = 0
+delete from packed where id % 11 = 0
