@@ -330,3 +330,45 @@ fn a_file_cut_short_and_random_bytes_are_measured_as_far_as_they_go() {
     let half = measured(&place.path(), &Options::default());
     assert!(half.accounting.unreadable_count > 0 && half.exit_code() != 0, "{:?}", half.accounting);
 }
+
+#[test]
+fn every_page_of_a_tree_is_decoded_with_the_tree_that_dbstat_names() {
+    for vacuum in ["none", "full"] {
+        let place = Place::new(&format!(
+            "PRAGMA page_size = 512; PRAGMA auto_vacuum = {vacuum};
+             CREATE TABLE short (id INTEGER PRIMARY KEY, word TEXT); CREATE INDEX words ON short (word);
+             CREATE TABLE long (id BLOB PRIMARY KEY, pad TEXT) WITHOUT ROWID; CREATE TABLE empty (id INTEGER);
+             WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3000)
+             INSERT INTO short SELECT x, printf('%08x', x * 2654435761 % 4294967296) FROM n;
+             INSERT INTO long SELECT word, printf('%-2000s', id) FROM short WHERE id <= 40;"
+        ));
+        let connection = Connection::open(place.path()).unwrap();
+        let mut rows = connection.prepare("SELECT name, pageno, pagetype FROM dbstat").unwrap();
+        let pages: Vec<(String, u32, String)> = rows
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert!(pages.len() > 200, "{}", pages.len());
+        let mut named = 0;
+        for (name, page, kind) in pages {
+            let decoded = check::decode::file(&place.path(), page).unwrap();
+            let belongs =
+                decoded.facts.iter().find(|(fact, _)| fact == "belongs to").map(|(_, tree)| tree.as_str());
+            if kind == "overflow" && vacuum == "none" {
+                assert_eq!(belongs, None, "only the records that refer to it tell");
+                continue;
+            }
+            let expected = match name.as_str() {
+                "words" => "index words of table short (root page ".to_owned(),
+                other => format!("table {other} (root page "),
+            };
+            assert!(
+                belongs.is_some_and(|tree| tree.starts_with(&expected)),
+                "{vacuum} {page} {name}: {belongs:?}"
+            );
+            named += 1;
+        }
+        assert!(named > 150, "{vacuum}: {named}");
+    }
+}

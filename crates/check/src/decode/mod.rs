@@ -7,6 +7,7 @@ mod file;
 mod innodb;
 mod postgres;
 mod sqlite;
+mod sqlite_owner;
 mod sqlserver;
 
 pub use file::{DecodeError, file};

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use formats::sqlite::{BtreePage, Damage, Geometry, PointerMapEntry, PointerMapKind, Trunk, u32_at};
 
-use super::{Decoded, offset_text};
+use super::sqlite_owner::owner;
+use super::{Decoded, offset_text, sqlite_owner};
 use crate::sqlite::{Opened, OpenedError};
 
 /// References of a page that are listed.
@@ -54,11 +55,8 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
         pointer_map(number, &bytes, geometry, file.page_count(), &mut decoded);
         return Ok(decoded);
     }
-    let owner = match geometry.pointer_map_page(number) {
-        Some(map) => file.page(map).ok().and_then(|map| entry_of(number, &map, geometry)),
-        None => None,
-    };
-    if let Some(entry) = owner {
+    let entry = sqlite_owner::entry(&file, number);
+    if let Some(entry) = entry {
         decoded.fact("pointer map says", entry_text(entry));
     }
     match file.free_list_place(number) {
@@ -72,12 +70,20 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
         }
         None => {}
     }
-    let is_overflow = owner.is_some_and(|entry| {
+    let is_overflow = entry.is_some_and(|entry| {
         matches!(entry.kind, PointerMapKind::FirstOverflow | PointerMapKind::LaterOverflow)
     });
     match BtreePage::new(&bytes, if number == 1 { 100 } else { 0 }, geometry) {
-        (Some(view), damage) if !is_overflow => tree(number, &view, damage, &mut decoded),
-        _ => overflow(number, &bytes, is_overflow, &mut decoded),
+        (Some(view), damage) if !is_overflow => {
+            tree(number, &view, damage, &mut decoded);
+            decoded.fact("belongs to", owner(&file, number).words());
+        }
+        _ => {
+            overflow(number, &bytes, is_overflow, &mut decoded);
+            if is_overflow {
+                decoded.fact("belongs to", owner(&file, number).words());
+            }
+        }
     }
     Ok(decoded)
 }
@@ -158,10 +164,6 @@ fn pointer_map(number: u32, bytes: &[u8], geometry: Geometry, page_count: u32, d
     if none > 0 {
         decoded.damage.push(format!("{none} entries have a kind that does not exist"));
     }
-}
-
-fn entry_of(page: u32, map: &[u8], geometry: Geometry) -> Option<PointerMapEntry> {
-    PointerMapEntry::new(map, geometry.pointer_map_offset(page)?).0
 }
 
 fn entry_text(entry: PointerMapEntry) -> String {

@@ -64,8 +64,8 @@ use plan::Plans;
 use reading::Reading;
 use schema::SchemaRows;
 
-pub(crate) use opened::Opened;
 pub use opened::OpenedError;
+pub(crate) use opened::{Opened, Root};
 pub use rules::RULES;
 pub use structure::structure;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use formats::sqlite::{Geometry, Trunk};
 
 use super::anchor::{Anchor, AnchorError};
+use super::schema::read_schema;
 
 /// A database file with its log laid over it.
 pub(crate) struct Opened {
@@ -42,7 +43,46 @@ impl From<AnchorError> for OpenedError {
     }
 }
 
+/// The root of a table or an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Root {
+    pub(crate) page: u32,
+    is_table: bool,
+    name: String,
+    table_name: String,
+}
+
+impl Root {
+    /// Kind and name, and the table of an index.
+    pub(crate) fn words(&self) -> String {
+        if self.is_table {
+            format!("table {} (root page {})", self.name, self.page)
+        } else {
+            format!("index {} of table {} (root page {})", self.name, self.table_name, self.page)
+        }
+    }
+}
+
 impl Opened {
+    /// The tables and indexes that the file has pages of, its schema first; reads the pages of the schema.
+    pub(crate) fn roots(&self) -> Vec<Root> {
+        let anchor = &self.anchor;
+        let schema = read_schema(&anchor.reader, self.geometry, anchor.header.encoding, anchor.page_count);
+        let own = Root {
+            page: 1,
+            is_table: true,
+            name: "sqlite_schema".to_owned(),
+            table_name: "sqlite_schema".to_owned(),
+        };
+        let rows = schema.rows.into_iter().map(|row| Root {
+            page: row.root,
+            is_table: row.is_table,
+            name: row.name,
+            table_name: row.table_name,
+        });
+        std::iter::once(own).chain(rows).collect()
+    }
+
     pub(crate) fn new(path: &Path) -> Result<Self, OpenedError> {
         let anchor = Anchor::new(path)?;
         let geometry = anchor.geometry.ok_or_else(|| OpenedError::Geometry(path.to_path_buf()))?;

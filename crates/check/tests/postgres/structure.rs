@@ -17,16 +17,25 @@ use crate::server::{Cluster, servers};
 
 /// The published rows: a random key of 16 bytes and 1024 bytes beside it, seven to a page.
 const ROWS: u64 = 50_000;
-const SHAPE: &str = "\
+
+/// As many where their number proves nothing: the tree still has two levels.
+const FEW: u64 = 7_000;
+
+/// Statements that store the rows twice, in the order of their keys and in none.
+fn shape(rows: u64) -> String {
+    format!(
+        "\
 create table random_keys (id uuid not null, pad char(1024) not null)
 create table ordered_keys (id uuid not null, pad char(1024) not null)
 alter table random_keys alter pad set storage plain
 alter table ordered_keys alter pad set storage plain
 create unique index random_pk on random_keys (id)
 create unique index ordered_pk on ordered_keys (id)
-insert into random_keys select gen_random_uuid(), 'x' from generate_series(1, 50000)
+insert into random_keys select md5(i::text)::uuid, 'x' from generate_series(1, {rows}) i
 insert into ordered_keys select id, pad from random_keys order by id
-";
+"
+    )
+}
 
 fn measured(data: &Path, options: &Options) -> StructureReport {
     structure_cluster(data, options, &mut Silent).unwrap()
@@ -78,12 +87,15 @@ fn assert_identities(object: &ObjectStructure) {
 
 #[test]
 fn rows_of_the_published_shape_lie_as_published_and_as_pgstattuple_says() {
-    for (major, bin) in servers() {
+    let servers = servers();
+    let newest = servers.last().map(|(major, _)| *major);
+    for (major, bin) in servers {
         let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-        cluster.run_all(SHAPE);
+        let rows = if Some(major) == newest { ROWS } else { FEW };
+        cluster.run_all(&shape(rows));
         let report = measured(&cluster.data(), &Options { worker_count: 2, ..Options::default() });
         assert_eq!(report.exit_code(), 0, "{:?}", report.unfinished);
-        assert_published_shape(&report, &format!("PostgreSQL {major}"));
+        assert_published_shape(&report, rows, &format!("PostgreSQL {major}"));
         if cluster.run("create extension pgstattuple\n").contains("ERROR:") {
             eprintln!("skipped: PostgreSQL {major} has no pgstattuple (install its contrib package)");
             continue;
@@ -95,16 +107,16 @@ fn rows_of_the_published_shape_lie_as_published_and_as_pgstattuple_says() {
     }
 }
 
-fn assert_published_shape(report: &StructureReport, server: &str) {
+fn assert_published_shape(report: &StructureReport, rows: u64, server: &str) {
     let is_ours = |object: &&ObjectStructure| object.table.contains(".public.");
     assert_eq!(report.objects.iter().filter(is_ours).count(), 4, "{server}");
     for name in ["random_keys", "ordered_keys"] {
         let heap = object(report, name);
         let level = &heap.levels[0];
         assert_eq!((heap.index_id, heap.index_depth), (0, 1));
-        assert_eq!(level.record_count, Some(ROWS));
-        assert_eq!(Some(level.page_count), pages_for_rows(ROWS, 7), "{server} {name}");
-        assert_eq!(level.page_count, 7143);
+        assert_eq!(level.record_count, Some(rows));
+        assert_eq!(Some(level.page_count), pages_for_rows(rows, 7), "{server} {name}");
+        assert_eq!(level.page_count, if rows == ROWS { 7143 } else { 1000 });
         assert_eq!(level.min_record_size_bytes, level.max_record_size_bytes);
         assert_eq!((level.avg_fragmentation_pct, level.forwarded_record_count), (0.0, None));
     }
@@ -112,7 +124,10 @@ fn assert_published_shape(report: &StructureReport, server: &str) {
     assert_eq!((random.index_id, random.table.as_str()), (2, "postgres.public.random_keys"));
     [random, ordered].into_iter().for_each(assert_identities);
     let (random, ordered) = (&random.levels[0], &ordered.levels[0]);
-    assert_eq!((random.record_count, ordered.record_count), (Some(ROWS), Some(ROWS)));
+    assert_eq!((random.record_count, ordered.record_count), (Some(rows), Some(rows)));
+    if rows < ROWS {
+        return;
+    }
     assert!(random.avg_fragmentation_pct > 90.0, "{random:?}");
     assert!(ordered.avg_fragmentation_pct < 20.0, "{ordered:?}");
     let fill = random.avg_page_space_used_pct.unwrap();
@@ -156,7 +171,7 @@ fn assert_like_pgstattuple(cluster: &Cluster, report: &StructureReport, major: u
 fn limited_and_sampled_read_few_blocks_and_agree_with_detailed() {
     let Some((_, bin)) = servers().pop() else { return };
     let cluster = Cluster::new(&bin, &[]);
-    cluster.run_all(SHAPE);
+    cluster.run_all(&shape(FEW));
     let with = |mode| measured(&cluster.data(), &Options { mode, ..Options::default() });
     let detailed = with(StructureMode::Detailed);
     let limited = with(StructureMode::Limited);
@@ -182,7 +197,7 @@ fn limited_and_sampled_read_few_blocks_and_agree_with_detailed() {
 fn one_table_one_file_and_a_file_apart_from_any_cluster() {
     let Some((_, bin)) = servers().pop() else { return };
     let cluster = Cluster::new(&bin, &[]);
-    cluster.run_all(SHAPE);
+    cluster.run_all(&shape(FEW));
     cluster.run_all("create table wide (id int primary key, t text)\nalter table wide alter t set storage external\ninsert into wide select i, repeat('long', 2000) from generate_series(1, 50) i\n");
     let all = measured(&cluster.data(), &Options::default());
     let wanted = Options { table: Some("Public.wide".to_owned()), ..Options::default() };
@@ -217,7 +232,7 @@ fn one_table_one_file_and_a_file_apart_from_any_cluster() {
 fn a_server_that_runs_gives_the_same_figures_once_it_has_written() {
     let Some((_, bin)) = servers().pop() else { return };
     let cluster = Cluster::new(&bin, &["-k"]);
-    cluster.run_all(SHAPE);
+    cluster.run_all(&shape(FEW));
     let stopped = measured(&cluster.data(), &Options::default());
     let sockets = cluster.data();
     let mut server = cluster
@@ -250,24 +265,24 @@ fn a_server_that_runs_gives_the_same_figures_once_it_has_written() {
 fn damaged_and_missing_blocks_are_left_out_and_counted() {
     let Some((_, bin)) = servers().pop() else { return };
     let cluster = Cluster::new(&bin, &["-k"]);
-    cluster.run_all(SHAPE);
+    cluster.run_all(&shape(FEW));
     let clean = measured(&cluster.data(), &Options::default());
     let [heap, tree] =
         ["random_keys", "random_pk"].map(|relation| cluster.data().join(cluster.path_of(relation)));
     let open = |path: &Path| std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    open(&heap).write_all_at(&[0xff; 100], 3000 * 8192 + 4000).unwrap();
-    open(&tree).write_all_at(&[0xff; 8192], 50 * 8192).unwrap();
+    open(&heap).write_all_at(&[0xff; 100], 500 * 8192 + 4000).unwrap();
+    open(&tree).write_all_at(&[0xff; 8192], 20 * 8192).unwrap();
     let report = measured(&cluster.data(), &Options { worker_count: 2, ..Options::default() });
     assert_eq!((report.accounting.damaged_count, report.exit_code()), (2, 1));
     assert!(report.accounting.is_balanced(), "{:?}", report.accounting);
     let damaged = object(&report, "random_keys");
-    assert_eq!(damaged.levels[0].record_count, Some(ROWS - 7));
-    assert_eq!((damaged.levels[0].page_count, damaged.unclear_page_count), (7143, 1));
+    assert_eq!(damaged.levels[0].record_count, Some(FEW - 7));
+    assert_eq!((damaged.levels[0].page_count, damaged.unclear_page_count), (1000, 1));
     let damaged = object(&report, "random_pk");
     assert_eq!(damaged.levels[0].page_count, object(&clean, "random_pk").levels[0].page_count - 1);
     assert!(damaged.notes.iter().any(|note| note.contains("left out")), "{:?}", damaged.notes);
     let limited = measured(&cluster.data(), &Options { mode: StructureMode::Limited, ..Options::default() });
-    assert_eq!(object(&limited, "random_keys").levels[0].page_count, 7143);
+    assert_eq!(object(&limited, "random_keys").levels[0].page_count, 1000);
 
     open(&heap).set_len(8192 * 100 + 17).unwrap();
     open(&tree).set_len(8192 / 2).unwrap();

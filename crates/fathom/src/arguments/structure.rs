@@ -26,7 +26,7 @@ pub(crate) enum StructureFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct StructureArguments {
-    /// SQLite database, PostgreSQL data directory (stopped or running), or one relation file
+    /// SQLite database, PostgreSQL data directory (stopped or running) or URL of a server on this machine, or one relation file
     pub(crate) target: Option<String>,
     /// Only this table with its indexes, e.g. orders or public.orders
     #[arg(long, value_name = "TABLE")]

@@ -11,11 +11,11 @@ use check::options::Options;
 use check::postgres::LogEnd;
 use check::progress::{Phase, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::target::postgres::ServerPlace;
 use results::check::{CheckLevel, CheckReport};
 
 use super::checks;
 use super::io::{bytes, time_of};
+use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
 use crate::terminal::{print, say, stop_on_signals};
@@ -84,41 +84,15 @@ fn check(
 
 /// Checks a running server by its address: its files must be on this machine.
 fn check_url(url: &str, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<CheckReport> {
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        let scheme = url.split("://").next().unwrap_or_default();
-        bail!(
-            "cannot check by an address that begins with \"{scheme}\": it takes postgres://\nhint: SQLite databases and backups are named by their path"
-        );
-    }
-    let mut server = ServerPlace::ask(url)?;
-    let Some(directory) = server.data_directory.clone() else {
-        bail!(
-            "could not find out the data directory of {}: the user may not read the setting data_directory\nhint: grant pg_read_all_settings to the user, or name the directory itself",
-            server.server
-        );
-    };
-    let cluster = check::postgres::Cluster::open(&directory).with_context(|| {
-        format!(
-            "could not open the data directory \"{}\" of {} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or check a base backup",
-            directory.display(),
-            server.server
-        )
-    })?;
-    let found = cluster.control.map(|control| control.system_identifier);
-    if server.system_identifier.is_some() && found != server.system_identifier {
-        bail!(
-            "directory \"{}\" on this machine is not that of {}: they have different system identifiers\nhint: run fathom on the machine of the server",
-            directory.display(),
-            server.server
-        );
-    }
+    let local = LocalServer::ask(url, "check")?;
+    let name = local.name();
+    let LocalServer { mut server, directory } = local;
     if server.log_end().is_none() {
         say(&format!(
             "{} does not tell how far its log reaches: positions of blocks are not bounded",
             server.server
         ));
     }
-    let name = format!("postgres://{}", server.server);
     let server = Mutex::new(server);
     let log_end = LogEnd::new(move || server.lock().ok()?.log_end());
     let mut report = check::postgres::check_running(&directory, &log_end, options, progress)?;

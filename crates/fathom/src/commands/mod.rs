@@ -23,6 +23,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 mod selection;
 pub(crate) mod serve;
+mod server_files;
 pub(crate) mod show;
 mod stored;
 pub(crate) mod structure;

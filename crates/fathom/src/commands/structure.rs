@@ -13,6 +13,7 @@ use results::structure::{StructureMode, StructureReport};
 use super::check::{Bar, is_sql_server, is_sqlite};
 use super::checks::{is_within, place, seconds};
 use super::io::bytes;
+use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
 use crate::terminal::{print, say, stop_on_signals};
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
         return show(&store.structure(number)?.report, arguments);
     }
     let target = arguments.target.as_deref().context(
-        "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory or a relation file",
+        "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory, a URL or a relation file",
     )?;
     let options = options(arguments)?;
     let mut bar = Bar::new();
@@ -45,10 +46,8 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
 
 /// Finds out what the target is, and measures it.
 fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<StructureReport> {
-    if target.to_string_lossy().contains("://") {
-        bail!(
-            "cannot measure structure by URL\nhint: name the data directory of the server on its own machine; the server may go on running"
-        );
+    if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
+        return measure_server(url, options, progress);
     }
     let facts =
         std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
@@ -69,6 +68,19 @@ fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> any
         ),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Measures a running server by its address: its files must be on this machine, and are read as they are on it.
+fn measure_server(
+    url: &str,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> anyhow::Result<StructureReport> {
+    let local = LocalServer::ask(url, "measure structure")?;
+    let mut report = check::postgres::structure_cluster(&local.directory, options, progress)?;
+    report.facts.push(("directory".to_owned(), local.directory.to_string_lossy().into_owned()));
+    report.target = local.name();
+    Ok(report)
 }
 
 fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {

@@ -61,10 +61,12 @@ fn damage_is_left_out_and_told_and_nonsense_is_refused() {
         &["structure", "a.db", "--table", "absent"],
         &["structure", "a.db", "-j", "0"],
         &["structure", "a.db", "--max-read-rate", "fast"],
-        &["structure", "postgres://host/db"],
+        &["structure", "mysql://host/db"],
+        &["structure", "postgres://nobody:hidden-word@127.0.0.1:1/none"],
     ] {
         let (out, err) = bench.expect(2, words);
         assert!(out.is_empty() && err.starts_with("error: "), "{words:?}: {err}");
+        assert!(!err.contains("hidden-word"), "{err}");
     }
 }
 

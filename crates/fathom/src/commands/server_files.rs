@@ -1,0 +1,54 @@
+//! The files of a running PostgreSQL server, found by its address: they must be on this machine.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use lab::target::postgres::ServerPlace;
+
+/// A server whose data directory lies on this machine.
+pub(super) struct LocalServer {
+    /// The connection, which can be asked on.
+    pub(super) server: ServerPlace,
+    /// Its data directory, proven to be that of this server where the server tells its system identifier.
+    pub(super) directory: PathBuf,
+}
+
+impl LocalServer {
+    /// Asks a server for its data directory and opens it. `verb` is what is about to be done, for the messages.
+    pub(super) fn ask(url: &str, verb: &str) -> anyhow::Result<Self> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            let scheme = url.split("://").next().unwrap_or_default();
+            bail!(
+                "cannot {verb} by an address that begins with \"{scheme}\": it takes postgres://\nhint: SQLite databases and backups are named by their path"
+            );
+        }
+        let server = ServerPlace::ask(url)?;
+        let Some(directory) = server.data_directory.clone() else {
+            bail!(
+                "could not find out the data directory of {}: the user may not read the setting data_directory\nhint: grant pg_read_all_settings to the user, or name the directory itself",
+                server.server
+            );
+        };
+        let cluster = check::postgres::Cluster::open(&directory).with_context(|| {
+            format!(
+                "could not open the data directory \"{}\" of {} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or name a base backup",
+                directory.display(),
+                server.server
+            )
+        })?;
+        let found = cluster.control.map(|control| control.system_identifier);
+        if server.system_identifier.is_some() && found != server.system_identifier {
+            bail!(
+                "directory \"{}\" on this machine is not that of {}: they have different system identifiers\nhint: run fathom on the machine of the server",
+                directory.display(),
+                server.server
+            );
+        }
+        Ok(Self { server, directory })
+    }
+
+    /// How a report names what was read: the address without what is secret in it.
+    pub(super) fn name(&self) -> String {
+        format!("postgres://{}", self.server.server)
+    }
+}
