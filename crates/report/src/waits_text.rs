@@ -99,19 +99,14 @@ fn grid(table: &WaitTable) -> Grid {
     let lines = || table.rows.iter().chain(&table.rest);
     let is_mixed = lines().any(|line| line.had != table.rows[0].had);
     let has_counts = lines().any(|line| line.wait_count.is_some());
-    let mut grid = Grid::named_by([("wait type".to_owned(), Align::Left)]).with([
-        ("wait_s", Align::Right),
-        ("resource_s", Align::Right),
-        ("signal_s", Align::Right),
-        ("count", Align::Right),
-        ("%", Align::Right),
-    ]);
+    // Seconds from samples are estimates, and their columns say so.
+    let estimate = if lines().any(|line| line.had != Had::Exact) { " (estimate)" } else { "" };
+    let seconds = |names: [&str; 3]| names.map(|name| (format!("{name}{estimate}"), Align::Right));
+    let mut grid = Grid::named_by([("wait type".to_owned(), Align::Left)]);
+    grid.columns.extend(seconds(["wait_s", "resource_s", "signal_s"]));
+    grid = grid.with([("count", Align::Right), ("%", Align::Right)]);
     if has_counts {
-        grid = grid.with([
-            ("avg_wait_s", Align::Right),
-            ("avg_res_s", Align::Right),
-            ("avg_sig_s", Align::Right),
-        ]);
+        grid.columns.extend(seconds(["avg_wait_s", "avg_res_s", "avg_sig_s"]));
     }
     if is_mixed {
         grid = grid.with([("had", Align::Left)]);
@@ -292,7 +287,8 @@ mod tests {
         let text = crate::text::waits(&observations());
         for expected in [
             "Waits of clients (16 sessions; seconds are estimated from samples x 10 ms)",
-            "LWLock:WALWrite  146.860      73.430    73.430      -  93.52",
+            "(estimate)  (estimate)  (estimate)",
+            "LWLock:WALWrite     146.860      73.430      73.430      -  93.52",
             "OTHER (1 type)",
             "Of 160.00 s of session time 98.2 % are these waits, 1.2 % idle (Client 2.00 s), 0.6 % without a wait",
             "2.50 s on a processor and 0.50 s ready without one",

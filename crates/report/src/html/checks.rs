@@ -5,7 +5,7 @@ use results::store::StoredCheck;
 
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, Bar, Shares, against};
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Tables};
 use super::{Page, absent, figure, tables};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, number};
@@ -19,6 +19,7 @@ const MEBIBYTE: f64 = 1_048_576.0;
 /// The section.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let checks = page.checks;
+    let definitions = &definitions.of(Tables::Checks);
     if checks.is_empty() {
         return absent("No check of database files (fathom check) is stored in this results file.");
     }

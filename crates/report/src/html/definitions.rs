@@ -1,11 +1,31 @@
-//! What the words in headers mean, from docs/metrics.md: shown on hover, and as footnotes.
+//! What the words in headers mean, from docs/metrics.md, docs/structure.md and docs/checks.md: shown on hover, and as
+//! footnotes. The same word may mean something else in another kind of table, so each kind has its own entries.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::chart::escape;
 
 const METRICS: &str = include_str!("../../../../docs/metrics.md");
+const STRUCTURE: &str = include_str!("../../../../docs/structure.md");
+const CHECKS: &str = include_str!("../../../../docs/checks.md");
+
+/// The part of docs/metrics.md that the tables of baselines have for themselves.
+const BASELINE_PART: &str = "## The I/O baseline";
+
+/// Whose words they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// Those of runs, cells and studies.
+    Runs,
+    /// Those of `fathom io`.
+    Baselines,
+    /// Those of `fathom structure`.
+    Structures,
+    /// Those of `fathom check`.
+    Checks,
+}
 
 /// Headers of our tables that are called otherwise in the document.
 const ALIASES: [(&str, &str); 24] = [
@@ -35,6 +55,29 @@ const ALIASES: [(&str, &str); 24] = [
     ("at once", "at_once"),
 ];
 
+/// The same for the tables of `fathom structure`.
+const STRUCTURE_ALIASES: [(&str, &str); 19] = [
+    ("Table", "table"),
+    ("Index id", "index_id"),
+    ("Index", "index"),
+    ("Kind", "kind"),
+    ("Depth", "index_depth"),
+    ("Level", "index_level"),
+    ("Frag- ment %", "avg_fragmentation_pct"),
+    ("Frag- ments", "fragment_count"),
+    ("Pages/ fragm.", "avg_fragment_size_pages"),
+    ("Pages", "page_count"),
+    ("Space used %", "avg_page_space_used_pct"),
+    ("Records", "record_count"),
+    ("Min bytes", "min_record_size_bytes"),
+    ("Max bytes", "max_record_size_bytes"),
+    ("Avg bytes", "avg_record_size_bytes"),
+    ("Back %", "backward_pct"),
+    ("Overflow", "overflow_page_count"),
+    ("Free", "free_page_count"),
+    ("Unused", "unused_page_count"),
+];
+
 /// One entry of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
@@ -44,51 +87,54 @@ pub(crate) struct Definition {
     pub(crate) names: Vec<String>,
     /// Its text without markup, paragraphs and points as they stand.
     pub(crate) text: String,
+    tables: Tables,
 }
 
-/// All entries, and which of them a page used.
+/// The words of one kind of table; all kinds share the entries and the note of which of them a page used.
 #[derive(Debug)]
 pub(crate) struct Definitions {
-    entries: Vec<Definition>,
+    entries: Rc<[Definition]>,
+    tables: Tables,
     by_name: BTreeMap<String, usize>,
-    used: RefCell<BTreeSet<usize>>,
+    used: Rc<RefCell<BTreeSet<usize>>>,
 }
 
 impl Definitions {
-    /// Reads the document.
+    /// Reads the documents; the words are those of runs.
     pub(crate) fn load() -> Self {
         let mut entries: Vec<Definition> = Vec::new();
-        let mut is_open = false;
-        for line in METRICS.lines() {
-            if let Some(heading) = line.strip_prefix("### ") {
-                let names = heading.split(',').map(|name| name.replace('`', "").trim().to_owned()).collect();
-                entries.push(Definition { number: entries.len() + 1, names, text: String::new() });
-                is_open = true;
-            } else if line.starts_with('#') {
-                is_open = false;
-            } else if let (true, Some(entry)) = (is_open, entries.last_mut()) {
-                add_line(&mut entry.text, line);
-            }
+        for (document, tables) in
+            [(METRICS, Tables::Runs), (STRUCTURE, Tables::Structures), (CHECKS, Tables::Checks)]
+        {
+            add_document(&mut entries, document, tables);
         }
-        let names = entries
-            .iter()
-            .enumerate()
-            .flat_map(|(index, entry)| entry.names.iter().map(move |name| (name.clone(), index)));
-        let by_name = names.collect();
-        Self { entries, by_name, used: RefCell::default() }
+        Self::with(entries.into(), Tables::Runs, Rc::default())
     }
 
-    /// Knows nothing: for tables whose words mean something else there, such as the latencies of transfers.
-    pub(crate) fn none() -> Self {
-        Self { entries: Vec::new(), by_name: BTreeMap::new(), used: RefCell::default() }
+    /// The words of another kind of table.
+    pub(crate) fn of(&self, tables: Tables) -> Self {
+        Self::with(Rc::clone(&self.entries), tables, Rc::clone(&self.used))
+    }
+
+    fn with(entries: Rc<[Definition]>, tables: Tables, used: Rc<RefCell<BTreeSet<usize>>>) -> Self {
+        let mut by_name = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.tables == tables) {
+            by_name.extend(entry.names.iter().map(|name| (name.clone(), index)));
+        }
+        Self { entries, tables, by_name, used }
     }
 
     /// The entry of a header, without noting that it was used: the header itself, what stands before its unit in
     /// brackets, and what stands before the dot that names a device.
     pub(crate) fn find(&self, header: &str) -> Option<&Definition> {
-        let alias = |name: &str| ALIASES.iter().find(|(from, _)| *from == name).map(|(_, to)| *to);
-        let stem = header.split([' ', '.']).next().unwrap_or(header);
-        let candidates = [alias(header), Some(header), Some(stem)];
+        let aliases: &[(&str, &str)] = match self.tables {
+            Tables::Runs => &ALIASES,
+            Tables::Structures => &STRUCTURE_ALIASES,
+            Tables::Baselines | Tables::Checks => &[],
+        };
+        let alias = aliases.iter().find(|(from, _)| *from == header).map(|(_, to)| *to);
+        let stem = (self.tables == Tables::Runs).then(|| header.split([' ', '.']).next().unwrap_or(header));
+        let candidates = [alias, Some(header), stem];
         let index = candidates.into_iter().flatten().find_map(|name| self.by_name.get(name))?;
         Some(&self.entries[*index])
     }
@@ -108,6 +154,24 @@ impl Definitions {
     /// The entries that headers were asked for, by number.
     pub(crate) fn used(&self) -> Vec<&Definition> {
         self.used.borrow().iter().map(|index| &self.entries[*index]).collect()
+    }
+}
+
+/// Adds the entries of a document: what stands below headings of the third level.
+fn add_document(entries: &mut Vec<Definition>, document: &str, tables: Tables) {
+    let (mut is_open, mut part) = (false, tables);
+    for line in document.lines() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            let names = heading.split(',').map(|name| name.replace('`', "").trim().to_owned()).collect();
+            let number = entries.len() + 1;
+            entries.push(Definition { number, names, text: String::new(), tables: part });
+            is_open = true;
+        } else if line.starts_with('#') {
+            is_open = false;
+            part = if line == BASELINE_PART { Tables::Baselines } else { tables };
+        } else if let (true, Some(entry)) = (is_open, entries.last_mut()) {
+            add_line(&mut entry.text, line);
+        }
     }
 }
 
@@ -156,6 +220,22 @@ mod tests {
         for (from, to) in ALIASES {
             assert!(definitions.by_name.contains_key(to), "{from} leads to {to}, which the document lacks");
         }
+        let structures = definitions.of(Tables::Structures);
+        for (from, to) in STRUCTURE_ALIASES {
+            assert!(structures.by_name.contains_key(to), "{from} leads to {to}, which the document lacks");
+        }
+    }
+
+    #[test]
+    fn a_word_means_what_it_means_in_its_own_kind_of_table() {
+        let definitions = Definitions::load();
+        let text = |tables, word: &str| definitions.of(tables).find(word).unwrap().text.clone();
+        assert!(text(Tables::Baselines, "p99 ms").starts_with("Latency of the transfers"));
+        assert_ne!(text(Tables::Runs, "p99 ms"), text(Tables::Baselines, "p99 ms"));
+        assert_ne!(text(Tables::Checks, "MiB/s"), text(Tables::Baselines, "MiB/s"));
+        assert_eq!(definitions.of(Tables::Checks).find("Records"), None);
+        definitions.of(Tables::Structures).header("Back %");
+        assert_eq!(definitions.used()[0].names, ["backward_pct"]);
     }
 
     #[test]

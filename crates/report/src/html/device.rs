@@ -4,7 +4,7 @@ use results::io::IoTable;
 
 use super::chart::escape;
 use super::chart::shares::{Against, against};
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Tables};
 use super::{Page, absent, figure, tables};
 use crate::io_table;
 use crate::tables::ceilings;
@@ -38,7 +38,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
         html.push_str(&absent("No baseline of a device (fathom io) is stored in this results file."));
     }
     for (index, table) in page.baselines.iter().enumerate() {
-        html.push_str(&baseline(table, index, &Definitions::none()));
+        html.push_str(&baseline(table, index, &definitions.of(Tables::Baselines)));
     }
     html
 }

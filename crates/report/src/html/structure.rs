@@ -4,7 +4,7 @@ use results::store::StoredStructure;
 use results::structure::ObjectStructure;
 
 use super::chart::strip;
-use super::definitions::Definitions;
+use super::definitions::{Definitions, Tables};
 use super::{Page, absent, figure, tables};
 use crate::structure;
 use crate::summary::cell_label;
@@ -22,6 +22,7 @@ const ALONE_MAX: usize = 3;
 /// The section.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let shown = shown(page);
+    let definitions = &definitions.of(Tables::Structures);
     if shown.is_empty() {
         return absent(
             "No structure of tables and indexes (fathom structure) is stored with this study or beside it.",

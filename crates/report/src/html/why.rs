@@ -1,15 +1,16 @@
 //! Why the configurations took as long as they did: reasons, shares of the sessions' time, wait tables, waiting tasks.
 
+use std::collections::BTreeMap;
+
 use results::observations::WaitingTask;
 
 use super::chart::escape;
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
 use super::{Page, absent, figure, tables};
-use crate::layout::{Block, Section};
 use crate::number::number;
 use crate::summary::{CellWaits, StudySummary};
-use crate::waits::{Had, WaitLine, WaitTable};
+use crate::waits::{self, Had, TaskSummary, WaitLine, WaitTable};
 use crate::waits_text;
 
 /// Wait types with a colour of their own; the rest is one part.
@@ -123,29 +124,13 @@ fn wait_tables(summary: &StudySummary, definitions: &Definitions) -> String {
     }
     let mut html = String::from("<h3>Waits of each configuration</h3>");
     for (index, cell) in summary.waits.iter().enumerate() {
-        let mut sections = waits_text::cell_sections(&cell.label, &cell.tables);
-        sections.iter_mut().for_each(mark_estimates);
+        let sections = waits_text::cell_sections(&cell.label, &cell.tables);
         for (place, section) in sections.iter().enumerate() {
             let id = format!("waits-{}-{place}", cell.cell_index);
             html.push_str(&tables::folded(&id, section, definitions, index < OPEN_MAX));
         }
     }
     html
-}
-
-/// Seconds from samples are estimates, and their columns say so.
-fn mark_estimates(section: &mut Section) {
-    if !section.title.contains("samples x") {
-        return;
-    }
-    for block in &mut section.blocks {
-        let Block::Grid(grid) = block else { continue };
-        for (name, _) in &mut grid.columns {
-            if ["wait_s", "resource_s", "signal_s"].contains(&name.as_str()) {
-                name.push_str(" (estimate)");
-            }
-        }
-    }
 }
 
 /// Counters without and with a checkpoint under way.
@@ -159,7 +144,7 @@ fn stretches(summary: &StudySummary, definitions: &Definitions) -> String {
 
 /// Samples of who waited for what, of all counting runs of a configuration.
 fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
-    let mut html = String::new();
+    let (mut folded, mut sampled) = (String::new(), Vec::new());
     for cell in &page.summary.cells {
         let counting =
             page.runs.iter().filter(|stored| stored.counts() && stored.run.key.cell_index == cell.cell_index);
@@ -168,12 +153,87 @@ fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
         if let Some(mut section) = waits_text::task_section(&samples) {
             section.title = format!("{}: {} samples of all counting runs", cell.label, samples.len());
             let id = format!("tasks-{}", cell.cell_index);
-            html.push_str(&tables::folded(&id, &section, definitions, false));
+            folded.push_str(&tables::folded(&id, &section, definitions, false));
+            sampled.push((cell.label.clone(), waits::tasks(&samples)));
         }
     }
-    if html.is_empty() {
-        html
-    } else {
-        format!("<h3>Waiting tasks by resource (one look a second)</h3>{html}")
+    if folded.is_empty() {
+        return folded;
+    }
+    let picture = resources(&sampled).and_then(|shares| shares.draw());
+    let picture = picture.map_or(String::new(), |svg| {
+        let note =
+            "What sessions were seen waiting for, once a second: the five largest of any configuration.";
+        format!("<div class=\"charts wide\">{}</div>", figure(&svg, note))
+    });
+    format!("<h3>Waiting tasks by resource (one look a second)</h3>{picture}{folded}")
+}
+
+/// Shares of the samples by resource, one bar per configuration.
+fn resources(sampled: &[(String, Vec<TaskSummary>)]) -> Option<Shares> {
+    let name = |task: &TaskSummary| match task.page_class.as_deref().unwrap_or(&task.resource) {
+        "" => task.wait.clone(),
+        resource => format!("{}: {resource}", task.wait),
+    };
+    let mut largest: BTreeMap<String, f64> = BTreeMap::new();
+    for (_, tasks) in sampled {
+        for (name, percent) in by_name(tasks, name) {
+            let known = largest.entry(name).or_default();
+            *known = known.max(percent);
+        }
+    }
+    let mut names: Vec<(String, f64)> = largest.into_iter().collect();
+    names.sort_by(|left, right| right.1.total_cmp(&left.1));
+    names.truncate(TYPES_MAX);
+    let bar = |(label, tasks): &(String, Vec<TaskSummary>)| {
+        let shares = by_name(tasks, name);
+        let count: usize = tasks.iter().map(|task| task.sample_count).sum();
+        let part = |name: &str, percent: f64| (percent, format!("{name}: {percent:.1} % of {count} samples"));
+        let of = |name: &String| shares.get(name).copied().unwrap_or(0.0);
+        let mut parts: Vec<_> = names.iter().map(|(name, _)| part(name, of(name))).collect();
+        let shown: f64 = names.iter().map(|(name, _)| of(name)).sum();
+        parts.push(part("other resources", (100.0 - shown).max(0.0)));
+        Bar { label: label.clone(), parts }
+    };
+    let bars = sampled.iter().map(bar).collect();
+    let colours = ["0", "1", "2", "3", "4"];
+    let mut names: Vec<(String, &'static str)> =
+        names.iter().map(|(name, _)| name.clone()).zip(colours).collect();
+    names.push(("other resources".to_owned(), "5"));
+    Some(Shares { title: "Samples of waiting tasks by resource, in %".to_owned(), names, bars })
+}
+
+/// Percent of the samples of each name; several resources may share one.
+fn by_name(tasks: &[TaskSummary], name: impl Fn(&TaskSummary) -> String) -> BTreeMap<String, f64> {
+    let mut shares = BTreeMap::new();
+    for task in tasks {
+        *shares.entry(name(task)).or_insert(0.0) += task.percentage;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_resources_come_to_a_hundred_and_pages_of_a_class_are_one() {
+        let task = |resource: &str, class: Option<&str>, percentage| TaskSummary {
+            wait: "LWLock:BufferContent".to_owned(),
+            resource: resource.to_owned(),
+            page_class: class.map(str::to_owned),
+            sample_count: percentage as usize,
+            percentage,
+            sessions_max: 1,
+            waited_s_max: None,
+            blockers: Vec::new(),
+        };
+        let mut tasks = vec![task("t page 7", Some("leaf"), 30.0), task("t page 8", Some("leaf"), 20.0)];
+        tasks.extend((0..10).map(|index| task(&format!("r{index}"), None, 5.0)));
+        let shares = resources(&[("batch_size=1".to_owned(), tasks)]);
+        let bar = &shares.expect("there are samples").bars[0];
+        assert_eq!(bar.parts[0], (50.0, "LWLock:BufferContent: leaf: 50.0 % of 100 samples".to_owned()));
+        assert_eq!(bar.parts.len(), 6);
+        assert_eq!(bar.parts.iter().map(|part| part.0).sum::<f64>(), 100.0);
     }
 }

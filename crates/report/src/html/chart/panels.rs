@@ -27,7 +27,7 @@ pub(crate) struct Mark {
 
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 8.0;
-const HEAD: f64 = 20.0;
+const HEAD: f64 = 28.0;
 const PLOT: f64 = 46.0;
 const GAP: f64 = 12.0;
 
