@@ -391,10 +391,47 @@
     show();
   }
 
+  // -- zoom: a part of a picture, drawn out with the pointer; a double click shows the whole again
+  function initZoom() {
+    for (const svg of document.querySelectorAll("#factors svg.chart")) {
+      const whole = svg.getAttribute("viewBox");
+      const note = make("p", { className: "note zoomed", hidden: true, textContent: "A part of the chart: the axes may lie outside. Double-click for the whole." });
+      svg.after(note);
+      const point = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      const set = (box) => { svg.setAttribute("viewBox", box); note.hidden = box === whole; };
+      let from = null, frame = null;
+      const end = () => { if (frame) frame.remove(); from = frame = null; };
+      svg.addEventListener("pointerdown", (event) => {
+        if (event.pointerType === "touch" || event.button !== 0 || event.target.closest(".key")) return;
+        event.preventDefault();
+        from = point(event);
+        frame = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+        frame.setAttribute("class", "frame");
+        svg.append(frame);
+        svg.setPointerCapture(event.pointerId);
+      });
+      svg.addEventListener("pointermove", (event) => {
+        if (!from) return;
+        const to = point(event);
+        const box = { x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(to.x - from.x), height: Math.abs(to.y - from.y) };
+        for (const name in box) frame.setAttribute(name, box[name]);
+      });
+      svg.addEventListener("pointerup", () => {
+        if (!from) return;
+        const box = ["x", "y", "width", "height"].map((name) => Number(frame.getAttribute(name)));
+        end();
+        if (box[2] > 8 && box[3] > 8) set(box.join(" "));
+      });
+      svg.addEventListener("pointercancel", end);
+      svg.addEventListener("dblclick", () => set(whole));
+    }
+  }
+
   function show() {
     redraws.length = 0;
     initTips();
     initKeys();
+    initZoom();
     initClock(JSON.parse($("#data").textContent));
   }
   let width = innerWidth;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
-use crate::stored::{elapsed_ns, fathom, page, study, transactions_at};
+use crate::stored::{elapsed_ns, fathom, page, study, study_with, transactions_at};
 
 const MARKS: &str = "path.dot,path.mean,rect.bar,rect.part,rect.heat,path.line,path.strip";
 
@@ -61,6 +61,34 @@ fn every_chart_draws_marks_and_hover_shows_stored_values() {
 }
 
 #[test]
+fn dragging_over_a_chart_shows_a_part_of_it_and_a_double_click_the_whole() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    browser.open(&page(directory.path()));
+    let chart = "document.querySelector('#factors svg.chart')";
+    browser.value(&format!("{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}})"));
+    let place = centre(&mut browser, chart);
+    let shown = format!("{chart}.getAttribute('viewBox')");
+    let is_said = "!document.querySelector('#factors .zoomed').hidden";
+    let whole = browser.value(&shown);
+    assert_eq!(browser.value(is_said), json!(false));
+    let mut mouse = |kind: &str, off: f64, clicks: u32| {
+        let event = json!({"type": kind, "x": place.0 + off, "y": place.1 + off, "button": "left", "clickCount": clicks});
+        browser.ask("Input.dispatchMouseEvent", event);
+    };
+    mouse("mousePressed", -60.0, 1);
+    mouse("mouseMoved", 20.0, 0);
+    mouse("mouseReleased", 20.0, 1);
+    let part = browser.value(&shown);
+    assert_ne!(part, whole);
+    assert_eq!(browser.value(is_said), json!(true));
+    browser.value(&format!("{chart}.dispatchEvent(new MouseEvent('dblclick', {{bubbles: true}}))"));
+    assert_eq!(browser.value(&shown), whole);
+    assert_eq!(browser.value(is_said), json!(false));
+}
+
+#[test]
 fn the_files_on_the_page_are_those_of_the_export() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -81,7 +109,8 @@ fn the_files_on_the_page_are_those_of_the_export() {
 #[test]
 fn a_page_of_a_hundred_runs_stays_small() {
     let directory = tempfile::tempdir().unwrap();
-    study(directory.path(), 17);
+    // A study on PostgreSQL has about 35 counters in a run; these are 64.
+    study_with(directory.path(), 17, 60);
     let page = page(directory.path());
     let bytes = std::fs::metadata(&page).unwrap().len();
     assert!(bytes < 2_000_000, "{bytes} bytes for 102 runs");

@@ -28,6 +28,11 @@ pub(crate) fn transactions_at(second: i64) -> f64 {
 
 /// Stores a study of two factors and its runs; the last run of the first cell is invalid.
 pub(crate) fn study(directory: &Path, repetitions: u32) {
+    study_with(directory, repetitions, 0);
+}
+
+/// The same with so many more counters in each run.
+pub(crate) fn study_with(directory: &Path, repetitions: u32, counters: u32) {
     let mut store = Store::open_or_create(directory).unwrap();
     let factor = |name: &str, levels: Vec<Level>| Factor { name: name.to_owned(), levels };
     let batches = [1, 10, 100].map(Level::Integer).to_vec();
@@ -60,18 +65,24 @@ pub(crate) fn study(directory: &Path, repetitions: u32) {
         .collect();
     store.put_cells(id, &cells).unwrap();
     for block in 0..repetitions {
-        add_block(&mut store, id, block, repetitions);
+        add_block_with(&mut store, id, block, repetitions, counters);
     }
 }
 
 /// Stores one run of each of the six cells; that of the first cell is invalid in the last block.
 pub(crate) fn add_block(store: &mut Store, study: StudyId, block: u32, repetitions: u32) {
+    add_block_with(store, study, block, repetitions, 0);
+}
+
+fn add_block_with(store: &mut Store, study: StudyId, block: u32, repetitions: u32, counters: u32) {
     for cell in 0..6 {
         let key = RunKey { block_index: block, cell_index: cell, attempt: 0 };
         let position = 6 * block + cell;
         let run_id = store.begin_run(study, key, position, "2026-11-20T10:00:01Z").unwrap();
         let is_valid = !(cell == 0 && block + 1 == repetitions);
-        store.finish_run(run_id, &run(key, position, is_valid)).unwrap();
+        let mut run = run(key, position, is_valid);
+        run.observations.series.extend((0..counters).map(|counter| made_up_series(counter, position)));
+        store.finish_run(run_id, &run).unwrap();
     }
 }
 
@@ -178,6 +189,22 @@ fn observations() -> Observations {
             cpu_s: 0.01,
             problem: None,
         }],
+    }
+}
+
+/// A counter that never rests, looked at once a second, with digits that do not repeat.
+fn made_up_series(counter: u32, position: u32) -> Series {
+    let seconds = 0..60_u32;
+    let value = |second: u32| {
+        f64::from((second + 1) * (counter + 3) * (position + 7) % 9973) * 1.234_567_891 + f64::from(counter)
+    };
+    Series {
+        name: format!("engine_counter_{counter}_per_s"),
+        unit: "1/s".to_owned(),
+        source: "made up".to_owned(),
+        kind: SeriesKind::Rate,
+        at_ns: seconds.clone().map(|second| i64::from(second + 1) * 60_000_000).collect(),
+        values: seconds.map(|second| Some(value(second))).collect(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! What the devices alone can do beside what the runs reached, and the baselines that were measured.
 
-use results::io::IoTable;
+use results::io::{IoRow, IoTable};
 
 use super::chart::escape;
+use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, against};
 use super::definitions::{Definitions, Tables};
 use super::{Page, absent, figure, tables};
@@ -47,6 +48,10 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
 fn baseline(table: &IoTable, index: usize, definitions: &Definitions) -> String {
     let sections = io_table::sections(table);
     let mut html = format!("<h3>Baseline: {}</h3>", escape(&table.title));
+    if let Some(svg) = matrix(table).draw() {
+        let note = "What the device alone gives by pattern and transfers under way; rows that something speaks against are crosses.";
+        html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
+    }
     for (place, section) in sections.iter().enumerate() {
         if section.title.is_empty() {
             html.push_str(&tables::blocks(section, definitions));
@@ -55,4 +60,86 @@ fn baseline(table: &IoTable, index: usize, definitions: &Definitions) -> String 
         }
     }
     html
+}
+
+/// The matrix as a picture: the rate over the transfers under way, one series per pattern.
+fn matrix(table: &IoTable) -> LevelChart {
+    let mut depths: Vec<u64> = table.rows.iter().map(|row| row.outstanding).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut series: Vec<(String, Vec<Spot>)> = Vec::new();
+    for row in &table.rows {
+        let label = pattern(row);
+        let known = series.iter().position(|(name, _)| *name == label);
+        let index = known.unwrap_or_else(|| {
+            series.push((label.clone(), vec![Spot::default(); depths.len()]));
+            series.len() - 1
+        });
+        let place = depths.binary_search(&row.outstanding).expect("every depth is listed");
+        let spot = &mut series[index].1[place];
+        let counts = row.flags.is_empty();
+        let words = if counts { String::new() } else { format!(", flagged: {}", row.flags.join("; ")) };
+        let title = format!(
+            "{label}, {} outstanding: {:.1} MiB/s, {:.0} IOPS{words}",
+            row.outstanding, row.mib_per_s, row.iops
+        );
+        if counts {
+            // A pattern that was measured again has the later figure on its line, and a point for each.
+            (spot.mean, spot.title) = (Some(row.mib_per_s), title.clone());
+        }
+        spot.dots.push(Dot { value: row.mib_per_s, title, counts });
+    }
+    LevelChart {
+        y_title: "Rate [MiB/s]".to_owned(),
+        x_title: "outstanding transfers".to_owned(),
+        levels: depths.iter().map(u64::to_string).collect(),
+        series,
+        is_ordered: true,
+        is_logarithmic: false,
+        range: None,
+    }
+}
+
+/// `64 KiB random read`.
+fn pattern(row: &IoRow) -> String {
+    let order = match row.random_percent {
+        100.. => "random".to_owned(),
+        0 => "sequential".to_owned(),
+        percent => format!("{percent} % random"),
+    };
+    let way = match row.read_percent {
+        100.. => "read".to_owned(),
+        0 => "write".to_owned(),
+        percent => format!("{percent} % read"),
+    };
+    format!("{} KiB {order} {way}", crate::number::number(row.transfer_bytes as f64 / 1024.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_matrix_has_one_line_per_pattern_and_crosses_for_flagged_rows() {
+        let row = |transfer_bytes, outstanding, mib_per_s, flags: &[&str]| IoRow {
+            transfer_bytes,
+            read_percent: 100,
+            random_percent: 100,
+            outstanding,
+            mib_per_s,
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+            ..IoRow::default()
+        };
+        let rows =
+            vec![row(8192, 32, 200.0, &[]), row(8192, 1, 50.0, &[]), row(65536, 1, 90.0, &["unsteady"])];
+        let chart = matrix(&IoTable { rows, ..IoTable::default() });
+        assert_eq!(chart.levels, ["1", "32"]);
+        let names: Vec<&str> = chart.series.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["8 KiB random read", "64 KiB random read"]);
+        assert_eq!(
+            chart.series[0].1.iter().map(|spot| spot.mean).collect::<Vec<_>>(),
+            [Some(50.0), Some(200.0)]
+        );
+        assert_eq!((chart.series[1].1[0].mean, chart.series[1].1[0].dots[0].counts), (None, false));
+    }
 }
