@@ -47,7 +47,7 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
         print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
     }
     print(&format!(
-        "\n{PUBLISHED_NAME}: what the device gives by itself; it needs no database: fathom io PATH\n"
+        "\nfathom io PATH measures {PUBLISHED_NAME} at once, as one table: it needs no database\n"
     ))?;
     print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n")?;
     Ok(Verdict::Clean)

@@ -27,9 +27,6 @@ pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
             .with_context(|| format!("could not read spec \"{experiment}\""))?;
         return Ok((experiment.to_owned(), text));
     }
-    if experiment == disk::baseline::PUBLISHED_NAME {
-        anyhow::bail!("{experiment} has no spec, because it needs no database\nhint: run `fathom io PATH`");
-    }
     let shipped = lab::spec::find(experiment).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok((format!("{}.toml", shipped.name), shipped.text.to_owned()))
 }
