@@ -111,3 +111,19 @@ fn files_of_two_kinds_are_not_checked_together() {
     let error = check::sqlserver::check(&[data, backup], &Options::default(), &mut Silent).unwrap_err();
     assert!(error.to_string().contains("do not belong together"));
 }
+
+#[test]
+fn a_file_that_was_enlarged_with_true_maps_is_silent_and_accounted_for() {
+    let Some(base) = real(NORTHWIND) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("large.mdf");
+    // Behind the second PFS page.
+    crate::large::write(&base, &path, 8_088 + 160).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report));
+    assert_eq!(report.accounting.bytes_read, report.accounting.bytes_expected);
+    let table = check::sqlserver::inventory(&[path]).unwrap().tables;
+    let shippers = table.iter().find(|table| table.name == "dbo.Shippers").unwrap();
+    assert_eq!((shippers.row_count - 3) % 74, 0);
+    assert!(shippers.row_count > 500_000, "{}", shippers.row_count);
+}

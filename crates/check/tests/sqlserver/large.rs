@@ -1,0 +1,329 @@
+//! A SQL Server data file of any size below 4 GiB, made from Northwind: its table Shippers gets as many rows as fit.
+//!
+//! Everything that describes the pages stays true: PFS, GAM, SGAM, differential map and IAM bits, the size in the file
+//! header, root and counts in the catalog, links, keys of inner pages, free bytes, and checksums. New pages are leaves in
+//! key order, behind them the levels above. Used by the tests and, through its path, by the example that benches.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use formats::sqlserver::{
+    EXTENT_PAGES, Header, PAGE_BYTES, PageId, Record, place, protect, slot_offset, u16_at, u32_at, u64_at,
+};
+
+/// Rows of a leaf, and entries of an inner page: what fits, less a little.
+const ROWS: u32 = 74;
+const ENTRIES: u32 = 600;
+/// The first number that no shipper of the base has.
+const FIRST_KEY: u32 = 4;
+const PFS_BYTES: usize = 100;
+const IN_USE: u8 = 0x40;
+const FULL: u8 = 0x44;
+
+/// Writes a file of `page_count` pages, rounded to whole extents; `base` is northwnd-2008-checksum.mdf.
+pub(crate) fn write(base: &Path, to: &Path, page_count: u32) -> io::Result<()> {
+    let mut base = std::fs::read(base)?;
+    let base_count = (base.len() / PAGE_BYTES) as u32;
+    let page_count = page_count / EXTENT_PAGES * EXTENT_PAGES;
+    assert!(page_count > base_count + 100 && page_count < place::MAP_PAGES, "between 2 MB and 4 GB");
+    let tree = Tree::new(&base, base_count, page_count);
+    tree.change_base(&mut base);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(to)?);
+    file.write_all(&base)?;
+    let (mut leaf, mut inner) = (1, 0);
+    for number in base_count..page_count {
+        let page = if number.is_multiple_of(place::PFS_PAGES) {
+            tree.pfs(&base, number)
+        } else if is_left_out(number) || leaf + inner >= 1 + tree.used_count() {
+            vec![0; PAGE_BYTES]
+        } else if leaf <= tree.leaf_count {
+            leaf += 1;
+            tree.leaf(leaf - 1)
+        } else {
+            inner += 1;
+            tree.inner(inner - 1)
+        };
+        file.write_all(&page)?;
+    }
+    file.flush()
+}
+
+/// Whether a page shares its extent with a page of the map, and is not used for that reason.
+fn is_left_out(page: u32) -> bool {
+    (page / EXTENT_PAGES * EXTENT_PAGES).is_multiple_of(place::PFS_PAGES)
+}
+
+/// The B-tree to be: leaf 0 is the page that the base has, new leaves count from 1.
+struct Tree {
+    base_count: u32,
+    page_count: u32,
+    first_leaf: u32,
+    leaf_count: u32,
+    /// Pages of each level above the leaves, upwards; the last has one.
+    levels: Vec<u32>,
+    /// Header of the leaf in the base.
+    header: [u8; 96],
+    /// Page and offset of the row of the allocation unit, of the rowset; page of the IAM; number of the unit.
+    unit_row: usize,
+    rowset_row: usize,
+    iam: u32,
+    unit: u64,
+}
+
+impl Tree {
+    fn new(base: &[u8], base_count: u32, page_count: u32) -> Self {
+        let text: Vec<u8> = "Speedy Express".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let at = base.windows(text.len()).position(|window| window == text).unwrap();
+        let first_leaf = (at / PAGE_BYTES) as u32;
+        let header: [u8; 96] = base[first_leaf as usize * PAGE_BYTES..][..96].try_into().unwrap();
+        let unit = Header::new(&header).allocation_unit();
+        let find = |object, id: u64| row(base, object, |row| u64_at(row, 4) == Some(id) && row.len() > 60);
+        // Old leaves have index number 0 in their header, the catalog has 1.
+        let is_unit = |row: &[u8]| {
+            row.len() > 60 && u64_at(row, 4).is_some_and(|id| id == unit || id == unit | 1 << 48)
+        };
+        let unit_row = row(base, 7, is_unit).unwrap();
+        let rowset_row = find(5, u64_at(base, unit_row + 13).unwrap())
+            .or_else(|| row(base, 5, |row| u64_at(row, 4) == u64_at(base, unit_row + 13)))
+            .unwrap();
+        let usable = (base_count..page_count).filter(|page| !is_left_out(*page)).count() as u32;
+        let mut leaf_count = usable;
+        let levels = loop {
+            let levels = levels(leaf_count + 1);
+            if leaf_count + levels.iter().sum::<u32>() <= usable {
+                break levels;
+            }
+            leaf_count -= 1;
+        };
+        Self {
+            base_count,
+            page_count,
+            first_leaf,
+            leaf_count,
+            levels,
+            header,
+            unit_row,
+            rowset_row,
+            iam: u32_at(base, unit_row + 39).unwrap(),
+            unit: u64_at(base, unit_row + 4).unwrap(),
+        }
+    }
+
+    fn used_count(&self) -> u32 {
+        self.leaf_count + self.levels.iter().sum::<u32>()
+    }
+
+    /// The page of a new page by its position: leaves first, then the levels upwards.
+    fn page(&self, position: u32) -> u32 {
+        // Every 8,088 pages an extent is left out.
+        let mut page = self.base_count + position;
+        for _ in 0..place::MAP_PAGES / place::PFS_PAGES {
+            let end = page + 1;
+            let left_out = |end: u32| EXTENT_PAGES * ((end - 1) / place::PFS_PAGES);
+            let right = self.base_count + position + left_out(end);
+            if right == page {
+                break;
+            }
+            page = right;
+        }
+        page
+    }
+
+    fn leaf_page(&self, leaf: u32) -> u32 {
+        if leaf == 0 { self.first_leaf } else { self.page(leaf - 1) }
+    }
+
+    fn key(&self, leaf: u32) -> u32 {
+        if leaf == 0 { 1 } else { FIRST_KEY + (leaf - 1) * ROWS }
+    }
+
+    /// Changes what describes the pages.
+    fn change_base(&self, base: &mut [u8]) {
+        let root = self.page(self.used_count() - 1);
+        let (unit, rowset) = (self.unit_row, self.rowset_row);
+        put(base, unit + 33, &name(root));
+        let pages = u64::from(self.used_count()) + 2;
+        for offset in [45, 61] {
+            put(base, unit + offset, &pages.to_le_bytes());
+        }
+        put(base, unit + 53, &u64::from(self.leaf_count + 1).to_le_bytes());
+        put(base, rowset + 31, &u64::from(3 + self.leaf_count * ROWS).to_le_bytes());
+        let first = self.first_leaf as usize * PAGE_BYTES;
+        put(base, first + 16, &name(self.leaf_page(1)));
+        let size = {
+            let page = &base[..PAGE_BYTES];
+            let record = Record::new(page, &Header::new(page), 0, 96).unwrap();
+            record.variable(4).unwrap().bytes.as_ptr() as usize - page.as_ptr() as usize
+        };
+        put(base, size, &self.page_count.to_le_bytes());
+        for page in self.base_count..self.page_count.min(place::PFS_PAGES) {
+            base[PAGE_BYTES + PFS_BYTES + page as usize] = self.pfs_byte(page);
+        }
+        for extent in self.base_count / EXTENT_PAGES..self.page_count / EXTENT_PAGES {
+            let is_mixed = is_left_out(extent * EXTENT_PAGES);
+            set_bit(base, 2, extent, false);
+            set_bit(base, 3, extent, is_mixed);
+            set_bit(base, 6, extent, true);
+            set_bit(base, self.iam, extent, !is_mixed);
+        }
+        let changed =
+            [0, 1, 2, 3, 6, self.iam, self.first_leaf, page_of(unit) as u32, page_of(rowset) as u32];
+        for page in changed {
+            protect(&mut base[page as usize * PAGE_BYTES..][..PAGE_BYTES]);
+        }
+    }
+
+    fn pfs_byte(&self, page: u32) -> u8 {
+        match page {
+            page if page >= self.page_count => 0,
+            page if page.is_multiple_of(place::PFS_PAGES) => FULL,
+            page if is_left_out(page) => 0,
+            page if page <= self.page(self.used_count() - 1) => IN_USE,
+            _ => 0,
+        }
+    }
+
+    fn pfs(&self, base: &[u8], number: u32) -> Vec<u8> {
+        let mut page = base[PAGE_BYTES..2 * PAGE_BYTES].to_vec();
+        put(&mut page, 32, &name(number));
+        for index in 0..place::PFS_PAGES {
+            page[PFS_BYTES + index as usize] = self.pfs_byte(number + index);
+        }
+        protect(&mut page);
+        page
+    }
+
+    fn leaf(&self, leaf: u32) -> Vec<u8> {
+        let records = (0..ROWS).map(|row| shipper(self.key(leaf) + row));
+        let next = (leaf < self.leaf_count).then(|| self.leaf_page(leaf + 1));
+        let mut page = self.new_page(records, self.leaf_page(leaf), Some(self.leaf_page(leaf - 1)), next);
+        protect(&mut page);
+        page
+    }
+
+    /// An inner page by its position among all.
+    fn inner(&self, position: u32) -> Vec<u8> {
+        let (mut level, mut start) = (0, 0);
+        while position >= start + self.levels[level] {
+            start += self.levels[level];
+            level += 1;
+        }
+        let index = position - start;
+        let below = if level == 0 { self.leaf_count + 1 } else { self.levels[level - 1] };
+        let child_page = |child: u32| match level {
+            0 => self.leaf_page(child),
+            _ => self.page(self.leaf_count + start - self.levels[level - 1] + child),
+        };
+        let leaf_of = |child: u32| child * ENTRIES.pow(level as u32);
+        let children = index * ENTRIES..((index + 1) * ENTRIES).min(below);
+        let records = children.map(|child| {
+            let mut record = vec![6];
+            record.extend(self.key(leaf_of(child)).to_le_bytes());
+            record.extend(name(child_page(child)));
+            record
+        });
+        let own = self.page(self.leaf_count + position);
+        let neighbour = |page: u32| self.page(self.leaf_count + start + page);
+        let previous = index.checked_sub(1).map(neighbour);
+        let next = Some(index + 1).filter(|next| *next < self.levels[level]).map(neighbour);
+        let mut page = self.new_page(records, own, previous, next);
+        page[1..4].copy_from_slice(&[2, 0, level as u8 + 1]);
+        put(&mut page, 6, &((self.unit >> 48) as u16).to_le_bytes());
+        put(&mut page, 14, &11u16.to_le_bytes());
+        protect(&mut page);
+        page
+    }
+
+    fn new_page(
+        &self,
+        records: impl Iterator<Item = Vec<u8>>,
+        own: u32,
+        previous: Option<u32>,
+        next: Option<u32>,
+    ) -> Vec<u8> {
+        let mut page = vec![0; PAGE_BYTES];
+        page[..96].copy_from_slice(&self.header);
+        put(&mut page, 8, &previous.map_or([0; 6], name));
+        put(&mut page, 16, &next.map_or([0; 6], name));
+        put(&mut page, 32, &name(own));
+        let (mut end, mut count) = (96, 0);
+        for record in records {
+            put(&mut page, end, &record);
+            count += 1;
+            put(&mut page, PAGE_BYTES - 2 * count, &(end as u16).to_le_bytes());
+            end += record.len();
+        }
+        let free = PAGE_BYTES - end - 2 * count;
+        for (offset, value) in [(22, count), (28, free), (30, end)] {
+            put(&mut page, offset, &(value as u16).to_le_bytes());
+        }
+        page
+    }
+}
+
+/// Pages of each level above so many leaves.
+fn levels(leaf_count: u32) -> Vec<u32> {
+    let mut levels = vec![leaf_count.div_ceil(ENTRIES)];
+    while let Some(last) = levels.last().copied().filter(|last| *last > 1) {
+        levels.push(last.div_ceil(ENTRIES));
+    }
+    levels
+}
+
+/// A row: number, name, telephone.
+fn shipper(key: u32) -> Vec<u8> {
+    let name = format!("Shipper {key:09}, {:08x}", key.wrapping_mul(2_654_435_761));
+    let phone = format!("(503) 555-{:04}", key % 10_000);
+    let mut record = vec![0x30, 0, 8, 0];
+    record.extend(key.to_le_bytes());
+    record.extend([3, 0, 0, 2, 0]);
+    let first_end = record.len() + 4 + 2 * name.len();
+    record.extend((first_end as u16).to_le_bytes());
+    record.extend(((first_end + 2 * phone.len()) as u16).to_le_bytes());
+    record.extend(name.encode_utf16().chain(phone.encode_utf16()).flat_map(u16::to_le_bytes));
+    record
+}
+
+/// Offset in the file of a row of a base table.
+fn row(base: &[u8], object: u32, is_meant: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    for (number, page) in base.chunks_exact(PAGE_BYTES).enumerate() {
+        let header = Header::new(page);
+        if page[1] != 1 || header.object_id != object || header.page.page as usize != number {
+            continue;
+        }
+        for slot in 0..usize::from(header.slot_count) {
+            let offset = usize::from(slot_offset(page, slot)?);
+            let record = Record::new(page, &header, slot, offset).ok()?;
+            if is_meant(record.bytes) {
+                return Some(number * PAGE_BYTES + offset);
+            }
+        }
+    }
+    None
+}
+
+fn page_of(offset: usize) -> usize {
+    offset / PAGE_BYTES
+}
+
+fn name(page: u32) -> [u8; 6] {
+    let id = PageId { file: 1, page };
+    let mut bytes = [0; 6];
+    bytes[..4].copy_from_slice(&id.page.to_le_bytes());
+    bytes[4..].copy_from_slice(&id.file.to_le_bytes());
+    bytes
+}
+
+fn put(bytes: &mut [u8], offset: usize, with: &[u8]) {
+    bytes[offset..offset + with.len()].copy_from_slice(with);
+}
+
+/// Sets the bit of an extent in a map.
+fn set_bit(base: &mut [u8], map: u32, extent: u32, is_set: bool) {
+    let page = &mut base[map as usize * PAGE_BYTES..][..PAGE_BYTES];
+    let offset = usize::from(slot_offset(page, 1).unwrap());
+    assert_eq!(u16_at(page, offset + 2), Some(7992));
+    let byte = &mut page[offset + 4 + extent as usize / 8];
+    *byte = *byte & !(1 << (extent % 8)) | u8::from(is_set) << (extent % 8);
+}
