@@ -248,14 +248,16 @@ impl Worker<'_> {
             }
             RecordKind::Primary | RecordKind::Index => {}
             _ => {
-                let has_pointer = (0..record.variable_count())
-                    .any(|index| record.variable(index).is_some_and(|variable| variable.is_complex));
-                if has_pointer {
+                if record.has_complex() {
                     let why = "deleted rows that are not removed yet may still have large values";
                     self.facts.poison((FactKind::Lob, unit.rowset), why);
                 }
                 return;
             }
+        }
+        // Below level full only pointers are of interest, and few rows have one.
+        if self.context.level < CheckLevel::Full && !record.has_complex() {
+            return;
         }
         for column in &unit.columns {
             self.look_at_value(place, slot, record, column, drafts);

@@ -1,7 +1,6 @@
 //! Keys of B-trees: their order in a page, and the bounds that the pages above set.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use formats::sqlserver::{PageId, Record, RowsetColumn, Value};
 
@@ -105,10 +104,17 @@ pub(super) struct Ends {
 
 /// Compares the ends of all pages with their bounds.
 pub(super) fn compare_bounds(plan: &Plan, bounds: &[Bound], ends: &[Ends]) -> Vec<Draft> {
-    let by_page: HashMap<PageId, &Ends> = ends.iter().map(|ends| (ends.page, ends)).collect();
+    // Both are nearly sorted already, since pages are looked at in physical order.
+    let mut bounds: Vec<&Bound> = bounds.iter().collect();
+    bounds.sort_by_key(|bound| (bound.child, bound.parent, bound.slot));
+    let mut ends: Vec<&Ends> = ends.iter().collect();
+    ends.sort_by_key(|ends| ends.page);
+    let mut ends = ends.into_iter().peekable();
     let mut drafts = Vec::new();
     for bound in bounds {
-        let Some(ends) = by_page.get(&bound.child).filter(|ends| ends.unit == bound.unit) else { continue };
+        while ends.next_if(|ends| ends.page < bound.child).is_some() {}
+        let is_same = |ends: &&&Ends| ends.page == bound.child && ends.unit == bound.unit;
+        let Some(ends) = ends.peek().filter(is_same) else { continue };
         let Some(unit) = plan.units.get(bound.unit as usize) else { continue };
         let keys = &unit.keys;
         let mut report = |relation: &str, limit: &Key, found: &Key| {

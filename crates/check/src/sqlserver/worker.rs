@@ -47,7 +47,6 @@ pub(super) struct Worker<'a> {
     pub(super) entry_count: u64,
     /// Pages by protection: none, torn, checksum.
     pub(super) protections: [u64; 3],
-    restored: Box<[u8; PAGE_BYTES]>,
 }
 
 impl<'a> Worker<'a> {
@@ -70,7 +69,6 @@ impl<'a> Worker<'a> {
             row_count: 0,
             entry_count: 0,
             protections: [0; 3],
-            restored: Box::new([0; PAGE_BYTES]),
         }
     }
 
@@ -153,9 +151,7 @@ impl<'a> Worker<'a> {
         }
         let is_sound = drafts.is_empty();
         if self.context.level >= CheckLevel::Structure && !is_blank {
-            let restored = self.restored(raw, &header);
-            self.judge_inside(page, usage, &header, &restored[..], &mut drafts);
-            self.restored = restored;
+            self.look_inside(page, usage, &header, raw, &mut drafts);
         }
         if !is_sound {
             // Whatever else is odd in a page whose bytes changed may follow from that.
@@ -170,16 +166,22 @@ impl<'a> Worker<'a> {
         drafts
     }
 
-    /// The page with the bits that torn page signatures displaced put back, in a buffer that is given back after use.
-    fn restored(&mut self, raw: &[u8], header: &Header) -> Box<[u8; PAGE_BYTES]> {
-        let mut buffer = std::mem::replace(&mut self.restored, Box::new([0; PAGE_BYTES]));
-        if is_whole(raw) {
-            buffer.copy_from_slice(raw);
-            if needs_restore(header) {
-                restore(&mut buffer[..]);
-            }
+    /// Looks into a page; one with torn page signatures in a copy, with the bits that they displaced put back.
+    fn look_inside(
+        &mut self,
+        page: PageId,
+        usage: Use,
+        header: &Header,
+        raw: &[u8],
+        drafts: &mut Vec<Draft>,
+    ) {
+        if !needs_restore(header) || !is_whole(raw) {
+            return self.judge_inside(page, usage, header, raw, drafts);
         }
-        buffer
+        let mut restored = [0; PAGE_BYTES];
+        restored.copy_from_slice(raw);
+        restore(&mut restored);
+        self.judge_inside(page, usage, header, &restored, drafts);
     }
 
     fn judge_header(
@@ -231,9 +233,7 @@ impl<'a> Worker<'a> {
             return;
         }
         let header = Header::new(raw);
-        let restored = self.restored(raw, &header);
-        self.judge_inside(page, usage, &header, &restored[..], &mut Vec::new());
-        self.restored = restored;
+        self.look_inside(page, usage, &header, raw, &mut Vec::new());
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn write(base: &Path, to: &Path, page_count: u32) -> io::Result<()> {
     for number in base_count..page_count {
         let page = if number.is_multiple_of(place::PFS_PAGES) {
             tree.pfs(&base, number)
-        } else if is_left_out(number) || leaf + inner >= 1 + tree.used_count() {
+        } else if is_left_out(number) || leaf + inner > tree.used_count() {
             vec![0; PAGE_BYTES]
         } else if leaf <= tree.leaf_count {
             leaf += 1;

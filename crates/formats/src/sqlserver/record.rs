@@ -89,6 +89,7 @@ pub struct Record<'a> {
     bitmap_at: usize,
     variables_at: usize,
     variable_count: u16,
+    has_complex: bool,
 }
 
 /// Reads a field, or ends with the damage that it lies behind the page.
@@ -112,8 +113,15 @@ impl<'a> Record<'a> {
     pub fn new(page: &'a [u8], header: &Header, slot: usize, offset: usize) -> Result<Self, Damage> {
         let status = inside!(u8_at(page, offset), Fault::SlotOffset, offset, slot);
         let kind = RecordKind::of(status);
-        let blank =
-            Self { bytes: &[], kind, column_count: 0, bitmap_at: 0, variables_at: 0, variable_count: 0 };
+        let blank = Self {
+            bytes: &[],
+            kind,
+            column_count: 0,
+            bitmap_at: 0,
+            variables_at: 0,
+            variable_count: 0,
+            has_complex: false,
+        };
         let finish = |record: Self, length: usize| {
             let mark = if status & 0x40 != 0 && kind != RecordKind::Stub { VERSION_MARK_BYTES } else { 0 };
             let end = offset + length + mark;
@@ -150,8 +158,9 @@ impl<'a> Record<'a> {
             at += 2 + 2 * usize::from(record.variable_count);
             for index in 0..usize::from(record.variable_count) {
                 let place = offset + record.variables_at + 2 * index;
-                let end =
-                    usize::from(inside!(u16_at(page, place), Fault::VariableOffset, place, slot) & 0x7fff);
+                let raw = inside!(u16_at(page, place), Fault::VariableOffset, place, slot);
+                record.has_complex |= raw & 0x8000 != 0;
+                let end = usize::from(raw & 0x7fff);
                 if end < at || offset + end > PAGE_BYTES {
                     let expected = at as u64..=(PAGE_BYTES - offset) as u64;
                     return Err(Damage::new(Fault::VariableOffset, place, expected, end as u64).at_slot(slot));
@@ -198,6 +207,12 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn variable_count(&self) -> usize {
         self.variable_count.into()
+    }
+
+    /// Whether a column of variable length holds a pointer or another structure instead of its value.
+    #[must_use]
+    pub fn has_complex(&self) -> bool {
+        self.has_complex
     }
 
     /// Bytes of a column of fixed length.
