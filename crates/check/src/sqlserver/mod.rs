@@ -9,12 +9,16 @@
 //! matching  sums compared; objects whose sums differ are read again, to name page and slot
 //! ```
 //!
+//! `drill` makes one damage in a copy, through the same maps and plan.
+//!
 //! Pages that the PFS says are not in use are no evidence: they keep what stood there, or what the disk had before.
 //! Facts between pages are proven only when no page is newer than the last checkpoint: then the file is what the
 //! server left at that moment, and a backup is as good as a stopped database.
 
 mod catalog;
 mod context;
+pub mod drill;
+mod drill_edits;
 mod facts;
 mod finding;
 mod inside;

@@ -8,6 +8,7 @@ mod classes;
 mod clean;
 mod copy;
 mod document;
+mod drill;
 mod large;
 mod naming;
 mod random;

@@ -71,7 +71,7 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CorruptArguments {
-    /// SQLite database or PostgreSQL data directory (shut down) to copy; without it the classes are listed
+    /// SQLite database, SQL Server data file or PostgreSQL data directory (shut down) to copy; without it the classes are listed
     pub(crate) file: Option<PathBuf>,
     /// Class of the damage
     #[arg(long, value_name = "CLASS")]

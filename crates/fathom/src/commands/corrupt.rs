@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::bail;
 use check::postgres::drill;
 use check::sqlite::drill::{CLASSES, damage};
+use check::sqlserver::drill as sqlserver;
 
 use crate::Verdict;
 use crate::arguments::CorruptArguments;
@@ -23,6 +24,9 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
     };
     if file.is_dir() {
         return cluster(file, copy_to, class, arguments.seed);
+    }
+    if super::check::is_sql_server(file)? {
+        return data_file(file, copy_to, class, arguments.seed);
     }
     let drill = damage(file, copy_to, class, arguments.seed)?;
     let mut text = String::new();
@@ -60,12 +64,31 @@ fn cluster(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> anyhow::
     Ok(Verdict::Clean)
 }
 
+/// Damages a copy of a SQL Server data file.
+fn data_file(file: &Path, copy_to: &Path, class: &str, seed: u64) -> anyhow::Result<Verdict> {
+    let drill = sqlserver::damage(file, copy_to, class, seed)?;
+    let object = drill.object.map(|object| format!(" of {object}")).unwrap_or_default();
+    let page = drill.page.map(|page| format!(" page {page}")).unwrap_or_default();
+    print(&format!(
+        "{}: {}\n  \"{}\"{page}{object}: {} bytes from byte {} on\nfind it with: {}\n",
+        drill.class,
+        drill.what,
+        copy_to.display(),
+        drill.changed_bytes,
+        drill.offset_bytes,
+        drill.command
+    ))?;
+    Ok(Verdict::Clean)
+}
+
 fn list() -> anyhow::Result<Verdict> {
     let sqlite: Vec<_> = CLASSES.iter().map(|class| (class.name, class.what)).collect();
     let postgres: Vec<_> = drill::CLASSES.iter().map(|class| (class.name, class.what)).collect();
-    let width = sqlite.iter().chain(&postgres).map(|(name, _)| name.len()).max().unwrap_or(0);
+    let data_files: Vec<_> = sqlserver::CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let width =
+        sqlite.iter().chain(&postgres).chain(&data_files).map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (engine, classes) in [("SQLite", sqlite), ("PostgreSQL", postgres)] {
+    for (engine, classes) in [("SQLite", sqlite), ("PostgreSQL", postgres), ("SQL Server", data_files)] {
         let _ = writeln!(text, "classes of damage ({engine}):");
         for (name, what) in classes {
             let _ = writeln!(text, "  {name:width$}  {what}");

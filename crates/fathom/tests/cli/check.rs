@@ -98,10 +98,16 @@ fn a_check_that_cannot_be_stored_is_a_check_all_the_same() {
 }
 
 #[test]
-fn the_classes_of_both_engines_are_listed_and_a_directory_that_is_no_cluster_is_refused() {
+fn the_classes_of_all_engines_are_listed_and_a_directory_that_is_no_cluster_is_refused() {
     let bench = Bench::new();
     let (out, _) = bench.expect(0, &["corrupt"]);
-    assert!(out.contains("(SQLite)") && out.contains("(PostgreSQL)") && out.contains("lost-write"), "{out}");
+    assert!(
+        out.contains("(SQLite)")
+            && out.contains("(SQL Server)")
+            && out.contains("(PostgreSQL)")
+            && out.contains("lost-write"),
+        "{out}"
+    );
     let arguments = ["corrupt", ".", "--class", "lost-write", "--copy-to", "copy"];
     let (_, err) = bench.expect(2, &arguments);
     assert!(err.contains("no PostgreSQL data directory"), "{err}");
