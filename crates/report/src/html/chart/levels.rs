@@ -143,7 +143,7 @@ impl LevelChart {
                     drawing.mark(&format!("dot d{colour}"), 0, at, 2.6, &dot.title);
                 } else {
                     drawing.raw(&format!(
-                        "<path class=\"void\" d=\"M{} {}l6 6m0 -6l-6 6\"><title>{}</title></path>",
+                        "<path class=\"void l{colour}\" d=\"M{} {}l6 6m0 -6l-6 6\"><title>{}</title></path>",
                         num(at.0 - 3.0),
                         num(at.1 - 3.0),
                         super::escape(&dot.title)
@@ -263,7 +263,7 @@ mod tests {
     fn every_run_and_every_mean_has_a_mark_and_no_line_crosses_a_gap() {
         let svg = chart().draw().unwrap();
         assert_eq!(svg.matches("class=\"dot").count(), 2);
-        assert_eq!(svg.matches("class=\"void\"").count(), 2);
+        assert_eq!(svg.matches("class=\"void l").count(), 2);
         assert_eq!(svg.matches("class=\"mean").count(), 2);
         assert_eq!(svg.matches("class=\"line").count(), 0);
         let bars = LevelChart { is_ordered: false, ..chart() }.draw().unwrap();
