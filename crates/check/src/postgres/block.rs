@@ -10,6 +10,7 @@ use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
 use super::heap::{HeapCheck, RowSink, Work};
+use super::index_entries::EntryCheck;
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;
@@ -55,7 +56,7 @@ impl PassContext<'_> {
             (Some(Storage::Heap), Fork::Main, Some(number)) => {
                 self.heap_block(&page, number, is_still, scratch, &mut work)
             }
-            (Some(Storage::Btree), Fork::Main, Some(number)) => {
+            (Some(storage), Fork::Main, Some(number)) if storage.is_matched() => {
                 self.tree_block(&page, number, scratch, &mut work)
             }
             _ => {}
@@ -107,7 +108,18 @@ impl PassContext<'_> {
             version: plan.version,
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
         };
-        TreeCheck { tree: &tree, key: self.key, level: self.level }.block(page, &mut scratch.tree, work);
+        match relation.storage.entry_method() {
+            None => TreeCheck { tree: &tree, key: self.key, level: self.level }.block(
+                page,
+                &mut scratch.tree,
+                work,
+            ),
+            Some(method) => {
+                let check =
+                    EntryCheck { tree: &tree, method, hash: plan.hash, key: self.key, level: self.level };
+                check.block(page, &mut scratch.damage, work);
+            }
+        }
     }
 
     fn new_page<S>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {

@@ -13,7 +13,7 @@ use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{Item, ItemState, Page};
 
-use super::catalog::Relation;
+use super::catalog::{Relation, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
 use super::drill_edits as edits;
@@ -340,7 +340,10 @@ impl<'a> Work<'a> {
     }
 
     fn trees(&self) -> Vec<u32> {
-        let is_wanted = |number: &u32| is_of_user(&self.plan.relations[*number as usize]);
+        let is_wanted = |number: &u32| {
+            let relation = &self.plan.relations[*number as usize];
+            is_of_user(relation) && relation.storage == Storage::Btree
+        };
         let matched =
             self.plan.trees.iter().filter(|(_, tree)| tree.matching == super::btree::Matching::Both);
         let of_tables = matched

@@ -26,6 +26,10 @@ pub(crate) struct RowIndex {
     pub(crate) index: Index,
     /// Whether each row must have an entry: not in a partial index.
     pub(crate) is_complete: bool,
+    /// Matched by row pointer alone: not a B-tree.
+    pub(crate) by_tid: bool,
+    /// Rows without value have no entry: a hash index.
+    pub(crate) skips_nulls: bool,
 }
 
 /// What is known of a table while its blocks are looked at.

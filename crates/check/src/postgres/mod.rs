@@ -3,7 +3,7 @@
 //! ```text
 //! cluster (control file, files) -> transactions (pg_xact) -> catalog (pg_class, pg_attribute, pg_index, ...) -> plan
 //!   -> first pass: heaps, TOAST, maps (row pointers that are not live are remembered)
-//!   -> second pass: B-trees (each entry states its row)
+//!   -> second pass: B-trees, hash, GiST and SP-GiST (each entry states its row)
 //!   -> sums compared -> relations whose sums differ read again, exactly
 //!   -> TOAST tables with packed values read once more, values unpacked -> report
 //! ```
@@ -31,6 +31,7 @@ mod exact;
 mod exceptions;
 mod finding;
 mod heap;
+mod index_entries;
 mod keyed;
 mod log_end;
 mod order;

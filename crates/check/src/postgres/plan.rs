@@ -6,6 +6,7 @@ use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
+use formats::postgres::index_pages::HashMeta;
 use formats::postgres::maps::{Visibility, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
 use formats::postgres::{BLOCK_NONE, Oid};
@@ -16,7 +17,7 @@ use super::catalog::{Catalogs, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
-use super::plan_files::{MAP_PAGES_BEYOND, Numbers, not_null_columns, read_map, read_meta};
+use super::plan_files::{MAP_PAGES_BEYOND, Numbers, not_null_columns, read_hash_meta, read_map, read_meta};
 use super::rules::Promised;
 use super::source::Part;
 
@@ -50,6 +51,8 @@ pub(crate) struct TreePlan {
     pub(crate) heap: Option<u32>,
     pub(crate) heap_blocks: Option<u32>,
     pub(crate) matching: Matching,
+    /// How a hash index assigns values to buckets.
+    pub(crate) hash: Option<HashMeta>,
 }
 
 /// The plan of a check.
@@ -60,13 +63,13 @@ pub(crate) struct Plan {
     pub(crate) blocks: Vec<u32>,
     /// By number of the relation; heaps only.
     pub(crate) tables: HashMap<u32, Table>,
-    /// By number of the relation; B-trees only.
+    /// By number of the relation; indexes whose entries are matched.
     pub(crate) trees: HashMap<u32, TreePlan>,
     /// Visibility maps, by number of the heap: pages one after the other.
     pub(crate) visibility: HashMap<u32, Vec<u8>>,
-    /// Everything but B-trees: read first.
+    /// Everything but these indexes: read first.
     pub(crate) first_files: Vec<PlanFile>,
-    /// B-trees: read when all row pointers are known.
+    /// Indexes whose entries are matched: read when all row pointers are known.
     pub(crate) second_files: Vec<PlanFile>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
@@ -138,7 +141,7 @@ impl Plan {
                 relation,
                 temporary: fork.temporary,
             };
-            if fork.fork == Fork::Main && storage == Some(Storage::Btree) {
+            if fork.fork == Fork::Main && storage.is_some_and(Storage::is_matched) {
                 if let Some(number) = relation.filter(|_| segment.number == 0) {
                     self.first_file_of_tree.insert(number, file.part.clone());
                 }
@@ -226,8 +229,7 @@ impl Plan {
     }
 
     fn add_tree(&mut self, number: u32) {
-        let Some(relation) = self.relation(number).filter(|relation| relation.storage == Storage::Btree)
-        else {
+        let Some(relation) = self.relation(number).filter(|relation| relation.storage.is_matched()) else {
             return;
         };
         let mut tree = TreePlan {
@@ -236,10 +238,15 @@ impl Plan {
             heap: None,
             heap_blocks: None,
             matching: Matching::None,
+            hash: None,
         };
+        let is_hash = relation.storage == Storage::Hash;
         let first = self.first_file_of_tree.get(&number);
         if let Some(meta) = first.and_then(|first| read_meta(first, self.block_bytes)) {
             tree.version = meta.version;
+        }
+        if is_hash {
+            tree.hash = first.and_then(|first| read_hash_meta(first, self.block_bytes));
         }
         let name = relation.name.clone();
         let reason = match &relation.index {
@@ -256,8 +263,11 @@ impl Plan {
                     Some(table) if table.attributes.is_empty() => {
                         Some("the columns of its table could not be read")
                     }
+                    Some(_) if is_hash && tree.hash.is_none() => Some("its first block could not be read"),
                     Some(_) => {
-                        tree.matching = if index.partial { Matching::EntriesOnly } else { Matching::Both };
+                        // Whether the value of an expression is null is not known here.
+                        let is_open = index.partial || (is_hash && index.has_expressions);
+                        tree.matching = if is_open { Matching::EntriesOnly } else { Matching::Both };
                         None
                     }
                 }
@@ -299,26 +309,39 @@ impl Plan {
         trees.sort_unstable_by_key(|(number, _)| *number);
         for (number, tree) in trees {
             let index = self.relation(number).and_then(|relation| relation.index.clone());
+            let storage = self.relation(number).map(|relation| relation.storage);
             let table = tree.heap.and_then(|heap| self.tables.get_mut(&heap));
             let (Some(index), Some(table)) = (index, table) else { continue };
             if tree.matching != Matching::None {
                 table.has_matched_indexes = true;
-                table.indexes.push(RowIndex { number, index, is_complete: tree.matching == Matching::Both });
+                table.indexes.push(RowIndex {
+                    number,
+                    index,
+                    is_complete: tree.matching == Matching::Both,
+                    by_tid: storage.is_some_and(|storage| storage.entry_method().is_some()),
+                    skips_nulls: storage == Some(Storage::Hash),
+                });
             }
         }
         for relation in &self.relations {
-            let what = match relation.storage {
-                Storage::Hash => "hash",
-                Storage::Gist => "GiST",
-                Storage::Gin => "GIN",
-                Storage::SpGist => "SP-GiST",
-                Storage::Brin => "BRIN",
+            let (method, what, why) = match relation.storage {
+                Storage::Hash => {
+                    ("hash", "links between blocks, keys", "is matched with rows, not read further")
+                }
+                Storage::Gist => {
+                    ("GiST", "links between blocks, keys", "is matched with rows, not read further")
+                }
+                Storage::SpGist => {
+                    ("SP-GiST", "links between blocks, keys", "is matched with rows, not read further")
+                }
+                Storage::Gin => ("GIN", "everything but headers", "is checked block by block only"),
+                Storage::Brin => ("BRIN", "everything but headers", "is checked block by block only"),
                 _ => continue,
             };
             self.not_checked.push(NotChecked {
                 object: Some(relation.name.clone()),
-                what: "links between blocks, match of rows and entries".to_owned(),
-                why: format!("access method {what} is checked block by block only"),
+                what: what.to_owned(),
+                why: format!("access method {method} {why}"),
             });
         }
     }

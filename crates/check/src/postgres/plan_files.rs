@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use formats::postgres::Oid;
 use formats::postgres::btree::Meta;
+use formats::postgres::index_pages::HashMeta;
 use formats::postgres::page::Page;
 
 use super::catalog::Relation;
@@ -55,6 +56,12 @@ pub(super) fn read_map(fork: &ForkFiles, bytes_max: usize) -> Vec<u8> {
         map.extend(segment.part.read(rest).unwrap_or_default());
     }
     map
+}
+
+pub(super) fn read_hash_meta(part: &Part, block_bytes: usize) -> Option<HashMeta> {
+    let mut block = vec![0; block_bytes];
+    part.read_exact_at(&mut block, 0).ok()?;
+    HashMeta::read(&Page::new(&block))
 }
 
 pub(super) fn read_meta(part: &Part, block_bytes: usize) -> Option<Meta> {

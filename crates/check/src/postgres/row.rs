@@ -6,6 +6,7 @@ use formats::postgres::heap::{TupleHeader, mask};
 use formats::postgres::varlena::{ToastPointer, Varlena};
 use results::check::CheckLevel;
 
+use super::catalog::IndexColumn;
 use super::entry::{kind, row_fact, tid_fact};
 use super::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
 use super::keyed::{Key, Side};
@@ -177,16 +178,29 @@ impl HeapCheck<'_> {
         let bucket = self.table.bucket(tid.block);
         let HeapScratch { buffer, facts, .. } = scratch;
         facts.clear();
-        for index in &self.table.indexes {
-            // Rows that are older than a column have its default.
-            let value_of = |number: usize| match values.get(number) {
-                Some(value) => *value,
-                None => self.missing_value(number),
+        // Rows that are older than a column have its default.
+        let value_of = |number: usize| match values.get(number) {
+            Some(value) => *value,
+            None => self.missing_value(number),
+        };
+        for index in self.table.indexes.iter().filter(|index| index.by_tid) {
+            let is_null = |column: &IndexColumn| {
+                let number =
+                    usize::try_from(column.table_column).ok().and_then(|number| number.checked_sub(1));
+                number.is_some_and(|number| matches!(value_of(number), Datum::Null))
             };
+            let is_wanted = index.is_complete || self.also_index == Some(index.number);
+            if is_wanted && !(index.skips_nulls && index.index.columns.iter().any(is_null)) {
+                let fact = tid_fact(self.key, index.number, tid);
+                work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
+            }
+        }
+        let by_key = || self.table.indexes.iter().filter(|index| !index.by_tid);
+        for index in by_key() {
             facts.push(row_fact(self.key, index.number, &index.index, tid, value_of, buffer));
         }
         let elsewhere = facts.iter().any(Option::is_none);
-        for (index, fact) in self.table.indexes.iter().zip(facts.iter()) {
+        for (index, fact) in by_key().zip(facts.iter()) {
             if !index.is_complete && self.also_index != Some(index.number) {
                 continue;
             }

@@ -188,6 +188,16 @@ rules! {
         "an index entry names a block that the table has"
         "The table is shorter than when the index was written: its end was cut off and the rows there are lost."
         "the table was cut, or the index is from another time: restore the table; its missing rows are gone",
+    IndexPage "pg-index-page" Structure
+        "src/include/access/hash.h, gist.h, spgist_private.h"
+        "a block of a hash, GiST or SP-GiST index bears the mark of its access method and possible flags"
+        "The block belongs to another file or was overwritten; scans of the index fail or miss rows."
+        "REINDEX the index",
+    IndexTid "pg-index-tid" Structure
+        "PostgreSQL docs 73.1"
+        "an entry of a hash, GiST or SP-GiST index names a block that the table has"
+        "The table is shorter than when the index was written, or the entry was overwritten."
+        "if the table was cut, restore it: its missing rows are gone; else REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
         "keys of a B-tree block ascend and stay below its high key"
@@ -246,6 +256,7 @@ impl Promised {
             Promise::BtreeLinks => Promised::BtreeLinks,
             Promise::BtreeTuple => Promised::BtreeTuple,
             Promise::BtreePosting => Promised::BtreePosting,
+            Promise::IndexPage => Promised::IndexPage,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

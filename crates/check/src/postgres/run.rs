@@ -295,7 +295,8 @@ impl<'a> Run<'a> {
         }
         let kept = |number: &usize| {
             let relation = &plan.relations[*number];
-            relation.persistence == b'p' && matches!(relation.storage, Storage::Heap | Storage::Btree)
+            relation.persistence == b'p'
+                && (relation.storage == Storage::Heap || relation.storage.is_matched())
         };
         let blocks = |numbers: &mut dyn Iterator<Item = usize>| -> u64 {
             numbers.map(|number| u64::from(plan.blocks[number])).sum()

@@ -49,7 +49,8 @@ fn document() -> String {
          by a crash and a base backup are compared as they were when the last checkpoint began: blocks with an older position in\n\
          the log, and rows of transactions that had ended by then; the report states the share that stood still. Bounds of\n\
          transactions, the visibility map and missing files are left out there. What is not known of an index is listed: links and\n\
-         entries of hash, GiST, GIN, SP-GiST and BRIN, the condition of a partial index, the values of expressions.\n\n\
+         keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; everything but headers of GIN and BRIN; the\n\
+         condition of a partial index, the values of expressions.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));

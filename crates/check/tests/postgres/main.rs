@@ -7,6 +7,7 @@ mod damage;
 mod document;
 mod drills;
 mod edit;
+mod index_entries;
 mod live;
 mod random;
 mod resume;

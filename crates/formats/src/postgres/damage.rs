@@ -37,6 +37,8 @@ pub enum Promise {
     BtreeTuple,
     /// The TIDs of a posting list ascend.
     BtreePosting,
+    /// A hash, `GiST` or SP-GiST page bears the mark of its access method.
+    IndexPage,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

@@ -13,6 +13,7 @@
 //! | [`varlena`] | variable length values, inline, compressed or kept in TOAST |
 //! | [`compression`] | `pglz` and LZ4 blocks |
 //! | [`btree`] | B-tree pages and tuples |
+//! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
 //! | [`maps`] | visibility map and free space map |
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
@@ -30,6 +31,7 @@ pub mod control;
 pub mod damage;
 pub mod file_name;
 pub mod heap;
+pub mod index_pages;
 pub mod maps;
 pub mod page;
 pub mod relmap;

@@ -9,7 +9,7 @@ use super::compression::{Method, unpack};
 use super::control::Control;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{maps, relmap, transaction, varlena};
+use super::{index_pages, maps, relmap, transaction, varlena};
 
 /// Reads bytes as everything that a page can be, and gives the number of damages.
 pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
@@ -25,6 +25,14 @@ pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
     if let Some(meta) = Meta::read(&page) {
         meta.check(1000, &mut damage);
     }
+    for method in [index_pages::Method::Hash, index_pages::Method::Gist, index_pages::Method::SpGist] {
+        if let Some(opaque) = index_pages::Opaque::read(method, &page) {
+            opaque.check(8176, &mut damage);
+            let _ = (opaque.role(), opaque.is_being_split());
+        }
+        page.items().filter_map(|item| index_pages::entry(method, &page, item)).count();
+    }
+    let _ = index_pages::HashMeta::read(&page).map(|meta| meta.bucket_of(block));
     let kinds =
         [(Length::Fixed(4), 4), (Length::Variable, 4), (Length::ZeroTerminated, 1), (Length::Fixed(64), 1)];
     let attributes = kinds.map(|(length, align_bytes)| Attribute { length, align_bytes });

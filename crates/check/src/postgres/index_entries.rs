@@ -1,0 +1,95 @@
+//! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are not looked at.
+
+use formats::postgres::btree::TUPLE_HEADER_BYTES;
+use formats::postgres::index_pages::{HashMeta, Method, Opaque, Role, entry};
+use formats::postgres::page::Page;
+use formats::postgres::{Damage, Tid};
+use results::check::CheckLevel;
+
+use super::btree::{EntrySink, Matching, Tree};
+use super::catalog::Storage;
+use super::entry::tid_fact;
+use super::heap::{Exception, Work, bucket_of_block};
+use super::keyed::Key;
+use super::rules::Promised;
+
+/// What a block of such an index is tested with.
+pub(crate) struct EntryCheck<'a> {
+    pub(crate) tree: &'a Tree<'a>,
+    pub(crate) method: Method,
+    /// How a hash index assigns values to buckets; `None` for others, or where it could not be read.
+    pub(crate) hash: Option<HashMeta>,
+    pub(crate) key: &'a Key,
+    pub(crate) level: CheckLevel,
+}
+
+impl Storage {
+    /// The access method, if its entries are matched with rows by row pointer alone.
+    pub(crate) fn entry_method(self) -> Option<Method> {
+        match self {
+            Storage::Hash => Some(Method::Hash),
+            Storage::Gist => Some(Method::Gist),
+            Storage::SpGist => Some(Method::SpGist),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an index whose entries are matched with rows.
+    pub(crate) fn is_matched(self) -> bool {
+        self == Storage::Btree || self.entry_method().is_some()
+    }
+}
+
+impl EntryCheck<'_> {
+    /// Tests a block whose header was found in order.
+    pub(crate) fn block<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        damage: &mut Vec<Damage>,
+        work: &mut Work<'_, S>,
+    ) {
+        damage.clear();
+        let Some(opaque) = Opaque::read(self.method, page) else { return };
+        let fits = opaque.check(usize::from(page.header().special), damage);
+        if fits && opaque.role() != Role::Other {
+            page.check_items(TUPLE_HEADER_BYTES, true, damage);
+        }
+        let intact = damage.is_empty();
+        work.drain(damage);
+        if opaque.is_being_split() {
+            work.sink.unfinished(self.tree.number);
+        }
+        if !intact || opaque.role() != Role::Entries {
+            return;
+        }
+        let heap_blocks = self.tree.heap_blocks.unwrap_or(u32::MAX);
+        let is_matched = self.level == CheckLevel::Full
+            && self.tree.matching != Matching::None
+            && self.tree.is_heap_still
+            && self.tree.heap_blocks.is_some();
+        for item in page.items() {
+            let Some(entry) = entry(self.method, page, item) else { continue };
+            // After a split the old bucket keeps copies of entries that went to the new one.
+            if self.hash.is_some_and(|meta| meta.bucket_of(entry.hash) != opaque.bucket) {
+                continue;
+            }
+            let tid = entry.tid;
+            let is_beyond = tid.block >= heap_blocks || tid.item == 0;
+            if is_beyond && (!self.tree.may_be_cut || tid.item == 0) {
+                let expected = format!("a row in the table's {heap_blocks} blocks");
+                work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
+            } else if is_matched && !is_beyond {
+                self.state_row(tid, heap_blocks, item.number, work);
+            }
+        }
+    }
+
+    fn state_row<S: EntrySink>(&self, tid: Tid, heap_blocks: u32, item: u16, work: &mut Work<'_, S>) {
+        if self.tree.exceptions.of(tid) == Some(Exception::NotLive) {
+            return;
+        }
+        let fact = tid_fact(self.key, self.tree.number, tid);
+        let bucket = bucket_of_block(tid.block, heap_blocks);
+        work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item));
+    }
+}
