@@ -25,7 +25,8 @@ pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat,
 /// Measures what devices and databases do over a matrix of configurations, keeps every run with its
 /// clients, its gates and its environment, and tells an effect from noise.
 ///
-/// Exit status: 0 done; 1 done, but some run was invalid or some page is damaged; 2 could not finish.
+/// Exit status: 0 done; 1 done, but some run was invalid, some page is damaged or a regression was shown; 2 could not
+/// finish.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Arguments {

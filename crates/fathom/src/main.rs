@@ -1,7 +1,7 @@
 //! fathom: arguments in, work done, exit status out.
 //!
 //! Standard output is the result, standard error is the talk. Exit status 0: done. 1: done, but some
-//! run was invalid or some page is damaged. 2: could not finish.
+//! run was invalid, some page is damaged or a regression was shown. 2: could not finish.
 
 #![forbid(unsafe_code)]
 

@@ -47,6 +47,9 @@ columnstore data, indexes of XML and spatial data, indexes with properties not k
 columns that are computed and not stored, the order of text (collations), the bits of the differential and the minimally
 logged map, partition functions, counts of rows and pages in the catalog.
 
+Not looked into either, in any file: how full the free-space map says that a page is and its ghost bit (DBCC's 8914), and
+the length of a large value against that in the row that points to it.
+
 Forwarded rows and versions 2014 and later were in none of the files at hand; their layout is that of the published
 descriptions, and the tests about forwarded rows make them by hand.
 ";
