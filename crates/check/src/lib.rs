@@ -18,6 +18,7 @@
 //! | [`progress`] | how far a check is, and the wish to stop it |
 //! | [`text`] | a report for people |
 //! | [`decode`] | what a page is, by its number and by its bytes |
+//! | [`drill`] | damage in a copy: what all engines have in common |
 //! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod decode;
+pub mod drill;
 pub mod findings;
 pub mod options;
 pub mod postgres;

@@ -183,6 +183,9 @@ fn a_drill_refuses_to_write_over_a_file_and_tells_what_it_did() {
     assert_eq!(before, support::hash(&path));
     assert!(drill.command.contains("fathom check") && drill.page > 1 && !drill.changes.is_empty());
     assert!(matches!(damage(&path, &copy, "lost-row", 1), Err(DrillError::Exists { .. })));
+    let link = path.with_extension("link");
+    std::os::unix::fs::symlink(path.with_extension("nowhere"), &link).unwrap();
+    assert!(matches!(damage(&path, &link, "lost-row", 1), Err(DrillError::Exists { .. })));
     let other = directory.path().join("other.db");
     assert!(matches!(damage(&path, &other, "no-such", 1), Err(DrillError::Class { .. })));
     let again = damage(&path, &other, "lost-row", 1).unwrap();

@@ -15,10 +15,12 @@ use formats::postgres::page::{Item, ItemState, Page};
 
 use super::catalog::{Relation, Storage};
 use super::catalog_reader;
-use super::cluster::{Cluster, OpenError, Standing};
+use super::cluster::{Cluster, Standing};
 use super::drill_edits as edits;
 use super::plan::{Plan, PlanFile};
 use super::transactions::{Fate, Transactions};
+use crate::drill;
+pub use crate::drill::DrillError;
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -87,56 +89,6 @@ pub struct Drill {
     pub changed_bytes: u64,
     /// The command that finds it.
     pub command: String,
-}
-
-/// Why a drill could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum DrillError {
-    /// The cluster cannot be read.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The cluster is in use, or not in order to begin with.
-    #[error("cannot damage a copy of \"{}\": it is {standing}; shut the server down first, so that the copy is whole", path.display())]
-    NotStopped {
-        /// The cluster.
-        path: PathBuf,
-        /// How it stands.
-        standing: &'static str,
-    },
-    /// The class does not exist.
-    #[error("no class of damage is named \"{name}\"; there are {}", CLASSES.iter().map(|class| class.name).collect::<Vec<_>>().join(", "))]
-    Class {
-        /// The name asked for.
-        name: String,
-    },
-    /// Nothing in the cluster can be damaged that way.
-    #[error("cannot make damage of class \"{class}\" in \"{}\": no file of a user's table or index in it allows it", path.display())]
-    NoPlace {
-        /// The class.
-        class: &'static str,
-        /// The cluster.
-        path: PathBuf,
-    },
-    /// The copy exists already.
-    #[error("cannot write the copy \"{}\": it exists already", path.display())]
-    Exists {
-        /// The copy.
-        path: PathBuf,
-    },
-    /// The copy would lie in the original.
-    #[error("cannot write the copy \"{}\": it would lie inside the original", path.display())]
-    Inside {
-        /// The copy.
-        path: PathBuf,
-    },
-    /// The copy could not be written.
-    #[error("could not write the copy \"{}\": {source}", path.display())]
-    Write {
-        /// The copy.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
 }
 
 macro_rules! classes {
@@ -216,14 +168,9 @@ classes! {
 /// # Errors
 /// When the cluster is not shut down, the copy exists, the class does not, or nothing allows it. No copy is left then.
 pub fn damage(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = CLASSES
-        .iter()
-        .find(|known| known.name == class)
-        .ok_or_else(|| DrillError::Class { name: class.to_owned() })?;
-    if copy_to.symlink_metadata().is_ok() {
-        return Err(DrillError::Exists { path: copy_to.to_owned() });
-    }
-    let cluster = Cluster::open(directory)?;
+    let class = drill::class(CLASSES, |known| known.name, class)?;
+    drill::refuse_existing(copy_to)?;
+    let cluster = Cluster::open(directory).map_err(|error| DrillError::Open(error.to_string()))?;
     let standing = match (cluster.standing, cluster.tree.directory()) {
         (_, None) => Some("a backup in tar files"),
         (Standing::Stopped, _) => None,

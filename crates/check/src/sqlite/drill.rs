@@ -5,7 +5,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use formats::sqlite::{BtreePage, Cell, Geometry, PageKind, u16_at, u32_at};
 use results::check::CheckLevel;
@@ -16,6 +16,8 @@ use super::anchor::Anchor;
 use super::drill_edits::{self as edits, Edit};
 use super::map::Use;
 use super::{Prepared, prepare};
+use crate::drill;
+pub use crate::drill::DrillError;
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -96,48 +98,6 @@ pub struct Change {
     pub before: Vec<u8>,
     /// The bytes after; at most 16 of them.
     pub after: Vec<u8>,
-}
-
-/// Why a drill could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum DrillError {
-    /// The database cannot be read, or is in use.
-    #[error("{0}")]
-    Source(String),
-    /// The class does not exist.
-    #[error("no class of damage is named \"{name}\"; there are {}", CLASSES.iter().map(|class| class.name).collect::<Vec<_>>().join(", "))]
-    Class {
-        /// The name asked for.
-        name: String,
-    },
-    /// Nothing in the file can be damaged that way.
-    #[error("cannot make damage of class \"{class}\" in \"{}\": no page in it allows it", path.display())]
-    NoPlace {
-        /// The class.
-        class: &'static str,
-        /// The database.
-        path: PathBuf,
-    },
-    /// The copy exists already.
-    #[error("cannot write the copy \"{}\": it exists already", path.display())]
-    Exists {
-        /// The copy.
-        path: PathBuf,
-    },
-    /// The log holds pages that the copy would lack.
-    #[error("cannot damage a copy of \"{}\": its log holds changes; checkpoint it first (PRAGMA wal_checkpoint(TRUNCATE))", path.display())]
-    Log {
-        /// The database.
-        path: PathBuf,
-    },
-    /// The copy could not be written.
-    #[error("could not write the copy \"{}\": {source}", path.display())]
-    Write {
-        /// The copy.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
 }
 
 macro_rules! classes {
@@ -221,20 +181,15 @@ classes! {
 /// # Errors
 /// When the class does not exist, the copy does already, the database is in use or has no place for the damage.
 pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = CLASSES
-        .iter()
-        .find(|known| known.name == class)
-        .ok_or_else(|| DrillError::Class { name: class.to_owned() })?;
-    if copy_to.exists() {
-        return Err(DrillError::Exists { path: copy_to.to_owned() });
-    }
-    let anchor = Anchor::new(source).map_err(|error| DrillError::Source(error.to_string()))?;
+    let class = drill::class(CLASSES, |known| known.name, class)?;
+    drill::refuse_existing(copy_to)?;
+    let anchor = Anchor::new(source).map_err(|error| DrillError::Open(error.to_string()))?;
     let no_place = || DrillError::NoPlace { class: class.name, path: source.to_owned() };
     if anchor.log.is_some_and(|log| log.committed_count > 0) {
-        return Err(DrillError::Log { path: source.to_owned() });
+        let why = "its log holds changes; checkpoint it first (PRAGMA wal_checkpoint(TRUNCATE))".to_owned();
+        return Err(DrillError::Source { path: source.to_owned(), why });
     }
     let geometry = anchor.geometry.ok_or_else(no_place)?;
-    let written = |source| DrillError::Write { path: copy_to.to_owned(), source };
     let (page, edits) = if class.place == PlaceKind::File {
         if anchor.page_count < 4 {
             return Err(no_place());
@@ -245,14 +200,22 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
         let prepared = prepare(&anchor, geometry, &options);
         find_place(&anchor, geometry, &prepared, class, seed).ok_or_else(no_place)?
     };
-    fs::copy(source, copy_to).map_err(written)?;
-    let copy = OpenOptions::new().read(true).write(true).open(copy_to).map_err(written)?;
-    let changes = if class.place == PlaceKind::File {
-        cut(&copy, geometry, class, seed).map_err(written)?
-    } else {
-        apply(&copy, &anchor, &edits).map_err(written)?
+    let write = || -> io::Result<Vec<Change>> {
+        fs::copy(source, copy_to)?;
+        let copy = OpenOptions::new().read(true).write(true).open(copy_to)?;
+        let changes = if class.place == PlaceKind::File {
+            cut(&copy, geometry, class, seed)?
+        } else {
+            apply(&copy, &anchor, &edits)?
+        };
+        copy.sync_all()?;
+        Ok(changes)
     };
-    copy.sync_all().map_err(written)?;
+    let changes = write().map_err(|source| {
+        // The copy is ours: it did not exist before.
+        let _ = fs::remove_file(copy_to);
+        DrillError::Write { path: copy_to.to_owned(), source }
+    })?;
     let command = format!("fathom check {} --level full", copy_to.display());
     Ok(Drill { class: class.name, what: class.what, page, changes, command })
 }
@@ -273,8 +236,7 @@ fn find_place(
         })
         .collect();
     let (mut bytes, mut other) = (Vec::new(), Vec::new());
-    // A step that spreads seeds over the file; the golden ratio of 2^64.
-    let start = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % pages.len().max(1);
+    let start = drill::start(seed, pages.len());
     for index in 0..pages.len() {
         let place = (start + index) % pages.len();
         let page = *pages.get(place)?;

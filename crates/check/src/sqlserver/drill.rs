@@ -5,7 +5,7 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use formats::sqlserver::{Header, PAGE_BYTES, PageId, PageKind, protect, restore};
 
@@ -15,6 +15,8 @@ use super::plan::Unit;
 use super::prepared::{Prepared, prepare};
 use super::source::FileKind;
 use super::target::kinds;
+use crate::drill;
+pub use crate::drill::DrillError;
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -88,47 +90,6 @@ pub struct Drill {
     pub changed_bytes: u64,
     /// The command that finds it.
     pub command: String,
-}
-
-/// Why a drill could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum DrillError {
-    /// The file cannot be read as a database.
-    #[error("cannot damage a copy of \"{}\": {why}", path.display())]
-    Source {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        why: String,
-    },
-    /// The class does not exist.
-    #[error("no class of damage is named \"{name}\"; there are {}", CLASSES.iter().map(|class| class.name).collect::<Vec<_>>().join(", "))]
-    Class {
-        /// The name asked for.
-        name: String,
-    },
-    /// Nothing in the file can be damaged that way.
-    #[error("cannot make damage of class \"{class}\" in \"{}\": no page in it allows it", path.display())]
-    NoPlace {
-        /// The class.
-        class: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-    /// The copy exists already.
-    #[error("cannot write the copy \"{}\": it exists already", path.display())]
-    Exists {
-        /// The copy.
-        path: PathBuf,
-    },
-    /// The copy could not be written.
-    #[error("could not write the copy \"{}\": {source}", path.display())]
-    Write {
-        /// The copy.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
 }
 
 macro_rules! classes {
@@ -212,13 +173,8 @@ classes! {
 /// # Errors
 /// When the file is no readable data file, the copy exists, the class does not, or nothing allows it.
 pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = CLASSES
-        .iter()
-        .find(|known| known.name == class)
-        .ok_or_else(|| DrillError::Class { name: class.to_owned() })?;
-    if copy_to.symlink_metadata().is_ok() {
-        return Err(DrillError::Exists { path: copy_to.to_owned() });
-    }
+    let class = drill::class(CLASSES, |known| known.name, class)?;
+    drill::refuse_existing(copy_to)?;
     let refuse = |why: String| DrillError::Source { path: source.to_owned(), why };
     let paths = [source.to_owned()];
     if kinds(&paths, false).map_err(|error| refuse(error.to_string()))? != [FileKind::Data] {
@@ -292,8 +248,7 @@ impl<'a> Finder<'a> {
             _ => {}
         }
         let pages: Vec<u32> = (0..self.page_count).filter(|page| self.suits(class.place, *page)).collect();
-        // A step that spreads seeds over the file; the golden ratio of 2^64.
-        let start = (self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % pages.len().max(1);
+        let start = drill::start(self.seed, pages.len());
         let (behind, before) = pages.split_at_checked(start).map(|(before, behind)| (behind, before))?;
         behind.iter().chain(before).find_map(|page| self.at(class, *page, &pages))
     }

@@ -59,7 +59,7 @@ fn check(
     if facts.is_file() && (!more.is_empty() || is_sql_server(target)?) {
         let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
         if options.resume_file.is_some() {
-            eprintln!("--resume has no effect on SQL Server's files: a check of them starts anew");
+            say("--resume has no effect on SQL Server's files: a check of them starts anew");
         }
         return Ok(check::sqlserver::check(&paths, options, progress)?);
     }

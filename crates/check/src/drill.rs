@@ -1,0 +1,91 @@
+//! What drills on all engines have in common: why one cannot be made, and where the search for a place begins.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a drill could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum DrillError {
+    /// The original cannot be opened; the words are those of whoever tried.
+    #[error("{0}")]
+    Open(String),
+    /// The original is no database that can be damaged.
+    #[error("cannot damage a copy of \"{}\": {why}", path.display())]
+    Source {
+        /// The original.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// The original is in use, or not in order to begin with.
+    #[error("cannot damage a copy of \"{}\": it is {standing}; shut the server down first, so that the copy is whole", path.display())]
+    NotStopped {
+        /// The cluster.
+        path: PathBuf,
+        /// How it stands.
+        standing: &'static str,
+    },
+    /// The class does not exist.
+    #[error("no class of damage is named \"{name}\"; there are {known}")]
+    Class {
+        /// The name asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// Nothing in the original can be damaged that way.
+    #[error("cannot make damage of class \"{class}\" in \"{}\": nothing in it allows it", path.display())]
+    NoPlace {
+        /// The class.
+        class: &'static str,
+        /// The original.
+        path: PathBuf,
+    },
+    /// The copy exists already.
+    #[error("cannot write the copy \"{}\": it exists already", path.display())]
+    Exists {
+        /// The copy.
+        path: PathBuf,
+    },
+    /// The copy would lie in the original.
+    #[error("cannot write the copy \"{}\": it would lie inside the original", path.display())]
+    Inside {
+        /// The copy.
+        path: PathBuf,
+    },
+    /// The copy could not be written.
+    #[error("could not write the copy \"{}\": {source}", path.display())]
+    Write {
+        /// The copy.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Finds a class by its name.
+pub(crate) fn class<'a, C>(
+    classes: &'a [C],
+    name_of: impl Fn(&C) -> &'static str,
+    name: &str,
+) -> Result<&'a C, DrillError> {
+    let found = classes.iter().find(|known| name_of(known) == name);
+    found.ok_or_else(|| DrillError::Class {
+        name: name.to_owned(),
+        known: classes.iter().map(&name_of).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Refuses a copy that is there already; a link that leads nowhere counts too, because it would be written through.
+pub(crate) fn refuse_existing(copy_to: &Path) -> Result<(), DrillError> {
+    match copy_to.symlink_metadata() {
+        Ok(_) => Err(DrillError::Exists { path: copy_to.to_owned() }),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The place of `count` at which a seed begins to look; 0 when there is none.
+pub(crate) fn start(seed: u64, count: usize) -> usize {
+    // A step that spreads seeds over the file; the golden ratio of 2^64.
+    (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % count.max(1)
+}
