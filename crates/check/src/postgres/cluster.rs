@@ -38,9 +38,6 @@ pub enum OpenError {
         /// Why not.
         source: io::Error,
     },
-    /// What is asked for needs files of their own.
-    #[error("cannot measure the structure of \"{0}\" in its tar files; hint: unpack the backup")]
-    Packed(PathBuf),
     /// There is no data directory here.
     #[error(
         "\"{0}\" is no PostgreSQL data directory and no base backup: it has neither PG_VERSION nor global/pg_control, \

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use check::options::Options;
-use check::postgres::{check_cluster, check_file};
+use check::postgres::{check_cluster, check_file, structure_cluster};
 use check::progress::Silent;
 use results::check::CheckReport;
+use results::structure::StructureMode;
 
 use crate::clean::check;
 use crate::edit::Editor;
@@ -81,6 +82,34 @@ fn a_cluster_in_a_tar_file_packed_or_not_is_as_it_is_in_its_directory() {
             assert_eq!(report.accounting, wanted.accounting, "{name}");
             assert_eq!(report.exit_code(), u8::from(damaged), "{name}");
         }
+    }
+}
+
+#[test]
+fn the_structure_in_tar_files_packed_or_not_is_that_of_the_directory_in_every_mode() {
+    let Some(cluster) = newest() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let bytes = tar(&cluster, "data");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&bytes).unwrap();
+    std::fs::write(place.path().join("b.tar.gz"), gzip.finish().unwrap()).unwrap();
+    std::fs::write(place.path().join("cut.tar"), &bytes[..bytes.len() / 2]).unwrap();
+    std::fs::write(place.path().join("a.tar"), bytes).unwrap();
+    for mode in [StructureMode::Limited, StructureMode::Sampled, StructureMode::Detailed] {
+        let options =
+            check::structure::Options { mode, with_system: true, worker_count: 2, ..Default::default() };
+        let measured = |path: &Path| structure_cluster(path, &options, &mut Silent).unwrap();
+        let wanted = measured(&cluster.data());
+        assert!(wanted.objects.iter().any(|object| object.table == "postgres.public.t"));
+        for name in ["a.tar", "b.tar.gz"] {
+            let report = measured(&place.path().join(name));
+            assert_eq!(report.objects, wanted.objects, "{name}");
+            assert_eq!(report.accounting, wanted.accounting, "{name}");
+            assert_eq!(report.exit_code(), 0, "{name}");
+        }
+        let cut = measured(&place.path().join("cut.tar"));
+        assert!(cut.unfinished.as_ref().is_some_and(|why| why.contains("ends inside")), "{cut:?}");
+        assert_eq!(cut.exit_code(), 2);
     }
 }
 

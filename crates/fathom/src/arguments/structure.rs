@@ -26,7 +26,7 @@ pub(crate) enum StructureFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct StructureArguments {
-    /// SQLite database, PostgreSQL data directory (stopped or running) or URL of a server on this machine, or one relation file
+    /// SQLite database, PostgreSQL data directory (stopped or running), base backup (its directory or tar files), URL of a server on this machine or one relation file, SQL Server data file or backup
     pub(crate) target: Option<String>,
     /// Only this table with its indexes, e.g. orders or public.orders
     #[arg(long, value_name = "TABLE")]

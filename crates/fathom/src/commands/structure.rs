@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
         return show(&store.structure(number)?.report, arguments);
     }
     let target = arguments.target.as_deref().context(
-        "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory, a URL or a relation file",
+        "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory or base backup, a file of SQL Server, a URL or a relation file",
     )?;
     let options = options(arguments)?;
     let mut bar = Bar::new();
@@ -51,7 +51,7 @@ fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> any
     }
     let facts =
         std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
-    if facts.is_dir() {
+    if facts.is_dir() || check::postgres::is_archive_name(target) {
         return Ok(check::postgres::structure_cluster(target, options, progress)?);
     }
     if is_sql_server(target)? {

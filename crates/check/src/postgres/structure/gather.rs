@@ -1,14 +1,13 @@
 //! The pass over all blocks, and the levels that come of it.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use disk::scan::{Content, Extent};
 use formats::postgres::btree::LEVEL_MAX;
 
 use super::block::{Block, Kind, Layout};
-use super::subject::Subject;
+use super::subject::{Piece, Subject};
 use crate::structure::tally::LevelTally;
 
 /// States of blocks of a tree; a live block has its level, which is at most [`LEVEL_MAX`].
@@ -103,8 +102,7 @@ impl TreeMap {
 /// A file of the pass: which subject it belongs to.
 pub(super) struct GatherFile {
     pub(super) subject: usize,
-    pub(super) path: PathBuf,
-    pub(super) first_block: u32,
+    pub(super) piece: Piece,
 }
 
 /// What all workers of the pass share.
@@ -207,14 +205,16 @@ impl Gather<'_> {
         };
         let map = self.trees.get(file.subject).filter(|_| subject.kind == Kind::Tree);
         let block_bytes = self.layout.block_bytes;
-        let first = file.first_block.saturating_add((extent.offset_bytes / block_bytes as u64) as u32);
+        let Piece { first_block, part } = &file.piece;
+        let within = extent.offset_bytes.saturating_sub(part.offset_bytes);
+        let first = first_block.saturating_add((within / block_bytes as u64) as u32);
         match &extent.content {
             Content::Bytes(bytes) => {
                 for (number, bytes) in (first..).zip(bytes.chunks(block_bytes)) {
                     let mut block = self.layout.block(subject.kind, number, bytes, None);
                     if block == Block::Damaged && bytes.len() == block_bytes {
-                        let offset = u64::from(number - file.first_block) * block_bytes as u64;
-                        block = self.layout.block_again(subject.kind, number, &file.path, offset, bytes);
+                        let offset = part.offset_bytes + u64::from(number - first_block) * block_bytes as u64;
+                        block = self.layout.block_again(subject.kind, number, &part.path, offset, bytes);
                     }
                     gathered.add(number, &block, map);
                 }

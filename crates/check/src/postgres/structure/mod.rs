@@ -10,7 +10,7 @@ mod gather;
 mod sparse;
 mod subject;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -24,8 +24,9 @@ use results::structure::{
 
 use super::catalog::Catalogs;
 use super::catalog_reader;
-use super::cluster::{Cluster, OpenError, SEGMENT_BLOCKS_DEFAULT, Standing};
+use super::cluster::{Cluster, SEGMENT_BLOCKS_DEFAULT, Standing};
 use super::run::{CheckError, data_directory_of};
+use super::source::Tree;
 use super::transactions::Transactions;
 use crate::progress::{Phase, Progress, with_ticker};
 use crate::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
@@ -37,9 +38,11 @@ use subject::{BlockReader, Subject, Wish, subjects};
 /// Bytes of one claim.
 const CLAIM_BYTES: usize = 1 << 20;
 
-/// Measures the tables and B-trees of a data directory, stopped or running. Opens files for reading only.
+/// Measures the tables and B-trees of a data directory, stopped or running, or of a base backup in tar files. Opens
+/// files for reading only.
 ///
-/// Cost in the mode detailed: the catalogs, then one read of the files; 5 bytes of memory per block of an index.
+/// Cost in the mode detailed: the catalogs, then one read of the files; 5 bytes of memory per block of an index. Packed
+/// tar files are unpacked first, to a temporary file.
 ///
 /// # Errors
 /// When it is no data directory of a supported major, or reading cannot be set up. Damage is no error.
@@ -49,9 +52,6 @@ pub fn structure_cluster(
     progress: &mut dyn Progress,
 ) -> Result<StructureReport, CheckError> {
     let cluster = Cluster::open(directory)?;
-    if cluster.tree.directory().is_none() {
-        return Err(OpenError::Packed(directory.to_path_buf()).into());
-    }
     Work::new(directory, options).cluster(&cluster, None, progress)
 }
 
@@ -132,6 +132,7 @@ impl<'a> Work<'a> {
         for (path, damage) in &catalogs.map_damage {
             self.left_out(&format!("what \"{}\" names", path.display()), &damage.found);
         }
+        self.gaps_of_a_backup(cluster);
         let wish = Wish { table: self.options.table.as_deref(), with_system: self.options.with_system, file };
         let (subjects, mut left_out) = subjects(cluster, &catalogs.relations, &wish);
         self.report.left_out.append(&mut left_out);
@@ -162,6 +163,34 @@ impl<'a> Work<'a> {
         fact("version", cluster.major.to_string());
         fact("block size", cluster.block_bytes.to_string());
         fact("state", standing.to_owned());
+    }
+
+    /// What a backup names and does not have.
+    fn gaps_of_a_backup(&mut self, cluster: &Cluster) {
+        if let Tree::Archive(archive) = &cluster.tree {
+            let kept = "read where it stands in its tar files".to_owned();
+            let packed = format!(
+                "unpacked to a temporary file of {} bytes before anything else",
+                archive.unpacked_bytes
+            );
+            let how = if archive.unpacked_bytes == 0 { kept } else { packed };
+            self.report.facts.push(("backup".to_owned(), how));
+            if let Some(cut) = &archive.cut {
+                self.left_out("what stands behind the end of a tar file", cut);
+                self.report.unfinished = Some(format!("the backup is not whole: {cut}"));
+            }
+        }
+        for space in &cluster.absent_tablespaces {
+            let why = "the backup names it, and none of its files is here";
+            self.left_out(&format!("everything in tablespace {space}"), why);
+        }
+        if cluster.incremental_count > 0 {
+            let why = format!(
+                "{} files of an incremental backup hold some blocks only: pg_combinebackup makes a whole one",
+                cluster.incremental_count
+            );
+            self.left_out("files named INCREMENTAL.*", &why);
+        }
     }
 
     fn left_out(&mut self, what: &str, why: &str) {
@@ -202,10 +231,12 @@ impl<'a> Work<'a> {
         let mut files = Vec::new();
         let mut scan_files = Vec::new();
         for (number, subject) in subjects.iter().enumerate() {
-            for (path, first_block, bytes) in &subject.segments {
-                files.push(GatherFile { subject: number, path: path.clone(), first_block: *first_block });
-                scan_files.push(ScanFile::part(PathBuf::clone(path), 0..*bytes));
-                self.report.accounting.page_count += bytes.div_ceil(layout.block_bytes as u64);
+            for piece in &subject.segments {
+                let part = &piece.part;
+                files.push(GatherFile { subject: number, piece: piece.clone() });
+                scan_files
+                    .push(ScanFile::part(&part.path, part.offset_bytes..part.offset_bytes + part.bytes));
+                self.report.accounting.page_count += part.bytes.div_ceil(layout.block_bytes as u64);
             }
         }
         let trees: Vec<TreeMap> = subjects

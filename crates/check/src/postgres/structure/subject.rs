@@ -16,11 +16,20 @@ use rustix::fs::{Advice, fadvise};
 use super::super::catalog::{Relation, Storage};
 use super::super::cluster::{Cluster, ForkFiles};
 use super::super::plan_files::Numbers;
+use super::super::source::Part;
 use super::block::Kind;
 use crate::structure::subject::is_meant;
 
 /// Schemas of the engine's own tables.
 const OWN_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];
+
+/// A segment file, or the part of a tar file that holds it.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Number of its first block in the relation.
+    pub(super) first_block: u32,
+    pub(super) part: Part,
+}
 
 /// A table or an index that is measured.
 #[derive(Clone, Debug)]
@@ -28,8 +37,8 @@ pub(super) struct Subject {
     pub(super) table: String,
     pub(super) index: Option<String>,
     pub(super) kind: Kind,
-    /// Path, number of the first block and bytes of each segment, ascending.
-    pub(super) segments: Vec<(PathBuf, u32, u64)>,
+    /// Its segment files, ascending.
+    pub(super) segments: Vec<Piece>,
     /// Blocks in all segments.
     pub(super) block_count: u32,
     pub(super) notes: Vec<String>,
@@ -59,7 +68,8 @@ impl Subject {
                 name.push(format!(".{number}"));
             }
             let Ok(facts) = std::fs::metadata(&name) else { break };
-            segments.push((PathBuf::from(name), number.saturating_mul(segment_blocks), facts.len()));
+            let part = Part { path: PathBuf::from(name), offset_bytes: 0, bytes: facts.len() };
+            segments.push(Piece { first_block: number.saturating_mul(segment_blocks), part });
         }
         let table = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let (table, index) = match kind {
@@ -73,12 +83,12 @@ impl Subject {
         table: String,
         index: Option<String>,
         kind: Kind,
-        segments: Vec<(PathBuf, u32, u64)>,
+        segments: Vec<Piece>,
         block_bytes: usize,
     ) -> Subject {
-        let block_count = segments.last().map_or(0, |(_, first, bytes)| {
-            let blocks = u32::try_from(bytes / block_bytes as u64).unwrap_or(u32::MAX);
-            first.saturating_add(blocks)
+        let block_count = segments.last().map_or(0, |last| {
+            let blocks = u32::try_from(last.part.bytes / block_bytes as u64).unwrap_or(u32::MAX);
+            last.first_block.saturating_add(blocks)
         });
         Subject { table, index, kind, segments, block_count, notes: Vec::new() }
     }
@@ -169,11 +179,12 @@ fn has_file(fork: &ForkFiles, file: &Path) -> bool {
     fork.segments.iter().any(|segment| segment.part.path == file)
 }
 
-fn segments_of(fork: &ForkFiles, segment_blocks: u32) -> Vec<(PathBuf, u32, u64)> {
+fn segments_of(fork: &ForkFiles, segment_blocks: u32) -> Vec<Piece> {
     let segments = fork.segments.iter();
     segments
-        .map(|segment| {
-            (segment.part.path.clone(), segment.number.saturating_mul(segment_blocks), segment.part.bytes)
+        .map(|segment| Piece {
+            first_block: segment.number.saturating_mul(segment_blocks),
+            part: segment.part.clone(),
         })
         .collect()
 }
@@ -244,7 +255,8 @@ impl<'r> Names<'r> {
 
 /// Reads single blocks of a subject, through the page cache.
 pub(super) struct BlockReader {
-    files: Vec<(u32, File)>,
+    /// Number of the first block, the file, and where the segment begins in it.
+    files: Vec<(u32, File, u64)>,
     block_bytes: usize,
     /// Blocks read so far.
     pub(super) read_count: u64,
@@ -252,13 +264,16 @@ pub(super) struct BlockReader {
 
 impl BlockReader {
     pub(super) fn open(subject: &Subject, block_bytes: usize) -> io::Result<BlockReader> {
-        let files = subject.segments.iter().map(|(path, first, _)| Ok((*first, File::open(path)?)));
+        let files = subject
+            .segments
+            .iter()
+            .map(|piece| Ok((piece.first_block, File::open(&piece.part.path)?, piece.part.offset_bytes)));
         Ok(BlockReader { files: files.collect::<io::Result<_>>()?, block_bytes, read_count: 0 })
     }
 
     fn place(&self, block: u32) -> Option<(&File, u64)> {
-        let (first, file) = self.files.iter().rev().find(|(first, _)| *first <= block)?;
-        Some((file, u64::from(block - first) * self.block_bytes as u64))
+        let (first, file, start) = self.files.iter().rev().find(|(first, ..)| *first <= block)?;
+        Some((file, start + u64::from(block - first) * self.block_bytes as u64))
     }
 
     /// Reads a block into a buffer, which gets exactly its size; no when it is not there.
