@@ -149,7 +149,9 @@ fn prepare_and_measure(
     metrics.extend(machine_after.since(&machine_before));
     metrics.extend(reading::device_rates(&metrics, elapsed_ns));
     metrics.extend(aftermath_metrics(&aftermath));
-    metrics.extend(log_records.unwrap_or_default());
+    let log_records = log_records.unwrap_or_default();
+    metrics.extend(log_records.metrics);
+    warnings.extend(log_records.warning);
     let answers = aftermath.as_ref().map_or(&[][..], |aftermath| &aftermath.look_ups);
     let read = reading::record(work, cache_look.as_ref(), answers, &metrics);
     metrics.extend(read.metrics);

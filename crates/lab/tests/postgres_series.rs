@@ -177,7 +177,8 @@ fn what_a_transaction_puts_into_the_log_is_read_from_the_log_where_the_server_ca
         };
         let one = of(&mut target, 1, 1);
         let Some(records) = one.metric("transaction_log_records") else {
-            eprintln!("skipped for {}: it has no pg_walinspect", server.version);
+            let warning = one.warnings.iter().find(|warning| warning.code == "log_records_unread").unwrap();
+            eprintln!("skipped for {}: {}", server.version, warning.text);
             target.stop(false).unwrap();
             continue;
         };

@@ -74,6 +74,15 @@ pub struct Aftermath {
     pub warnings: Vec<Warning>,
 }
 
+/// What the transactions of a run put into the log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogRecords {
+    /// Means per transaction and sums by type of record.
+    pub metrics: Vec<Metric>,
+    /// Why there are none although there should be.
+    pub warning: Option<Warning>,
+}
+
 /// Facts about the engine for the record: version, build id, compile options.
 pub type EngineFacts = serde_json::Value;
 
@@ -184,15 +193,15 @@ pub trait Target {
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError>;
 
     /// What the transactions of a run put into the log, between two readings of the counters in which so many were
-    /// acknowledged; nothing where the engine cannot tell. Asked for after `aftermath`. May read the run's log once.
+    /// acknowledged; empty where there is nothing to tell. Asked for after `aftermath`. May read the run's log once.
     fn log_records(
         &mut self,
         _work: &Work,
         _before: &Counters,
         _after: &Counters,
         _transactions: u64,
-    ) -> Vec<Metric> {
-        Vec::new()
+    ) -> LogRecords {
+        LogRecords::default()
     }
 
     /// Settings that differ from the engine's defaults, as in force now.

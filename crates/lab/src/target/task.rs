@@ -6,7 +6,7 @@ use std::sync::Arc;
 use results::model::{Setting, Warning};
 use results::structure::StructureReport;
 
-use super::{Aftermath, Connector, Counters, EngineFacts, Limitation, Target, TargetError};
+use super::{Aftermath, Connector, Counters, EngineFacts, Limitation, LogRecords, Target, TargetError};
 use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::task::{Order, Outcome, Task, TaskConnector};
@@ -147,9 +147,9 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         before: &Counters,
         after: &Counters,
         transactions: u64,
-    ) -> Vec<results::model::Metric> {
+    ) -> LogRecords {
         if self.run.is_some() {
-            return Vec::new();
+            return LogRecords::default();
         }
         self.engine.log_records(work, before, after, transactions)
     }

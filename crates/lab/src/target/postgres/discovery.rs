@@ -70,19 +70,26 @@ pub fn server_in(dir: &Path) -> Result<ServerBinaries, TargetError> {
     if !bin_dir.join("initdb").is_file() {
         return Err(refused(format!("\"{}\" has no initdb", bin_dir.display())));
     }
-    let output = Command::new(&postgres)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| refused(format!("\"postgres --version\": {error}")))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let Some((major, version)) = parse_version(&text) else {
-        return Err(refused(format!("\"postgres --version\" printed \"{}\"", text.trim())));
-    };
+    let (major, version) = version_of(&postgres).map_err(refused)?;
     if major < MAJOR_MIN {
         return Err(refused(format!("version {version} is older than {MAJOR_MIN}")));
     }
     Ok(ServerBinaries { bin_dir, major, version })
+}
+
+/// Major version and version of one of PostgreSQL's programs.
+///
+/// # Errors
+/// It does not start, or does not tell.
+pub(super) fn version_of(program: &Path) -> Result<(u32, String), String> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let output = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("\"{name} --version\": {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    parse_version(&text).ok_or_else(|| format!("\"{name} --version\" printed \"{}\"", text.trim()))
 }
 
 /// The error for a machine without any server.

@@ -4,10 +4,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use results::model::{Metric, Setting, Warning};
+use results::model::{Setting, Warning};
 
 use super::super::premises::unique_id;
-use super::super::{Aftermath, Connector, Counters, EngineFacts, Limitation, Target, TargetError};
+use super::super::{
+    Aftermath, Connector, Counters, EngineFacts, Limitation, LogRecords, Target, TargetError,
+};
 use super::address;
 use super::capabilities::{Capabilities, Family};
 use super::control::{Control, identifier, literal};
@@ -229,9 +231,13 @@ impl Target for ExternalPostgres {
         counters::aftermath(self.running()?, &capabilities, work)
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> Vec<Metric> {
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let files = Err("the files of somebody else's server are not read");
         let control = self.running();
-        control.map_or_else(|_| Vec::new(), |control| log_records::metrics(control, work, before, after))
+        control.map_or_else(
+            |_| LogRecords::default(),
+            |control| log_records::of_run(control, work, before, after, files),
+        )
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {

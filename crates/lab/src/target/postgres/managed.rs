@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use results::model::{Metric, Setting, Warning};
+use results::model::{Setting, Warning};
 
 use super::super::premises::unique_id;
-use super::super::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
+use super::super::{
+    Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, LogRecords, Target, TargetError,
+};
 use super::capabilities::Capabilities;
 use super::cluster::{Cluster, ClusterOptions};
 use super::confine::MemoryGroup;
@@ -309,9 +311,14 @@ impl Target for ManagedPostgres {
         Ok(aftermath)
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> Vec<Metric> {
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
+        let files = log_records::LogFiles { directory, server };
         let control = self.running();
-        control.map_or_else(|_| Vec::new(), |control| log_records::metrics(control, work, before, after))
+        control.map_or_else(
+            |_| LogRecords::default(),
+            |control| log_records::of_run(control, work, before, after, Ok(&files)),
+        )
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {

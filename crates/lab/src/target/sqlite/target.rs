@@ -20,7 +20,9 @@ use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
 use crate::target::look_up::Answers;
 use crate::target::premises::{Premises, leftovers};
-use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, Target, TargetError};
+use crate::target::{
+    Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, LogRecords, Target, TargetError,
+};
 use crate::task::Place;
 use crate::work::{Storage, Work, Workload};
 
@@ -240,8 +242,11 @@ impl Target for SqliteTarget {
         })
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> Vec<Metric> {
-        if work.connections == 1 { counters::of_transactions(before, after, count) } else { Vec::new() }
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> LogRecords {
+        if work.connections != 1 {
+            return LogRecords::default();
+        }
+        LogRecords { metrics: counters::of_transactions(before, after, count), warning: None }
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
