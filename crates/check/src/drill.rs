@@ -89,3 +89,28 @@ pub(crate) fn start(seed: u64, count: usize) -> usize {
     // A step that spreads seeds over the file; the golden ratio of 2^64.
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % count.max(1)
 }
+
+/// The command that finds the damage of a copy, as a shell takes it.
+pub(crate) fn command(copy_to: &Path, options: &str) -> String {
+    let path = copy_to.to_string_lossy();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
+    let word = if path.bytes().all(is_plain) && !path.starts_with('-') {
+        path.into_owned()
+    } else {
+        let dot = if path.starts_with('-') { "./" } else { "" };
+        format!("'{dot}{}'", path.replace('\'', "'\\''"))
+    };
+    format!("fathom check {word}{options}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_any_characters_is_one_word_of_the_shell() {
+        assert_eq!(command(Path::new("/tmp/b.db"), " --level full"), "fathom check /tmp/b.db --level full");
+        assert_eq!(command(Path::new("my copy's.db"), ""), "fathom check 'my copy'\\''s.db'");
+        assert_eq!(command(Path::new("-b.db"), ""), "fathom check './-b.db'");
+    }
+}

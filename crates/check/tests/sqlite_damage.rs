@@ -3,9 +3,10 @@
 
 mod support;
 
+use check::sqlite::drill::{CLASSES, damage};
 use results::check::{CheckLevel, CheckReport};
-use support::cases::{Case, cases};
-use support::{checked, options, verdict};
+use support::cases::{Case, cases, ruled};
+use support::{Shape, checked, options, verdict};
 
 /// The verdict of one of SQLite's pragmas on a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,4 +145,30 @@ fn the_document_says_what_the_checkers_do() {
     }
     let part = part.map(|range| &written[range]).unwrap_or_default();
     assert_eq!(part, made, "run UPDATE_DOCS=1 cargo test -p check --test sqlite_damage");
+}
+
+/// Damage that no page shows: only the promise of the definition is broken, at any shape of file.
+#[test]
+fn drills_against_constraints_break_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let shapes = [
+        Shape { page_size: 512, encoding: "UTF-16le", ..Shape::default() },
+        Shape { page_size: 4096, auto_vacuum: 1, reserved: 32, ..Shape::default() },
+    ];
+    let classes = ["stale-page", "stale-index-page", "duplicate-key", "null-in-not-null", "check-violated"];
+    for (number, shape) in shapes.iter().enumerate() {
+        let source = directory.path().join(format!("ruled-{number}.db"));
+        ruled(&source, shape);
+        for (class, seed) in classes.iter().flat_map(|class| (0..3).map(move |seed| (class, seed))) {
+            let path = directory.path().join(format!("{class}-{number}-{seed}.db"));
+            let drill = damage(&source, &path, class, seed).unwrap();
+            assert!(
+                !drill.changes.is_empty() && drill.changes.iter().all(|change| change.before != change.after)
+            );
+            assert_eq!(checked(&path, &options(CheckLevel::Structure)).finding_count(), 0, "{class} {seed}");
+            let report = checked(&path, &options(CheckLevel::Full));
+            let expected = CLASSES.iter().find(|known| known.name == *class).unwrap().rules;
+            assert_eq!(rules_found(&report), expected, "{class} {seed}: {}", check::text::text(&report));
+        }
+    }
 }

@@ -205,7 +205,7 @@ pub fn damage(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> Resul
         block: change.block,
         offset_bytes: change.offset_bytes,
         changed_bytes: change.changed_bytes,
-        command: format!("fathom check {}", copy_to.display()),
+        command: drill::command(copy_to, ""),
     })
 }
 

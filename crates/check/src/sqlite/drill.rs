@@ -7,13 +7,15 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use formats::sqlite::{BtreePage, Cell, Geometry, PageKind, u16_at, u32_at};
+use formats::sqlite::{BtreePage, Geometry, PageKind};
 use results::check::CheckLevel;
 
 use crate::options::Options;
 
 use super::anchor::Anchor;
-use super::drill_edits::{self as edits, Edit};
+use super::drill_edits as edits;
+use super::drill_records as records;
+use super::drill_scene::{Edit, Scene};
 use super::map::Use;
 use super::{Prepared, prepare};
 use crate::drill;
@@ -37,6 +39,8 @@ pub struct DrillClass {
 enum PlaceKind {
     /// A leaf of a table that has an index.
     Rows,
+    /// A leaf of a table with rowids whose definition is understood.
+    Values,
     /// A leaf of an index that is matched against its table.
     Entries,
     Inner,
@@ -46,32 +50,6 @@ enum PlaceKind {
     First,
     /// The file as a whole.
     File,
-}
-
-/// A page that may be damaged, with what is known about it.
-pub(super) struct Scene<'a> {
-    pub(super) geometry: Geometry,
-    pub(super) page: u32,
-    pub(super) page_count: u32,
-    pub(super) bytes: &'a [u8],
-    pub(super) view: Option<BtreePage<'a>>,
-    /// Another page of the same kind, and its number.
-    pub(super) other: &'a [u8],
-    /// Free pages as the header says.
-    pub(super) free_count: u32,
-    pub(super) seed: u64,
-}
-
-impl<'a> Scene<'a> {
-    /// The cells that lie wholly in the page, with their positions.
-    pub(super) fn cells(&self) -> Vec<(usize, Cell<'a>)> {
-        let Some(view) = &self.view else { return Vec::new() };
-        let sound = |slot| match view.cell(slot) {
-            (cell, None) => Some((slot, cell)),
-            _ => None,
-        };
-        (0..view.cell_count).filter_map(sound).collect()
-    }
 }
 
 /// What a drill did.
@@ -130,6 +108,16 @@ classes! {
         "removes a row from its page and leaves the page in order, as an older version of the page would";
     "lost-entry", Entries, edits::without_cell, ["sqlite-row-without-entry"],
         "removes an index entry from its page and leaves the page in order";
+    "stale-page", Rows, records::older, ["sqlite-entry-without-row"],
+        "puts the version of a table page back that it had before its newest rows (lost write)";
+    "stale-index-page", Entries, records::older, ["sqlite-row-without-entry"],
+        "puts the version of an index page back that it had before its newest entries (lost write)";
+    "duplicate-key", Entries, records::duplicate_key, ["sqlite-unique"],
+        "gives two rows the same key under a unique index, in the table and in the index";
+    "null-in-not-null", Values, records::null_in_not_null, ["sqlite-not-null"],
+        "puts a NULL into a column declared NOT NULL";
+    "check-violated", Values, records::check_violated, ["sqlite-check"],
+        "gives a column a value that a CHECK constraint does not allow";
     "swapped-rows", Rows, edits::swapped_pointers, ["sqlite-rowid-order"],
         "swaps two rows in the pointer array of a page";
     "swapped-entries", Entries, edits::swapped_pointers, ["sqlite-key-order"],
@@ -216,7 +204,7 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
         let _ = fs::remove_file(copy_to);
         DrillError::Write { path: copy_to.to_owned(), source }
     })?;
-    let command = format!("fathom check {} --level full", copy_to.display());
+    let command = drill::command(copy_to, " --level full");
     Ok(Drill { class: class.name, what: class.what, page, changes, command })
 }
 
@@ -258,6 +246,8 @@ fn find_place(
             other: &other,
             free_count: anchor.header.freelist_count,
             seed,
+            prepared,
+            reader: &anchor.reader,
         };
         if let Some(edits) = (class.make)(&scene) {
             return Some((page, edits));
@@ -270,7 +260,8 @@ fn is_place(prepared: &Prepared, place: PlaceKind, page: u32) -> bool {
     let plans = &prepared.plans;
     let what = prepared.map.use_of(page);
     let tree = prepared.map.tree_of(page);
-    let has_rowid = |pair: &super::plan::Pair| pair.has_rowid;
+    // A row need not have an entry in an index with a condition.
+    let has_rowid = |pair: &super::plan::Pair| pair.has_rowid && !pair.is_computed;
     match place {
         PlaceKind::Rows => {
             matches!(what, Use::Leaf(_))
@@ -279,6 +270,11 @@ fn is_place(prepared: &Prepared, place: PlaceKind, page: u32) -> bool {
         PlaceKind::Entries => {
             matches!(what, Use::Leaf(_))
                 && plans.pairs.iter().any(|pair| has_rowid(pair) && Some(pair.index_tree) == tree)
+        }
+        PlaceKind::Values => {
+            let plan = tree.and_then(|tree| plans.trees.get(tree));
+            matches!(what, Use::Leaf(_))
+                && plan.is_some_and(|plan| plan.is_table == Some(true) && plan.rows.is_some())
         }
         PlaceKind::Inner => match what {
             Use::Node(node) => prepared.map.node(node).is_some_and(|node| node.is_inner),
@@ -334,14 +330,4 @@ fn cut(copy: &File, geometry: Geometry, class: &DrillClass, seed: u64) -> io::Re
     let offset_bytes = length.saturating_sub(lost);
     copy.set_len(offset_bytes)?;
     Ok(vec![Change { offset_bytes, before: Vec::new(), after: Vec::new() }])
-}
-
-/// A 16-bit number in a page.
-pub(super) fn half(bytes: &[u8], offset: usize) -> usize {
-    usize::from(u16_at(bytes, offset).unwrap_or(0))
-}
-
-/// A 32-bit number in a page.
-pub(super) fn word(bytes: &[u8], offset: usize) -> u32 {
-    u32_at(bytes, offset).unwrap_or(0)
 }

@@ -2,41 +2,15 @@
 
 use formats::sqlite::{Record, Value};
 
-use super::drill::{Scene, half, word};
-
-/// Bytes to be written into a page.
-#[derive(Debug, Clone)]
-pub(super) struct Edit {
-    pub(super) page: u32,
-    pub(super) offset: usize,
-    pub(super) bytes: Vec<u8>,
-}
-
-fn edit(scene: &Scene<'_>, offset: usize, bytes: impl Into<Vec<u8>>) -> Edit {
-    Edit { page: scene.page, offset, bytes: bytes.into() }
-}
-
-fn half_bytes(value: usize) -> Vec<u8> {
-    u16::try_from(value).unwrap_or(0).to_be_bytes().to_vec()
-}
-
-/// One cell that the seed selects.
-fn pick<'a>(scene: &Scene<'a>) -> Option<(usize, formats::sqlite::Cell<'a>)> {
-    let cells = scene.cells();
-    cells.get(scene.seed as usize % cells.len().max(1)).copied()
-}
-
-/// Where the pointer array of a leaf page begins.
-fn pointers_start(scene: &Scene<'_>) -> Option<usize> {
-    let view = scene.view.as_ref()?;
-    Some(if scene.page == 1 { 100 } else { 0 } + if view.kind.is_leaf() { 8 } else { 12 })
-}
+use super::drill_scene::{
+    Edit, Scene, edit, half, half_bytes, local_start, pick, pointers_start, put_half, word,
+};
 
 /// Flips the lowest bit of the last byte of the first text or bytes value; the indexed one in test files.
 pub(super) fn flip_in_value(scene: &Scene<'_>) -> Option<Vec<Edit>> {
     let (_, cell) = pick(scene)?;
     let record = Record::new(cell.local, cell.payload_bytes).0?;
-    let local_start = cell.offset + cell.size - cell.local.len() - if cell.overflow != 0 { 4 } else { 0 };
+    let local_start = local_start(&cell);
     let field = record.fields().find(|field| {
         matches!(record.value(*field), Some(Value::Text(bytes) | Value::Blob(bytes)) if !bytes.is_empty())
     })?;
@@ -92,12 +66,6 @@ pub(super) fn without_cell(scene: &Scene<'_>) -> Option<Vec<Edit>> {
     Some(vec![edit(scene, 0, page)])
 }
 
-fn put_half(page: &mut [u8], offset: usize, value: usize) {
-    if let Some(place) = page.get_mut(offset..offset + 2) {
-        place.copy_from_slice(&u16::try_from(value).unwrap_or(0).to_be_bytes());
-    }
-}
-
 pub(super) fn swapped_pointers(scene: &Scene<'_>) -> Option<Vec<Edit>> {
     let count = scene.view.as_ref()?.cell_count;
     let slot = scene.seed as usize % count.checked_sub(1).filter(|last| *last > 0)?;
@@ -129,7 +97,7 @@ pub(super) fn wrong_fragments(scene: &Scene<'_>) -> Option<Vec<Edit>> {
 
 pub(super) fn wrong_serial_type(scene: &Scene<'_>) -> Option<Vec<Edit>> {
     let (_, cell) = pick(scene)?;
-    let local_start = cell.offset + cell.size - cell.local.len() - if cell.overflow != 0 { 4 } else { 0 };
+    let local_start = local_start(&cell);
     let is_short = *cell.local.first()? < 0x80 && *cell.local.get(1)? < 0x80;
     (is_short && cell.size > cell.local.len()).then(|| vec![edit(scene, local_start + 1, [11])])
 }

@@ -20,6 +20,8 @@ mod context;
 mod definitions;
 pub mod drill;
 mod drill_edits;
+mod drill_records;
+mod drill_scene;
 mod expressions;
 mod key_order;
 mod keys;

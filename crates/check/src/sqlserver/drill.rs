@@ -203,7 +203,7 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
         page: change.page,
         offset_bytes: change.offset_bytes,
         changed_bytes: change.changed_bytes,
-        command: format!("fathom check {} --level full", copy_to.display()),
+        command: drill::command(copy_to, " --level full"),
     })
 }
 

@@ -36,15 +36,36 @@ pub(crate) fn base(path: &Path, auto_vacuum: u8) {
     connection.close().unwrap();
 }
 
+/// A table with constraints of each kind, on columns of each class.
+pub(crate) fn ruled(path: &Path, shape: &Shape) {
+    let connection = create(path, shape);
+    connection
+        .execute_batch(&format!(
+            "CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT NOT NULL UNIQUE, age INT CHECK(age BETWEEN 0 AND 150),
+                 name TEXT NOT NULL CHECK(length(name) < 40), score REAL DEFAULT 0.5);
+             CREATE INDEX person_age ON person(age);
+             {ROWS} INSERT INTO person SELECT i * 2, printf('%06d@example.org', (i * 7919) % 1000000), i % 99, 'name ' || i, i / 4.0 FROM n;
+             DELETE FROM person WHERE id % 14 = 0;"
+        ))
+        .unwrap();
+    connection.close().unwrap();
+}
+
 /// All cases, made in a directory.
 pub(crate) fn cases(directory: &Path) -> Vec<Case> {
     let plain = directory.join("plain.db");
     base(&plain, 0);
     let mapped = directory.join("mapped.db");
     base(&mapped, 2);
+    let with_rules = directory.join("ruled.db");
+    ruled(&with_rules, &Shape { page_size: 1024, ..Shape::default() });
     let mut cases = Vec::new();
     for class in CLASSES {
-        let source = if class.name == "pointer-map" { &mapped } else { &plain };
+        let source = match class.name {
+            "pointer-map" => &mapped,
+            "duplicate-key" | "null-in-not-null" | "check-violated" => &with_rules,
+            _ => &plain,
+        };
         for seed in 0..4 {
             let path = directory.join(format!("{}-{seed}.db", class.name));
             damage(source, &path, class.name, seed).unwrap();
@@ -75,36 +96,19 @@ fn special_cases(directory: &Path, plain: &Path) -> Vec<Case> {
         cases.push(special_case(directory, plain, (name, what, rules), make));
     };
     add(
-        "stale-table-page",
-        "puts the version of a table page from before an insert back (lost write)",
+        "lost-write-table",
+        "keeps a table page from before a transaction that SQLite ran",
         &["sqlite-entry-without-row"],
         |path| {
             stale(path, "t", "UPDATE t SET pad = 'other' WHERE id = 1; DELETE FROM t WHERE id = 1200", true)
         },
     );
     add(
-        "stale-index-page",
-        "puts the version of an index page from before an insert back (lost write)",
+        "lost-write-index",
+        "keeps an index page from before a transaction that SQLite ran",
         &["sqlite-row-without-entry"],
         |path| stale(path, "t_n", "DELETE FROM t WHERE id = 1200", true),
     );
-    add("duplicate-key", "two rows with the same key under a unique index", &["sqlite-unique"], |path| {
-        let connection = Connection::open(path).unwrap();
-        connection
-                .execute_batch(
-                    "DROP INDEX t_n; CREATE INDEX t_n ON t(n, a); UPDATE t SET n = 9, a = 'same' WHERE id IN (5, 6);
-                     PRAGMA writable_schema=ON;
-                     UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX t_n ON t(n, a)' WHERE name = 't_n';",
-                )
-                .unwrap();
-    });
-    add("null-in-not-null", "a NULL in a column declared NOT NULL", &["sqlite-not-null"], |path| {
-        redefine(
-            path,
-            "UPDATE t SET n = NULL WHERE id = 77",
-            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT NOT NULL, pad TEXT)",
-        );
-    });
     add("number-in-text", "a number in a TEXT column", &["sqlite-value-type"], |path| {
         redefine(
             path,
@@ -128,13 +132,6 @@ fn special_computed_cases(directory: &Path, plain: &Path) -> Vec<Case> {
     let mut add = |name: &str, what: &str, rules: &[&'static str], make: fn(&Path)| {
         cases.push(special_case(directory, plain, (name, what, rules), make));
     };
-    add("check-violated", "a value that its CHECK constraint does not allow", &["sqlite-check"], |path| {
-        redefine(
-            path,
-            "UPDATE t SET n = -5 WHERE id = 77",
-            "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT NOT NULL, n INT CHECK(n > 0), pad TEXT)",
-        );
-    });
     add(
         "partial-index-entry",
         "a row that a partial index should hold and does not",

@@ -61,6 +61,16 @@ impl Bench {
         self.command(words).output().unwrap()
     }
 
+    /// Runs a line of a shell that finds the program by its name.
+    pub(crate) fn shell(&self, line: &str) -> Output {
+        let program = Path::new(env!("CARGO_BIN_EXE_fathom")).parent().unwrap();
+        let mut places = vec![program.to_owned()];
+        places.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(self.path()).env_remove("FATHOM_RESULTS").stdin(Stdio::null());
+        command.env("PATH", std::env::join_paths(places).unwrap()).output().unwrap()
+    }
+
     /// Runs and expects this exit status; returns (standard output, standard error).
     pub(crate) fn expect(&self, status: i32, words: &[&str]) -> (String, String) {
         let output = self.run(words);

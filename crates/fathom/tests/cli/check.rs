@@ -51,6 +51,35 @@ fn a_drill_damages_a_copy_and_the_command_it_names_finds_it() {
 }
 
 #[test]
+fn damage_against_a_definition_is_found_by_the_command_that_is_printed() {
+    let bench = Bench::new();
+    let connection = rusqlite::Connection::open(bench.path().join("a.db")).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL UNIQUE, c INT CHECK (c < 1000));
+             WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 900)
+             INSERT INTO t SELECT x, printf('%08x', x * 2654435761 % 4294967296), x FROM n;",
+        )
+        .unwrap();
+    let classes = [
+        ("duplicate-key", "sqlite-unique"),
+        ("null-in-not-null", "sqlite-not-null"),
+        ("check-violated", "sqlite-check"),
+        ("stale-page", "sqlite-entry-without-row"),
+    ];
+    for (class, rule) in classes {
+        let copy = format!("{class} 'copy'.db");
+        let words = ["corrupt", "a.db", "--class", class, "--seed", "3", "--copy-to", &copy];
+        let (out, _) = bench.expect(0, &words);
+        let printed = out.lines().last().unwrap().strip_prefix("find it with: ").unwrap();
+        let output = bench.shell(printed);
+        let found = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{printed}: {found}");
+        assert!(found.contains(rule), "{class}: {found}");
+    }
+}
+
+#[test]
 fn what_is_no_database_is_refused_with_its_name() {
     let bench = Bench::new();
     bench.write("page.html", "<html>saved page</html>");
