@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use formats::sqlserver::{
-    Header, LobLink, LobRecord, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
-    audit_records, links_of,
+    Header, LobLink, LobRecord, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn,
+    Value, audit_records, links_of,
 };
 use results::check::CheckLevel;
 
@@ -82,13 +82,7 @@ impl Worker<'_> {
     }
 
     fn judge_records(&mut self, place: &Place<'_>, bytes: &[u8], drafts: &mut Vec<Draft>) {
-        let mut records: Vec<(usize, Record<'_>)> = Vec::with_capacity(place.header.slot_count.into());
-        audit_records(
-            bytes,
-            &place.header,
-            |slot, record| records.push((slot, *record)),
-            |damage| drafts.push(of_damage(place.page, damage)),
-        );
+        let records = self.records_of_interest(place, bytes, drafts);
         if !has_records(place.header.kind) {
             return;
         }
@@ -109,6 +103,43 @@ impl Worker<'_> {
         for (slot, record) in &records {
             self.look_at_row(place, *slot, record, drafts);
         }
+    }
+
+    /// Audits all records and returns those that are looked at further, with their slots. Of leaves below level full
+    /// these are the first, the last, and what is more than a plain row: most pages have nothing else.
+    fn records_of_interest<'p>(
+        &self,
+        place: &Place<'_>,
+        bytes: &'p [u8],
+        drafts: &mut Vec<Draft>,
+    ) -> Vec<(usize, Record<'p>)> {
+        let slot_count = usize::from(place.header.slot_count);
+        let mut records: Vec<(usize, Record<'p>)> = Vec::new();
+        let mut is_told = false;
+        let has_rows = matches!(place.header.kind, PageKind::Data | PageKind::Index);
+        if self.context.level < CheckLevel::Full && has_rows && place.is_leaf() {
+            let last = slot_count.wrapping_sub(1);
+            let keep = |slot, record: &Record<'p>| {
+                if slot == last || records.is_empty() || record.is_special() {
+                    records.push((slot, *record));
+                }
+            };
+            audit_records(bytes, &place.header, keep, |damage| drafts.push(of_damage(place.page, damage)));
+            if records.last().is_some_and(|(slot, _)| *slot == last) {
+                return records;
+            }
+            // The last slot is empty or damaged: which record is the last one?
+            records.clear();
+            is_told = true;
+        }
+        records.reserve(slot_count.min(PAGE_BYTES));
+        let report = |damage| {
+            if !is_told {
+                drafts.push(of_damage(place.page, damage));
+            }
+        };
+        audit_records(bytes, &place.header, |slot, record| records.push((slot, *record)), report);
+        records
     }
 
     /// Links to neighbours and to pages below.
@@ -182,7 +213,7 @@ impl Worker<'_> {
         }
         let ends = Ends { page: place.page, unit: place.number, first: key(0), last: key(records.len() - 1) };
         let of = |key: &Option<Key>| key.as_ref().map_or(0, Key::bytes);
-        if self.context.take_key_bytes(32 + of(&ends.first) + of(&ends.last)) {
+        if self.context.take_key_bytes(size_of::<Ends>() as u64 + of(&ends.first) + of(&ends.last)) {
             self.ends.push(ends);
         }
         if is_leaf {
@@ -199,7 +230,7 @@ impl Worker<'_> {
                 low: key(index),
                 high: key(index + 1),
             };
-            if self.context.take_key_bytes(48 + of(&bound.low) + of(&bound.high)) {
+            if self.context.take_key_bytes(size_of::<Bound>() as u64 + of(&bound.low) + of(&bound.high)) {
                 self.bounds.push(bound);
             }
         }

@@ -7,6 +7,7 @@ use formats::sqlserver::{
     audit_protection, pfs_byte, place,
 };
 
+use super::facts::Quick;
 use super::finding::Draft;
 use super::plan::Plan;
 use super::rules::Promised;
@@ -37,7 +38,7 @@ pub(super) enum Use {
 /// The maps of all files.
 pub(super) struct Maps {
     files: Vec<FileMap>,
-    iam_pages: HashMap<PageId, u32>,
+    iam_pages: HashMap<PageId, u32, Quick>,
     pub(super) findings: Vec<Draft>,
     /// Maps that are not in the files at hand: parts of a backup.
     pub(super) missing_count: u64,
@@ -59,7 +60,7 @@ pub(super) struct FileMap {
     /// By extent: set when the GAM calls it free, and when the SGAM calls it mixed.
     pub(super) gam: Vec<u8>,
     pub(super) owners: Vec<u32>,
-    pub(super) singles: HashMap<u32, u32>,
+    pub(super) singles: HashMap<u32, u32, Quick>,
 }
 
 pub(super) const GAM_FREE: u8 = 1;
@@ -72,7 +73,7 @@ impl Maps {
     pub(super) fn new(source: &Source, files: &[(u16, u32)], is_deep: bool) -> Self {
         let mut maps = Self {
             files: Vec::new(),
-            iam_pages: HashMap::new(),
+            iam_pages: HashMap::default(),
             findings: Vec::new(),
             missing_count: 0,
             is_damaged: false,
@@ -95,7 +96,7 @@ impl Maps {
             is_known: Vec::new(),
             gam: vec![0; if is_deep { extent_count } else { 0 }],
             owners: vec![NOBODY; if is_deep { extent_count } else { 0 }],
-            singles: HashMap::new(),
+            singles: HashMap::default(),
         };
         for start in (0..page_count).step_by(place::PFS_PAGES as usize) {
             let id = PageId { file, page: place::pfs_of(start) };
@@ -349,13 +350,13 @@ impl Maps {
     }
 
     /// Compares the maps with each other: the phase that DBCC calls CHECKALLOC.
-    pub(super) fn compare(&mut self) {
+    pub(super) fn compare(&self) -> Vec<Draft> {
         let mut drafts = Vec::new();
         for map in &self.files {
             map.compare_extents(&mut drafts);
             map.compare_pages(&self.iam_pages, &mut drafts);
         }
-        self.findings.append(&mut drafts);
+        drafts
     }
 
     /// Bytes that the maps take in memory.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use formats::sqlserver::{EXTENT_PAGES, PageId, place};
 
+use super::facts::Quick;
 use super::finding::Draft;
 use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, NOBODY, SGAM_KNOWN, SGAM_MIXED};
 use super::rules::Promised;
@@ -70,7 +71,7 @@ impl FileMap {
         }
     }
 
-    pub(super) fn compare_pages(&self, iam_pages: &HashMap<PageId, u32>, drafts: &mut Vec<Draft>) {
+    pub(super) fn compare_pages(&self, iam_pages: &HashMap<PageId, u32, Quick>, drafts: &mut Vec<Draft>) {
         for number in 0..self.page_count {
             let byte = self.byte(number);
             let is_fixed = place::fixed_kind(number, self.file == 1).is_some();

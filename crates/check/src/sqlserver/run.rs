@@ -93,7 +93,6 @@ impl Run<'_> {
             catalog.read_units(self.source, boot);
             maps.add_owners(self.source, &catalog.units);
             catalog.read_tables(self.source, &maps);
-            maps.compare();
             self.look_at_files(&maps);
             is_catalogued = !catalog.units.is_empty();
         }
@@ -111,13 +110,12 @@ impl Run<'_> {
             key_bytes_left: AtomicU64::new(self.options.memory_bytes_max / 2),
             keys_are_cut: AtomicBool::new(false),
         };
-        let mut worker = self.pass(&context, true, progress)?;
+        let (mut worker, compared) = self.first_pass(&context, progress)?;
         self.report_files(&context, &mut worker);
-        let mut cross = Vec::new();
-        let mut phases =
-            Phases { allocation: maps.findings.len(), catalog: catalog.findings.len(), ..Phases::default() };
-        cross.append(&mut catalog.findings.clone());
-        cross.append(&mut maps.findings.clone());
+        let mut cross = catalog.findings.clone();
+        cross.extend(maps.findings.iter().cloned().chain(compared));
+        let allocation = cross.len() - catalog.findings.len();
+        let mut phases = Phases { allocation, catalog: catalog.findings.len(), ..Phases::default() };
         if is_catalogued && self.report.unfinished.is_none() {
             progress.advance(Phase::Match, 0, 0);
             self.compare(&context, &mut worker, &mut cross, &mut phases);
@@ -136,6 +134,24 @@ impl Run<'_> {
         self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
             - context.key_bytes_left.load(Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Looks at all pages, and compares the maps with each other meanwhile.
+    fn first_pass<'c>(
+        &mut self,
+        context: &'c Context<'c>,
+        progress: &mut dyn Progress,
+    ) -> Result<(Worker<'c>, Vec<Draft>), CheckError> {
+        let (worker, compared) = std::thread::scope(|scope| {
+            let compared = context.maps.has_owners.then(|| scope.spawn(|| context.maps.compare()));
+            let worker = self.pass(context, true, progress);
+            (worker, compared.map(std::thread::ScopedJoinHandle::join))
+        });
+        let compared = match compared {
+            None => Vec::new(),
+            Some(compared) => compared.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        };
+        Ok((worker?, compared))
     }
 
     /// The objects of a batch.
@@ -209,11 +225,13 @@ impl Run<'_> {
         };
         let deadline = self.options.time_max.map(|time| self.started + time);
         let ended = AtomicBool::new(false);
+        let caller = std::thread::current();
         let outcome = std::thread::scope(|scope| {
             let work = scope.spawn(|| {
                 let state = |_| Worker::new(context, Facts::new(context.key));
                 let outcome = scan(&files, &options, state, |worker, extent| self.visit(worker, &extent));
                 ended.store(true, Ordering::Release);
+                caller.unpark();
                 outcome
             });
             while !ended.load(Ordering::Acquire) {

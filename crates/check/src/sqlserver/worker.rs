@@ -73,7 +73,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Adds what another worker found.
-    pub(super) fn merge(&mut self, mut other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
         self.facts.merge(other.facts);
         self.judged_count += other.judged_count;
@@ -86,8 +86,8 @@ impl<'a> Worker<'a> {
         self.damaged_units.extend(other.damaged_units);
         self.newer_count += other.newer_count;
         self.claim_count += other.claim_count;
-        self.bounds.append(&mut other.bounds);
-        self.ends.append(&mut other.ends);
+        add_all(&mut self.bounds, other.bounds);
+        add_all(&mut self.ends, other.ends);
         self.order_not_known.extend(other.order_not_known);
         self.row_count += other.row_count;
         self.entry_count += other.entry_count;
@@ -235,6 +235,14 @@ impl<'a> Worker<'a> {
         let header = Header::new(raw);
         self.look_inside(page, usage, &header, raw, &mut Vec::new());
     }
+}
+
+/// Moves the shorter of two lists; their order does not matter.
+fn add_all<T>(mine: &mut Vec<T>, mut theirs: Vec<T>) {
+    if mine.len() < theirs.len() {
+        std::mem::swap(mine, &mut theirs);
+    }
+    mine.append(&mut theirs);
 }
 
 /// What is due at a fixed place.

@@ -92,17 +92,22 @@ pub struct Record<'a> {
     has_complex: bool,
 }
 
-/// Reads a field, or ends with the damage that it lies behind the page.
-macro_rules! inside {
-    ($read:expr, $fault:expr, $at:expr, $slot:expr) => {
-        match $read {
-            Some(value) => value,
-            None => {
-                let damage = Damage::new($fault, $at, 0..=PAGE_BYTES as u64, $at as u64);
-                return Err(damage.at_slot($slot));
-            }
-        }
-    };
+/// Why a record cannot be taken apart: plain numbers, so that the way without damage carries no `Damage` about.
+struct Broken {
+    fault: Fault,
+    /// Where, from the start of the record.
+    at: usize,
+    least: usize,
+    most: usize,
+    found: usize,
+}
+
+impl Broken {
+    #[cold]
+    fn damage(self, slot: usize, offset: usize) -> Damage {
+        let expected = self.least as u64..=self.most.max(self.least) as u64;
+        Damage::new(self.fault, offset + self.at, expected, self.found as u64).at_slot(slot)
+    }
 }
 
 impl<'a> Record<'a> {
@@ -111,64 +116,90 @@ impl<'a> Record<'a> {
     /// # Errors
     /// When it cannot be taken apart, the damage that prevents it.
     pub fn new(page: &'a [u8], header: &Header, slot: usize, offset: usize) -> Result<Self, Damage> {
-        let status = inside!(u8_at(page, offset), Fault::SlotOffset, offset, slot);
-        let kind = RecordKind::of(status);
-        let blank = Self {
+        Self::take(page, header, offset).map_err(|broken| broken.damage(slot, offset))
+    }
+
+    /// Takes a record apart. What the audit of a page spends its time with: see `Broken` for why it has its own error.
+    #[inline(always)]
+    fn take(page: &'a [u8], header: &Header, offset: usize) -> Result<Self, Broken> {
+        let bytes = page.get(offset..page.len().min(PAGE_BYTES)).unwrap_or_default();
+        let outside =
+            |fault, at: usize| Err(Broken { fault, at, least: 0, most: PAGE_BYTES, found: offset + at });
+        let Some(&status) = bytes.first() else { return outside(Fault::SlotOffset, 0) };
+        let mut record = Self {
             bytes: &[],
-            kind,
+            kind: RecordKind::of(status),
             column_count: 0,
             bitmap_at: 0,
             variables_at: 0,
             variable_count: 0,
             has_complex: false,
         };
-        let finish = |record: Self, length: usize| {
-            let mark = if status & 0x40 != 0 && kind != RecordKind::Stub { VERSION_MARK_BYTES } else { 0 };
-            let end = offset + length + mark;
-            let bytes = inside!(page.get(offset..end), Fault::RecordEnd, end, slot);
-            Ok(Self { bytes, ..record })
-        };
-        if kind == RecordKind::Stub {
-            return finish(blank, STUB_BYTES);
-        }
-        if matches!(header.kind, PageKind::TextMix | PageKind::TextTree) {
+        let mark = if status & 0x40 != 0 { VERSION_MARK_BYTES } else { 0 };
+        let mut at;
+        if record.kind == RecordKind::Stub {
+            at = STUB_BYTES;
+        } else if matches!(header.kind, PageKind::TextMix | PageKind::TextTree) {
             // EVIDENCE: improve.dk, "Reading LOB pages": status, then the length of the record
-            let length = usize::from(inside!(u16_at(page, offset + 2), Fault::RecordEnd, offset + 2, slot));
-            return finish(blank, length);
-        }
-        let (mut at, least) = if header.kind == PageKind::Index {
-            (usize::from(header.fixed_bytes), 1)
+            let Some(length) = u16_at(bytes, 2) else { return outside(Fault::RecordEnd, 2) };
+            at = usize::from(length) + mark;
         } else {
-            (usize::from(inside!(u16_at(page, offset + 2), Fault::FixedLength, offset + 2, slot)), 4)
-        };
-        if at < least || offset + at > PAGE_BYTES {
-            let most = (PAGE_BYTES - offset.min(PAGE_BYTES)) as u64;
-            return Err(Damage::new(Fault::FixedLength, offset, least as u64..=most, at as u64).at_slot(slot));
-        }
-        let mut record = blank;
-        if status & 0x10 != 0 {
-            record.column_count = inside!(u16_at(page, offset + at), Fault::ColumnCount, offset + at, slot);
-            record.bitmap_at = at + 2;
-            at += 2 + usize::from(record.column_count).div_ceil(8);
-        }
-        if status & 0x20 != 0 {
-            record.variable_count =
-                inside!(u16_at(page, offset + at), Fault::VariableOffset, offset + at, slot);
-            record.variables_at = at + 2;
-            at += 2 + 2 * usize::from(record.variable_count);
-            for index in 0..usize::from(record.variable_count) {
-                let place = offset + record.variables_at + 2 * index;
-                let raw = inside!(u16_at(page, place), Fault::VariableOffset, place, slot);
-                record.has_complex |= raw & 0x8000 != 0;
-                let end = usize::from(raw & 0x7fff);
-                if end < at || offset + end > PAGE_BYTES {
-                    let expected = at as u64..=(PAGE_BYTES - offset) as u64;
-                    return Err(Damage::new(Fault::VariableOffset, place, expected, end as u64).at_slot(slot));
-                }
-                at = end;
+            let least;
+            (at, least) = if header.kind == PageKind::Index {
+                (usize::from(header.fixed_bytes), 1)
+            } else {
+                let Some(length) = u16_at(bytes, 2) else { return outside(Fault::FixedLength, 2) };
+                (usize::from(length), 4)
+            };
+            if at < least || at > bytes.len() {
+                return Err(Broken { fault: Fault::FixedLength, at: 0, least, most: bytes.len(), found: at });
             }
+            if status & 0x10 != 0 {
+                let Some(count) = u16_at(bytes, at) else { return outside(Fault::ColumnCount, at) };
+                record.column_count = count;
+                record.bitmap_at = at + 2;
+                at += 2 + usize::from(count).div_ceil(8);
+            }
+            if status & 0x20 != 0 {
+                let Some(count) = u16_at(bytes, at) else { return outside(Fault::VariableOffset, at) };
+                record.variable_count = count;
+                record.variables_at = at + 2;
+                at = record.end_of_variables(bytes)?;
+            }
+            at += mark;
         }
-        finish(record, at)
+        match bytes.get(..at) {
+            Some(bytes) => Ok(Self { bytes, ..record }),
+            None => outside(Fault::RecordEnd, at),
+        }
+    }
+
+    /// Follows the ends of the columns of variable length, which rise; the last one.
+    #[inline(always)]
+    fn end_of_variables(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
+        let mut least = self.variables_at + 2 * usize::from(self.variable_count);
+        let most = bytes.len();
+        let refuse = |at, least, found| Err(Broken { fault: Fault::VariableOffset, at, least, most, found });
+        let Some(ends) = bytes.get(self.variables_at..least) else {
+            return refuse(self.variables_at, 0, least);
+        };
+        for (index, end) in ends.as_chunks::<2>().0.iter().enumerate() {
+            let raw = u16::from_le_bytes(*end);
+            self.has_complex |= raw & 0x8000 != 0;
+            let end = usize::from(raw & 0x7fff);
+            if end < least || end > most {
+                return refuse(self.variables_at + 2 * index, least, end);
+            }
+            least = end;
+        }
+        Ok(least)
+    }
+
+    /// Whether it is more than a row or entry with its values: it moved, or has a pointer or another structure.
+    #[inline]
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        self.has_complex || matches!(self.kind, RecordKind::Stub | RecordKind::Forwarded | RecordKind::Blob)
     }
 
     /// Whether the null bitmap says that a column has no value. Bits count from 1; 0 means that there is no bit.
@@ -250,14 +281,16 @@ impl<'a> Record<'a> {
 
 /// Looks at all records of a data, index or text page: each is shown with its slot, each damage reported.
 ///
-/// Compressed pages are looked at as far as their slots. Cost: one look at each record's offsets and 1 KiB of bits.
+/// Compressed pages are looked at as far as their slots. Cost: one look at each record's offsets; where slots do not
+/// stand in the order of their records, 1 KiB of bits, and those before the first such slot a second time.
 pub fn audit_records<'a>(
     page: &'a [u8],
     header: &Header,
     mut show: impl FnMut(usize, &Record<'a>),
     mut report: impl FnMut(Damage),
 ) {
-    let mut used = [0u64; PAGE_BYTES / 64];
+    let mut used: Option<[u64; PAGE_BYTES / 64]> = None;
+    let mut end_max = 0;
     let (mut used_bytes, mut ghost_count, mut is_sound) = (0, 0, true);
     let free_data = usize::from(header.free_data);
     let slot_count = usize::from(header.slot_count).min((PAGE_BYTES - HEADER_BYTES) / 2);
@@ -277,11 +310,11 @@ pub fn audit_records<'a>(
         if header.is_compressed() {
             continue;
         }
-        let record = match Record::new(page, header, slot, offset) {
+        let record = match Record::take(page, header, offset) {
             Ok(record) => record,
-            Err(damage) => {
+            Err(broken) => {
                 is_sound = false;
-                report(damage);
+                report(broken.damage(slot, offset));
                 continue;
             }
         };
@@ -296,7 +329,13 @@ pub fn audit_records<'a>(
             is_sound = false;
             report(Damage::new(Fault::RecordEnd, offset, 0..=free_data as u64, end as u64).at_slot(slot));
         }
-        if !claim(&mut used, offset, end) {
+        // Records in the order of their slots share nothing as long as each begins behind all before.
+        let is_free = match &mut used {
+            None if offset >= end_max => true,
+            used => claim(used.get_or_insert_with(|| used_before(page, header, slot)), offset, end),
+        };
+        end_max = end_max.max(end);
+        if !is_free {
             is_sound = false;
             report(Damage::new(Fault::RecordOverlap, offset, 0..=0, end as u64).at_slot(slot));
         }
@@ -318,7 +357,27 @@ pub fn audit_records<'a>(
     }
 }
 
+/// The bytes that the records of the slots before one use.
+#[cold]
+fn used_before(page: &[u8], header: &Header, end: usize) -> [u64; PAGE_BYTES / 64] {
+    let mut used = [0u64; PAGE_BYTES / 64];
+    for slot in 0..end {
+        let Some(offset) = slot_offset(page, slot).map(usize::from).filter(|offset| *offset >= HEADER_BYTES)
+        else {
+            continue;
+        };
+        if let Ok(record) = Record::new(page, header, slot, offset)
+            && record.kind.suits(header.kind)
+            && offset < usize::from(header.free_data)
+        {
+            claim(&mut used, offset, offset + record.bytes.len());
+        }
+    }
+    used
+}
+
 /// Takes bytes into use; false when one was in use already.
+#[inline]
 fn claim(used: &mut [u64; PAGE_BYTES / 64], start: usize, end: usize) -> bool {
     let mut is_free = true;
     let mut at = start;
