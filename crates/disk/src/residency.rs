@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -63,6 +63,27 @@ pub fn give_up(path: &Path) -> io::Result<()> {
     rustix::fs::fdatasync(&file)?;
     fadvise(&file, 0, None, Advice::DontNeed)?;
     Ok(())
+}
+
+/// The file that empties the page cache of the whole machine, and what the kernel keeps of directories.
+// EVIDENCE: Linux Documentation/admin-guide/sysctl/vm.rst, drop_caches
+pub const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether this process may write to `switch` ([`DROP_CACHES`]). Opens it, and writes nothing.
+pub fn may_give_up_all(switch: &Path) -> bool {
+    File::options().write(true).open(switch).is_ok()
+}
+
+/// Brings everything to the devices, then has the kernel give up the machine's page cache, by way of `switch`
+/// ([`DROP_CACHES`]). Everybody on the machine reads from its devices afterwards.
+///
+/// # Errors
+/// `switch` cannot be written: only root may, and not in every container.
+pub fn give_up_all(switch: &Path) -> io::Result<()> {
+    let mut file = File::options().write(true).open(switch)?;
+    // Pages that are not on a device yet are not given up.
+    rustix::fs::sync();
+    file.write_all(b"3\n")
 }
 
 /// Size of a page of memory in bytes.
@@ -138,8 +159,6 @@ fn mincore_window(file: &File, offset_bytes: u64, window_bytes: usize) -> io::Re
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::io::Write;
-
     use super::*;
 
     #[test]
@@ -151,6 +170,17 @@ mod tests {
         assert_eq!(seen, Residency { page_count: pages, resident_count: pages });
         let length_bytes = file.as_file().metadata().unwrap().len();
         assert_eq!(mincore(file.as_file(), length_bytes).unwrap(), pages);
+    }
+
+    #[test]
+    fn the_machine_s_cache_is_given_up_by_one_word_and_asking_whether_writes_none() {
+        let switch = tempfile::NamedTempFile::new().unwrap();
+        assert!(may_give_up_all(switch.path()));
+        assert_eq!(std::fs::read(switch.path()).unwrap(), b"");
+        give_up_all(switch.path()).unwrap();
+        assert_eq!(std::fs::read(switch.path()).unwrap(), b"3\n");
+        assert!(!may_give_up_all(Path::new("/nonexistent/switch")));
+        assert!(give_up_all(Path::new("/nonexistent/switch")).is_err());
     }
 
     #[test]

@@ -195,6 +195,35 @@ pub fn kind_name(kind: u16) -> &'static str {
     }
 }
 
+/// Asks everything about some bytes as a page, and about page numbers and sizes taken from their start. Nothing may panic,
+/// and what the arithmetic says must fit together.
+///
+/// The body of the fuzz target and of the smoke run on the stable compiler.
+pub fn exercise(bytes: &[u8]) {
+    let word = |offset: usize| {
+        bytes.get(offset..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
+    };
+    let size = page_bytes(bytes);
+    assert!(size.is_none_or(|size| size.is_power_of_two()), "a page size that cannot be: {size:?}");
+    let header = Header::new(bytes);
+    let _ = header.map(|header| kind_name(header.kind));
+    let numbers = header.map_or([word(0); 3], |header| [header.page, header.previous, header.next]);
+    for page in numbers {
+        for page_bytes in [word(4), size.unwrap_or(0), PAGE_BYTES_DEFAULT] {
+            let interval = interval_of(page, page_bytes);
+            assert!(interval.contains(&u64::from(page)), "page {page} is not in {interval:?}");
+            for is_system in [false, true] {
+                let fixed = fixed_page(page, page_bytes, is_system);
+                let _ = fixed.map(FixedPage::name);
+                // Each interval begins with its descriptors and the insert-buffer map.
+                let is_first = u64::from(page) == interval.start;
+                let maps = [Some(FixedPage::SpaceHeader), Some(FixedPage::ExtentDescriptors)];
+                assert!(!is_first || maps.contains(&fixed), "page {page}: {fixed:?}");
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

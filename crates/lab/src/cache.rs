@@ -1,15 +1,15 @@
 //! The caches in front of a device: emptied, filled, and looked at.
 //!
-//! Cold is made per file, never for the whole machine: the page cache belongs to others as well. What a hypervisor or
-//! the device itself keeps cannot be emptied or seen.
+//! Cold is made per file, and for the whole machine only where somebody asks for that (`cache = "cold-machine"`): the page
+//! cache belongs to others as well. What a hypervisor or the device itself keeps cannot be emptied or seen.
 
 use std::path::{Path, PathBuf};
 
-use disk::residency::{give_up, page_bytes, residency};
+use disk::residency::{DROP_CACHES, give_up, give_up_all, may_give_up_all, page_bytes, residency};
 use results::model::CACHE_STATES;
 
-use crate::target::TargetError;
-use crate::work::CacheState;
+use crate::target::{Limitation, TargetError};
+use crate::work::{CacheState, Work};
 
 /// Largest share of the pages in memory at which files count as not cached.
 pub const COLD_FRACTION_MAX: f64 = 0.01;
@@ -75,11 +75,18 @@ pub fn verify(look: &CacheLook, engine_bytes: Option<f64>, storage_bytes: Option
 /// A file that cannot be opened, flushed, read or looked at.
 pub fn set(files: &[PathBuf], state: CacheState) -> Result<CacheLook, TargetError> {
     let mut look = CacheLook { page_bytes: page_bytes(), ..CacheLook::default() };
+    if state == CacheState::ColdMachine {
+        let path = PathBuf::from(DROP_CACHES);
+        let io = |source| TargetError::Io { action: "empty the machine's page cache by", path, source };
+        give_up_all(Path::new(DROP_CACHES)).map_err(io)?;
+    }
     for path in files {
         let io = |action| move |source| TargetError::Io { action, path: path.clone(), source };
         match state {
             CacheState::AsIs => {}
-            CacheState::Cold => give_up(path).map_err(io("empty the page cache of"))?,
+            CacheState::Cold | CacheState::ColdMachine => {
+                give_up(path).map_err(io("empty the page cache of"))?;
+            }
             CacheState::Warm => read_all(path).map_err(io("read"))?,
         }
         let seen = residency(path).map_err(io("look at the page cache of"))?;
@@ -87,6 +94,18 @@ pub fn set(files: &[PathBuf], state: CacheState) -> Result<CacheLook, TargetErro
         look.resident_count += seen.resident_count;
     }
     Ok(look)
+}
+
+/// Refuses the machine's page cache to whoever may not empty it; asked before anything runs.
+pub(crate) fn limitation(work: &Work) -> Option<Limitation> {
+    let wants_all = work.subject.cache == CacheState::ColdMachine;
+    (wants_all && !may_give_up_all(Path::new(DROP_CACHES))).then(|| Limitation {
+        subject: "cache".to_owned(),
+        text: format!(
+            "cold-machine: \"{DROP_CACHES}\" cannot be written by this user (root on the machine itself can): cold empties the files of the run alone"
+        ),
+        refuses: true,
+    })
 }
 
 fn read_all(path: &Path) -> std::io::Result<()> {
@@ -99,6 +118,17 @@ mod tests {
 
     fn look(resident_count: u64) -> CacheLook {
         CacheLook { page_count: 1000, resident_count, page_bytes: 4096 }
+    }
+
+    #[test]
+    fn only_a_wish_for_the_machine_s_cache_is_ever_refused() {
+        let mut work = Work::example();
+        for cache in [CacheState::AsIs, CacheState::Cold, CacheState::Warm] {
+            work.subject.cache = cache;
+            assert_eq!(limitation(&work), None);
+        }
+        work.subject.cache = CacheState::ColdMachine;
+        assert_eq!(limitation(&work).is_none(), may_give_up_all(Path::new(DROP_CACHES)));
     }
 
     #[test]

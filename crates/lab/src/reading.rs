@@ -41,7 +41,13 @@ pub(crate) fn record(
         let asked = asked.or_else(|| value("task_read_bytes"));
         let state = cache::verify(look, asked, value("storage_read_bytes"));
         record.events.push(mark(Event::CACHE_STATE, state.words().to_owned()));
-        if work.subject.cache == CacheState::Cold && state != Verified::Cold {
+        if work.subject.cache == CacheState::ColdMachine {
+            record.warnings.push(Warning {
+                code: "machine_cache_emptied".to_owned(),
+                text: "the page cache of the whole machine was given up before the run (drop_caches), not that of its files alone: whatever else ran then read from the devices, too".to_owned(),
+            });
+        }
+        if work.subject.cache.is_cold() && state != Verified::Cold {
             record.warnings.push(Warning {
                 code: "cache_not_cold".to_owned(),
                 text: format!(

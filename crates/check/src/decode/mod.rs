@@ -3,6 +3,7 @@
 //! Numbers are pure arithmetic over the formats: the same answer with and without a file. With a file, one page is read
 //! (and what leads to it where that is short: the free list of SQLite), and described in a few facts.
 
+mod exercise;
 mod file;
 mod innodb;
 mod postgres;
@@ -10,6 +11,7 @@ mod sqlite;
 mod sqlite_owner;
 mod sqlserver;
 
+pub use exercise::exercise;
 pub use file::{DecodeError, file};
 pub use innodb::place as innodb;
 pub use postgres::{Map, place as postgres};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use formats::sqlite::{BtreePage, Damage, Geometry, PointerMapEntry, PointerMapKind, Trunk, u32_at};
 
-use super::sqlite_owner::owner;
+use super::sqlite_owner::{Owner, owner, owner_of_part};
 use super::{Decoded, offset_text, sqlite_owner};
 use crate::sqlite::{Opened, OpenedError};
 
@@ -75,20 +75,45 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
     });
     match BtreePage::new(&bytes, if number == 1 { 100 } else { 0 }, geometry) {
         (Some(view), damage) if !is_overflow => {
-            tree(number, &view, damage, &mut decoded);
+            let owner = owner(&file, number);
+            // Bytes of a long value may look like those of a tree.
+            if owner != Owner::NotFound || !part_of_a_value(&file, number, &bytes, &mut decoded) {
+                tree(number, &view, damage, &mut decoded);
+                decoded.fact("belongs to", owner.words());
+            }
+        }
+        _ if is_overflow => {
+            overflow(number, &bytes, true, &mut decoded);
             decoded.fact("belongs to", owner(&file, number).words());
         }
         _ => {
-            overflow(number, &bytes, is_overflow, &mut decoded);
-            if is_overflow {
-                decoded.fact("belongs to", owner(&file, number).words());
+            if !part_of_a_value(&file, number, &bytes, &mut decoded) {
+                overflow(number, &bytes, false, &mut decoded);
             }
         }
     }
     Ok(decoded)
 }
 
-fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, decoded: &mut Decoded) {
+/// Looks for the record whose value goes on in a page, where no pointer map tells; describes the page when there is one.
+fn part_of_a_value(file: &Opened, number: u32, bytes: &[u8], decoded: &mut Decoded) -> bool {
+    let (owner, read_count) = owner_of_part(file, number);
+    let is_found = matches!(owner, Owner::Tree(_));
+    if is_found {
+        overflow(number, bytes, true, decoded);
+    }
+    let words = match owner {
+        Owner::Tree(name) => name,
+        Owner::NotFound => "no record that could be reached".to_owned(),
+        Owner::TooFar => "no record that was reached".to_owned(),
+    };
+    let how = "without a pointer map only a walk through all trees tells";
+    decoded.fact(if is_found { "belongs to" } else { "long value of" }, words);
+    decoded.fact("pages read for that", format!("{read_count}: {how}"));
+    is_found
+}
+
+pub(super) fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, decoded: &mut Decoded) {
     let kind = view.kind.name();
     decoded.title = match number {
         1 => format!("page 1: header of the file, and {kind} page of sqlite_schema"),
@@ -125,7 +150,7 @@ fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, decoded: &mut
     }));
 }
 
-fn overflow(number: u32, bytes: &[u8], is_certain: bool, decoded: &mut Decoded) {
+pub(super) fn overflow(number: u32, bytes: &[u8], is_certain: bool, decoded: &mut Decoded) {
     let next = u32_at(bytes, 0).unwrap_or(0);
     decoded.title = match is_certain {
         true => format!("page {number}: part of a long value"),
@@ -137,7 +162,7 @@ fn overflow(number: u32, bytes: &[u8], is_certain: bool, decoded: &mut Decoded) 
     );
 }
 
-fn free_trunk(bytes: &[u8], geometry: Geometry, number: u32, decoded: &mut Decoded) {
+pub(super) fn free_trunk(bytes: &[u8], geometry: Geometry, number: u32, decoded: &mut Decoded) {
     let usable = bytes.get(..geometry.usable_bytes as usize).unwrap_or(bytes);
     let (trunk, damage) = Trunk::new(usable);
     decoded.title = format!("page {number}: trunk of the free list");
@@ -148,7 +173,13 @@ fn free_trunk(bytes: &[u8], geometry: Geometry, number: u32, decoded: &mut Decod
         .extend(damage.map(|damage| format!("{} leaves, the page has room for fewer", damage.found_text())));
 }
 
-fn pointer_map(number: u32, bytes: &[u8], geometry: Geometry, page_count: u32, decoded: &mut Decoded) {
+pub(super) fn pointer_map(
+    number: u32,
+    bytes: &[u8],
+    geometry: Geometry,
+    page_count: u32,
+    decoded: &mut Decoded,
+) {
     let entries = (geometry.usable_bytes / 5).min(page_count.saturating_sub(number));
     let mut counts = [0u32; 6];
     for index in 0..entries {

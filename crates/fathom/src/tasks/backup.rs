@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use check::options::Options;
-use lab::task::{Order, Outcome, Place};
+use lab::task::{Order, Outcome, Place, ServerPlace};
 use lab::work::BackupMethod;
 use results::model::Metric;
 
@@ -55,9 +55,7 @@ fn by_reader(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
     let began = Instant::now();
     let targets = make_targets(&root, &files, &restored)?;
     in_parallel(&plans, |index, chunks| read_stream(&targets, chunks, &stream_path(scratch, index)))?;
-    for target in &targets {
-        File::open(target).and_then(|file| file.sync_data()).map_err(told("flush", target))?;
-    }
+    flush_all(&targets)?;
     let restore_s = began.elapsed().as_secs_f64();
     let copy =
         if order.place.path.is_dir() { restored } else { targets.into_iter().next().unwrap_or_default() };
@@ -65,30 +63,54 @@ fn by_reader(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
     Ok(figures("fathom's reader", bytes, backup_s, Some(restore_s)))
 }
 
+/// The tool writes one stream; the way back is a copy of what it wrote, in as many streams as are asked for.
 fn by_tool(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
-    if order.work.subject.streams > 1 {
-        return Err("pg_basebackup writes one stream: streams must be 1".to_owned());
-    }
     let server = order.place.server.as_ref().ok_or("the server does not run")?;
-    let copy = scratch.join("restored");
+    let (copy, restored) = (scratch.join("backup"), scratch.join("restored"));
     let began = Instant::now();
-    let done = Command::new(server.bin_dir.join("pg_basebackup"))
+    run_tool(server, &order.place.path, &copy, scratch)?;
+    let backup_s = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    let files = tree(&copy)?;
+    let plans = plan(&files, order.work.subject.streams.max(1) as usize)?;
+    let targets = make_targets(&copy, &files, &restored)?;
+    in_parallel(&plans, |_, chunks| copy_chunks(&files, &targets, chunks))?;
+    flush_all(&targets)?;
+    let restore_s = began.elapsed().as_secs_f64();
+    let bytes = plans.iter().flatten().map(|chunk| chunk.length_bytes).sum();
+    check_copy(&restored, &order.place)?;
+    Ok(figures("pg_basebackup, one stream", bytes, backup_s, Some(restore_s)))
+}
+
+/// Has `pg_basebackup` copy a running server; the tool flushes what it wrote before it ends.
+fn run_tool(server: &ServerPlace, data: &Path, copy: &Path, scratch: &Path) -> Result<(), String> {
+    let mut command = Command::new(server.bin_dir.join("pg_basebackup"));
+    command
         .args(["--checkpoint=fast", "--wal-method=fetch", "--format=plain", "--pgdata"])
-        .arg(&copy)
+        .arg(copy)
         .arg("--host")
         .arg(&server.socket_directory)
-        .args(["--port", &server.port.to_string(), "--username", &server.user, "--no-password"])
+        .args(["--port", &server.port.to_string(), "--username", &server.user, "--no-password"]);
+    // A tablespace keeps its path in a plain copy, and that one is in use on this machine.
+    let spaces = data.join("pg_tblspc");
+    for entry in fs::read_dir(&spaces).map_err(told("list", &spaces))? {
+        let entry = entry.map_err(told("list", &spaces))?;
+        if let Ok(from) = fs::read_link(entry.path()) {
+            let to = scratch.join("spaces").join(entry.file_name());
+            command.arg(format!("--tablespace-mapping={}={}", from.display(), to.display()));
+        }
+    }
+    let done = command
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("could not start pg_basebackup: {error}"))?;
-    let backup_s = began.elapsed().as_secs_f64();
-    if !done.status.success() {
-        let text: String = String::from_utf8_lossy(&done.stderr).chars().take(ERROR_CHARS_MAX).collect();
-        return Err(format!("pg_basebackup ended with {}: {}", done.status, text.trim()));
+    if done.status.success() {
+        return Ok(());
     }
-    let bytes = tree(&copy)?.iter().filter_map(|path| fs::metadata(path).ok()).map(|facts| facts.len()).sum();
-    Ok(figures("pg_basebackup", bytes, backup_s, None))
+    let text: String = String::from_utf8_lossy(&done.stderr).chars().take(ERROR_CHARS_MAX).collect();
+    Err(format!("pg_basebackup ended with {}: {}", done.status, text.trim()))
 }
 
 fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> Vec<Metric> {
@@ -171,6 +193,26 @@ fn read_stream(targets: &[PathBuf], chunks: &[Chunk], path: &Path) -> Result<(),
         target.write_all_at(bytes, chunk.offset_bytes).map_err(told("write", to))?;
     }
     Ok(())
+}
+
+/// Copies parts of files to the same places of others.
+fn copy_chunks(files: &[PathBuf], targets: &[PathBuf], chunks: &[Chunk]) -> Result<(), String> {
+    let mut buffer = vec![0; CHUNK_BYTES as usize];
+    for chunk in chunks {
+        let (from, to) = (&files[chunk.file_index], &targets[chunk.file_index]);
+        let bytes = &mut buffer[..chunk.length_bytes as usize];
+        let source = File::open(from).map_err(told("open", from))?;
+        source.read_exact_at(bytes, chunk.offset_bytes).map_err(told("read", from))?;
+        let target = File::options().write(true).open(to).map_err(told("open", to))?;
+        target.write_all_at(bytes, chunk.offset_bytes).map_err(told("write", to))?;
+    }
+    Ok(())
+}
+
+fn flush_all(files: &[PathBuf]) -> Result<(), String> {
+    files
+        .iter()
+        .try_for_each(|path| File::open(path).and_then(|file| file.sync_data()).map_err(told("flush", path)))
 }
 
 /// Empty files with the names of the originals, below the directory of the copy.

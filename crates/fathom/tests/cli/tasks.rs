@@ -1,6 +1,6 @@
 //! Experiments on files as a whole, and what runs leave: structure and arithmetic, never speed.
 
-use lab::target::postgres::find_servers;
+use lab::target::postgres::{ServerBinaries, find_servers};
 use results::store::Store;
 
 use crate::bench::Bench;
@@ -35,6 +35,7 @@ fn the_identities_of_the_published_table_hold_on_every_level_of_every_storage() 
         let bench = Bench::new();
         let out = run(&bench, "fragmentation-report", target, &["table_rows=14000", "workers=1"]);
         assert!(out.contains("held") && !out.contains("did not hold"), "{out}");
+        assert!(out.contains("Key figures") && out.contains("key_tree_fill_pct"), "{out}");
         assert_eq!(values(&bench, "structure_broken_identities"), [0.0; 3]);
         let store = Store::open_read_only(&bench.results()).unwrap();
         assert_eq!(store.structures().unwrap().iter().filter(|one| one.run_id.is_some()).count(), 3);
@@ -77,6 +78,52 @@ fn a_backup_in_streams_comes_back_whole() {
         assert_eq!(values(&bench, "restore_s").len(), 2);
         assert!(!bench.results().join("work").exists(), "streams and copies stay behind");
     }
+}
+
+#[test]
+fn a_backup_by_the_tool_of_the_server_is_one_stream_and_comes_back_whole_in_several() {
+    let has_tool = |server: &ServerBinaries| server.bin_dir.join("pg_basebackup").is_file();
+    let (with, without): (Vec<_>, Vec<_>) = find_servers(&[]).into_iter().partition(has_tool);
+    for server in with.first().into_iter().chain(without.first()) {
+        let bench = Bench::new();
+        let bin = server.bin_dir.to_str().unwrap();
+        let mut words = vec!["run", "backup-restore-parallelism", "--mini", "--repetitions", "1"];
+        words.extend(["--ceilings", "never", "-t", "postgres", "--pg-bin", bin, "-s", "table_rows=2000"]);
+        words.extend(["-s", "streams=2", "-s", "backup_method=reader,pg_basebackup"]);
+        // Many packages of a server come without the tools of its clients.
+        if !has_tool(server) {
+            let (_, err) = bench.expect(2, &words);
+            assert!(err.contains("pg_basebackup is not beside the server"), "{err}");
+            continue;
+        }
+        let (_, err) = bench.expect(0, &words);
+        assert!(err.contains("one stream, whatever is asked for"), "{err}");
+        assert_eq!(values(&bench, "backup_s").len(), 2);
+        assert_eq!(values(&bench, "restore_s").len(), 2);
+        assert!(!bench.results().join("work").exists(), "streams and copies stay behind");
+    }
+}
+
+#[test]
+fn look_ups_end_with_their_reads_and_the_text_of_their_plans() {
+    let bench = Bench::new();
+    let out = run(&bench, "guid-lookup-scan", "sqlite", &["table_rows=7000", "every=140"]);
+    let words =
+        ["logical_reads", "physical_reads", "read_ahead_reads", "look_up_cpu_ms", "look_up_elapsed_ms"];
+    assert!(words.iter().all(|word| out.contains(word)), "{out}");
+    assert!(out.contains("Plans\n") && out.contains("SCAN fathom_guid_heap_index_0"), "{out}");
+    assert_eq!(values(&bench, "look_up_rows"), [50.0; 3]);
+}
+
+#[test]
+fn a_cold_machine_is_refused_or_said_in_the_record() {
+    let bench = Bench::new();
+    let words = ["run", "guid-lookup-scan", "--mini", "--dry-run", "-s", "cache=cold-machine"];
+    let run = bench.run(&words);
+    let all = String::from_utf8_lossy(&run.stderr).into_owned() + &String::from_utf8_lossy(&run.stdout);
+    let may = std::fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches").is_ok();
+    assert_eq!(all.contains("cannot be written by this user"), !may, "{all}");
+    assert_eq!(run.status.code(), Some(if may { 0 } else { 2 }), "{all}");
 }
 
 #[test]

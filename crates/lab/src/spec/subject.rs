@@ -66,6 +66,7 @@ impl Values<'_> {
             subject.objects = self.count("objects").unwrap_or(1) as u32;
             subject.cache = match self.word("cache") {
                 "cold" => CacheState::Cold,
+                "cold-machine" => CacheState::ColdMachine,
                 "warm" => CacheState::Warm,
                 _ => CacheState::AsIs,
             };

@@ -46,8 +46,17 @@ pub enum CacheState {
     AsIs,
     /// Nothing: the engine starts anew and the page cache gives the files up; verified before and after the run.
     Cold,
+    /// The same, and nothing of other files either: the page cache of the whole machine is given up.
+    ColdMachine,
     /// As much as fits, because the files were read just before.
     Warm,
+}
+
+impl CacheState {
+    /// Is nothing to be in memory?
+    pub fn is_cold(self) -> bool {
+        matches!(self, Self::Cold | Self::ColdMachine)
+    }
 }
 
 /// Depth of a check.

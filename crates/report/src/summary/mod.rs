@@ -5,6 +5,7 @@ mod ceilings;
 mod cells;
 mod factors;
 mod metrics;
+mod plans;
 mod record;
 
 use results::model::{Cell, Factor, GateOutcome, Level, Run, RunKey, RunState, Scale, StoredRun};
@@ -26,6 +27,7 @@ pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
 pub use factors::{BestOfLevel, Matrix};
 pub use metrics::{LatencyKind, LatencySummary, MetricSummary};
+pub use plans::Plan;
 pub(crate) use record::record;
 pub use record::{Fact, Record, RunLine, RunWarning};
 
@@ -189,6 +191,9 @@ pub struct StudySummary {
     pub improvement_factors: Vec<Matrix>,
     /// Other numbers of the counting runs, derived and measured.
     pub metrics: Vec<MetricSummary>,
+    /// Plans of look-ups, each with the configurations that had it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<Plan>,
     /// Latencies per cell, where the loop was in the client.
     pub latencies: Vec<LatencySummary>,
     /// Why each configuration took as long as it did; empty where nothing was looked at.
@@ -253,6 +258,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         means: factors::means(&study.factors, &cells),
         improvement_factors: factors::improvement_factors(&study.factors, &cells, quantity),
         metrics: metrics::metrics(results, quantity),
+        plans: plans::plans(results),
         latencies: metrics::latencies(results),
         reasons: reason::cells(results),
         waits: cell_waits(results),

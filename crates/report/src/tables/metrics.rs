@@ -61,6 +61,93 @@ const ORDER: [&str; 51] = [
     "client_cpu_s",
 ];
 
+/// What workloads that read, or that are about files as a whole, are run for: one list per question, in the order in
+/// which it is asked. The elapsed time alone answers none of them.
+const KEY_FIGURES: [&[&str]; 6] = [
+    &[
+        "key_tree_leaf_pages",
+        "table_pages",
+        "tree_pages",
+        "key_tree_depth",
+        "key_tree_fragmentation_pct",
+        "key_tree_fragments",
+        "key_tree_fill_pct",
+        "structure_broken_identities",
+    ],
+    &[
+        "logical_reads",
+        "physical_reads",
+        "read_ahead_reads",
+        "look_up_rows",
+        "look_up_cpu_ms",
+        "look_up_elapsed_ms",
+        "plan_hash",
+    ],
+    &[
+        "check_pass_s",
+        "check_pages",
+        "check_read_bytes_per_s",
+        "check_worker_cpu_s",
+        "check_worker_wait_s",
+        "check_claims",
+        "check_bytes_per_claim",
+    ],
+    &["backup_s", "restore_s", "task_read_bytes", "backup_bytes_per_s", "restore_bytes_per_s"],
+    &[
+        "raw_iops",
+        "raw_mib_per_s",
+        "raw_latency_ms",
+        "raw_latency_ms_p99",
+        "raw_latency_ms_max",
+        "raw_unit_off_pct",
+        "raw_little_off_pct",
+    ],
+    &[
+        "inventory_cores",
+        "inventory_numa_nodes",
+        "inventory_memory_bytes",
+        "inventory_workers_per_query",
+        "inventory_workers_total",
+        "inventory_worker_processes",
+    ],
+];
+
+/// Lays out what the experiment is about; nothing where that is the time alone. The first name of a list tells whether
+/// the list is meant.
+pub(super) fn key_figures(summary: &StudySummary) -> Option<Section> {
+    let known = |name: &&str| {
+        summary
+            .metrics
+            .iter()
+            .find(|metric| metric.name == **name && metric.cells.iter().any(Option::is_some))
+    };
+    let list = KEY_FIGURES.iter().find(|list| list.first().is_some_and(|first| known(first).is_some()))?;
+    let shown: Vec<&MetricSummary> = list.iter().filter_map(known).collect();
+    let explained =
+        "`fathom explain NAME` defines each; `fathom report` has all others and where they come from."
+            .to_owned();
+    Some(Section::new("Key figures, mean per run", vec![grid(summary, &shown), Block::Paragraph(explained)]))
+}
+
+/// Lays out the plans of look-ups as text; configurations with the same plan share it.
+pub(super) fn plans(summary: &StudySummary) -> Option<Section> {
+    let blocks: Vec<Block> = summary
+        .plans
+        .iter()
+        .flat_map(|plan| {
+            let lines = plan.text.lines().map(indented).collect();
+            [Block::Paragraph(format!("{}:", plan.labels.join("; "))), Block::Items(lines)]
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| Section::new("Plans", blocks))
+}
+
+/// Dots instead of leading spaces, which no form of output would keep.
+fn indented(line: &str) -> String {
+    let words = line.trim_start();
+    format!("{}{words}", "· ".repeat((line.len() - words.len()) / 2))
+}
+
 /// Lays out the table; metrics with the same mean in every configuration are a line below it.
 pub(super) fn section(summary: &StudySummary) -> Option<Section> {
     let mut known: Vec<&MetricSummary> =

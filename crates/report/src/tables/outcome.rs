@@ -22,6 +22,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     let title = "Improvement factor: time at the first level of the columns over the time at each";
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
     sections.extend(metrics::section(summary));
+    sections.extend(metrics::plans(summary));
     sections.extend(latencies(summary));
     sections.extend(super::ceilings::ceilings(summary));
     sections.extend(reasons(summary));
@@ -42,6 +43,8 @@ pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
     sections.extend(best_per_level(summary));
     let title = "Improvement factor: time at the first level of the columns over the time at each";
     sections.extend(matrices(summary, &summary.improvement_factors, title, true));
+    sections.extend(metrics::key_figures(summary));
+    sections.extend(metrics::plans(summary));
     sections.extend(reasons(summary));
     sections.extend(super::ceilings::ceilings(summary));
     sections.extend(expectations(summary));

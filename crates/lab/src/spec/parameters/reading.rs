@@ -54,6 +54,10 @@ pub(super) static READING: [Parameter; 19] = [
         kind: ParameterType::Word(&[
             ("as-is", "whatever the preparation left"),
             ("cold", "the engine restarts and the page cache gives the files up; verified"),
+            (
+                "cold-machine",
+                "as cold, and the whole machine's page cache is given up (/proc/sys/vm/drop_caches): as root only, and everybody on the machine pays for it",
+            ),
             ("warm", "the files are read just before"),
         ]),
         unit: "",
@@ -134,7 +138,10 @@ pub(super) static READING: [Parameter; 19] = [
         aliases: &[],
         kind: ParameterType::Word(&[
             ("reader", "fathom's own reader copies the files of the engine at rest"),
-            ("pg_basebackup", "the tool of PostgreSQL copies the running server, in one stream"),
+            (
+                "pg_basebackup",
+                "the tool of PostgreSQL copies the running server, in one stream; `streams` are those of the way back",
+            ),
         ]),
         unit: "",
         default: None,

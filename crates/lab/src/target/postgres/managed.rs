@@ -21,7 +21,7 @@ use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
 use crate::task::Place;
-use crate::work::{Placement, Work};
+use crate::work::{BackupMethod, Placement, Work};
 
 mod reading;
 
@@ -193,7 +193,20 @@ impl Target for ManagedPostgres {
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
-        managed_limitations(&self.layout, work)
+        let mut limitations = managed_limitations(&self.layout, work);
+        let bin_dir = &self.cluster().server().bin_dir;
+        if work.subject.backup == BackupMethod::PgBasebackup && !bin_dir.join("pg_basebackup").is_file() {
+            limitations.push(Limitation {
+                subject: "backup_method".to_owned(),
+                text: format!(
+                    "pg_basebackup is not beside the server in \"{}\": install the client programs of that version, \
+                     or choose a server that has them with --pg-bin",
+                    bin_dir.display()
+                ),
+                refuses: true,
+            });
+        }
+        limitations
     }
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {

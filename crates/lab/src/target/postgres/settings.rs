@@ -1,7 +1,7 @@
 //! What a run asks of the server's settings, and what cannot be asked.
 
 use super::super::{Layout, Limitation, TargetError};
-use crate::work::{Durability, LoopSide, Placement, Work};
+use crate::work::{BackupMethod, Durability, LoopSide, Placement, Work};
 
 /// MiB of one log segment; initdb is left at its default.
 pub(super) const SEGMENT_MIB: u64 = 16;
@@ -72,6 +72,7 @@ pub(super) fn server_settings(work: &Work) -> Vec<(String, String)> {
 /// What a managed server cannot do, or does in its own way. Costs nothing and needs no server.
 pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
     let mut limitations = common_limitations(work);
+    limitations.extend(crate::cache::limitation(work));
     let mut add = |subject: &str, text: String, refuses: bool| {
         limitations.push(Limitation { subject: subject.to_owned(), text, refuses });
     };
@@ -117,6 +118,16 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
                 "{} data file(s) use only as many of the {} data directories",
                 work.data_files,
                 layout.data.len()
+            ),
+            false,
+        );
+    }
+    if work.subject.backup == BackupMethod::PgBasebackup && work.subject.streams > 1 {
+        add(
+            "streams",
+            format!(
+                "pg_basebackup writes one stream, whatever is asked for: the {} streams are those of the way back",
+                work.subject.streams
             ),
             false,
         );

@@ -1,12 +1,13 @@
 //! What SQLite cannot do, or does in its own way.
 
 use super::schema;
+use crate::cache;
 use crate::target::Limitation;
 use crate::work::{BackupMethod, LoopSide, Placement, Work};
 
 /// What SQLite cannot do or does in its own way; needs no database.
 pub fn limitations(work: &Work) -> Vec<Limitation> {
-    let mut found = Vec::new();
+    let mut found: Vec<Limitation> = cache::limitation(work).into_iter().collect();
     let mut add = |subject: &str, refuses: bool, text: &str| {
         found.push(Limitation { subject: subject.to_owned(), text: text.to_owned(), refuses });
     };
