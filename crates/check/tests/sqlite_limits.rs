@@ -216,3 +216,47 @@ fn raw_mode_is_the_same_for_any_number_of_workers_stops_and_survives_a_device_th
     assert!(failing.accounting.unreadable_count > 0);
     assert!(failing.findings.iter().any(|finding| finding.rule == "sqlite-read-error"));
 }
+
+#[test]
+fn raw_mode_that_is_stopped_goes_on_and_finds_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let place = page_of_rows(&path) as usize;
+    bytes[place + 8..place + 10].copy_from_slice(&[0xff, 0xff]);
+    // No magic: the header tells nothing, and the page size is found out each time.
+    bytes[0] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let resume_file = directory.path().join("resume.json");
+    let small = Options { page_batch: Some(8), worker_count: 2, ..options(CheckLevel::Full) };
+    let whole = checked(&path, &small);
+    assert!(whole.finding_count() > 1 && whole.unfinished.is_none(), "{}", check::text::text(&whole));
+    let kept = Options { resume_file: Some(resume_file.clone()), ..small };
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    let first = checked(&path, &Options { stop, ..kept.clone() });
+    assert_eq!((first.accounting.unreached_count, first.exit_code()), (first.accounting.page_count, 1));
+    let mut calls = 0;
+    let last = loop {
+        calls += 1;
+        assert!(calls < 500 && resume_file.exists(), "the check does not come to an end");
+        let report = checked(&path, &Options { time_max: Some(Duration::ZERO), ..kept.clone() });
+        assert!(report.facts.iter().any(|(name, _)| name == "goes on from"));
+        if report.unfinished.is_none() {
+            break report;
+        }
+    };
+    assert!(!resume_file.exists());
+    assert_eq!((&last.findings, &last.rule_counts), (&whole.findings, &whole.rule_counts));
+    assert_eq!(last.accounting, whole.accounting);
+}
+
+#[test]
+fn a_stop_ends_the_waiting_for_a_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = damaged(directory.path());
+    // A byte a second would take days: the check ends at once because it is asked to stop.
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    let slow = Options { rate_bytes_per_s_max: Some(1), stop, ..options(CheckLevel::Full) };
+    let report = checked(&path, &slow);
+    assert_eq!(report.accounting.unreached_count, report.accounting.page_count);
+}

@@ -273,9 +273,9 @@ impl CheckReport {
 /// A check that was stopped: everything that the next call needs to go on.
 ///
 /// Sums are stored, not facts, so that the size does not grow with the rows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StoppedCheck {
-    /// `sqlite` or `postgres`.
+    /// `sqlite`, `sqlite, raw` for pages judged one by one, or `postgres`.
     pub engine: String,
     /// Numbers that must be the same when the check goes on: level, sizes, counters of changes.
     pub identity: Vec<u64>,
@@ -317,6 +317,10 @@ pub struct StoppedCheck {
     /// Findings of the second pass so far by rule.
     #[serde(default)]
     pub second_pass_rule_counts: Vec<RuleCount>,
+    /// Where pages are judged one by one: how many were intact, damaged, zeros, of no kind that can be told, unreadable
+    /// and changed so far.
+    #[serde(default)]
+    pub raw_counts: Vec<u64>,
 }
 
 /// A difference of two sides, in buckets.

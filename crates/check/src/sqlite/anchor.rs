@@ -12,7 +12,7 @@ use formats::sqlite::{
 };
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
-use super::reader::{LogPages, PageReader};
+use super::reader::{Brake, LogPages, PageReader};
 
 /// First byte of the locks on the database file: pending, reserved, then 510 shared bytes.
 // EVIDENCE: sqlite os.h, PENDING_BYTE and SHARED_SIZE; fileformat2 1.4
@@ -78,6 +78,11 @@ pub(super) enum AnchorError {
 impl Anchor {
     /// Opens a database file and its log for reading.
     pub(super) fn new(path: &Path) -> Result<Self, AnchorError> {
+        Self::limited(path, Brake::none())
+    }
+
+    /// Likewise; the log, and single pages afterwards, are read no faster than the brake allows.
+    pub(super) fn limited(path: &Path, brake: Brake) -> Result<Self, AnchorError> {
         let failed = |source| AnchorError::Read { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -97,10 +102,11 @@ impl Anchor {
             page_size_bytes: header.page_size_bytes as usize,
             log: None,
             read_count: AtomicU64::new(0),
+            brake,
         };
         let mut log = None;
         let mut log_page_count = None;
-        if let Some(read) = read_log(path, &header)? {
+        if let Some(read) = read_log(path, &header, &reader.brake)? {
             log = Some(read.facts);
             log_page_count = read.page_count;
             reader.log = read.page_count.map(|_| read.pages);
@@ -155,7 +161,7 @@ impl Anchor {
 
     /// Whether database and log are still those that were opened.
     pub(super) fn is_unchanged(&self) -> bool {
-        let Ok(now) = Self::new(&self.path) else { return false };
+        let Ok(now) = Self::limited(&self.path, self.reader.brake.clone()) else { return false };
         (now.header, now.file_bytes, now.log, now.page_count)
             == (self.header, self.file_bytes, self.log, self.page_count)
     }
@@ -227,7 +233,7 @@ struct Log {
 }
 
 /// Reads the log; `None` when there is none, or one that SQLite would ignore.
-fn read_log(path: &Path, header: &Header) -> Result<Option<Log>, AnchorError> {
+fn read_log(path: &Path, header: &Header, brake: &Brake) -> Result<Option<Log>, AnchorError> {
     let log_path = beside(path, "-wal");
     let failed = |source| AnchorError::Read { path: log_path.clone(), source };
     let file = match File::open(&log_path) {
@@ -248,7 +254,7 @@ fn read_log(path: &Path, header: &Header) -> Result<Option<Log>, AnchorError> {
     reader.read_exact(&mut head).map_err(failed)?;
     let frame_bytes = FRAME_HEADER_SIZE_BYTES + log_header.page_size_bytes as usize;
     let frames = Frames { frame_bytes, header: log_header };
-    let (facts, page_count, offsets) = frames.read(&mut reader).map_err(failed)?;
+    let (facts, page_count, offsets) = frames.read(&mut reader, brake).map_err(failed)?;
     Ok(Some(Log { facts, page_count, pages: LogPages { file, offsets } }))
 }
 
@@ -260,7 +266,7 @@ struct Frames {
 type FramesRead = (LogFacts, Option<u32>, BTreeMap<u32, u64>);
 
 impl Frames {
-    fn read(&self, reader: &mut impl Read) -> io::Result<FramesRead> {
+    fn read(&self, reader: &mut impl Read, brake: &Brake) -> io::Result<FramesRead> {
         let mut offsets = BTreeMap::new();
         let mut since_commit = Vec::new();
         let mut sum = Some(self.header.sum);
@@ -271,6 +277,7 @@ impl Frames {
         let mut offset = WAL_HEADER_SIZE_BYTES as u64;
         // Bounded by the length of the log.
         for index in 0u64.. {
+            brake.wait(self.frame_bytes);
             match reader.read_exact(&mut frame) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,

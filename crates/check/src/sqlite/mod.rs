@@ -63,6 +63,7 @@ use context::{Context, PageSet};
 use map::PageMap;
 use pass::Passed;
 use plan::Plans;
+use reader::Brake;
 use reading::Reading;
 use schema::SchemaRows;
 
@@ -80,7 +81,8 @@ pub use structure::structure;
 pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> CheckReport {
     let started = Instant::now();
     let mut report = empty_report(path, options.level);
-    match Anchor::new(path) {
+    let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone());
+    match Anchor::limited(path, brake) {
         Ok(anchor) => {
             describe(&anchor, &mut report);
             match anchor.geometry {
@@ -175,7 +177,8 @@ fn check_anchored(
 ) {
     progress.advance(Phase::Map, 0, 0);
     let prepared = prepare(anchor, geometry, options);
-    let stopped = stopped_check(anchor, options, report);
+    let identity = resume::identity(anchor, options.level);
+    let stopped = stopped_check(resume::ENGINE, &identity, options, report);
     let context = Context {
         file: anchor.path.display().to_string(),
         level: options.level,
@@ -208,6 +211,7 @@ fn check_anchored(
             phase: Phase::SecondPass,
             page_size_bytes: geometry.page_size_bytes as usize,
             deadline: options.time_max.map(|time| started + time),
+            governor: &anchor.reader.brake.governor,
         },
     };
     let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
@@ -242,9 +246,14 @@ fn end_shallow(context: &Context<'_>, passed: &mut Passed<'_>, options: &Options
 }
 
 /// The check that was stopped and goes on now.
-fn stopped_check(anchor: &Anchor, options: &Options, report: &mut CheckReport) -> Option<StoppedCheck> {
+fn stopped_check(
+    engine: &str,
+    identity: &[u64],
+    options: &Options,
+    report: &mut CheckReport,
+) -> Option<StoppedCheck> {
     let path = options.resume_file.as_ref().filter(|path| path.exists())?;
-    match resume::load(path, anchor, options.level) {
+    match resume::load(path, engine, identity) {
         Ok(stopped) => {
             let fact = format!("byte {}", stopped.next_offset_bytes);
             report.facts.push(("goes on from".to_owned(), fact));

@@ -38,7 +38,8 @@ pub(super) fn pass<'a>(
     let pass_started = Instant::now();
     // A map that took all the time still leaves some for the pass, so that repeated calls come to an end.
     let deadline = options.time_max.map(|time| (started + time).max(pass_started + time / 10));
-    let reading = Reading { options, phase: Phase::Pass, page_size_bytes, deadline };
+    let governor = &context.reader.brake.governor;
+    let reading = Reading { options, phase: Phase::Pass, page_size_bytes, deadline, governor };
     let outcome = reading.read(
         &[ScanFile::part(path, range_bytes)],
         progress,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::{BtreePage, Coverage, Geometry};
-use results::check::{CheckReport, Confidence, Skipped};
+use results::check::{CheckReport, Confidence, Skipped, StoppedCheck};
 
 use crate::findings::Findings;
 use crate::options::Options;
@@ -13,10 +13,12 @@ use crate::progress::{Phase, Progress};
 
 use super::anchor::Anchor;
 use super::context::Draft;
-use super::reader::PageReader;
+use super::reader::{Brake, PageReader};
 use super::reading::Reading;
-use super::{gap, list, rules, worker};
+use super::{forget, gap, list, not_kept, resume, rules, stopped_check, worker};
 
+/// What a stopped check is called that judged pages one by one.
+const ENGINE: &str = "sqlite, raw";
 /// Pages that are looked at to find out the page size.
 const SAMPLE_COUNT: u32 = 256;
 
@@ -50,7 +52,7 @@ pub(super) fn check(
     }
     let geometry = match anchor.geometry {
         Some(geometry) => Some(geometry),
-        None => guess(&anchor.path, anchor.file_bytes),
+        None => guess(&anchor.path, anchor.file_bytes, &anchor.reader.brake),
     };
     report
         .not_checked
@@ -63,17 +65,17 @@ pub(super) fn check(
         return;
     };
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
-    if options.resume_file.is_some() {
-        report.facts.push(("resume".to_owned(), "raw mode begins anew each time".to_owned()));
-    }
     if anchor.log.is_some_and(|log| log.committed_count > 0) {
         report.not_checked.push(gap("pages in the log", "raw mode looks at the database file only"));
     }
+    let now = Instant::now();
     let reading = Reading {
         options,
         phase: Phase::Pass,
         page_size_bytes: geometry.page_size_bytes as usize,
-        deadline: options.time_max.map(|time| started + time),
+        // Looking for the page size may have taken all the time; some is left for the pages all the same.
+        deadline: options.time_max.map(|time| (started + time).max(now + time / 10)),
+        governor: &anchor.reader.brake.governor,
     };
     look_at_all(anchor, geometry, reading, progress, (&mut findings, report));
     list(findings, report);
@@ -111,7 +113,7 @@ fn look_at_all(
     report.accounting.page_count = page_count;
     report.accounting.bytes_expected = end;
     report.accounting.unreached_count = page_count;
-    let reader = match plain_reader(&anchor.path, geometry) {
+    let reader = match plain_reader(&anchor.path, geometry, anchor.reader.brake.clone()) {
         Ok(reader) => reader,
         Err(error) => {
             report.unfinished = Some(format!("could not open \"{file}\" again: {error}"));
@@ -119,7 +121,13 @@ fn look_at_all(
         }
     };
     let most = reading.options.findings_per_rule_max;
-    let parts = [ScanFile::part(&anchor.path, 0..end)];
+    let mut all = RawWorker::new(geometry, &reader, &file, most);
+    let mut identity = resume::identity(anchor, report.level);
+    identity.push(page_size);
+    let stopped = stopped_check(ENGINE, &identity, reading.options, report);
+    let (start, read_before) = stopped.map_or((0, 0), |stopped| all.go_on_from(stopped, most));
+    let start = start.min(end);
+    let parts = [ScanFile::part(&anchor.path, start..end)];
     let make = |_| RawWorker::new(geometry, &reader, &file, most);
     let outcome = match reading.read(&parts, progress, make, RawWorker::visit) {
         Ok(outcome) => outcome,
@@ -133,14 +141,21 @@ fn look_at_all(
     report.counters.worker_count = outcome.states.len() as u64;
     report.counters.worker_cpu_ns = outcome.worker_cpu_ns;
     report.counters.claim_bytes = reading.claim_bytes() as u64;
-    report.accounting.bytes_read = outcome.read_bytes();
+    report.accounting.bytes_read = read_before + outcome.read_bytes();
     report.accounting.unreached_count = unclaimed / page_size;
     if unclaimed > 0 {
         let left = unclaimed / page_size;
         report.unfinished = Some(format!("stopped before {left} pages of {page_count}"));
     }
-    let mut all = RawWorker::new(geometry, &reader, &file, most);
     outcome.states.into_iter().for_each(|worker| all.merge(worker));
+    if let Some(path) = &reading.options.resume_file {
+        let kept = if unclaimed == 0 {
+            forget(path)
+        } else {
+            all.stopped(identity, end - unclaimed, report.accounting.bytes_read).store(path)
+        };
+        report.unfinished = not_kept(kept, path).or(report.unfinished.take());
+    }
     findings.merge(std::mem::replace(&mut all.findings, Findings::new(most)));
     report.counters.claim_count = all.claims;
     all.account(report);
@@ -215,6 +230,39 @@ impl<'a> RawWorker<'a> {
         }
     }
 
+    /// What was seen so far, to go on from there.
+    fn stopped(&self, identity: Vec<u64>, next_offset_bytes: u64, bytes_read: u64) -> StoppedCheck {
+        let (findings, rule_counts) = self.findings.clone().into_lists();
+        let counts = [self.intact, self.wrong, self.zeros, self.other, self.unreadable, self.changed];
+        StoppedCheck {
+            engine: ENGINE.to_owned(),
+            identity,
+            next_offset_bytes,
+            bytes_read,
+            findings,
+            rule_counts,
+            raw_counts: counts.to_vec(),
+            ..StoppedCheck::default()
+        }
+    }
+
+    /// Takes over what an earlier call had seen; returns where that ended and how much it had read, in bytes.
+    fn go_on_from(&mut self, stopped: StoppedCheck, findings_per_rule_max: usize) -> (u64, u64) {
+        self.findings = Findings::from_lists(findings_per_rule_max, stopped.findings, &stopped.rule_counts);
+        let counts = [
+            &mut self.intact,
+            &mut self.wrong,
+            &mut self.zeros,
+            &mut self.other,
+            &mut self.unreadable,
+            &mut self.changed,
+        ];
+        for (count, before) in counts.into_iter().zip(stopped.raw_counts) {
+            *count = before;
+        }
+        (stopped.next_offset_bytes, stopped.bytes_read)
+    }
+
     fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
         self.claims += other.claims;
@@ -246,12 +294,13 @@ impl<'a> RawWorker<'a> {
     }
 }
 
-fn plain_reader(path: &Path, geometry: Geometry) -> std::io::Result<PageReader> {
+fn plain_reader(path: &Path, geometry: Geometry, brake: Brake) -> std::io::Result<PageReader> {
     Ok(PageReader {
         file: std::fs::File::open(path)?,
         page_size_bytes: geometry.page_size_bytes as usize,
         log: None,
         read_count: 0.into(),
+        brake,
     })
 }
 
@@ -267,13 +316,13 @@ fn look(bytes: &[u8], page: u32, geometry: Geometry, coverage: &mut Coverage) ->
 }
 
 /// The page size under which most of the file's pages are intact tree pages.
-fn guess(path: &Path, file_bytes: u64) -> Option<Geometry> {
+fn guess(path: &Path, file_bytes: u64, brake: &Brake) -> Option<Geometry> {
     let mut best = None;
     let mut coverage = Coverage::default();
     for power in 9..=16 {
         let page_size_bytes = 1u32 << power;
         let geometry = Geometry { page_size_bytes, usable_bytes: page_size_bytes, auto_vacuum: false };
-        let reader = plain_reader(path, geometry).ok()?;
+        let reader = plain_reader(path, geometry, brake.clone()).ok()?;
         let page_count = u32::try_from(file_bytes / u64::from(page_size_bytes)).unwrap_or(u32::MAX);
         let step = (page_count / SAMPLE_COUNT).max(1) as usize;
         let mut bytes = Vec::new();

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use disk::scan::Governor;
 use rustix::fs::{Advice, fadvise};
 
 /// Reads pages one by one, through the page cache. Shared by all workers.
@@ -16,6 +18,32 @@ pub(super) struct PageReader {
     pub(super) page_size_bytes: usize,
     pub(super) log: Option<LogPages>,
     pub(super) read_count: AtomicU64,
+    pub(super) brake: Brake,
+}
+
+/// What holds reads back: the limit of the whole check, until it is stopped.
+#[derive(Debug, Clone)]
+pub(super) struct Brake {
+    pub(super) governor: Arc<Governor>,
+    pub(super) stop: Option<Arc<AtomicBool>>,
+}
+
+impl Brake {
+    pub(super) fn new(bytes_per_s_max: Option<u64>, stop: Option<Arc<AtomicBool>>) -> Self {
+        Self { governor: Arc::new(Governor::new(bytes_per_s_max)), stop }
+    }
+
+    /// Nobody waits.
+    pub(super) fn none() -> Self {
+        Self::new(None, None)
+    }
+
+    /// Waits until so many bytes may be read.
+    pub(super) fn wait(&self, bytes: usize) {
+        if self.governor.is_limited() {
+            self.governor.wait(bytes, self.stop.as_deref());
+        }
+    }
 }
 
 /// The pages that the log has in a newer version.
@@ -30,6 +58,7 @@ impl PageReader {
     /// Reads a page into a buffer, which gets exactly its size.
     pub(super) fn read(&self, page: u32, into: &mut Vec<u8>) -> io::Result<()> {
         self.read_count.fetch_add(1, Ordering::Relaxed);
+        self.brake.wait(self.page_size_bytes);
         into.resize(self.page_size_bytes, 0);
         match self.log_offset(page) {
             Some((log, offset)) => log.read_exact_at(into, offset),
@@ -73,12 +102,38 @@ impl PageReader {
         Cow::Owned(laid_over)
     }
 
-    /// Tells the kernel that these pages will be read, so that many reads are under way at once.
+    /// Tells the kernel that these pages will be read, so that many reads are under way at once; not under a limit.
     pub(super) fn prefetch(&self, pages: &[u32]) {
+        if self.brake.governor.is_limited() {
+            return;
+        }
         let length = std::num::NonZeroU64::new(self.page_size_bytes as u64);
         for page in pages {
             // Advice only: without it the reads are slower, not wrong.
             let _ = fadvise(&self.file, self.offset(*page), length, Advice::WillNeed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn single_pages_wait_for_the_limit_of_the_check() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[7; 4 * 512]).unwrap();
+        // 20 pages in a second.
+        let brake = Brake::new(Some(20 * 512), None);
+        let reader = PageReader { file, page_size_bytes: 512, log: None, read_count: 0.into(), brake };
+        let (mut bytes, started) = (Vec::new(), Instant::now());
+        (1..=4).for_each(|page| reader.read(page, &mut bytes).unwrap());
+        // The first needs not wait, and one may be made up for. A busy machine takes longer, never shorter.
+        assert!(started.elapsed() >= Duration::from_millis(100));
+        assert_eq!(bytes, [7; 512]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use disk::backend::{BackendChoice, open_backend};
-use disk::scan::{Extent, ScanError, ScanFile, ScanOptions, ScanOutcome, scan_with};
+use disk::scan::{Extent, Governor, ScanError, ScanFile, ScanOptions, ScanOutcome, scan_with};
 
 use crate::options::Options;
 use crate::progress::{Phase, Progress, Watched};
@@ -25,6 +25,8 @@ pub(super) struct Reading<'o> {
     pub(super) page_size_bytes: usize,
     /// When to stop; no limit without.
     pub(super) deadline: Option<Instant>,
+    /// The limit of the whole check.
+    pub(super) governor: &'o Arc<Governor>,
 }
 
 impl Reading<'_> {
@@ -50,7 +52,7 @@ impl Reading<'_> {
             worker_count: self.options.worker_count.max(1),
             extent_bytes: self.claim_bytes(),
             depth: DEPTH,
-            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
+            governor: Some(Arc::clone(self.governor)),
             retry_bytes: self.page_size_bytes,
             want_direct: self.options.want_direct,
             stop: Some(halt.clone()),

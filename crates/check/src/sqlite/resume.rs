@@ -18,6 +18,9 @@ use super::context::{Context, PageSet};
 use super::map::Use;
 use super::worker::Worker;
 
+/// What a stopped check is called that knew the header and the schema.
+pub(super) const ENGINE: &str = "sqlite";
+
 /// Numbers that tell whether a database is still the one whose check was stopped.
 pub(super) fn identity(anchor: &Anchor, level: results::check::CheckLevel) -> Vec<u64> {
     let header = &anchor.header;
@@ -46,7 +49,7 @@ pub(super) fn stopped(
     let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
     let pages = || 0..=context.page_count as usize;
     StoppedCheck {
-        engine: "sqlite".to_owned(),
+        engine: ENGINE.to_owned(),
         identity: identity(anchor, context.level),
         seed: context.key,
         next_offset_bytes,
@@ -71,6 +74,7 @@ pub(super) fn stopped(
         second_pass_done_count: 0,
         second_pass_findings: Vec::new(),
         second_pass_rule_counts: Vec::new(),
+        raw_counts: Vec::new(),
     }
 }
 
@@ -137,13 +141,9 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
 }
 
 /// The check that was stopped, when there is one for this database as it is; else the reason to begin anew.
-pub(super) fn load(
-    path: &Path,
-    anchor: &Anchor,
-    level: results::check::CheckLevel,
-) -> Result<StoppedCheck, String> {
+pub(super) fn load(path: &Path, engine: &str, identity: &[u64]) -> Result<StoppedCheck, String> {
     let stopped = StoppedCheck::load(path).map_err(|error| error.to_string())?;
-    if stopped.engine != "sqlite" || stopped.identity != identity(anchor, level) {
+    if stopped.engine != engine || stopped.identity != identity {
         return Err("the database or the level is another than when the check was stopped".to_owned());
     }
     Ok(stopped)

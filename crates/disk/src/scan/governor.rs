@@ -1,15 +1,18 @@
 //! The highest rate at which all workers together may read.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How much of the past may be made up for. A worker that wakes up late must not lower the rate, and a pause must
 /// not be followed by a burst.
 const CATCH_UP_NS: u64 = 50_000_000;
+/// The longest sleep of somebody who waits, so that a stop is noticed.
+const SLEEP_MAX: Duration = Duration::from_millis(100);
 
-/// Hands out the right to read, at a rate.
+/// Hands out the right to read, at a rate: to the workers of a scan, and to whoever reads beside them.
 #[derive(Debug)]
-pub(super) struct Governor {
+pub struct Governor {
     start: Instant,
     bytes_per_s_max: Option<u64>,
     /// When the next read may begin, in nanoseconds since `start`.
@@ -17,8 +20,26 @@ pub(super) struct Governor {
 }
 
 impl Governor {
-    pub(super) fn new(bytes_per_s_max: Option<u64>) -> Self {
+    /// Makes one for so many bytes per second; without a number nobody ever waits.
+    #[must_use]
+    pub fn new(bytes_per_s_max: Option<u64>) -> Self {
         Governor { start: Instant::now(), bytes_per_s_max, next_ns: AtomicU64::new(0) }
+    }
+
+    /// Whether there is a limit at all.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.bytes_per_s_max.is_some()
+    }
+
+    /// Waits until `bytes` may be read. A stop ends the waiting: what is left then is not held back.
+    pub fn wait(&self, bytes: usize, stop: Option<&AtomicBool>) {
+        while let Err(wait) = self.reserve(bytes) {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return;
+            }
+            thread::sleep(wait.min(SLEEP_MAX));
+        }
     }
 
     /// Reserves a read of `bytes`, or tells how long to wait before asking again.

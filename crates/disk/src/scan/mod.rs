@@ -32,6 +32,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+pub use governor::Governor;
 pub use order::ScanOrder;
 
 use crate::backend::{
@@ -81,6 +82,8 @@ pub struct ScanOptions {
     pub order: ScanOrder,
     /// What all workers together may read per second, in bytes.
     pub rate_bytes_per_s_max: Option<u64>,
+    /// A limit that is shared with others, in place of that one.
+    pub governor: Option<Arc<Governor>>,
     /// The unit in which an extent that cannot be read is tried again, a multiple of 512 bytes; the size of a page
     /// tells best what is lost.
     pub retry_bytes: usize,
@@ -103,6 +106,7 @@ impl Default for ScanOptions {
             depth: 8,
             order: ScanOrder::AllAsOne,
             rate_bytes_per_s_max: None,
+            governor: None,
             retry_bytes: 8192,
             backend: BackendChoice::Auto,
             want_direct: true,

@@ -24,7 +24,7 @@ pub(super) struct Shared<'a> {
     order: &'a ExtentOrder,
     options: &'a ScanOptions,
     buffer_bytes: usize,
-    governor: Governor,
+    governor: Arc<Governor>,
     next_number: AtomicU64,
     broken: AtomicBool,
 }
@@ -40,7 +40,10 @@ impl<'a> Shared<'a> {
             order,
             options,
             buffer_bytes: options.extent_bytes + slack_bytes,
-            governor: Governor::new(options.rate_bytes_per_s_max),
+            governor: options
+                .governor
+                .clone()
+                .unwrap_or_else(|| Arc::new(Governor::new(options.rate_bytes_per_s_max))),
             next_number: AtomicU64::new(0),
             broken: AtomicBool::new(false),
         }

@@ -20,6 +20,7 @@ use results::structure::{
 
 use super::anchor::Anchor;
 use super::context::PageSet;
+use super::reader::Brake;
 use super::schema::{SchemaRow, SchemaRows, read_schema};
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::LevelTally;
@@ -49,7 +50,8 @@ pub fn structure(path: &Path, options: &Options, progress: &mut dyn Progress) ->
         counters: StructureCounters::default(),
         unfinished: None,
     };
-    match Anchor::new(path) {
+    let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone());
+    match Anchor::limited(path, brake) {
         Ok(anchor) => match anchor.geometry {
             Some(geometry) => {
                 measure(&anchor, geometry, options, progress, &mut report);

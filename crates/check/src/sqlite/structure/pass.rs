@@ -31,7 +31,7 @@ pub(super) fn pass(
     let scan_options = ScanOptions {
         worker_count: options.worker_count.max(1),
         extent_bytes: CLAIM_BYTES,
-        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
+        governor: Some(Arc::clone(&anchor.reader.brake.governor)),
         retry_bytes: page_bytes as usize,
         want_direct: options.want_direct,
         stop: Some(Arc::clone(&stop)),
