@@ -9,7 +9,7 @@ use formats::postgres::compression::{Method, unpack};
 use formats::postgres::control::Control;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::Page;
-use formats::postgres::{maps, relmap, transaction, varlena};
+use formats::postgres::{log, maps, relmap, transaction, varlena};
 use libfuzzer_sys::fuzz_target;
 
 /// The largest value that is unpacked, bytes.
@@ -30,6 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     read_tuples(&page);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
     let _ = relmap::read(bytes, &mut damage);
+    let _ = (log::RecordHeader::read(bytes), log::Truncation::read(bytes), log::is_page_of(bytes, 0));
     let _ = Control::read(bytes, &mut damage);
     let mut buffer = Vec::new();
     for method in [Method::Pglz, Method::Lz4] {

@@ -45,6 +45,12 @@ pub struct StoppedCluster {
     /// Packed values that were too many to remember, by TOAST table.
     #[serde(default)]
     pub packed_left_out: Vec<(u32, u64)>,
+    /// Relations that changed since the moment that is looked at.
+    #[serde(default)]
+    pub moved: Vec<u32>,
+    /// Tables with the last block of zeros, and the last that stood still.
+    #[serde(default)]
+    pub ends: Vec<(u32, [Option<u32>; 2])>,
     /// Indexes with an update that was cut off, with the number of blocks.
     pub unfinished: Vec<(u32, u64)>,
     /// Indexes with keys whose order is not known, with their number.

@@ -139,6 +139,10 @@ impl Sums {
         stopped.packed_values.sort_unstable();
         stopped.packed_left_out =
             self.packed_left_out.iter().map(|(toast, count)| (*toast, *count)).collect();
+        stopped.moved = self.moved.iter().copied().collect();
+        stopped.moved.sort_unstable();
+        stopped.ends = self.ends.iter().map(|(table, ends)| (*table, *ends)).collect();
+        stopped.ends.sort_unstable();
         stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
         stopped.order_not_known =
             self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
@@ -164,6 +168,8 @@ impl Sums {
             kept.extend(values.iter().map(|numbers| PackedValue::of_numbers(*numbers)));
         }
         sums.packed_left_out = stopped.packed_left_out.iter().copied().collect();
+        sums.moved = stopped.moved.iter().copied().collect();
+        sums.ends = stopped.ends.iter().copied().collect();
         sums.unfinished = stopped.unfinished.iter().copied().collect();
         sums.order_not_known = stopped.order_not_known.iter().copied().collect();
         sums

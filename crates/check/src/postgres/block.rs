@@ -57,7 +57,7 @@ impl PassContext<'_> {
                 self.heap_block(&page, number, is_still, scratch, &mut work)
             }
             (Some(storage), Fork::Main, Some(number)) if storage.is_matched() => {
-                self.tree_block(&page, number, scratch, &mut work)
+                self.tree_block(&page, number, is_still, scratch, &mut work)
             }
             _ => {}
         }
@@ -72,7 +72,8 @@ impl PassContext<'_> {
         work: &mut Work<'_, S>,
     ) {
         let Some(table) = self.plan.tables.get(&number) else { return };
-        let visibility = self.stands_still().then(|| self.plan.visibility_of(number, work.place.block));
+        let visibility =
+            self.transactions.is_some().then(|| self.plan.visibility_of(number, work.place.block));
         let check = HeapCheck {
             table,
             transactions: self.transactions.filter(|_| is_still),
@@ -82,12 +83,16 @@ impl PassContext<'_> {
             also_index: self.also_index,
         };
         check.block(page, &mut scratch.heap, work);
+        if is_still && self.snapshot.is_some() {
+            work.sink.stood_still(number, work.place.block, false);
+        }
     }
 
     fn tree_block<S: EntrySink>(
         &self,
         page: &Page<'_>,
         number: u32,
+        is_still: bool,
         scratch: &mut BlockScratch,
         work: &mut Work<'_, S>,
     ) {
@@ -95,6 +100,8 @@ impl PassContext<'_> {
             return;
         };
         let stands_still = self.stands_still();
+        let may_be_cut =
+            || !(stands_still || is_still && plan.heap.is_some_and(|heap| self.has_its_length(heap)));
         let tree = Tree {
             relation,
             number,
@@ -102,8 +109,7 @@ impl PassContext<'_> {
             blocks: if stands_still { plan.blocks } else { u32::MAX },
             heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),
             is_heap_still: stands_still || plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
-            // VACUUM cuts a table after its entries are gone, which may not have reached the file.
-            may_be_cut: !stands_still,
+            may_be_cut: &may_be_cut,
             matching: plan.matching,
             version: plan.version,
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
@@ -122,16 +128,26 @@ impl PassContext<'_> {
         }
     }
 
-    fn new_page<S>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {
+    /// Whether a table is as long as it was at the moment that is looked at, or longer.
+    fn has_its_length(&self, table: u32) -> bool {
+        self.truncations.is_some_and(|truncations| self.plan.has_its_length(table, truncations))
+    }
+
+    fn new_page<S: RowSink>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {
         if !page.is_zero() {
             let expected = "zeros throughout, since the header says that the block was never used";
             let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "other bytes");
             work.findings.push(work.place.damage(damage));
         }
-        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.stands_still()) else {
+        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.transactions.is_some())
+        else {
             return;
         };
-        if self.plan.visibility_of(number, block).all_visible {
+        if self.snapshot.is_some() && self.plan.tables.contains_key(&number) {
+            work.sink.stood_still(number, block, true);
+        }
+        // VACUUM may have cut the table, and the block was added again; the map need not tell.
+        if self.stands_still() && self.plan.visibility_of(number, block).all_visible {
             let expected = "rows in a block that the map calls all-visible".to_owned();
             work.report(Promised::VisibilityMap, None, expected, "a block that was never used".into());
         }
@@ -181,7 +197,7 @@ impl PassContext<'_> {
         let end = match (self.cluster.standing, &self.cluster.control, self.log_end) {
             (Standing::Stopped, Some(control), _) => control.checkpoint_lsn,
             // The log goes on: the server is asked again before a block is accused.
-            (Standing::Running, _, Some(log_end)) => match log_end.at_least(lsn) {
+            (Standing::Running | Standing::Crashed, _, Some(log_end)) => match log_end.at_least(lsn) {
                 Some(end) => end,
                 None => return,
             },

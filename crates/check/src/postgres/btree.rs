@@ -36,8 +36,9 @@ pub(crate) struct Tree<'a> {
     pub(crate) heap_blocks: Option<u32>,
     /// Whether the table stands still, so that it is known which rows are visible.
     pub(crate) is_heap_still: bool,
-    /// Whether the table may have been cut since.
-    pub(crate) may_be_cut: bool,
+    /// Whether the table may have been cut since: VACUUM does so after its entries are gone, which may not have reached
+    /// the file. Asked for entries beyond its end.
+    pub(crate) may_be_cut: &'a dyn Fn() -> bool,
     pub(crate) matching: Matching,
     /// Version from the meta page.
     pub(crate) version: u32,

@@ -50,7 +50,7 @@ impl TreeCheck<'_> {
         let heap_blocks = self.tree.heap_blocks.unwrap_or(u32::MAX);
         let is_beyond = |tid: &Tid| tid.block >= heap_blocks || tid.item == 0;
         if let Some(tid) =
-            tuple.heap_tids().find(|tid| is_beyond(tid) && (!self.tree.may_be_cut || tid.item == 0))
+            tuple.heap_tids().find(|tid| is_beyond(tid) && (tid.item == 0 || !(self.tree.may_be_cut)()))
         {
             let expected = format!("a row in the table's {heap_blocks} blocks");
             work.report(Promised::BtreeTid, Some(item.number), expected, format!("row {tid}"));

@@ -1,5 +1,7 @@
 //! Relations of a database, as the catalogs describe them.
 
+use std::collections::HashSet;
+
 use formats::postgres::attribute::Attribute;
 use formats::postgres::catalog::Column;
 use formats::postgres::{Damage, Oid, Xid};
@@ -103,6 +105,8 @@ pub(crate) struct Relation {
 pub(crate) struct Catalogs {
     /// Relations with files.
     pub(crate) relations: Vec<Relation>,
+    /// Databases that there are for everyone.
+    pub(crate) databases: HashSet<Oid>,
     /// Damage of map files, with the path.
     pub(crate) map_damage: Vec<(std::path::PathBuf, Damage)>,
     /// Databases whose catalogs could not be read, with the reason.

@@ -18,16 +18,24 @@ use super::catalog::{Catalogs, Index, Relation};
 use super::catalog_rows::{
     ClassRow, ColumnsOf, IndexSource, is_byte_order, not_validated_columns, storage_of,
 };
-use super::cluster::{Cluster, ForkFiles};
+use super::cluster::{Cluster, ForkFiles, Snapshot};
 use super::transactions::{Fate, Transactions};
+
+/// How often a block is read that changes each time.
+const READ_AGAIN_MAX: usize = 5;
 
 /// Reads the catalogs of all databases.
 ///
 /// I/O: the catalogs' files once. Rows are taken that are there for everyone.
 pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
     let mut catalogs = Catalogs::default();
-    let mut reader =
-        Reader { cluster, transactions, map_damage: &mut catalogs.map_damage, maps: BTreeMap::new() };
+    let mut reader = Reader {
+        cluster,
+        transactions,
+        snapshot: cluster.snapshot(),
+        map_damage: &mut catalogs.map_damage,
+        maps: BTreeMap::new(),
+    };
     let mut names: HashMap<Oid, String> = HashMap::new();
     let mut with_shared = true;
     for (database, _) in &cluster.databases {
@@ -39,6 +47,7 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
             Err(reason) => catalogs.unreadable.push((*database, reason)),
         }
     }
+    catalogs.databases = names.into_keys().collect();
     catalogs
 }
 
@@ -66,6 +75,7 @@ impl OpenDatabase {
 struct Reader<'c> {
     cluster: &'c Cluster,
     transactions: &'c Transactions,
+    snapshot: Option<Snapshot>,
     map_damage: &'c mut Vec<(std::path::PathBuf, Damage)>,
     maps: BTreeMap<std::path::PathBuf, HashMap<Oid, Oid>>,
 }
@@ -127,7 +137,14 @@ impl Reader<'_> {
         let file = *open.map.get(&PG_CLASS).ok_or("pg_filenode.map does not name pg_class")?;
         let layout = open.layout(PG_CLASS);
         let mut classes = Vec::new();
-        self.rows(database, file, &layout, |row| classes.extend(ClassRow::read(row)))?;
+        self.rows_with_position(database, file, &layout, |row, position| {
+            let Some(mut class) = ClassRow::read(row) else { return };
+            // VACUUM moves these on in place, before the blocks of the table reach their file.
+            if self.snapshot.is_some_and(|snapshot| position >= snapshot.redo_lsn) {
+                (class.frozen_xid, class.min_multi) = (0, 0);
+            }
+            classes.push(class);
+        })?;
         if classes.is_empty() {
             return Err("pg_class has no rows that can be read".to_owned());
         }
@@ -218,37 +235,55 @@ impl Reader<'_> {
         layout: &Layout,
         mut take: impl FnMut(&Row<'_>),
     ) -> Result<(), String> {
+        self.rows_with_position(database, number, layout, |row, _| take(row))
+    }
+
+    /// As [`Reader::rows`], with the position in the log of each row's block.
+    fn rows_with_position(
+        &self,
+        database: Oid,
+        number: Oid,
+        layout: &Layout,
+        mut take: impl FnMut(&Row<'_>, u64),
+    ) -> Result<(), String> {
         let fork = self.cluster.forks.iter().find(|fork| {
             fork.number == number && fork.database == database && fork.fork == Fork::Main && !fork.temporary
         });
         let fork = fork.ok_or_else(|| format!("file {number} of a catalog is missing"))?;
-        visible_tuples(self.cluster, self.transactions, fork, |tuple| {
+        visible_tuples(self.cluster, self.transactions, fork, |tuple, position| {
             if let Some(row) = layout.row(tuple) {
-                take(&row);
+                take(&row, position);
             }
         })
         .map_err(|error| format!("could not read file {number} of a catalog: {error}"))
     }
 }
 
-/// Hands each visible row of a heap to `take`, blocks whose header is damaged left out.
+/// Hands each visible row of a heap to `take`, with the position in the log of its block; blocks whose header is damaged
+/// are left out.
 pub(crate) fn visible_tuples(
     cluster: &Cluster,
     transactions: &Transactions,
     fork: &ForkFiles,
-    mut take: impl FnMut(&[u8]),
+    mut take: impl FnMut(&[u8], u64),
 ) -> std::io::Result<()> {
     let mut block = vec![0u8; cluster.block_bytes];
+    let mut again = vec![0u8; if transactions.has_horizon() { cluster.block_bytes } else { 0 }];
     let mut damage = Vec::new();
     for segment in &fork.segments {
         let file = File::open(&segment.part.path)?;
         // Bounded by the length of the file when it was listed.
         for index in 0..segment.part.bytes / cluster.block_bytes as u64 {
-            if file
-                .read_exact_at(&mut block, segment.part.offset_bytes + index * cluster.block_bytes as u64)
-                .is_err()
-            {
+            let offset = segment.part.offset_bytes + index * cluster.block_bytes as u64;
+            if file.read_exact_at(&mut block, offset).is_err() {
                 continue;
+            }
+            // A block that is being written is read until it is the same twice.
+            for _ in 0..if again.is_empty() { 0 } else { READ_AGAIN_MAX } {
+                if file.read_exact_at(&mut again, offset).is_err() || again == block {
+                    break;
+                }
+                std::mem::swap(&mut block, &mut again);
             }
             let page = Page::new(&block);
             damage.clear();
@@ -258,7 +293,7 @@ pub(crate) fn visible_tuples(
             for item in page.items().filter(|item| item.state == ItemState::Normal) {
                 let Some(tuple) = page.item_bytes(item) else { continue };
                 if TupleHeader::read(tuple).is_some_and(|header| transactions.fate(&header) == Fate::Live) {
-                    take(tuple);
+                    take(tuple, page.header().lsn);
                 }
             }
         }

@@ -212,6 +212,16 @@ impl Cluster {
         is_allowed.then_some(Snapshot { redo_lsn: control.redo_lsn, horizon_xid })
     }
 
+    /// Whether the server wrote the last checkpoint itself: it then keeps the first file of what is dropped until the
+    /// next one has ended, whereas replay removes it at once.
+    // EVIDENCE: src/backend/storage/smgr/md.c mdunlinkfork; src/backend/storage/sync/sync.c SyncPostCheckpoint, which
+    // CreateCheckPoint calls after the control file is written; the position that recovery must reach is 0 after the
+    // first checkpoint that is no part of recovery
+    pub(crate) fn is_in_production(&self) -> bool {
+        let control = self.control.filter(|_| self.control_damage.is_empty());
+        control.is_some_and(|control| control.state == State::InProduction && control.min_recovery_lsn == 0)
+    }
+
     /// A relation file by itself, away from its data directory: its blocks have the usual size, and checksums if
     /// those at its beginning have.
     ///

@@ -81,6 +81,8 @@ pub(crate) trait RowSink {
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, tid: Tid);
     /// A block of the relation that changed since the moment that is looked at.
     fn moved(&mut self, relation: u32);
+    /// A block of the table that did not, or one of zeros, where the cluster does not stand still.
+    fn stood_still(&mut self, _table: u32, _block: u32, _is_zero: bool) {}
     /// A row pointer of the table that is not matched in the ordinary way.
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
     /// A value that a visible row keeps packed in a TOAST table.
@@ -135,7 +137,7 @@ pub(crate) struct HeapCheck<'a> {
     pub(crate) transactions: Option<&'a Transactions>,
     pub(crate) key: &'a Key,
     pub(crate) level: CheckLevel,
-    /// What the map says; `None` in a cluster that does not stand still, where bounds are not tested either.
+    /// What the map says, as far as it can be told.
     pub(crate) visibility: Option<Visibility>,
     /// A partial index whose entries are wanted for all rows, too.
     pub(crate) also_index: Option<u32>,
@@ -209,15 +211,12 @@ impl HeapCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let number = Some(slot.item.number);
-        let horizon = self.table.relation.frozen_xid;
+        let horizon = transactions.oldest_xid_in(self.table.relation.frozen_xid);
         let next = transactions.next_xid();
-        // VACUUM moves the horizon of the table before its blocks reach the file.
-        let stands_still = self.visibility.is_some();
         let fits = |xid: Xid| {
-            !stands_still
-                || xid >= FIRST_NORMAL_XID
-                    && precedes(xid, next)
-                    && (horizon < FIRST_NORMAL_XID || !precedes(xid, horizon))
+            xid >= FIRST_NORMAL_XID
+                && precedes(xid, next)
+                && (horizon < FIRST_NORMAL_XID || !precedes(xid, horizon))
         };
         // No transaction at all (0) is what an insertion leaves that gave way to another (ON CONFLICT).
         if !header.is_xmin_frozen() && header.xmin >= FIRST_NORMAL_XID {
@@ -243,9 +242,10 @@ impl HeapCheck<'_> {
         }
         let found = format!("xmax {}", header.xmax);
         if header.is_xmax_multi() {
-            let (low, high) = (self.table.relation.min_multi, transactions.next_multi());
+            let low = transactions.oldest_multi_in(self.table.relation.min_multi);
+            let high = transactions.next_multi();
             let fits = (low == 0 || !precedes(header.xmax, low)) && precedes(header.xmax, high);
-            if stands_still && !fits {
+            if !fits {
                 let expected = format!("a multixact from {low} up to but not {high}");
                 work.report(Promised::XmaxBounds, number, expected, found);
             }

@@ -75,7 +75,7 @@ impl EntryCheck<'_> {
             }
             let tid = entry.tid;
             let is_beyond = tid.block >= heap_blocks || tid.item == 0;
-            if is_beyond && (!self.tree.may_be_cut || tid.item == 0) {
+            if is_beyond && (tid.item == 0 || !(self.tree.may_be_cut)()) {
                 let expected = format!("a row in the table's {heap_blocks} blocks");
                 work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
             } else if is_matched && !is_beyond {

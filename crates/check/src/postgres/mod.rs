@@ -33,6 +33,7 @@ mod finding;
 mod heap;
 mod index_entries;
 mod keyed;
+mod live_files;
 mod log_end;
 mod order;
 mod outcome;
@@ -48,6 +49,7 @@ mod structure;
 mod sums;
 mod toast_values;
 mod transactions;
+mod truncations;
 
 pub use cluster::{Cluster, OpenError, Standing};
 pub use log_end::LogEnd;

@@ -19,6 +19,7 @@ use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
 use super::sums::Sums;
 use super::transactions::Transactions;
+use super::truncations::Truncations;
 use crate::findings::Findings;
 
 /// How often a block is read again that looks damaged and changes meanwhile.
@@ -32,12 +33,14 @@ pub(crate) struct PassContext<'a> {
     pub(crate) files: &'a [PlanFile],
     pub(crate) level: CheckLevel,
     pub(crate) key: &'a Key,
-    /// Present when the cluster is stopped: rules about transactions and facts between blocks are tested.
+    /// Present when rules about transactions and facts between blocks can be tested.
     pub(crate) transactions: Option<&'a Transactions>,
     pub(crate) exceptions: &'a HashMap<u32, Exceptions>,
     pub(crate) no_exceptions: &'a Exceptions,
     /// The moment that is looked at, in a cluster that does not stand still.
     pub(crate) snapshot: Option<Snapshot>,
+    /// What tells whether a table was cut since.
+    pub(crate) truncations: Option<&'a Truncations>,
     /// Tables with blocks that changed since; known in the second pass.
     pub(crate) moved: &'a HashSet<u32>,
     /// Where the log of a running server ends.

@@ -1,6 +1,6 @@
 //! What is to be read, and what is known about each file before it is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
@@ -17,9 +17,12 @@ use super::catalog::{Catalogs, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
-use super::plan_files::{MAP_PAGES_BEYOND, Numbers, not_null_columns, read_hash_meta, read_map, read_meta};
+use super::plan_files::{
+    MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_meta,
+};
 use super::rules::Promised;
 use super::source::Part;
+use super::truncations::Truncations;
 
 /// A file that is read, with what its blocks are.
 #[derive(Clone, Debug)]
@@ -96,9 +99,7 @@ impl Plan {
             }
             plan.add_fork(cluster, fork, relation);
         }
-        if cluster.standing == Standing::Stopped {
-            plan.report_missing_files(&present);
-        }
+        plan.report_missing_files(&present, cluster, &catalogs.databases);
         for number in 0..plan.relations.len() {
             plan.add_table(number as u32, cluster);
         }
@@ -106,7 +107,6 @@ impl Plan {
             plan.add_tree(number as u32);
         }
         plan.attach_indexes();
-        plan.check_map_lengths();
         plan
     }
 
@@ -130,7 +130,13 @@ impl Plan {
         {
             let per_page = heap_pages_per_visibility_page(self.block_bytes).max(1);
             let wanted_pages = (self.blocks[number as usize] / per_page) as usize + MAP_PAGES_BEYOND;
-            self.visibility.insert(number, read_map(fork, wanted_pages * self.block_bytes));
+            let read = || read_map(fork, wanted_pages * self.block_bytes);
+            let mut map = read();
+            if cluster.standing != Standing::Stopped {
+                let (snapshot, checksums) = (cluster.snapshot(), cluster.checksums);
+                keep_older_pages(&mut map, &read(), self.block_bytes, snapshot, checksums);
+            }
+            self.visibility.insert(number, map);
         }
         for segment in &fork.segments {
             let file = PlanFile {
@@ -175,7 +181,7 @@ impl Plan {
                     format!("{} bytes", segment.part.bytes),
                 );
             }
-            if segment.part.bytes % cluster.block_bytes as u64 != 0 && cluster.standing != Standing::Running {
+            if segment.part.bytes % cluster.block_bytes as u64 != 0 {
                 let expected = format!("a multiple of {} bytes", cluster.block_bytes);
                 report(
                     Promised::PartialBlock,
@@ -187,8 +193,16 @@ impl Plan {
         }
     }
 
-    fn report_missing_files(&mut self, present: &[bool]) {
+    fn report_missing_files(&mut self, present: &[bool], cluster: &Cluster, databases: &HashSet<Oid>) {
+        if !matches!(cluster.standing, Standing::Stopped | Standing::Running) {
+            return;
+        }
         for (relation, present) in self.relations.iter().zip(present) {
+            // A database that is being dropped loses its files in any order.
+            let is_going = relation.database != 0 && !databases.contains(&relation.database);
+            if is_going && cluster.standing == Standing::Running {
+                continue;
+            }
             // Temporary relations of sessions that ended have no files any more.
             if !present && relation.persistence != b't' && relation.storage != Storage::Other {
                 let place = format!("database {} file {}", relation.database, relation.file_number);
@@ -347,7 +361,9 @@ impl Plan {
     }
 
     /// A map that describes blocks beyond the end of its heap tells that the heap was cut.
-    fn check_map_lengths(&mut self) {
+    ///
+    /// `has_its_length` tells whether a table was not cut in order.
+    pub(super) fn check_map_lengths(&mut self, has_its_length: impl Fn(&Plan, u32) -> bool) {
         let mut found = Vec::new();
         let per_page = heap_pages_per_visibility_page(self.block_bytes).max(1);
         for (number, map) in &self.visibility {
@@ -358,7 +374,7 @@ impl Plan {
             let end = u32::try_from(described).unwrap_or(BLOCK_NONE);
             // Bounded by the length of the map.
             let beyond = (blocks..end).find(|block| self.visibility_of(*number, *block).all_visible);
-            if let Some(block) = beyond {
+            if let Some(block) = beyond.filter(|_| has_its_length(self, *number)) {
                 let expected = format!("nothing about blocks from {blocks} on, where the table ends");
                 let place = format!("database {} file {}_vm", relation.database, relation.file_number);
                 let text = format!("block {block} is called all-visible");
@@ -372,6 +388,17 @@ impl Plan {
             }
         }
         self.findings.append(&mut found);
+    }
+
+    /// Whether a table was not cut, dropped or rewritten since the moment that is looked at and until it was listed.
+    pub(crate) fn has_its_length(&self, table: u32, truncations: &Truncations) -> bool {
+        let is_first = |file: &&PlanFile| {
+            file.relation == Some(table) && file.fork == Fork::Main && file.first_block == 0
+        };
+        let first = self.first_files.iter().find(is_first);
+        self.relation(table).zip(first).is_some_and(|(relation, first)| {
+            truncations.has_its_length(relation.database, relation.file_number, &first.part)
+        })
     }
 
     pub(super) fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use formats::postgres::Oid;
 use formats::postgres::btree::Meta;
+use formats::postgres::checksum::page_checksum;
 use formats::postgres::index_pages::HashMeta;
 use formats::postgres::page::Page;
 
 use super::catalog::Relation;
-use super::cluster::ForkFiles;
+use super::cluster::{ForkFiles, Snapshot};
 use super::source::Part;
 
 /// Finds relations by the place of their files.
@@ -56,6 +57,30 @@ pub(super) fn read_map(fork: &ForkFiles, bytes_max: usize) -> Vec<u8> {
         map.extend(segment.part.read(rest).unwrap_or_default());
     }
     map
+}
+
+/// Keeps what a map of a cluster that does not stand still says of the moment that is looked at: pages without a bit that
+/// was set later.
+///
+/// Setting a bit is logged with the position of the map's page, clearing one is not; so a page with an older position
+/// has no bit that was not set then. A page that is written meanwhile differs when it is read again.
+// EVIDENCE: src/backend/access/heap/visibilitymap.c visibilitymap_set PageSetLSN, visibilitymap_clear
+pub(super) fn keep_older_pages(
+    map: &mut [u8],
+    again: &[u8],
+    block_bytes: usize,
+    snapshot: Option<Snapshot>,
+    checksums: bool,
+) {
+    for (number, bytes) in map.chunks_mut(block_bytes).enumerate() {
+        let is_same = again.get(number * block_bytes..).is_some_and(|rest| rest.starts_with(bytes));
+        let page = Page::new(bytes);
+        let is_whole = !checksums || page_checksum(page.bytes(), number as u32) == page.header().checksum;
+        let is_older = snapshot.is_some_and(|snapshot| page.header().lsn < snapshot.redo_lsn);
+        if bytes.len() < block_bytes || page.is_new() || !is_same || !is_whole || !is_older {
+            bytes.fill(0);
+        }
+    }
 }
 
 pub(super) fn read_hash_meta(part: &Part, block_bytes: usize) -> Option<HashMeta> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use formats::postgres::file_name::Fork;
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Finding, NotChecked};
 use results::stopped_cluster::StoppedCluster;
 
 use super::batch::{Batch, Position, bytes_of};
@@ -15,6 +15,7 @@ use super::cluster::{Cluster, OpenError, Standing};
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
 use super::keyed::Key;
+use super::live_files::cut_tables;
 use super::log_end::LogEnd;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
@@ -22,6 +23,7 @@ use super::rules::Promised;
 use super::source::Tree;
 use super::sums::Sums;
 use super::transactions::Transactions;
+use super::truncations::Truncations;
 use crate::findings::Findings;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -125,6 +127,8 @@ pub(super) struct Run<'a> {
     pub(super) object_batch_count: usize,
     /// Key of the sums.
     pub(super) seed: u64,
+    /// Files that end inside a block, in a cluster that runs: reported if they still do in the end.
+    pub(super) cut_files: Vec<Finding>,
     /// Why what is checked is not whole.
     pub(super) unfinished_source: Option<String>,
     /// Time that earlier calls took, in nanoseconds.
@@ -159,6 +163,7 @@ impl<'a> Run<'a> {
             bytes_before: 0,
             object_batch_count: 0,
             seed: options.seed,
+            cut_files: Vec::new(),
             unfinished_source: None,
             resumed_ns: 0,
         }
@@ -172,7 +177,10 @@ impl<'a> Run<'a> {
         let horizon = snapshot.map(|snapshot| snapshot.horizon_xid);
         let transactions =
             cluster.control.as_ref().map(|control| Transactions::load(&cluster.tree, control, horizon));
+        let truncations = snapshot.zip(cluster.control.as_ref());
+        let truncations = truncations.map(|(_, control)| Truncations::new(&cluster.tree, control));
         let mut plan = self.plan(transactions.as_ref());
+        self.check_map_lengths(&mut plan, truncations.as_ref());
         let resumed = self.resume(&plan);
         for finding in std::mem::take(&mut plan.findings) {
             let is_wanted = self.only.is_none_or(|only| only.ends_with(&finding.file));
@@ -182,6 +190,7 @@ impl<'a> Run<'a> {
             }
         }
         self.not_checked.append(&mut plan.not_checked);
+        let log_files_end = self.log_files_end();
         let key = Key::new(self.seed);
         // What a running server had in an earlier call says nothing about what it has in this one.
         let is_cut = resumed.is_some() && cluster.standing == Standing::Running;
@@ -206,12 +215,14 @@ impl<'a> Run<'a> {
             transactions: transactions.as_ref(),
             snapshot,
             moved: &none.moved,
-            log_end: self.log_end,
+            log_end: self.log_end.or(log_files_end.as_ref()),
+            truncations: truncations.as_ref(),
             exceptions: &none.exceptions,
             no_exceptions: &none.of_one,
             also_index: None,
         };
         self.batches(&context, resumed, progress)?;
+        self.report_cut_blocks();
         if let (None, Some(path)) = (&self.unfinished, &self.options.resume_file) {
             // Nothing is left to go on with; the next call begins anew.
             let _ = std::fs::remove_file(path);
@@ -266,6 +277,7 @@ impl<'a> Run<'a> {
         } else {
             self.bytes_before += bytes_of(&batch.first);
         }
+        cut_tables(context, &mut state.sums);
         let exceptions: HashMap<u32, Exceptions> =
             state.sums.exceptions.drain().map(|(table, codes)| (table, Exceptions::new(codes))).collect();
         let kept_bytes = exceptions.values().map(Exceptions::memory_bytes).sum::<u64>();
@@ -372,7 +384,15 @@ impl<'a> Run<'a> {
             }
         };
         match cluster.snapshot() {
-            Some(_) => self.left_out(None, "the visibility map, bounds of transactions, missing files", why),
+            Some(_) if cluster.standing == Standing::Running => {
+                let what = "blocks that changed since the last checkpoint, beyond what each says by itself";
+                self.left_out(None, what, why);
+                if !cluster.is_in_production() {
+                    let why = "the server replays a log, and removes files at once";
+                    self.left_out(None, "missing files", why);
+                }
+            }
+            Some(_) => self.left_out(None, "blocks that replay may change, missing files", why),
             None => {
                 self.left_out(
                     None,
@@ -424,7 +444,9 @@ impl<'a> Run<'a> {
             let name = format!("database {database}");
             self.left_out(Some(&name), "everything that needs the catalogs", &reason);
         }
+        let databases = catalogs.databases.clone();
         let mut plan = Plan::new(self.cluster, catalogs);
+        self.confirm_files(&mut plan, databases);
         if let Some(only) = self.only {
             let keep = |file: &PlanFile| file.part.path == only;
             plan.first_files.retain(keep);

@@ -209,14 +209,14 @@ fn archive_name(name: &str) -> Option<&str> {
     endings.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
-/// The tar files of a base backup in a directory: `base`, and one named by the number of each tablespace.
+/// The tar files of a base backup in a directory: `base`, the log, and one named by the number of each tablespace.
 fn archives_in(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         if let Some(name) = name.to_str().and_then(archive_name)
-            && (name == "base" || name.parse::<u32>().is_ok())
+            && (matches!(name, "base" | "pg_wal") || name.parse::<u32>().is_ok())
         {
             found.push((name.to_owned(), entry.path()));
         }
@@ -235,8 +235,11 @@ impl Archive {
             if let Some(cut) = cut {
                 all.cut.get_or_insert(format!("\"{}\" {cut}", path.display()));
             }
-            if let Ok(space) = name.parse::<u32>() {
-                let below = PathBuf::from(format!("pg_tblspc/{space}"));
+            let below = match name.parse::<u32>() {
+                Ok(space) => Some(PathBuf::from(format!("pg_tblspc/{space}"))),
+                Err(_) => (name == "pg_wal").then(|| PathBuf::from("pg_wal")),
+            };
+            if let Some(below) = below {
                 all.files.extend(members.into_iter().map(|(member, part)| (below.join(member), part)));
                 continue;
             }

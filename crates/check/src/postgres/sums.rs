@@ -36,6 +36,8 @@ pub(crate) struct Sums {
     pub(crate) order_not_known: HashMap<u32, u64>,
     /// Relations with blocks that changed since the moment that is looked at.
     pub(crate) moved: HashSet<u32>,
+    /// In a cluster that does not stand still: the last block of zeros of a table, and the last that stood still.
+    pub(crate) ends: HashMap<u32, [Option<u32>; 2]>,
     /// Bytes of row pointers that are kept in memory before they go to a file.
     pub(crate) exception_bytes_max: u64,
     exception_bytes: u64,
@@ -50,6 +52,12 @@ impl RowSink for Sums {
 
     fn moved(&mut self, relation: u32) {
         self.moved.insert(relation);
+    }
+
+    fn stood_still(&mut self, table: u32, block: u32, is_zero: bool) {
+        let [zero, still] = self.ends.entry(table).or_default();
+        let last = if is_zero { zero } else { still };
+        *last = (*last).max(Some(block));
     }
 
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
@@ -134,6 +142,10 @@ impl Sums {
             }
         }
         self.moved.extend(other.moved);
+        for (table, [zero, still]) in other.ends {
+            let ends = self.ends.entry(table).or_default();
+            *ends = [ends[0].max(zero), ends[1].max(still)];
+        }
         for (mine, theirs) in
             [(&mut self.exceptions, other.exceptions), (&mut self.boundaries, other.boundaries)]
         {

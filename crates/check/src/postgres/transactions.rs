@@ -37,6 +37,7 @@ pub(crate) struct Transactions {
     next_multi: u32,
     next_multi_offset: u32,
     oldest_xid: Xid,
+    oldest_multi: u32,
     next_xid: Xid,
     has_prepared: bool,
     /// Of these and later ones nothing is concluded.
@@ -57,6 +58,7 @@ impl Transactions {
             next_multi: control.next_multi,
             next_multi_offset: control.next_multi_offset,
             oldest_xid: control.oldest_xid,
+            oldest_multi: control.oldest_multi,
             next_xid: control.next_xid as Xid,
             has_prepared: prepared,
             horizon_xid,
@@ -66,6 +68,25 @@ impl Transactions {
     /// The first transaction id that was never given out.
     pub(crate) fn next_xid(&self) -> Xid {
         self.next_xid
+    }
+
+    /// No older transaction stands in a table, given what the catalog says of it (0: nothing). In a cluster that does
+    /// not stand still that of all tables goes for those of which it says nothing.
+    // EVIDENCE: src/backend/access/transam/xlog.c CreateCheckPoint: oldestXid is read before buffers are written, so what
+    // VACUUM froze to move it on is in the files when the control file has it
+    pub(crate) fn oldest_xid_in(&self, frozen_xid: Xid) -> Xid {
+        let of_all = frozen_xid < FIRST_NORMAL_XID && self.horizon_xid.is_some();
+        if of_all { self.oldest_xid } else { frozen_xid }
+    }
+
+    /// The same for multixacts.
+    pub(crate) fn oldest_multi_in(&self, min_multi: u32) -> u32 {
+        if min_multi == 0 && self.horizon_xid.is_some() { self.oldest_multi } else { min_multi }
+    }
+
+    /// Whether only what is older than a moment is known.
+    pub(crate) fn has_horizon(&self) -> bool {
+        self.horizon_xid.is_some()
     }
 
     /// The first multixact that was never given out.

@@ -48,7 +48,9 @@ fn document() -> String {
          [checks.md](checks.md). A cluster that was shut down is tested in full. A running one, one left\n\
          by a crash and a base backup are compared as they were when the last checkpoint began: blocks with an older position in\n\
          the log, and rows of transactions that had ended by then; the report states the share that stood still. Bounds of\n\
-         transactions, the visibility map and missing files are left out there. What is not known of an index is listed: links and\n\
+         transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
+         shorter than its indexes or its map say is accused when the log has no record that cut it. A missing file is accused in a\n\
+         cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: links and\n\
          keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; everything but headers of GIN and BRIN; the\n\
          condition of a partial index, the values of expressions.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",

@@ -11,7 +11,7 @@ use crate::edit::Editor;
 use crate::server::{Cluster, servers};
 
 /// The newest package that has clients as well.
-fn with_clients() -> Option<Cluster> {
+pub(crate) fn with_clients() -> Option<Cluster> {
     let found =
         servers().into_iter().rfind(|(_, bin)| bin.join("psql").exists() && bin.join("pgbench").exists());
     if found.is_none() {

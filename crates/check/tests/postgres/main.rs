@@ -9,6 +9,7 @@ mod drills;
 mod edit;
 mod index_entries;
 mod live;
+mod live_damage;
 mod random;
 mod resume;
 mod server;

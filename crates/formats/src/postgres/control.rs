@@ -84,6 +84,10 @@ pub struct Control {
     pub segment_blocks: u32,
     /// Bytes of a value that one TOAST row holds.
     pub toast_chunk_bytes: u32,
+    /// Size of a page of the log, bytes.
+    pub log_page_bytes: u32,
+    /// Size of a segment file of the log, bytes.
+    pub log_segment_bytes: u32,
     /// 0 when data checksums are off.
     pub checksum_version: u32,
 }
@@ -117,6 +121,8 @@ impl Control {
             wal_level: word(172)?,
             block_bytes: word(216)?,
             segment_blocks: word(220)?,
+            log_page_bytes: word(224)?,
+            log_segment_bytes: word(228)?,
             toast_chunk_bytes: word(240)?,
             checksum_version: word(252)?,
         };

@@ -18,6 +18,7 @@
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
 //! | [`transaction`] | `pg_xact` and `pg_multixact` |
+//! | [`log`] | records of the write-ahead log, as far as a check needs them |
 //! | [`file_name`] | names of relation files |
 //! | [`catalog`] | rows of the catalogs that name everything else |
 
@@ -32,6 +33,7 @@ pub mod damage;
 pub mod file_name;
 pub mod heap;
 pub mod index_pages;
+pub mod log;
 pub mod maps;
 pub mod page;
 pub mod relmap;

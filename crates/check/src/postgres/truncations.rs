@@ -1,0 +1,197 @@
+//! Which relations were cut since the moment that is looked at, from the write-ahead log.
+//!
+//! A table in a cluster that does not stand still may be shorter than its indexes and maps say: VACUUM cut it, and what
+//! it did to those has not reached their files. The record of the cut is in the log before the file is cut, so whoever
+//! sees a short file and finds no such record has found damage.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Mutex;
+
+use formats::postgres::Oid;
+use formats::postgres::control::Control;
+use formats::postgres::log::{
+    LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, Truncation, is_page_of,
+};
+
+use super::source::{Part, Tree};
+
+/// Reads the log on when it is asked.
+#[derive(Debug)]
+pub(crate) struct Truncations {
+    tree: Tree,
+    page_bytes: u64,
+    segment_bytes: u64,
+    /// The log must be readable up to here, else nothing is known.
+    checkpoint_lsn: u64,
+    state: Mutex<State>,
+    /// Answers about lengths at the start of the check.
+    lengths: Mutex<HashMap<(Oid, Oid), bool>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Where the next record begins.
+    next: u64,
+    /// Where the one before began; 0 before the first.
+    previous: u64,
+    /// Database and file number of what was cut.
+    cut: HashSet<(Oid, Oid)>,
+    segments: BTreeMap<u64, Part>,
+    page: Vec<u8>,
+    page_lsn: Option<u64>,
+}
+
+impl Truncations {
+    /// Starts at the position from which replay would start. I/O: none until something is asked.
+    pub(crate) fn new(tree: &Tree, control: &Control) -> Truncations {
+        Truncations {
+            tree: tree.clone(),
+            page_bytes: u64::from(control.log_page_bytes),
+            segment_bytes: u64::from(control.log_segment_bytes),
+            checkpoint_lsn: control.checkpoint_lsn,
+            state: Mutex::new(State { next: control.redo_lsn, ..State::default() }),
+            lengths: Mutex::default(),
+        }
+    }
+
+    /// Whether a relation was not cut from the moment on that is looked at until now; `false` too when the log does not
+    /// tell.
+    ///
+    /// I/O: the log from there on, once; later calls read what came since.
+    pub(crate) fn is_whole(&self, database: Oid, file_number: Oid) -> bool {
+        let is_possible = self.page_bytes.is_power_of_two()
+            && (512..=65_536).contains(&self.page_bytes)
+            && self.segment_bytes.is_power_of_two()
+            && self.segment_bytes > self.page_bytes;
+        let Ok(mut state) = self.state.lock() else { return false };
+        if !is_possible {
+            return false;
+        }
+        state.segments = segments(&self.tree, self.segment_bytes);
+        // The last page was perhaps not complete when it was read.
+        state.page_lsn = None;
+        // Each turn reads a record, and positions ascend: bounded by the bytes of the log.
+        while self.record(&mut state).is_some() {}
+        state.next > self.checkpoint_lsn && !state.cut.contains(&(database, file_number))
+    }
+
+    /// Whether a table whose length was taken at the start of the check was not cut before that; its first file is given.
+    ///
+    /// A table that is dropped or rewritten is cut without a record, its first file before all others.
+    pub(crate) fn has_its_length(&self, database: Oid, file_number: Oid, first: &Part) -> bool {
+        let known = self.lengths.lock().ok().and_then(|known| known.get(&(database, file_number)).copied());
+        known.unwrap_or_else(|| {
+            let is_there = std::fs::metadata(&first.path).is_ok_and(|metadata| metadata.len() > 0);
+            let answer = first.bytes > 0 && is_there && self.is_whole(database, file_number);
+            if let Ok(mut lengths) = self.lengths.lock() {
+                lengths.insert((database, file_number), answer);
+            }
+            answer
+        })
+    }
+
+    /// Reads the next record; `None` where the log ends.
+    fn record(&self, state: &mut State) -> Option<()> {
+        let mut at = state.next;
+        let start = at + self.header_bytes(at);
+        let mut header = [0; RECORD_HEADER_BYTES];
+        self.payload(state, &mut at, &mut header)?;
+        let header = RecordHeader::read(&header)?;
+        if state.previous != 0 && header.previous != state.previous {
+            return None;
+        }
+        let mut rest = u64::from(header.bytes) - RECORD_HEADER_BYTES as u64;
+        if header.is_truncation() {
+            let mut body = [0; Truncation::BYTES];
+            self.payload(state, &mut at, &mut body)?;
+            rest = rest.checked_sub(body.len() as u64)?;
+            let truncation = Truncation::read(&body)?;
+            state.cut.insert((truncation.database, truncation.file_number));
+        }
+        self.skip(&mut at, rest);
+        if header.is_switch() && !at.is_multiple_of(self.segment_bytes) {
+            at = (at / self.segment_bytes + 1) * self.segment_bytes;
+        }
+        (state.previous, state.next) = (start, at.next_multiple_of(8));
+        Some(())
+    }
+
+    /// Bytes of the page header at a position; 0 inside a page.
+    fn header_bytes(&self, at: u64) -> u64 {
+        match (at % self.segment_bytes, at % self.page_bytes) {
+            (0, _) => LONG_PAGE_HEADER_BYTES,
+            (_, 0) => PAGE_HEADER_BYTES,
+            _ => 0,
+        }
+    }
+
+    /// Steps over bytes of records, and the page headers between them.
+    fn skip(&self, at: &mut u64, mut bytes: u64) {
+        // Bounded by the pages of the longest record.
+        while bytes > 0 {
+            *at += self.header_bytes(*at);
+            let step = bytes.min(self.page_bytes - *at % self.page_bytes);
+            *at += step;
+            bytes -= step;
+        }
+    }
+
+    /// Reads bytes of records; `None` where the log ends.
+    fn payload(&self, state: &mut State, at: &mut u64, into: &mut [u8]) -> Option<()> {
+        let mut done = 0;
+        // Each turn ends a page or the buffer.
+        while done < into.len() {
+            *at += self.header_bytes(*at);
+            let offset = (*at % self.page_bytes) as usize;
+            self.load(state, *at - offset as u64)?;
+            let step = (into.len() - done).min(self.page_bytes as usize - offset);
+            into.get_mut(done..done + step)?.copy_from_slice(state.page.get(offset..offset + step)?);
+            *at += step as u64;
+            done += step;
+        }
+        Some(())
+    }
+
+    fn load(&self, state: &mut State, position: u64) -> Option<()> {
+        if state.page_lsn == Some(position) {
+            return Some(());
+        }
+        state.page_lsn = None;
+        state.page.resize(self.page_bytes as usize, 0);
+        let State { segments, page, .. } = state;
+        let part = segments.get(&(position / self.segment_bytes))?;
+        part.read_exact_at(page, position % self.segment_bytes).ok()?;
+        if !is_page_of(page, position) {
+            return None;
+        }
+        state.page_lsn = Some(position);
+        Some(())
+    }
+}
+
+/// Segment files of the log by number; of several time lines the newest.
+// EVIDENCE: xlog_internal.h XLogFileName: time line, number / segments per 4 GiB, number % them, eight digits each
+fn segments(tree: &Tree, segment_bytes: u64) -> BTreeMap<u64, Part> {
+    let mut files = tree.files(Path::new("pg_wal")).unwrap_or_default();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    let number = |name: &str| {
+        let digits = |from: usize| u64::from_str_radix(name.get(from..from + 8)?, 16).ok();
+        digits(0).filter(|_| name.len() == 24)?;
+        Some(digits(8)? * ((1 << 32) / segment_bytes) + digits(16)?)
+    };
+    files.into_iter().filter_map(|(name, part)| Some((number(&name)?, part))).collect()
+}
+
+/// The end of the last segment file of the log: no block was changed later. `None` if there is none.
+///
+/// A segment that holds a position is there when a block with that position is written, and is removed or gets a higher
+/// number only when the log has gone on.
+pub(crate) fn log_files_end(tree: &Tree, control: &Control) -> Option<u64> {
+    let segment_bytes = u64::from(control.log_segment_bytes);
+    if !segment_bytes.is_power_of_two() {
+        return None;
+    }
+    let last = *segments(tree, segment_bytes).last_key_value()?.0;
+    Some((last + 1).saturating_mul(segment_bytes))
+}

@@ -1,0 +1,178 @@
+//! Damage in tables that nobody writes to, while the server runs; and what looks like it and is none.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use results::check::{CheckLevel, CheckReport};
+
+use crate::clean::check;
+use crate::edit::{BLOCK, Editor, put_u32, tuple};
+use crate::live::with_clients;
+
+const COLD: &str = "create table cold(id int primary key, v text)
+insert into cold select i, repeat('c', i % 90) from generate_series(1, 5000) i
+delete from cold where id between 700 and 710
+vacuum (freeze) cold
+update cold set v = 'changed' where id = 2000
+create table plain(id int, v text)
+create index plain_id on plain(id)
+insert into plain select i, repeat('p', i % 90) from generate_series(1, 3000) i
+create table hot(id int primary key)
+insert into hot select generate_series(1, 1000)
+";
+
+fn rules(report: &CheckReport) -> Vec<&str> {
+    report.rule_counts.iter().map(|count| count.rule.as_str()).collect()
+}
+
+/// Class, what is done, and a rule that must be among the findings.
+type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
+
+struct Scene {
+    cold: PathBuf,
+    map: PathBuf,
+    index: PathBuf,
+    plain: PathBuf,
+}
+
+const CASES: &[Case] = &[
+    (
+        "all-visible bit of a block that is not",
+        |editor, scene| {
+            let first = editor.read(&scene.cold);
+            let not_visible =
+                (0..first.len() / BLOCK).find(|block| first[block * BLOCK + 10] & 4 == 0).unwrap();
+            editor.sealed(&scene.map, 0, |page| page[24 + not_visible / 4] |= 1 << (not_visible % 4 * 2));
+        },
+        "pg-visibility-map",
+    ),
+    (
+        "all-visible flag and bit with a deleted row",
+        |editor, scene| {
+            editor.sealed(&scene.cold, 3, |page| {
+                let row = tuple(page, 5);
+                put_u32(page, row + 4, 3);
+                let mask = u16::from_le_bytes([page[row + 20], page[row + 21]]) & !0x0800 | 0x0400;
+                page[row + 20..row + 22].copy_from_slice(&mask.to_le_bytes());
+            });
+        },
+        "pg-visibility-map",
+    ),
+    (
+        "inserting transaction of the future",
+        |editor, scene| {
+            editor.sealed(&scene.plain, 2, |page| {
+                let row = tuple(page, 5);
+                put_u32(page, row, 0x4000_0000);
+            });
+        },
+        "pg-xmin-bounds",
+    ),
+    (
+        "deleting transaction of the future",
+        |editor, scene| {
+            editor.sealed(&scene.plain, 2, |page| {
+                let row = tuple(page, 5);
+                put_u32(page, row + 4, 0x4000_0000);
+                page[row + 21] &= !0x08;
+            });
+        },
+        "pg-xmax-bounds",
+    ),
+    (
+        "multixact of the future",
+        |editor, scene| {
+            editor.sealed(&scene.plain, 2, |page| {
+                let row = tuple(page, 5);
+                put_u32(page, row + 4, 0x0100_0000);
+                page[row + 21] = page[row + 21] & !0x08 | 0x10;
+            });
+        },
+        "pg-xmax-bounds",
+    ),
+    ("table file missing", |editor, scene| editor.remove(&scene.plain), "pg-file-missing"),
+    ("index file missing", |editor, scene| editor.remove(&scene.index), "pg-file-missing"),
+    (
+        "table file cut by whole blocks",
+        |editor, scene| editor.file(&scene.cold, |bytes| bytes.truncate(bytes.len() - 4 * BLOCK)),
+        "pg-btree-tid",
+    ),
+    (
+        "table file cut by whole blocks, told by its map",
+        |editor, scene| editor.file(&scene.cold, |bytes| bytes.truncate(bytes.len() - 20 * BLOCK)),
+        "pg-visibility-map",
+    ),
+    (
+        "table file cut inside a block",
+        |editor, scene| editor.file(&scene.plain, |bytes| bytes.truncate(bytes.len() - 100)),
+        "pg-partial-block",
+    ),
+    (
+        "last block zeroed",
+        |editor, scene| {
+            let last = editor.read(&scene.plain).len() / BLOCK - 1;
+            editor.block(&scene.plain, last, |page| page.fill(0));
+        },
+        "pg-entry-without-row",
+    ),
+    (
+        "position in the log of the future",
+        |editor, scene| editor.sealed(&scene.plain, 1, |page| page[2] = 0x70),
+        "pg-page-lsn",
+    ),
+];
+
+#[test]
+fn damage_to_what_stands_still_is_found_while_the_server_runs() {
+    let Some(cluster) = with_clients() else { return };
+    cluster.run_all(COLD);
+    cluster.start("-c wal_level=replica");
+    cluster.sql(&["checkpoint", "update hot set id = -id where id % 3 = 0"]);
+    let clean = check(&cluster, CheckLevel::Full, 2);
+    assert!(clean.findings.is_empty(), "{:#?}", clean.findings);
+    let cold = cluster.path_of_running("cold");
+    let scene = Scene {
+        map: PathBuf::from(format!("{}_vm", cold.display())),
+        index: cluster.path_of_running("cold_pkey"),
+        plain: cluster.path_of_running("plain"),
+        cold,
+    };
+    let mut faults = Vec::new();
+    for (class, damage, wanted) in CASES {
+        let mut editor = Editor::new(&cluster.data());
+        damage(&mut editor, &scene);
+        let report = check(&cluster, CheckLevel::Full, 2);
+        if !rules(&report).contains(wanted) || report.exit_code() != 1 {
+            faults.push(format!("{class}: wanted {wanted}, found {:?}", rules(&report)));
+        }
+        editor.undo();
+    }
+    let clean = check(&cluster, CheckLevel::Full, 2);
+    cluster.stop("immediate");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(clean.findings.is_empty(), "after all damage was undone: {:#?}", clean.findings);
+}
+
+#[test]
+fn a_table_that_vacuum_cut_and_that_grew_again_is_silent() {
+    let Some(cluster) = with_clients() else { return };
+    cluster.run_all(COLD);
+    cluster.start("-c wal_level=replica -c bgwriter_lru_maxpages=0");
+    cluster.sql(&["vacuum plain", "vacuum cold", "checkpoint"]);
+    let blocks = |table: &Path| std::fs::metadata(cluster.data().join(table)).unwrap().len();
+    let plain = cluster.path_of_running("plain");
+    let before = blocks(&plain);
+    // The entries of the rows that go are gone in memory only; the file is shorter at once.
+    cluster.sql(&["delete from plain where id > 2000", "vacuum plain"]);
+    let cut = check(&cluster, CheckLevel::Full, 2);
+    assert!(blocks(&plain) < before, "VACUUM did not cut the table");
+    cluster.sql(&["insert into plain select i, repeat('n', 400) from generate_series(5001, 7000) i"]);
+    let grown = check(&cluster, CheckLevel::Full, 2);
+    cluster.sql(&["truncate cold", "drop table hot", "vacuum full plain"]);
+    let replaced = check(&cluster, CheckLevel::Full, 2);
+    cluster.stop("immediate");
+    let crashed = check(&cluster, CheckLevel::Full, 2);
+    for (what, report) in [("cut", cut), ("grown", grown), ("replaced", replaced), ("crashed", crashed)] {
+        assert!(report.findings.is_empty(), "{what}: {:#?}", report.findings);
+    }
+}
