@@ -110,6 +110,7 @@ fn prepare_and_measure(
     if work.warm_up != WarmUp::None {
         crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
+    let clients_before = if crew.hand_in() { target.client_counters()? } else { None };
     // As late as can be: connecting and preparing statements reads, too.
     let cache_look = target.set_cache(work)?;
     let before = target.counters()?;
@@ -136,6 +137,7 @@ fn prepare_and_measure(
     for sampler in running {
         observations.merge(sampler.stop(window));
     }
+    let clients_after = if crew.hand_in() { target.client_counters().unwrap_or_default() } else { None };
     let dispatch = crew.dismiss();
     let after = target.counters();
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
@@ -145,6 +147,9 @@ fn prepare_and_measure(
     let mut metrics: Vec<Metric> = sync_latency.into_iter().collect();
     if let Ok(after) = &after {
         metrics.extend(engine_metrics(after, &before));
+    }
+    if let (Some(after), Some(before)) = (&clients_after, &clients_before) {
+        metrics.extend(engine_metrics(after, before));
     }
     metrics.extend(machine_after.since(&machine_before));
     metrics.extend(reading::device_rates(&metrics, elapsed_ns));

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::gates::Limits;
-use lab::observe::counted::WHOLE_SERVER;
+use lab::observe::counted::{CLIENTS_COUNTED, WHOLE_SERVER};
 use lab::observe::live::{LiveServer, LiveView, Way};
 use lab::run::{Course, RunRequest, execute};
 use lab::target::postgres::ServerBinaries;
@@ -342,6 +342,16 @@ fn a_known_number_of_commits_is_found_with_its_flushes_and_all_samples_are_there
             }
             let flushes = wait(profile(&seen.waits, WHOLE_SERVER), "WalSync").unwrap();
             assert!(flushes.how == How::Exact && flushes.wait_s > 0.0, "{flushes:?}");
+            let counted = seen.waits.iter().find(|profile| profile.group == CLIENTS_COUNTED);
+            assert_eq!(counted.is_some(), server.major >= 18, "{:?}", server.version);
+            if let Some(counted) = counted {
+                let own = wait(counted, "WalSync").unwrap();
+                assert!(own.count.unwrap() > 0 && own.count <= flushes.count, "{own:?} {flushes:?}");
+                assert!(own.how == How::Exact && own.wait_s <= flushes.wait_s, "{own:?} {flushes:?}");
+                // The row, its entry in the index and the commit, of each transaction.
+                let records = run.metric("client_log_records").unwrap() / COMMITS as f64;
+                assert!((3.0..5.0).contains(&records), "{records}");
+            }
             (flushes.count.unwrap() as f64, COMMITS as f64)
         });
         target.stop(false).unwrap();

@@ -13,6 +13,9 @@ const CLIENTS: &str = "clients";
 /// Group of what an engine counts for all its processes together.
 const WHOLE_SERVER: &str = "whole server";
 
+/// Group of what an engine counts for the sessions of the clients alone.
+const CLIENTS_COUNTED: &str = "clients, counted";
+
 /// Resources listed of the waiting tasks.
 const RESOURCES_MAX: usize = 12;
 
@@ -42,7 +45,8 @@ pub(crate) fn run_sections(run: &Run) -> Vec<Section> {
 
 /// Waits of one configuration of a study: its clients, and what the engine counted.
 pub(crate) fn cell_sections(label: &str, tables: &[WaitTable]) -> Vec<Section> {
-    let is_meant = |table: &&WaitTable| table.group == CLIENTS || table.group == WHOLE_SERVER;
+    let is_meant =
+        |table: &&WaitTable| [CLIENTS, CLIENTS_COUNTED, WHOLE_SERVER].contains(&table.group.as_str());
     let titled = |table: &WaitTable| {
         let section = section(table);
         Section { title: format!("{}: {label}", section.title), ..section }
@@ -61,11 +65,17 @@ fn section(table: &WaitTable) -> Section {
     } else {
         blocks.push(Block::Grid(grid(table)));
     }
-    blocks.push(Block::Paragraph(if table.group == WHOLE_SERVER {
-        "PostgreSQL counts these calls for all files of a kind together: the stalls of single files are not to be had."
-            .to_owned()
-    } else {
-        account(&table.time)
+    blocks.push(Block::Paragraph(match table.group.as_str() {
+        CLIENTS_COUNTED => {
+            "Counted by each client's own session (PostgreSQL 18), read before and after the measured part."
+                .to_owned()
+        }
+        WHOLE_SERVER => {
+            "PostgreSQL counts these calls for all files of a kind together: the stalls of single files are \
+            not to be had. The clients' own part of them is counted by PostgreSQL 18 and later, not before."
+                .to_owned()
+        }
+        _ => account(&table.time),
     }));
     Section::new(title(table), blocks)
 }
@@ -86,6 +96,8 @@ fn title(table: &WaitTable) -> String {
         None => "seconds are exact".to_owned(),
     };
     let sessions = match (table.group.as_str(), table.session_count) {
+        (CLIENTS_COUNTED, 1) => "1 session, as the server counts it".to_owned(),
+        (CLIENTS_COUNTED, count) => format!("{count} sessions, as the server counts them"),
         (WHOLE_SERVER, _) => "all processes, as the server counts them".to_owned(),
         (_, 1) => "1 session".to_owned(),
         (_, count) => format!("{count} sessions"),

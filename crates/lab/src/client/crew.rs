@@ -72,6 +72,8 @@ pub struct Crew {
     workers: Vec<JoinHandle<io::Result<Dispatch>>>,
     progress: Arc<Progress>,
     clients: u32,
+    /// Does the engine count by session?
+    hands_in: bool,
     failed: bool,
 }
 
@@ -101,7 +103,15 @@ impl Crew {
                 .map_err(|source| CrewError::Thread { worker_index, source })?;
             workers.push(worker);
         }
-        let mut crew = Self { orders, reports, workers, progress, clients, failed: false };
+        let mut crew = Self {
+            orders,
+            reports,
+            workers,
+            progress,
+            clients,
+            hands_in: connector.hands_in(),
+            failed: false,
+        };
         crew.await_reports(&mut |_| {});
         Ok(crew)
     }
@@ -128,6 +138,18 @@ impl Crew {
     /// transaction that they are in: the run cannot count any more.
     pub fn wait(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
         self.await_reports(on_tick);
+    }
+
+    /// Has every client's session counted to the end, where the engine counts by session; before and after the measured
+    /// part, at most once each. Not after a failure: who knows whether the engine still answers. Tells whether it was
+    /// done.
+    pub fn hand_in(&mut self) -> bool {
+        let is_due = self.hands_in && !self.failed;
+        if is_due {
+            self.orders.give(Order::HandIn);
+            self.await_reports(&mut |_| {});
+        }
+        is_due
     }
 
     /// Closes all connections and collects the records.

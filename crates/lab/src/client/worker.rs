@@ -25,6 +25,8 @@ pub(super) enum Order {
     Wait,
     WarmUp(Instant),
     Measure(Instant),
+    /// Have the engine count all that was done.
+    HandIn,
     Leave,
 }
 
@@ -34,6 +36,7 @@ pub(super) enum Report {
     Connected,
     WarmedUp { failed: bool },
     Finished { failed: bool },
+    HandedIn,
 }
 
 /// What a worker thread is given.
@@ -68,9 +71,11 @@ pub(super) fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
             brief.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
         warm_up(brief, &turnstile, &mut members, began)?;
     }
-    let began = brief.orders.wait_for(|order| if let Order::Measure(at) = order { Some(at) } else { None });
+    let measure_order = |order| if let Order::Measure(at) = order { Some(at) } else { None };
+    let began = wait_handing_in(brief, &turnstile, &mut members, measure_order)?;
     let usage = measure(brief, &turnstile, &mut members, began)?;
-    brief.orders.wait_for(|order| if let Order::Leave = order { Some(()) } else { None });
+    let leave_order = |order| if let Order::Leave = order { Some(()) } else { None };
+    wait_handing_in(brief, &turnstile, &mut members, leave_order)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
         session.farewell();
     }
@@ -156,6 +161,37 @@ fn measure(
         brief.report(Report::Finished { failed });
     })?;
     Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
+}
+
+/// Waits for the order that `wanted` picks, and has all clients hand in when that is ordered before.
+fn wait_handing_in<T>(
+    brief: &Brief,
+    turnstile: &Turnstile,
+    members: &mut [Member],
+    wanted: impl Fn(Order) -> Option<T>,
+) -> io::Result<Option<T>> {
+    let either = |order| match order {
+        Order::HandIn => Some(None),
+        other => wanted(other).map(Some),
+    };
+    match brief.orders.wait_for(either) {
+        None => return Ok(None),
+        Some(Some(found)) => return Ok(Some(found)),
+        Some(None) => {}
+    }
+    let tasks = members
+        .iter_mut()
+        .map(|member| {
+            Box::pin(async move {
+                if let Some(session) = member.session.as_mut() {
+                    session.hand_in().await;
+                }
+                brief.report(Report::HandedIn);
+            }) as Pin<Box<dyn Future<Output = ()> + '_>>
+        })
+        .collect();
+    turnstile.run(tasks)?;
+    Ok(brief.orders.wait_for(wanted))
 }
 
 /// Lets every client that has a session work through its share, and reports each as it ends.

@@ -1,14 +1,21 @@
 //! Waits that the engine counts itself, put beside those that were sampled.
 //!
 //! PostgreSQL counts and times writes and flushes of its files for the server as a whole: clients, background writer,
-//! checkpointer and the WAL writer together. So these counts belong to a group of their own, the whole server. In the
-//! groups of sessions counts stay absent: a part of an exact number is not an exact number.
+//! checkpointer and the WAL writer together. So these counts belong to a group of their own, the whole server. From 18 on
+//! it counts them by session too: those of the clients are one more group. In the groups that were sampled counts stay
+//! absent: a part of an exact number is not an exact number, and exact counts beside estimated seconds would look exact.
 
 use results::model::Metric;
 use results::observations::{How, Observations, WaitProfile, WaitRow};
 
 /// Group of what is counted for all processes of a server together.
 pub const WHOLE_SERVER: &str = "whole server";
+
+/// Group of what is counted for the clients' sessions alone.
+pub const CLIENTS_COUNTED: &str = "clients, counted";
+
+/// What the metrics that count by session begin with.
+const OF_CLIENTS: &str = "client_";
 
 /// A wait with the metrics that count and time it.
 struct Counted {
@@ -27,18 +34,41 @@ const COUNTED: [Counted; 6] = [
     Counted { class: "IO", name: "DataFileSync", count: "data_flushes", seconds: "data_flush_s" },
 ];
 
-/// Adds the group [`WHOLE_SERVER`] with each wait that the metrics of the same interval count, when there is any.
+/// Adds the groups [`CLIENTS_COUNTED`] and [`WHOLE_SERVER`] with each wait that the metrics of the same interval count,
+/// when there is any.
 ///
 /// Its seconds are the engine's own where it timed them; where timing is switched off they are the sampled seconds of
-/// all groups together.
+/// the same sessions.
 pub fn add_counted(observations: &mut Observations, metrics: &[Metric]) {
-    let value = |name: &str| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+    let sampled: Vec<WaitProfile> = observations.waits.clone();
+    let clients: Vec<&WaitProfile> = sampled.iter().filter(|profile| profile.group == "clients").collect();
+    let all: Vec<&WaitProfile> = sampled.iter().collect();
+    for (group, prefix, profiles) in [(CLIENTS_COUNTED, OF_CLIENTS, clients), (WHOLE_SERVER, "", all)] {
+        let rows = rows(&profiles, prefix, metrics);
+        if !rows.is_empty() {
+            observations.waits.push(WaitProfile {
+                group: group.to_owned(),
+                session_count: profiles.iter().map(|profile| profile.session_count).sum(),
+                session_s: profiles.iter().map(|profile| profile.session_s).sum(),
+                on_cpu_s: None,
+                run_delay_s: None,
+                rows,
+            });
+        }
+    }
+}
+
+fn rows(profiles: &[&WaitProfile], prefix: &str, metrics: &[Metric]) -> Vec<WaitRow> {
+    let value = |name: &str| {
+        let is_meant = |metric: &&Metric| metric.name.strip_prefix(prefix) == Some(name);
+        metrics.iter().find(is_meant).map(|metric| metric.value)
+    };
     let mut rows = Vec::new();
     for counted in COUNTED {
         let Some(count) = value(counted.count).filter(|count| *count > 0.0) else { continue };
         let timed = value(counted.seconds).filter(|seconds| *seconds > 0.0);
         let Some((wait_s, how)) =
-            timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(observations, &counted))
+            timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(profiles, &counted))
         else {
             continue;
         };
@@ -53,21 +83,11 @@ pub fn add_counted(observations: &mut Observations, metrics: &[Metric]) {
             how,
         });
     }
-    if !rows.is_empty() {
-        observations.waits.push(WaitProfile {
-            group: WHOLE_SERVER.to_owned(),
-            session_count: observations.waits.iter().map(|profile| profile.session_count).sum(),
-            session_s: observations.waits.iter().map(|profile| profile.session_s).sum(),
-            on_cpu_s: None,
-            run_delay_s: None,
-            rows,
-        });
-    }
+    rows
 }
 
-fn sampled(observations: &Observations, counted: &Counted) -> Option<(f64, How)> {
-    let mut rows = observations
-        .waits
+fn sampled(profiles: &[&WaitProfile], counted: &Counted) -> Option<(f64, How)> {
+    let mut rows = profiles
         .iter()
         .flat_map(|profile| &profile.rows)
         .filter(|row| row.class == counted.class && row.name == counted.name)
@@ -130,6 +150,28 @@ mod tests {
         let write = &server.rows[1];
         assert_eq!((write.count, write.wait_s), (Some(40), 0.5));
         assert_eq!(write.how, How::Sampled { period_ns: 10_000_000 });
+    }
+
+    #[test]
+    fn what_is_counted_for_the_clients_alone_stands_before_the_whole_server() {
+        let mut observations = clients();
+        add_counted(
+            &mut observations,
+            &[
+                metric("log_flushes", 100.0),
+                metric("log_flush_s", 0.5),
+                metric("client_log_flushes", 90.0),
+                metric("client_log_flush_s", 0.25),
+                metric("client_data_writes", 0.0),
+            ],
+        );
+        let groups: Vec<(&str, Option<u64>, f64)> = observations.waits[2..]
+            .iter()
+            .map(|profile| (profile.group.as_str(), profile.rows[0].count, profile.rows[0].wait_s))
+            .collect();
+        assert_eq!(groups, [(CLIENTS_COUNTED, Some(90), 0.25), (WHOLE_SERVER, Some(100), 0.5)]);
+        assert_eq!(observations.waits[2].rows.len(), 1);
+        assert_eq!((observations.waits[2].session_count, observations.waits[2].session_s), (4, 8.0));
     }
 
     #[test]

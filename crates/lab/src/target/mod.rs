@@ -183,6 +183,12 @@ pub trait Target {
     /// Cumulative counters now.
     fn counters(&mut self) -> Result<Counters, TargetError>;
 
+    /// Cumulative counters of the clients of this run alone, complete after each of them was told to hand in; `None`
+    /// where the engine does not count by session. Asked for while the clients are connected.
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        Ok(None)
+    }
+
     /// Samplers that look at this engine during the next measured part, e.g. at its waits. Asked for after the
     /// clients connected and before the barrier.
     fn samplers(&mut self, _work: &Work) -> Vec<Box<dyn Sampler>> {

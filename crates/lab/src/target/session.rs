@@ -20,6 +20,11 @@ pub enum Connector {
 }
 
 impl Connector {
+    /// Does the engine count by session, so that clients have to hand in before their counters are read?
+    pub fn hands_in(&self) -> bool {
+        matches!(self, Self::Postgres(connector) if connector.hands_in())
+    }
+
     /// Opens the connection of client `client_index` and prepares its statements.
     pub async fn connect(&self, client_index: u32) -> Result<Session, SessionError> {
         match self {
@@ -67,12 +72,19 @@ impl Session {
         }
     }
 
-    /// Takes its seat at the worker that will poll it: from here on only `transaction`, `server_loop`, `farewell`
-    /// and `await_end` are called, from the worker's own loop.
+    /// Takes its seat at the worker that will poll it: from here on only `transaction`, `server_loop`, `hand_in`,
+    /// `farewell` and `await_end` are called, from the worker's own loop.
     pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
         match self {
             Self::Noop(_) | Self::Sqlite(_) | Self::Task(_) => Ok(()),
             Self::Postgres(session) => session.settle(seat),
+        }
+    }
+
+    /// Has the engine count all that this client did until now, where it counts by session.
+    pub async fn hand_in(&mut self) {
+        if let Self::Postgres(session) = self {
+            session.hand_in().await;
         }
     }
 

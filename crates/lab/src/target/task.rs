@@ -141,6 +141,10 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         if self.run.is_some() { Ok(Counters::default()) } else { self.engine.counters() }
     }
 
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        if self.run.is_some() { Ok(None) } else { self.engine.client_counters() }
+    }
+
     fn log_records(
         &mut self,
         work: &Work,

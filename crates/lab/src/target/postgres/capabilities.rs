@@ -44,6 +44,8 @@ pub(super) struct Capabilities {
     pub(super) procedures: bool,
     /// Is the role a superuser?
     pub(super) superuser: bool,
+    /// `pg_stat_get_backend_io` and `_wal` exist (18): each session's share of reads, writes, flushes and log is counted.
+    pub(super) backend_counters: bool,
     /// Bytes of a page.
     pub(super) page_size_bytes: Option<u64>,
     /// Context of each setting (`user`, `postmaster`, ...), by name.
@@ -86,6 +88,8 @@ impl Capabilities {
                 "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'fathom-control%' LIMIT 1",
             ),
             relation_size: has("SELECT pg_relation_size('pg_class')"),
+            backend_counters: has("SELECT count(*) FROM pg_stat_get_backend_io(pg_backend_pid()), \
+                 pg_stat_get_backend_wal(pg_backend_pid())"),
             ..Self::default()
         };
         found.family = family(&version, has("SELECT 1 FROM pg_extension WHERE extname = 'citus'"));

@@ -18,7 +18,7 @@ use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login, WireError};
-use super::{counters, log_records, schema, series, waits};
+use super::{client_counters, counters, log_records, schema, series, waits};
 use crate::observe::Sampler;
 use crate::work::{Durability, Work};
 
@@ -178,6 +178,7 @@ impl Target for ExternalPostgres {
             workload: work.workload,
             seed: work.seed,
             look_up: None,
+            hands_in: self.capabilities.backend_counters,
         }));
         Ok(())
     }
@@ -217,6 +218,14 @@ impl Target for ExternalPostgres {
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
     }
 
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {

@@ -16,7 +16,10 @@ use super::discovery::ServerBinaries;
 use super::guid::{self, Stock};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{managed_limitations, name_the_setting, require_possible, server_settings};
-use super::{confine, counters, log_place, log_records, log_space, process, schema, series, stock, waits};
+use super::{
+    client_counters, confine, counters, log_place, log_records, log_space, process, schema, series, stock,
+    waits,
+};
 use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
@@ -247,6 +250,7 @@ impl Target for ManagedPostgres {
             workload: work.workload,
             seed: work.seed,
             look_up: self.look_up(work),
+            hands_in: self.capabilities.backend_counters,
         }));
         Ok(())
     }
@@ -302,6 +306,14 @@ impl Target for ManagedPostgres {
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
     }
 
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {

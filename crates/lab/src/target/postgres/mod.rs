@@ -8,6 +8,7 @@
 mod address;
 mod capabilities;
 mod checkpoints;
+mod client_counters;
 pub mod cluster;
 mod confine;
 mod connection_string;

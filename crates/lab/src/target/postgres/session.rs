@@ -10,6 +10,7 @@ use postgres_protocol::message::frontend;
 use stats::random::{Random, derive_seed};
 
 use super::super::{ServerLoop, ServerShare, SessionError};
+use super::client_counters;
 use super::look_up::LookUp;
 use super::schema::RowStatement;
 use super::wire::{Connection, Login, TransactionState, WireError};
@@ -44,6 +45,8 @@ pub(super) struct Connecting {
     pub(super) seed: u64,
     /// What each client asks, where the workload looks up rows.
     pub(super) look_up: Option<LookUp>,
+    /// Does the server count by session?
+    pub(super) hands_in: bool,
 }
 
 impl PostgresConnector {
@@ -54,6 +57,11 @@ impl PostgresConnector {
     /// Name of this run's clients in the server's list of sessions.
     pub(super) fn application_name(&self) -> &str {
         &self.0.login.application_name
+    }
+
+    /// Does the server count by session, so that clients are told to hand in?
+    pub(crate) fn hands_in(&self) -> bool {
+        self.0.hands_in
     }
 
     /// Opens the connection of a client and prepares its statement. Needs a runtime with I/O and time enabled.
@@ -168,6 +176,12 @@ impl PostgresSession {
         self.connection.settle(seat).map_err(|error| {
             SessionError::Fatal(format!("could not hand the connection to its worker: {error}"))
         })
+    }
+
+    /// Has the backend hand in its figures; they are complete when this returns. What goes wrong shows as a figure that
+    /// is missing, or at the next statement.
+    pub async fn hand_in(&mut self) {
+        let _ = self.connection.query(client_counters::HAND_IN).await;
     }
 
     /// Says good-bye without waiting.
