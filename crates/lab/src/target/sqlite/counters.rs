@@ -45,6 +45,7 @@ pub(super) fn metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {
         metric("data_read_bytes", data(Call::Read).bytes as f64, "bytes"),
         metric("data_reads", data(Call::Read).count as f64, "1"),
         metric("data_read_s", data(Call::Read).seconds(), "s"),
+        metric("pages_allocated", totals.pages_allocated as f64, "1"),
     ]);
     let sleeps = totals.of_all(Call::Sleep);
     metrics.extend([

@@ -14,7 +14,7 @@ pub(super) struct VfsProbe {
 }
 
 /// Series and the counter of which it is the rate.
-const RATES: [(&str, &str, &str); 11] = [
+const RATES: [(&str, &str, &str); 12] = [
     ("log_bytes_per_s", "log_bytes", "bytes/s"),
     ("log_flushes_per_s", "log_flushes", "1/s"),
     ("log_writes_per_s", "log_writes", "1/s"),
@@ -23,6 +23,7 @@ const RATES: [(&str, &str, &str); 11] = [
     ("journal_bytes_per_s", "journal_bytes", "bytes/s"),
     ("checkpoints_per_s", "checkpoints", "1/s"),
     ("checkpoint_pages_per_s", "checkpoint_pages", "1/s"),
+    ("pages_allocated_per_s", "pages_allocated", "1/s"),
     ("data_written_bytes_per_s", "data_written_bytes", "bytes/s"),
     ("data_flushes_per_s", "data_flushes", "1/s"),
     ("busy_waits_per_s", "busy_waits", "1/s"),

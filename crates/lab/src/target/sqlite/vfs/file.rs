@@ -11,7 +11,7 @@ use std::ptr;
 use rusqlite::ffi;
 
 use super::table::TimedVfs;
-use super::tally::{Call, Role};
+use super::tally::{Call, FRAME_HEADER_BYTES, Role};
 
 /// Slot of the checkpoint lock among the locks in shared memory.
 // EVIDENCE: sqlite walformat 2.3.1, WAL_CKPT_LOCK
@@ -156,6 +156,11 @@ unsafe extern "C" fn x_write(
         let began = timed.meter().now();
         let status = on_file!(xWrite, ffi::SQLITE_IOERR_WRITE, file, buffer, size, offset);
         timed.meter().add_write(role, began, offset, bytes_moved(status, size));
+        if role == Role::Log && status == ffi::SQLITE_OK && i64::from(size) == FRAME_HEADER_BYTES as i64 {
+            // SAFETY: SQLite hands over `size` bytes to write, and these are as many as the header of a frame has.
+            let header = unsafe { buffer.cast::<[u8; FRAME_HEADER_BYTES as usize]>().read_unaligned() };
+            timed.meter().add_frame(&header);
+        }
         status
     })
 }

@@ -18,6 +18,9 @@ const SHARD_COUNT: usize = 130;
 const SHARED: usize = 0;
 /// The shard of threads that are no clients.
 const APART: usize = 1;
+/// The smallest page: what is written to a database in smaller pieces is none.
+// EVIDENCE: sqlite fileformat2 1.2
+const PAGE_BYTES_MIN: u64 = 512;
 /// Checkpoints of which the times are kept; a night of them must not fill the results.
 const CHECKPOINTS_KEPT_MAX: usize = 10_000;
 
@@ -54,6 +57,7 @@ struct Shard {
     log_growths: Cumulative,
     log_frames: AtomicU64,
     log_starts: AtomicU64,
+    pages_allocated: AtomicU64,
     checkpoints: Cumulative,
     checkpoint_pages: AtomicU64,
 }
@@ -153,6 +157,8 @@ pub(in super::super) struct Meter {
     /// End of the longest write to the log since it was last empty. Only growing writes store to it, and SQLite has
     /// one writer at a time.
     log_end_bytes: AtomicI64,
+    /// Pages of the database as the last commit left it. Only writers store to it, of which there is one at a time.
+    database_pages: AtomicU64,
     /// The last checkpoints. Behind a mutex, which SQLite's own checkpoint lock keeps free for the one that ends.
     checkpoints_kept: Mutex<Vec<Checkpoint>>,
 }
@@ -161,7 +167,8 @@ impl Meter {
     pub(in super::super) fn new() -> Self {
         let shards = (0..SHARD_COUNT).map(|_| Shard::default()).collect();
         let (clock, log_end_bytes) = (Clock::get(), AtomicI64::new(0));
-        Self { clock, shards, log_end_bytes, checkpoints_kept: Mutex::default() }
+        let (database_pages, checkpoints_kept) = (AtomicU64::new(0), Mutex::default());
+        Self { clock, shards, log_end_bytes, database_pages, checkpoints_kept }
     }
 
     /// Adds the shards up. Exact when no timed call is under way.
@@ -187,6 +194,7 @@ impl Meter {
         totals.log_growths += shard.log_growths.read(&self.clock);
         totals.log_frames += shard.log_frames.load(Ordering::Relaxed);
         totals.log_starts += shard.log_starts.load(Ordering::Relaxed);
+        totals.pages_allocated += shard.pages_allocated.load(Ordering::Relaxed);
         totals.checkpoints += shard.checkpoints.read(&self.clock);
         totals.checkpoint_pages += shard.checkpoint_pages.load(Ordering::Relaxed);
     }
@@ -237,6 +245,10 @@ impl Meter {
                     seat.add(&shard.checkpoint_pages, 1);
                     thread.checkpoint_bytes.set(thread.checkpoint_bytes.get() + bytes);
                     thread.checkpoint_pages.set(thread.checkpoint_pages.get() + 1);
+                } else if bytes >= PAGE_BYTES_MIN {
+                    // Without a write-ahead log pages go where they belong.
+                    let pages = (offset_bytes.unsigned_abs() + bytes) / bytes;
+                    self.database_has(pages.max(self.database_pages.load(Ordering::Relaxed)));
                 }
             }),
             Role::Journal | Role::Temporary => {}
@@ -255,6 +267,32 @@ impl Meter {
         if bytes > 0 && end_bytes > self.log_end_bytes.load(Ordering::Relaxed) {
             let before_bytes = self.log_end_bytes.fetch_max(end_bytes, Ordering::Relaxed);
             shard.log_growths.add(seat, ticks, (end_bytes - before_bytes).max(0) as u64);
+        }
+    }
+
+    /// Takes in the header of a frame: that of a commit says how many pages the database has after it.
+    // EVIDENCE: sqlite fileformat2 4.1, bytes 4 to 7 of the frame header
+    pub(super) fn add_frame(&self, header: &[u8; FRAME_HEADER_BYTES as usize]) {
+        let pages = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+        if pages > 0 {
+            self.database_has(u64::from(pages));
+        }
+    }
+
+    fn database_has(&self, pages: u64) {
+        let before = self.database_pages.load(Ordering::Relaxed);
+        if pages != before {
+            self.database_pages.store(pages, Ordering::Relaxed);
+            let seat = seat();
+            seat.add(&self.shard(seat).pages_allocated, pages.saturating_sub(before));
+        }
+    }
+
+    /// Notes that a database was found with this length. An empty one is new; of another the pages are those that were
+    /// seen so far.
+    pub(super) fn database_size_is(&self, size_bytes: i64) {
+        if size_bytes == 0 {
+            self.database_pages.store(0, Ordering::Relaxed);
         }
     }
 

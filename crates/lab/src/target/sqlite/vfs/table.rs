@@ -190,6 +190,9 @@ unsafe extern "C" fn x_open(
         if role == Role::Log && size_bytes == Some(0) {
             timed.meter.log_size_is(0);
         }
+        if let (Role::Database, Some(size_bytes)) = (role, size_bytes) {
+            timed.meter.database_size_is(size_bytes);
+        }
         status
     })
 }

@@ -140,6 +140,8 @@ pub(in super::super) struct Totals {
     pub(in super::super) log_growths: Tally,
     /// Frames of the log: headers of frames written.
     pub(in super::super) log_frames: u64,
+    /// Pages by which commits made the database longer.
+    pub(in super::super) pages_allocated: u64,
     /// Headers of the log written: how often it began at its start.
     pub(in super::super) log_starts: u64,
     /// Checkpoints that copied pages, from taking to giving back the checkpoint lock, and the bytes copied.
@@ -173,6 +175,7 @@ impl Totals {
             calls,
             log_growths: self.log_growths - earlier.log_growths,
             log_frames: self.log_frames - earlier.log_frames,
+            pages_allocated: self.pages_allocated - earlier.pages_allocated,
             log_starts: self.log_starts - earlier.log_starts,
             checkpoints: self.checkpoints - earlier.checkpoints,
             checkpoint_pages: self.checkpoint_pages - earlier.checkpoint_pages,

@@ -124,6 +124,26 @@ fn frames_and_starts_account_for_every_byte_of_the_log() {
 }
 
 #[test]
+fn pages_allocated_are_those_by_which_the_database_grew() {
+    for mode in ["wal", "delete", "persist", "memory"] {
+        let bench = Bench::new(&format!("PRAGMA journal_mode={mode}; PRAGMA wal_autocheckpoint=20"));
+        let count = |connection: &Connection| {
+            connection.query_row("PRAGMA page_count", [], |row| row.get::<_, u64>(0)).unwrap()
+        };
+        let before = count(&bench.connection);
+        let seen = bench.during(|connection| insert(connection, 200));
+        let after = count(&bench.connection);
+        assert_eq!(seen.pages_allocated, after - before, "{mode}");
+        assert!(after - before >= 20, "{mode}");
+        // What does not commit allocates nothing.
+        let seen = bench.during(|connection| {
+            connection.execute_batch("BEGIN; INSERT INTO t (b) VALUES (zeroblob(100000)); ROLLBACK").unwrap();
+        });
+        assert_eq!(seen.pages_allocated, 0, "{mode}");
+    }
+}
+
+#[test]
 fn growths_add_up_to_the_length_of_the_log() {
     let bench = Bench::new("PRAGMA journal_mode=wal; PRAGMA wal_autocheckpoint=0");
     bench.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();

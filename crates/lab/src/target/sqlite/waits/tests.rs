@@ -65,6 +65,25 @@ fn rows_are_exact_and_idle_time_is_the_rest_of_the_sessions() {
 }
 
 #[test]
+fn the_counters_of_the_published_graph_are_sampled_with_the_same_clock() {
+    let run = run(|work| {
+        work.amount = Amount::Rows(2000);
+        work.settings.insert("wal_autocheckpoint".to_owned(), "100".to_owned());
+    });
+    let series = |name: &str| {
+        let found = run.observations.series.iter().find(|series| series.name == name);
+        found.unwrap_or_else(|| panic!("no series {name}"))
+    };
+    for name in ["pages_allocated_per_s", "checkpoint_pages_per_s", "log_bytes_per_s"] {
+        assert!(series(name).values.iter().flatten().any(|value| *value > 0.0), "{name}");
+        assert_eq!(series(name).at_ns, series("pages_allocated_per_s").at_ns, "{name}");
+    }
+    // One row a page, and some pages above them.
+    let (allocated, pages) = (run.metric("pages_allocated").unwrap(), run.metric("table_pages").unwrap());
+    assert!(allocated >= 0.95 * pages && allocated <= 1.2 * pages, "{allocated} {pages}");
+}
+
+#[test]
 fn the_runs_own_checkpoints_are_answered_between_writers_and_are_no_waits_of_clients() {
     let run = run(|work| {
         work.amount = Amount::Time(Duration::from_millis(900));
