@@ -34,7 +34,7 @@ fn main() {
     let mebibytes: u32 = arguments[2].parse().unwrap();
     let round_count = arguments.get(3).and_then(|text| text.parse().ok()).unwrap_or(3);
     if !file.exists() {
-        large::write(&base, &file, mebibytes * 128).unwrap();
+        large::write(&base, &file, mebibytes * 128, 0..0).unwrap();
     }
     let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); ROWS.len()];
     let mut bytes = 0;

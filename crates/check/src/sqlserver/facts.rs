@@ -18,6 +18,8 @@ pub(super) enum FactKind {
     Forward,
     /// A row or node names a record of a large value; the record is there. By rowset.
     Lob,
+    /// A row or node tells the length of a piece of a large value; the piece has it. By rowset.
+    LobLength,
     /// A row states an entry of an index; the entry is there. By index.
     Entry,
 }

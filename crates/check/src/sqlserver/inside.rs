@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use formats::sqlserver::{
-    Header, LobLink, LobRecord, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn,
-    Value, audit_records, links_of,
+    HEADER_BYTES, Header, LobKind, LobLink, LobRecord, PAGE_BYTES, PageId, PageKind, Record, RecordId,
+    RecordKind, RowsetColumn, Value, audit_records, links_of,
 };
 use results::check::CheckLevel;
 
@@ -72,6 +72,9 @@ impl Worker<'_> {
                     return;
                 }
                 self.judge_records(&place, bytes, drafts);
+                if drafts.len() == before {
+                    self.judge_fullness(&place);
+                }
             }
             // Without the map a page may be free and hold whatever was there: its inside is no evidence.
             Use::Allocated if has_records(header.kind) => {
@@ -103,6 +106,28 @@ impl Worker<'_> {
         for (slot, record) in &records {
             self.look_at_row(place, *slot, record, drafts);
         }
+    }
+
+    /// What the PFS says about the room in a page. Two pages are concerned: told only where facts between pages are.
+    fn judge_fullness(&mut self, place: &Place<'_>) {
+        let header = &place.header;
+        let is_kept = match header.kind {
+            PageKind::Data => place.unit.index_id == 0,
+            // OBSERVED: pages of kind text tree are always called full
+            PageKind::TextMix => true,
+            _ => false,
+        };
+        // Transactions under way keep room that nobody else may use.
+        if !is_kept || header.reserved_count > 0 || header.is_compressed() || !self.context.is_first_batch() {
+            return;
+        }
+        let used = (PAGE_BYTES - HEADER_BYTES).saturating_sub(header.free_count.into());
+        let Some(byte) = self.context.maps.pfs_byte(place.page).filter(|byte| !byte.suits(used)) else {
+            return;
+        };
+        let expected = format!("a step in the PFS that suits {used} bytes in use");
+        let found = format!("step {} of 4, PFS byte {:#04x}", byte.fullness(), byte.0);
+        self.between.push(place.draft(Promised::PfsSpace, expected, found));
     }
 
     /// Audits all records and returns those that are looked at further, with their slots. Of leaves below level full
@@ -249,6 +274,10 @@ impl Worker<'_> {
             };
             let own = place.record(*slot);
             self.facts.state(group, Side::IsThere, &lob_bytes(piece.value, own), own, own);
+            if piece.kind == LobKind::Data && !record.has_version_mark() {
+                let lengths = (FactKind::LobLength, group.1);
+                self.facts.state(lengths, Side::IsThere, &length_bytes(own, piece.data_bytes), own, own);
+            }
             for link in piece.links() {
                 self.state_lob_link(group.1, &link, own);
             }
@@ -258,6 +287,10 @@ impl Worker<'_> {
     fn state_lob_link(&mut self, rowset: u32, link: &LobLink, own: RecordId) {
         let bytes = lob_bytes(link.value, link.record);
         self.facts.state((FactKind::Lob, rowset), Side::Names, &bytes, own, link.record);
+        if let Some(length) = link.piece_bytes {
+            let bytes = length_bytes(link.record, length);
+            self.facts.state((FactKind::LobLength, rowset), Side::Names, &bytes, own, link.record);
+        }
     }
 
     /// A row or an entry of a leaf.
@@ -404,6 +437,10 @@ fn lob_bytes(value: u64, record: RecordId) -> [u8; 16] {
     bytes[..8].copy_from_slice(&value.to_le_bytes());
     bytes[8..].copy_from_slice(&record_bytes(record));
     bytes
+}
+
+fn length_bytes(record: RecordId, length: u64) -> [u8; 16] {
+    lob_bytes(length, record)
 }
 
 fn forward_bytes(stub: RecordId, row: RecordId) -> [u8; 16] {

@@ -309,6 +309,13 @@ impl Maps {
         }
     }
 
+    /// What the PFS says about a page; `None` where it cannot be used.
+    pub(super) fn pfs_byte(&self, page: PageId) -> Option<PfsByte> {
+        let map =
+            self.files.iter().find(|map| map.file == page.file).filter(|map| map.is_known(page.page))?;
+        Some(map.byte(page.page))
+    }
+
     /// The pages that an allocation unit has in use, ascending.
     pub(super) fn pages_of(&self, units: &HashSet<u32>) -> Vec<PageId> {
         let mut pages = Vec::new();

@@ -67,7 +67,9 @@ fn units_of(context: &Context<'_>, (kind, number): Group) -> Vec<u32> {
     let units = (0u32..).zip(&context.plan.units);
     match kind {
         FactKind::Sibling | FactKind::Child | FactKind::Forward => vec![number],
-        FactKind::Lob => units.filter(|(_, unit)| unit.rowset == number).map(|(unit, _)| unit).collect(),
+        FactKind::Lob | FactKind::LobLength => {
+            units.filter(|(_, unit)| unit.rowset == number).map(|(unit, _)| unit).collect()
+        }
         FactKind::Entry => units
             .filter(|(_, unit)| unit.entry_of == Some(number) || unit.indexes.contains(&number))
             .map(|(unit, _)| unit)
@@ -99,7 +101,7 @@ fn facts_of(context: &Context<'_>, groups: HashSet<Group>) -> Facts {
 fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact], drafts: &mut Vec<Draft>) {
     let unit = match group.0 {
         FactKind::Sibling | FactKind::Child | FactKind::Forward => Some(group.1),
-        FactKind::Lob => units_of(context, group).first().copied(),
+        FactKind::Lob | FactKind::LobLength => units_of(context, group).first().copied(),
         FactKind::Entry => None,
     };
     let mut push = |promised, fact: &Fact, expected: String, found: String| {
@@ -142,6 +144,12 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
                 let found = if is_there(other) { "a record of another value".to_owned() } else { state };
                 push(Promised::LobTarget, fact, expected, found);
             }
+            // One that is not there, or not a piece, is told by the facts about the records themselves.
+            FactKind::LobLength if !is_there(other) => {}
+            FactKind::LobLength => {
+                let expected = format!("the piece at {other} to be as long as told here");
+                push(Promised::LobLength, fact, expected, "another length".to_owned());
+            }
             FactKind::Entry => {
                 let index = name_of(context, group).unwrap_or_default();
                 let expected = format!("an entry for the row in {index}");
@@ -168,6 +176,7 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
                 let expected = "a row or node that names the record".to_owned();
                 push(Promised::LobOrphan, fact, expected, "none".to_owned());
             }
+            FactKind::LobLength => {}
             FactKind::Entry => {
                 let expected = "a row with the entry's values".to_owned();
                 let unit = name_of(context, group);

@@ -130,6 +130,11 @@ rules! {
         "the PFS agrees with the allocation pages about kind and use of each page"
         "The server may give the page out a second time, or never use it again."
         "restore from a backup; DBCC CHECKALLOC corrects the PFS byte",
+    PfsSpace "mssql-pfs-space" Structure "8914"
+        "Microsoft Learn, message 8914; observed: 124 pages of heaps and large values in five files, all in step"
+        "the PFS tells how full a page of a heap or of large values is"
+        "Space is not found again, or is looked for in full pages. No row is lost: the server does not log each change of these bits, and a crash can leave them behind."
+        "DBCC CHECKDB with REPAIR_ALLOW_DATA_LOSS sets the bits without loss; or rebuild the table",
     PageOwner "mssql-page-owner" Structure "2533, 2534"
         "Microsoft Learn, messages 2533 and 2534"
         "a page carries the number of the allocation unit that it is allocated to"
@@ -215,6 +220,11 @@ rules! {
         "each record of a large value is named by a row or another record"
         "The row that had the value is gone or has another one; or space was not freed."
         "look for lost rows of the table in other findings",
+    LobLength "mssql-lob-length" Structure "8961"
+        "Microsoft Learn, message 8961; observed: 110 pieces of four files, all as long as their nodes say"
+        "a piece of a large value is as long as the row or node that names it says"
+        "Reading the value fails, or gives too much or too little of it."
+        "restore the page from a backup; set the value anew to make the row readable",
     LobTwice "mssql-lob-twice" Structure "8974"
         "Microsoft Learn, message 8974"
         "a record of a large value is named once"

@@ -113,7 +113,9 @@ impl Run<'_> {
         let (mut worker, compared) = self.first_pass(&context, progress)?;
         self.report_files(&context, &mut worker);
         let mut cross = catalog.findings.clone();
+        worker.between.sort_by_key(|draft| draft.page);
         cross.extend(maps.findings.iter().cloned().chain(compared));
+        cross.append(&mut worker.between);
         let allocation = cross.len() - catalog.findings.len();
         let mut phases = Phases { allocation, catalog: catalog.findings.len(), ..Phases::default() };
         if is_catalogued && self.report.unfinished.is_none() {

@@ -45,6 +45,8 @@ pub(super) struct Worker<'a> {
     pub(super) order_not_known: HashSet<u32>,
     pub(super) row_count: u64,
     pub(super) entry_count: u64,
+    /// Findings that concern a page and the map.
+    pub(super) between: Vec<Draft>,
     /// Pages by protection: none, torn, checksum.
     pub(super) protections: [u64; 3],
 }
@@ -68,6 +70,7 @@ impl<'a> Worker<'a> {
             order_not_known: HashSet::new(),
             row_count: 0,
             entry_count: 0,
+            between: Vec::new(),
             protections: [0; 3],
         }
     }
@@ -89,6 +92,7 @@ impl<'a> Worker<'a> {
         add_all(&mut self.bounds, other.bounds);
         add_all(&mut self.ends, other.ends);
         self.order_not_known.extend(other.order_not_known);
+        add_all(&mut self.between, other.between);
         self.row_count += other.row_count;
         self.entry_count += other.entry_count;
         for (mine, theirs) in self.protections.iter_mut().zip(other.protections) {

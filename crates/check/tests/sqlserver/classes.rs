@@ -241,6 +241,15 @@ pub(crate) static CLASSES: &[Class] = &[
     ),
     ("large value: two rows share one", NORTHWIND, share_photo, &["mssql-lob-twice", "mssql-lob-orphan"]),
     (
+        "large value: piece shorter than its root tells",
+        NORTHWIND,
+        |copy| {
+            let end = copy.slot(216, 1) + 24;
+            copy.flip(216, end, 1);
+        },
+        &["mssql-lob-length"],
+    ),
+    (
         "large value: more links than the record has",
         NORTHWIND,
         |copy| write_record(copy, 216, 1, 16, &[200]),
@@ -265,6 +274,18 @@ pub(crate) static CLASSES: &[Class] = &[
         NORTHWIND,
         |copy| pfs(copy, 409, 0x60),
         &["mssql-page-unowned", "mssql-extent-free"],
+    ),
+    (
+        "PFS: page of a heap called full",
+        NORTHWIND,
+        |copy| copy.change(1, |page| page[100 + 383] = page[100 + 383] & !7 | 4),
+        &["mssql-pfs-space"],
+    ),
+    (
+        "PFS: page of large values called half full",
+        NORTHWIND,
+        |copy| copy.change(1, |page| page[100 + 218] = page[100 + 218] & !7 | 1),
+        &["mssql-pfs-space"],
     ),
     ("PFS: page overwritten", NORTHWIND, |copy| raw(copy, 1, 3000, 0x40), &["mssql-page-checksum"]),
     ("GAM: used extent called free", NORTHWIND, |copy| turn_extent(copy, 2, 36), &["mssql-extent-free"]),

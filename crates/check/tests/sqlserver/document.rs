@@ -44,11 +44,20 @@ named together: no such files were at hand.
 
 What is not looked into, and said so in each report that it concerns: compressed records (row and page compression),
 columnstore data, indexes of XML and spatial data, indexes with properties not known here (filtered ones among them), index
-columns that are computed and not stored, the order of text (collations), the bits of the differential and the minimally
-logged map, partition functions, counts of rows and pages in the catalog.
+columns that are computed and not stored, the order of text (collations), partition functions, counts of rows and pages in
+the catalog.
 
-Not looked into either, in any file: how full the free-space map says that a page is and its ghost bit (DBCC's 8914), and
-the length of a large value against that in the row that points to it.
+Not looked into either, in any file, and why:
+
+- The bits of the differential map. A page that changed after the checkpoint which a full backup names as its base, and
+  before that backup cleared the bits, is in the backup and rightly has no bit; and a file that was never backed up may have
+  bits that are not set (pubs-2008-checksum.mdf has). DBCC does not compare them with the pages either. That the map is there
+  and has its records is tested.
+- The bits of the minimally logged map: nothing in a page tells how its last change was logged.
+- The ghost bit of the PFS: it may stay set, and no file at hand has a ghost record.
+- The length of a large value as a whole where its root is above inner nodes: pieces are compared with the nodes that name
+  them.
+- Fullness in the PFS for pages of kind text tree (always called full) and for indexes (not kept).
 
 Forwarded rows and versions 2014 and later were in none of the files at hand; their layout is that of the published
 descriptions, and the tests about forwarded rows make them by hand.

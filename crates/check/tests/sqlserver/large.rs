@@ -1,11 +1,13 @@
-//! A SQL Server data file of any size below 4 GiB, made from Northwind: its table Shippers gets as many rows as fit.
+//! A SQL Server data file of any size, made from Northwind: its table Shippers gets as many rows as fit.
 //!
 //! Everything that describes the pages stays true: PFS, GAM, SGAM, differential map and IAM bits, the size in the file
 //! header, root and counts in the catalog, links, keys of inner pages, free bytes, and checksums. New pages are leaves in
-//! key order, behind them the levels above. Used by the tests and, through its path, by the example that benches.
+//! key order, behind them the levels above. Beyond 4 GB each further interval has its own maps, and an IAM page in the
+//! mixed extent of its maps. Used by the tests and, through its path, by the example that benches.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use formats::sqlserver::{
@@ -20,23 +22,32 @@ const FIRST_KEY: u32 = 4;
 const PFS_BYTES: usize = 100;
 const IN_USE: u8 = 0x40;
 const FULL: u8 = 0x44;
+/// An IAM page of a mixed extent.
+const IAM: u8 = 0x70;
+/// Where the IAM page of an interval is, from the interval's start: behind GAM and SGAM.
+const IAM_PLACE: u32 = 2;
+/// Extents of an interval.
+const INTERVAL: u32 = place::MAP_PAGES / EXTENT_PAGES;
 
-/// Writes a file of `page_count` pages, rounded to whole extents; `base` is northwnd-2008-checksum.mdf.
-pub(crate) fn write(base: &Path, to: &Path, page_count: u32) -> io::Result<()> {
+/// Writes a file of `page_count` pages, rounded to whole extents; `base` is northwnd-2008-checksum.mdf. Extents of `free`,
+/// which is rounded inwards and lies behind the base, stay free and are holes in the file.
+pub(crate) fn write(base: &Path, to: &Path, page_count: u32, free: Range<u32>) -> io::Result<()> {
     let mut base = std::fs::read(base)?;
     let base_count = (base.len() / PAGE_BYTES) as u32;
     let page_count = page_count / EXTENT_PAGES * EXTENT_PAGES;
-    assert!(page_count > base_count + 100 && page_count < place::MAP_PAGES, "between 2 MB and 4 GB");
-    let tree = Tree::new(&base, base_count, page_count);
+    assert!(page_count > base_count + 100, "2 MB at least");
+    let free = free.start.next_multiple_of(EXTENT_PAGES)..free.end / EXTENT_PAGES * EXTENT_PAGES;
+    let original = base.clone();
+    let tree = Tree::new(&base, base_count, page_count, free);
     tree.change_base(&mut base);
     let mut file = BufWriter::with_capacity(1 << 20, File::create(to)?);
     file.write_all(&base)?;
-    let (mut leaf, mut inner) = (1, 0);
+    let (mut leaf, mut inner, mut end) = (1, 0, base_count);
     for number in base_count..page_count {
-        let page = if number.is_multiple_of(place::PFS_PAGES) {
-            tree.pfs(&base, number)
-        } else if is_left_out(number) || leaf + inner > tree.used_count() {
-            vec![0; PAGE_BYTES]
+        let page = if let Some(page) = tree.map_page(&original, number) {
+            page
+        } else if tree.is_left_out(number) || leaf + inner > tree.used_count() {
+            continue;
         } else if leaf <= tree.leaf_count {
             leaf += 1;
             tree.leaf(leaf - 1)
@@ -44,20 +55,28 @@ pub(crate) fn write(base: &Path, to: &Path, page_count: u32) -> io::Result<()> {
             inner += 1;
             tree.inner(inner - 1)
         };
+        if number != end {
+            file.seek(SeekFrom::Start(u64::from(number) * PAGE_BYTES as u64))?;
+        }
+        end = number + 1;
         file.write_all(&page)?;
     }
-    file.flush()
+    file.into_inner()?.set_len(u64::from(page_count) * PAGE_BYTES as u64)
 }
 
-/// Whether a page shares its extent with a page of the map, and is not used for that reason.
-fn is_left_out(page: u32) -> bool {
-    (page / EXTENT_PAGES * EXTENT_PAGES).is_multiple_of(place::PFS_PAGES)
+/// Whether a page shares its extent with a page of the maps, and is not used for that reason.
+fn is_beside_map(page: u32) -> bool {
+    let first = page / EXTENT_PAGES * EXTENT_PAGES;
+    first.is_multiple_of(place::PFS_PAGES) || first.is_multiple_of(place::MAP_PAGES)
 }
 
 /// The B-tree to be: leaf 0 is the page that the base has, new leaves count from 1.
 struct Tree {
     base_count: u32,
     page_count: u32,
+    free: Range<u32>,
+    /// Pages of `free` that are not beside a map.
+    free_count: u32,
     first_leaf: u32,
     leaf_count: u32,
     /// Pages of each level above the leaves, upwards; the last has one.
@@ -72,7 +91,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(base: &[u8], base_count: u32, page_count: u32) -> Self {
+    fn new(base: &[u8], base_count: u32, page_count: u32, free: Range<u32>) -> Self {
         let text: Vec<u8> = "Speedy Express".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let at = base.windows(text.len()).position(|window| window == text).unwrap();
         let first_leaf = (at / PAGE_BYTES) as u32;
@@ -87,7 +106,8 @@ impl Tree {
         let rowset_row = find(5, u64_at(base, unit_row + 13).unwrap())
             .or_else(|| row(base, 5, |row| u64_at(row, 4) == u64_at(base, unit_row + 13)))
             .unwrap();
-        let usable = (base_count..page_count).filter(|page| !is_left_out(*page)).count() as u32;
+        let is_usable = |page: &u32| !is_beside_map(*page) && !free.contains(page);
+        let usable = (base_count..page_count).filter(is_usable).count() as u32;
         let mut leaf_count = usable;
         let levels = loop {
             let levels = levels(leaf_count + 1);
@@ -99,6 +119,8 @@ impl Tree {
         Self {
             base_count,
             page_count,
+            free_count: free.clone().filter(|page| !is_beside_map(*page)).count() as u32,
+            free,
             first_leaf,
             leaf_count,
             levels,
@@ -116,18 +138,87 @@ impl Tree {
 
     /// The page of a new page by its position: leaves first, then the levels upwards.
     fn page(&self, position: u32) -> u32 {
-        // Every 8,088 pages an extent is left out.
+        // Extents of maps and free ones are left out: no interval and no PFS page begin at the same page below 4 TB.
         let mut page = self.base_count + position;
-        for _ in 0..place::MAP_PAGES / place::PFS_PAGES {
-            let end = page + 1;
-            let left_out = |end: u32| EXTENT_PAGES * ((end - 1) / place::PFS_PAGES);
-            let right = self.base_count + position + left_out(end);
+        loop {
+            let maps = EXTENT_PAGES * (page / place::PFS_PAGES + page / place::MAP_PAGES);
+            let mut right = self.base_count + position + maps;
+            if right >= self.free.start {
+                right += self.free_count;
+            }
             if right == page {
-                break;
+                return page;
             }
             page = right;
         }
-        page
+    }
+
+    /// Whether a page is not used: beside a map, or free.
+    fn is_left_out(&self, page: u32) -> bool {
+        is_beside_map(page) || self.free.contains(&page)
+    }
+
+    /// The page of the maps that is due at a place; `None` elsewhere, and in the base.
+    fn map_page(&self, base: &[u8], number: u32) -> Option<Vec<u8>> {
+        if number.is_multiple_of(place::PFS_PAGES) {
+            return Some(self.pfs(base, number));
+        }
+        let start = number / place::MAP_PAGES * place::MAP_PAGES;
+        if start == 0 {
+            return None;
+        }
+        let map = match number - start {
+            0 => 2,
+            1 => 3,
+            IAM_PLACE => self.iam,
+            map @ (6 | 7) => map,
+            _ => return None,
+        };
+        let mut page = base[map as usize * PAGE_BYTES..][..PAGE_BYTES].to_vec();
+        put(&mut page, 32, &name(number));
+        if map == self.iam {
+            self.turn_iam(&mut page, number);
+        }
+        if map != 7 {
+            self.set_bits(&mut page, map, start / EXTENT_PAGES);
+        }
+        protect(&mut page);
+        Some(page)
+    }
+
+    /// Makes a copy of the IAM page of the base one of a later interval.
+    fn turn_iam(&self, page: &mut [u8], number: u32) {
+        let place_of = |interval: u32| match interval {
+            0 => name(self.iam),
+            interval => name(interval * place::MAP_PAGES + IAM_PLACE),
+        };
+        let interval = number / place::MAP_PAGES;
+        let is_last = (interval + 1) * place::MAP_PAGES >= self.page_count;
+        put(page, 8, &place_of(interval - 1));
+        put(page, 16, &if is_last { [0; 6] } else { place_of(interval + 1) });
+        let record = usize::from(slot_offset(page, 0).unwrap());
+        put(page, record + 4, &interval.to_le_bytes());
+        put(page, record + 40, &name(interval * place::MAP_PAGES));
+        page[record + 46..record + 46 + 48].fill(0);
+    }
+
+    /// Sets the bits of a map from an extent on: those of the base's own extents stay.
+    fn set_bits(&self, page: &mut [u8], map: u32, first: u32) {
+        // What the base has for extents that no file of this size has.
+        let beyond = bit(page, INTERVAL - 1);
+        for extent in first.max(self.base_count / EXTENT_PAGES)..first + INTERVAL {
+            let at = extent * EXTENT_PAGES;
+            let is_mixed = is_beside_map(at);
+            let is_free = !is_mixed && self.is_left_out(at);
+            let is_set = match map {
+                _ if at >= self.page_count => beyond,
+                2 => is_free,
+                3 => is_mixed,
+                6 => !is_free,
+                _ => !is_mixed && !is_free,
+            };
+            set_bit(page, extent - first, is_set);
+        }
     }
 
     fn leaf_page(&self, leaf: u32) -> u32 {
@@ -143,7 +234,8 @@ impl Tree {
         let root = self.page(self.used_count() - 1);
         let (unit, rowset) = (self.unit_row, self.rowset_row);
         put(base, unit + 33, &name(root));
-        let pages = u64::from(self.used_count()) + 2;
+        // And the leaf of the base, and an IAM page for each interval.
+        let pages = u64::from(self.used_count() + 1 + self.page_count.div_ceil(place::MAP_PAGES));
         for offset in [45, 61] {
             put(base, unit + offset, &pages.to_le_bytes());
         }
@@ -160,12 +252,11 @@ impl Tree {
         for page in self.base_count..self.page_count.min(place::PFS_PAGES) {
             base[PAGE_BYTES + PFS_BYTES + page as usize] = self.pfs_byte(page);
         }
-        for extent in self.base_count / EXTENT_PAGES..self.page_count / EXTENT_PAGES {
-            let is_mixed = is_left_out(extent * EXTENT_PAGES);
-            set_bit(base, 2, extent, false);
-            set_bit(base, 3, extent, is_mixed);
-            set_bit(base, 6, extent, true);
-            set_bit(base, self.iam, extent, !is_mixed);
+        for map in [2, 3, 6, self.iam] {
+            self.set_bits(&mut base[map as usize * PAGE_BYTES..][..PAGE_BYTES], map, 0);
+        }
+        if self.page_count > place::MAP_PAGES {
+            put(base, self.iam as usize * PAGE_BYTES + 16, &name(place::MAP_PAGES + IAM_PLACE));
         }
         let changed =
             [0, 1, 2, 3, 6, self.iam, self.first_leaf, page_of(unit) as u32, page_of(rowset) as u32];
@@ -178,7 +269,12 @@ impl Tree {
         match page {
             page if page >= self.page_count => 0,
             page if page.is_multiple_of(place::PFS_PAGES) => FULL,
-            page if is_left_out(page) => 0,
+            page if page >= place::MAP_PAGES && is_beside_map(page) => match page % place::MAP_PAGES {
+                0 | 1 | 6 | 7 => FULL,
+                IAM_PLACE => IAM,
+                _ => 0,
+            },
+            page if self.is_left_out(page) => 0,
             page if page <= self.page(self.used_count() - 1) => IN_USE,
             _ => 0,
         }
@@ -319,11 +415,20 @@ fn put(bytes: &mut [u8], offset: usize, with: &[u8]) {
     bytes[offset..offset + with.len()].copy_from_slice(with);
 }
 
-/// Sets the bit of an extent in a map.
-fn set_bit(base: &mut [u8], map: u32, extent: u32, is_set: bool) {
-    let page = &mut base[map as usize * PAGE_BYTES..][..PAGE_BYTES];
+/// Offset of the bits in a page of a map.
+fn bits(page: &[u8]) -> usize {
     let offset = usize::from(slot_offset(page, 1).unwrap());
     assert_eq!(u16_at(page, offset + 2), Some(7992));
-    let byte = &mut page[offset + 4 + extent as usize / 8];
+    offset + 4
+}
+
+/// The bit of an extent in a page of a map.
+fn bit(page: &[u8], extent: u32) -> bool {
+    page[bits(page) + extent as usize / 8] >> (extent % 8) & 1 == 1
+}
+
+/// Sets the bit of an extent in a page of a map.
+fn set_bit(page: &mut [u8], extent: u32, is_set: bool) {
+    let byte = &mut page[bits(page) + extent as usize / 8];
     *byte = *byte & !(1 << (extent % 8)) | u8::from(is_set) << (extent % 8);
 }

@@ -50,6 +50,24 @@ impl PfsByte {
     pub fn fullness(self) -> u8 {
         self.0 & 0x07
     }
+
+    /// Whether [`Self::fullness`] may stand for a page with so many bytes in records and slots.
+    ///
+    /// Half a percent on either side of a limit both steps may stand, and an empty page may be called one with little.
+    // OBSERVED: 124 pages of heaps and large values in five files: 1.6 to 45.5 percent are 1, 56.6 to 77.1 are 2,
+    // 80.4 to 91.9 are 3, 95.1 to 100 are 4
+    #[must_use]
+    pub fn suits(self, used_bytes: usize) -> bool {
+        const ROOM: usize = PAGE_BYTES - super::page::HEADER_BYTES;
+        let slack = ROOM / 200;
+        let step = |used: usize| match used * 100 {
+            used if used <= 50 * ROOM => 1,
+            used if used <= 80 * ROOM => 2,
+            used if used <= 95 * ROOM => 3,
+            _ => 4,
+        };
+        (step(used_bytes.saturating_sub(slack))..=step(used_bytes + slack)).contains(&self.fullness().max(1))
+    }
 }
 
 /// The byte that a PFS page has for a page.

@@ -51,4 +51,24 @@ pub fn exercise(bytes: &[u8]) {
         let _ = Iam::new(page).map(|iam| iam.single_pages().count() + iam.extents.extents().count());
         let _ = (Block::new(page), Stream::new(page), stripe_count(page));
     }
+    walk(bytes);
+}
+
+/// Follows blocks and streams as a backup has them. Each turn goes on by a header at least, so that it ends.
+fn walk(bytes: &[u8]) {
+    let mut at = 0;
+    while let Some(block) = bytes.get(at..).and_then(Block::new) {
+        at += usize::from(block.streams_offset);
+        let mut is_open = !block.has_no_streams();
+        while let Some(stream) = bytes.get(at..).and_then(Stream::new).filter(|_| is_open) {
+            is_open = !stream.ends_block();
+            let end =
+                (at as u64 + super::backup::STREAM_HEADER_BYTES as u64).saturating_add(stream.length_bytes);
+            let Ok(next) = usize::try_from(Block::aligned(end)) else { return };
+            at = next;
+        }
+        if is_open && !block.has_no_streams() {
+            return;
+        }
+    }
 }

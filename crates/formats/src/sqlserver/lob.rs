@@ -14,6 +14,8 @@ pub struct LobLink {
     pub record: RecordId,
     /// Bytes of the value up to the end of what hangs on this link; `None` for the first pointer to a tree.
     pub end_bytes: Option<u64>,
+    /// Bytes of the piece that the link names; `None` where it names no piece, but a node.
+    pub piece_bytes: Option<u64>,
 }
 
 /// What a record of a large value is.
@@ -91,14 +93,19 @@ impl<'a> LobRecord<'a> {
 
     /// The links of a root or an inner node, in the order of the value.
     pub fn links(&self) -> impl Iterator<Item = LobLink> + '_ {
-        (0..usize::from(self.link_count)).filter_map(|index| {
+        // OBSERVED: pubs-2008-checksum.mdf, level at 18: 0 above pieces, 1 in the root above node 115
+        let is_lowest = u16_at(self.bytes, 18) == Some(0);
+        let mut before: u64 = 0;
+        (0..usize::from(self.link_count)).filter_map(move |index| {
             let at = self.link_at(index);
             let (end, pointer) = match self.kind {
                 LobKind::Internal => (u64_at(self.bytes, at)?, at + 8),
                 _ => (u64::from(u32_at(self.bytes, at)?), at + 4),
             };
             let record = RecordId::at(self.bytes, pointer)?;
-            Some(LobLink { value: self.value, record, end_bytes: Some(end) })
+            let piece_bytes = end.checked_sub(before).filter(|_| is_lowest);
+            before = end;
+            Some(LobLink { value: self.value, record, end_bytes: Some(end), piece_bytes })
         })
     }
 }
@@ -114,15 +121,21 @@ pub fn links_of(column: Variable<'_>, is_text: bool) -> Vec<LobLink> {
         let link = || {
             // A pointer of zeros is a value that was never given.
             let record = RecordId::at(bytes, 8).filter(|record| !record.page.is_none())?;
-            Some(LobLink { value: u64_at(bytes, 0)?, record, end_bytes: None })
+            Some(LobLink { value: u64_at(bytes, 0)?, record, end_bytes: None, piece_bytes: None })
         };
         return if bytes.len() == 16 { link().into_iter().collect() } else { Vec::new() };
     }
     let is_root = column.is_complex && matches!(bytes.first(), Some(2 | 4)) && u16_at(bytes, 0) != Some(1024);
     let Some(stamp) = u32_at(bytes, 8).filter(|_| is_root && bytes.len() >= 24) else { return Vec::new() };
+    // OBSERVED: level at 1, as in roots on pages of their own
+    let is_lowest = bytes.get(1) == Some(&0);
+    let mut before = 0;
     let link = |links: &[u8]| {
-        let end_bytes = Some(u64::from(u32_at(links, 0)?));
-        Some(LobLink { value: u64::from(stamp) << 16, record: RecordId::at(links, 4)?, end_bytes })
+        let end = u64::from(u32_at(links, 0)?);
+        let piece_bytes = end.checked_sub(before).filter(|_| is_lowest);
+        before = end;
+        let (value, record) = (u64::from(stamp) << 16, RecordId::at(links, 4)?);
+        Some(LobLink { value, record, end_bytes: Some(end), piece_bytes })
     };
     bytes.get(12..).unwrap_or_default().chunks_exact(12).filter_map(link).collect()
 }

@@ -195,6 +195,12 @@ impl<'a> Record<'a> {
         Ok(least)
     }
 
+    /// Whether row versioning added a mark behind it.
+    #[must_use]
+    pub fn has_version_mark(&self) -> bool {
+        self.bytes.first().is_some_and(|status| status & 0x40 != 0)
+    }
+
     /// Whether it is more than a row or entry with its values: it moved, or has a pointer or another structure.
     #[inline]
     #[must_use]
