@@ -126,9 +126,8 @@ impl Sums {
     /// Puts the sums of a batch under way into a stopped check.
     pub(super) fn store(&self, stopped: &mut StoppedCluster) {
         for (is_links, ledgers) in [(false, &self.entries), (true, &self.links)] {
-            for (object, ledger) in ledgers {
-                let buckets = ledger.parts();
-                stopped.sums.push(StoredLedger { object: *object, is_links, buckets });
+            for (object, ledger) in ledgers.iter() {
+                stopped.sums.push(StoredLedger { object, is_links, buckets: ledger.parts() });
             }
         }
         stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
@@ -151,7 +150,7 @@ impl Sums {
     /// The sums of a batch under way, as they were when the check was stopped.
     pub(super) fn restored(plan: &Plan, stopped: &StoppedCluster) -> Sums {
         let mut sums = Sums::new(plan);
-        for stored in &stopped.sums {
+        for stored in stopped.sums.iter().filter(|stored| plan.relation(stored.object).is_some()) {
             let ledgers = if stored.is_links { &mut sums.links } else { &mut sums.entries };
             ledgers.insert(stored.object, Ledger::of_parts(&stored.buckets));
         }

@@ -19,7 +19,7 @@ use super::catalog_rows::{
     ClassRow, ColumnsOf, IndexSource, is_byte_order, not_validated_columns, storage_of,
 };
 use super::cluster::{Cluster, ForkFiles, Snapshot};
-use super::transactions::{Fate, Transactions};
+use super::transactions::{Fate, LastLookup, Transactions};
 
 /// How often a block is read that changes each time.
 const READ_AGAIN_MAX: usize = 5;
@@ -292,7 +292,9 @@ pub(crate) fn visible_tuples(
             }
             for item in page.items().filter(|item| item.state == ItemState::Normal) {
                 let Some(tuple) = page.item_bytes(item) else { continue };
-                if TupleHeader::read(tuple).is_some_and(|header| transactions.fate(&header) == Fate::Live) {
+                if TupleHeader::read(tuple).is_some_and(|header| {
+                    transactions.fate(&header, &mut LastLookup::default()) == Fate::Live
+                }) {
                     take(tuple, page.header().lsn);
                 }
             }

@@ -18,7 +18,7 @@ use super::catalog_reader;
 use super::cluster::{Cluster, Standing};
 use super::drill_edits as edits;
 use super::plan::{Plan, PlanFile};
-use super::transactions::{Fate, Transactions};
+use super::transactions::{Fate, LastLookup, Transactions};
 use crate::drill;
 pub use crate::drill::DrillError;
 
@@ -396,7 +396,9 @@ impl<'a> Work<'a> {
         let view = Page::new(page);
         let is_live = |item: &Item| {
             let header = view.item_bytes(*item).and_then(TupleHeader::read);
-            header.is_some_and(|header| self.transactions.fate(&header) == Fate::Live)
+            header.is_some_and(|header| {
+                self.transactions.fate(&header, &mut LastLookup::default()) == Fate::Live
+            })
         };
         rows(page).into_iter().filter(is_live).map(|item| item.number).collect()
     }

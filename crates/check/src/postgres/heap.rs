@@ -14,7 +14,7 @@ use super::finding::Place;
 use super::keyed::{BUCKETS, Key, Side};
 use super::rules::Promised;
 use super::toast_values::PackedValue;
-use super::transactions::{Fate, Transactions};
+use super::transactions::{Fate, LastLookup, Transactions};
 use crate::findings::Findings;
 
 /// An index of a table, as the table's rows see it.
@@ -110,6 +110,7 @@ pub(crate) struct HeapScratch {
     pub(super) damage: Vec<Damage>,
     pub(super) buffer: Vec<u8>,
     pub(super) facts: Vec<Option<u128>>,
+    last_lookup: LastLookup,
 }
 
 /// One block, and where to write what is found in it.
@@ -154,7 +155,7 @@ impl HeapCheck<'_> {
         scratch.damage.clear();
         page.check_items(TUPLE_HEADER_BYTES, false, &mut scratch.damage);
         let mut slots = std::mem::take(&mut scratch.slots);
-        self.read_slots(page, &mut slots, &mut scratch.damage);
+        self.read_slots(page, &mut slots, &mut scratch.damage, &mut scratch.last_lookup);
         work.drain(&mut scratch.damage);
         check_redirects(&slots, work);
         if let Some(transactions) = self.transactions {
@@ -162,7 +163,7 @@ impl HeapCheck<'_> {
             let mut values: Vec<Datum<'_>> = Vec::new();
             for slot in &slots {
                 let (Some(header), Some(tuple)) = (slot.header, page.item_bytes(slot.item)) else { continue };
-                self.check_transactions(slot, &header, transactions, work);
+                self.check_transactions(slot, &header, transactions, &mut scratch.last_lookup, work);
                 if slot.fate != Fate::Live {
                     continue;
                 }
@@ -186,7 +187,13 @@ impl HeapCheck<'_> {
         scratch.slots = slots;
     }
 
-    fn read_slots(&self, page: &Page<'_>, slots: &mut Vec<Slot>, damage: &mut Vec<Damage>) {
+    fn read_slots(
+        &self,
+        page: &Page<'_>,
+        slots: &mut Vec<Slot>,
+        damage: &mut Vec<Damage>,
+        last_lookup: &mut LastLookup,
+    ) {
         slots.clear();
         for item in page.items() {
             let mut slot = Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false };
@@ -196,7 +203,7 @@ impl HeapCheck<'_> {
                 && header.check(tuple, item.number, damage)
             {
                 slot.header = Some(header);
-                slot.fate = self.transactions.map_or(Fate::Open, |transactions| transactions.fate(&header));
+                slot.fate = self.transactions.map_or(Fate::Open, |logs| logs.fate(&header, last_lookup));
             }
             slots.push(slot);
         }
@@ -208,6 +215,7 @@ impl HeapCheck<'_> {
         slot: &Slot,
         header: &TupleHeader,
         transactions: &Transactions,
+        last_lookup: &mut LastLookup,
         work: &mut Work<'_, S>,
     ) {
         let number = Some(slot.item.number);
@@ -224,7 +232,7 @@ impl HeapCheck<'_> {
                 let expected = format!("a transaction from {horizon} up to but not {next}");
                 work.report(Promised::XminBounds, number, expected, format!("xmin {}", header.xmin));
             }
-            let status = transactions.status(header.xmin);
+            let status = transactions.status(header.xmin, last_lookup);
             let hint = header.infomask & mask::XMIN_FROZEN;
             let contradicts = match status {
                 Some(Status::Aborted) => hint == mask::XMIN_COMMITTED,

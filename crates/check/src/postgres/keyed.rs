@@ -107,6 +107,7 @@ pub(crate) const BUCKETS: usize = 64;
 /// What two sides say, in buckets.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
+    /// One, or [`BUCKETS`], which is a power of two.
     buckets: Vec<[Sum; 2]>,
 }
 
@@ -128,8 +129,8 @@ impl Ledger {
     /// Adds a fact to a bucket of a side.
     #[inline]
     pub(crate) fn add(&mut self, side: Side, bucket: usize, fact: u128) {
-        let bucket = bucket % self.buckets.len();
-        self.buckets[bucket][side as usize].add(fact);
+        let last = self.buckets.len() - 1;
+        self.buckets[bucket & last][side as usize].add(fact);
     }
 
     /// Adds what another worker collected about the same relation.
@@ -172,6 +173,53 @@ impl Ledger {
     /// Number of facts of a side.
     pub(crate) fn count(&self, side: Side) -> u64 {
         self.buckets.iter().map(|bucket| bucket[side as usize].count).sum()
+    }
+}
+
+/// The ledgers of many relations, by number in the plan.
+#[derive(Debug, Default)]
+pub(crate) struct Ledgers {
+    // As long as the highest number that was asked for: looked up for each fact, so no map.
+    by_relation: Vec<Option<Ledger>>,
+}
+
+impl Ledgers {
+    /// The ledger of a relation; started if there is none.
+    #[inline]
+    pub(crate) fn of(&mut self, relation: u32, is_small: bool) -> &mut Ledger {
+        let number = relation as usize;
+        if number >= self.by_relation.len() {
+            self.by_relation.resize(number + 1, None);
+        }
+        self.by_relation[number].get_or_insert_with(|| Ledger::new(is_small))
+    }
+
+    pub(crate) fn get(&self, relation: u32) -> Option<&Ledger> {
+        self.by_relation.get(relation as usize)?.as_ref()
+    }
+
+    /// Those that there are, ascending by relation.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Ledger)> {
+        (0u32..).zip(&self.by_relation).filter_map(|(number, ledger)| Some((number, ledger.as_ref()?)))
+    }
+
+    /// Puts a ledger in the place of what is there.
+    pub(crate) fn insert(&mut self, relation: u32, ledger: Ledger) {
+        *self.of(relation, true) = ledger;
+    }
+
+    /// Adds what another worker collected.
+    pub(crate) fn merge(&mut self, other: Ledgers) {
+        if self.by_relation.len() < other.by_relation.len() {
+            self.by_relation.resize(other.by_relation.len(), None);
+        }
+        for (mine, theirs) in self.by_relation.iter_mut().zip(other.by_relation) {
+            match (mine.as_mut(), theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (None, theirs) => *mine = theirs,
+                (Some(_), None) => {}
+            }
+        }
     }
 }
 

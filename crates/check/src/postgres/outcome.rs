@@ -28,7 +28,7 @@ impl Run<'_> {
         let mut exact =
             Exact { first, second, memory_bytes_max: self.options.memory_bytes_max, bytes_read: 0 };
         let mut numbers: Vec<u32> =
-            state.sums.entries.keys().chain(state.sums.links.keys()).copied().collect();
+            state.sums.entries.iter().chain(state.sums.links.iter()).map(|(number, _)| number).collect();
         numbers.extend(
             plan.trees
                 .iter()
@@ -40,10 +40,12 @@ impl Run<'_> {
         for number in numbers {
             let (tree, is_moved) = (plan.trees.get(&number), |number| state.sums.moved.contains(&number));
             let owners = |table: &Table| table.toast_number == Some(number) && is_moved(table.number);
-            let has_moved = is_moved(number)
-                || tree.and_then(|tree| tree.heap).is_some_and(is_moved)
-                || plan.tables.values().any(owners);
-            if first.snapshot.is_some() && has_moved {
+            let has_moved = || {
+                is_moved(number)
+                    || tree.and_then(|tree| tree.heap).is_some_and(is_moved)
+                    || plan.tables.values().any(owners)
+            };
+            if first.snapshot.is_some() && has_moved() {
                 continue;
             }
             let object = plan.relation(number).map(|relation| relation.name.clone());
@@ -65,8 +67,7 @@ impl Run<'_> {
                     "the order of the type or collation is not known here",
                 );
             }
-            if let Some(ledger) =
-                state.sums.links.get(&number).filter(|ledger| !ledger.differing().is_empty())
+            if let Some(ledger) = state.sums.links.get(number).filter(|ledger| !ledger.differing().is_empty())
             {
                 if self.is_out_of_time(object.as_deref()) {
                     continue;
@@ -82,7 +83,7 @@ impl Run<'_> {
                 self.counters.second_pass_object_count += 1;
                 exact.straddling(number, &pairs, &mut self.findings);
             }
-            let Some(ledger) = state.sums.entries.get(&number) else { continue };
+            let Some(ledger) = state.sums.entries.get(number) else { continue };
             let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
             self.counters.row_count += ledger.count(Side::Claim);
             self.counters.entry_count += ledger.count(Side::Witness);

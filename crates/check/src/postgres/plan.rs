@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use disk::scan::ScanFile;
+use formats::postgres::Oid;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
 use formats::postgres::index_pages::HashMeta;
-use formats::postgres::maps::{Visibility, heap_pages_per_visibility_page, visibility};
+use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
-use formats::postgres::{BLOCK_NONE, Oid};
 use results::check::{Finding, NotChecked};
 
 use super::btree::Matching;
@@ -370,10 +370,13 @@ impl Plan {
             let (Some(relation), blocks) = (self.relation(*number), self.blocks[*number as usize]) else {
                 continue;
             };
-            let described = (map.len() / self.block_bytes) as u64 * u64::from(per_page);
-            let end = u32::try_from(described).unwrap_or(BLOCK_NONE);
-            // Bounded by the length of the map.
-            let beyond = (blocks..end).find(|block| self.visibility_of(*number, *block).all_visible);
+            let first_page = (blocks / per_page) as usize;
+            let pages = map.chunks_exact(self.block_bytes).zip(0u32..).skip(first_page);
+            let beyond = pages.into_iter().find_map(|(page, number)| {
+                let before = number.saturating_mul(per_page);
+                let within = first_all_visible(&Page::new(page), blocks.saturating_sub(before))?;
+                before.checked_add(within)
+            });
             if let Some(block) = beyond.filter(|_| has_its_length(self, *number)) {
                 let expected = format!("nothing about blocks from {blocks} on, where the table ends");
                 let place = format!("database {} file {}_vm", relation.database, relation.file_number);

@@ -7,7 +7,7 @@ use formats::postgres::Tid;
 use super::btree::{Boundary, EntrySink, Link};
 use super::exceptions::{Codes, boundary_code};
 use super::heap::{Exception, RowSink, exception_code};
-use super::keyed::{Ledger, Side};
+use super::keyed::{Ledger, Ledgers, Side};
 use super::plan::Plan;
 use super::toast_values::PackedValue;
 
@@ -18,9 +18,9 @@ const SMALL_RELATION_BLOCKS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Sums {
     /// Rows and entries, or TOAST pointers and pieces, by relation.
-    pub(crate) entries: HashMap<u32, Ledger>,
+    pub(crate) entries: Ledgers,
     /// Links of B-trees, by relation.
-    pub(crate) links: HashMap<u32, Ledger>,
+    pub(crate) links: Ledgers,
     /// Row pointers that are not matched in the ordinary way, by table.
     pub(crate) exceptions: HashMap<u32, Codes>,
     /// Keys where two leaves of a unique index meet, by index, as codes.
@@ -45,9 +45,10 @@ pub(crate) struct Sums {
 }
 
 impl RowSink for Sums {
+    #[inline]
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, _tid: Tid) {
-        let small = self.small.get(relation as usize).copied().unwrap_or(false);
-        self.entries.entry(relation).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
+        let is_small = self.is_small(relation);
+        self.entries.of(relation, is_small).add(side, bucket, fact);
     }
 
     fn moved(&mut self, relation: u32) {
@@ -76,14 +77,15 @@ impl RowSink for Sums {
 }
 
 impl EntrySink for Sums {
+    #[inline]
     fn entry(&mut self, index: u32, bucket: usize, fact: u128, _tid: Tid, _place: (u32, u16)) {
-        let small = self.small.get(index as usize).copied().unwrap_or(false);
-        self.entries.entry(index).or_insert_with(|| Ledger::new(small)).add(Side::Witness, bucket, fact);
+        let is_small = self.is_small(index);
+        self.entries.of(index, is_small).add(Side::Witness, bucket, fact);
     }
 
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, _link: Link) {
-        let small = self.small.get(index as usize).copied().unwrap_or(false);
-        self.links.entry(index).or_insert_with(|| Ledger::new(small)).add(side, bucket, fact);
+        let is_small = self.is_small(index);
+        self.links.of(index, is_small).add(side, bucket, fact);
     }
 
     fn boundary(&mut self, index: u32, side: Side, fact: u128, _boundary: Boundary) {
@@ -116,6 +118,11 @@ impl Sums {
         }
     }
 
+    #[inline]
+    fn is_small(&self, relation: u32) -> bool {
+        self.small.get(relation as usize).copied().unwrap_or(false)
+    }
+
     /// Moves codes to files when they take too much memory.
     fn code_was_added(&mut self) {
         self.exception_bytes += size_of::<u64>() as u64;
@@ -127,20 +134,13 @@ impl Sums {
 
     /// Bytes that the sums take.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.entries.values().chain(self.links.values()).map(Ledger::memory_bytes).sum()
+        let ledgers = self.entries.iter().chain(self.links.iter());
+        ledgers.map(|(_, ledger)| Ledger::memory_bytes(ledger)).sum()
     }
 
     pub(crate) fn merge(&mut self, other: Sums) {
-        for (mine, theirs) in [(&mut self.entries, other.entries), (&mut self.links, other.links)] {
-            for (number, ledger) in theirs {
-                match mine.entry(number) {
-                    std::collections::hash_map::Entry::Occupied(mut mine) => mine.get_mut().merge(&ledger),
-                    std::collections::hash_map::Entry::Vacant(vacant) => {
-                        vacant.insert(ledger);
-                    }
-                }
-            }
-        }
+        self.entries.merge(other.entries);
+        self.links.merge(other.links);
         self.moved.extend(other.moved);
         for (table, [zero, still]) in other.ends {
             let ends = self.ends.entry(table).or_default();

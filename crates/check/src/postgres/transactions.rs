@@ -44,6 +44,12 @@ pub(crate) struct Transactions {
     horizon_xid: Option<Xid>,
 }
 
+/// The transaction that was looked up last: rows that stand together come from the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastLookup {
+    last: Option<(Xid, Option<Status>)>,
+}
+
 impl Transactions {
     /// Reads the logs under a data directory. What is missing is treated as not known.
     ///
@@ -96,7 +102,18 @@ impl Transactions {
 
     /// How a transaction ended; `None` if the log does not reach it.
     #[inline]
-    pub(crate) fn status(&self, xid: Xid) -> Option<Status> {
+    pub(crate) fn status(&self, xid: Xid, memory: &mut LastLookup) -> Option<Status> {
+        match memory.last {
+            Some((last, status)) if last == xid => status,
+            _ => {
+                let status = self.look_up(xid);
+                memory.last = Some((xid, status));
+                status
+            }
+        }
+    }
+
+    fn look_up(&self, xid: Xid) -> Option<Status> {
         if xid < FIRST_NORMAL_XID {
             return Some(Status::Committed);
         }
@@ -152,7 +169,7 @@ impl Transactions {
 
     /// Whether a row version is there for everyone, in a cluster that is stopped.
     #[inline]
-    pub(crate) fn fate(&self, header: &TupleHeader) -> Fate {
+    pub(crate) fn fate(&self, header: &TupleHeader, memory: &mut LastLookup) -> Fate {
         if header.infomask & mask::MOVED != 0 {
             return Fate::Open;
         }
@@ -163,7 +180,7 @@ impl Transactions {
         } else if header.is_xmin_frozen() || header.infomask & mask::XMIN_COMMITTED != 0 {
             Fate::Live
         } else {
-            self.fate_of_work(header.xmin)
+            self.fate_of_work(header.xmin, memory)
         };
         if inserted != Fate::Live {
             return inserted;
@@ -177,7 +194,7 @@ impl Transactions {
             Ok(Some(_)) if header.infomask & mask::XMAX_COMMITTED != 0 && !header.is_xmax_multi() => {
                 Fate::Dead
             }
-            Ok(Some(xid)) => match self.fate_of_work(xid) {
+            Ok(Some(xid)) => match self.fate_of_work(xid, memory) {
                 Fate::Live => Fate::Dead,
                 Fate::Dead => Fate::Live,
                 Fate::Open => Fate::Open,
@@ -193,12 +210,12 @@ impl Transactions {
     }
 
     /// Whether a transaction's work counts: `Live` if it committed, `Dead` if it did not.
-    fn fate_of_work(&self, xid: Xid) -> Fate {
+    fn fate_of_work(&self, xid: Xid, memory: &mut LastLookup) -> Fate {
         // EVIDENCE: src/backend/access/heap/heapam.c heap_abort_speculative: xmin becomes 0
         if xid == 0 {
             return Fate::Dead;
         }
-        match self.status(xid) {
+        match self.status(xid, memory) {
             Some(Status::Committed) => Fate::Live,
             Some(Status::Aborted) => Fate::Dead,
             Some(Status::InProgress) if !self.has_prepared => Fate::Dead,

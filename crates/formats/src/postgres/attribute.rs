@@ -68,12 +68,14 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// Starts before the first column.
+    #[inline]
     #[must_use]
     pub fn new(data: &'a [u8], nulls: Option<&'a [u8]>) -> Columns<'a> {
         Columns { data, nulls, offset: 0, index: 0 }
     }
 
     /// Offset in the data where the last column ended.
+    #[inline]
     #[must_use]
     pub fn offset_bytes(&self) -> usize {
         self.offset

@@ -1,6 +1,7 @@
 //! Checked little-endian reads: beyond the end there is `None`, never a panic.
 
 /// The byte at `offset`.
+#[inline]
 pub(crate) fn u8_at(bytes: &[u8], offset: usize) -> Option<u8> {
     bytes.get(offset).copied()
 }

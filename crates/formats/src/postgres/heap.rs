@@ -92,12 +92,14 @@ impl TupleHeader {
     }
 
     /// Number of columns that the tuple holds.
+    #[inline]
     #[must_use]
     pub fn columns(&self) -> u16 {
         self.infomask2 & mask::NATTS
     }
 
     /// Whether `xmin` is frozen: visible whatever its number.
+    #[inline]
     #[must_use]
     pub fn is_xmin_frozen(&self) -> bool {
         self.infomask & mask::XMIN_FROZEN == mask::XMIN_FROZEN || self.xmin == 2
@@ -105,6 +107,7 @@ impl TupleHeader {
 
     /// Whether `xmax` does no more than lock.
     // EVIDENCE: htup_details.h HEAP_XMAX_IS_LOCKED_ONLY
+    #[inline]
     #[must_use]
     pub fn is_xmax_lock_only(&self) -> bool {
         let lock = mask::XMAX_IS_MULTI | mask::XMAX_EXCL_LOCK | mask::XMAX_KEYSHR_LOCK;
@@ -112,6 +115,7 @@ impl TupleHeader {
     }
 
     /// Whether `xmax` is a multixact.
+    #[inline]
     #[must_use]
     pub fn is_xmax_multi(&self) -> bool {
         self.infomask & mask::XMAX_IS_MULTI != 0
@@ -119,6 +123,7 @@ impl TupleHeader {
 
     /// Whether a heap-only tuple follows in the same page.
     // EVIDENCE: htup_details.h HeapTupleHeaderIsHotUpdated
+    #[inline]
     #[must_use]
     pub fn is_hot_updated(&self) -> bool {
         self.infomask2 & mask::HOT_UPDATED != 0
@@ -127,12 +132,14 @@ impl TupleHeader {
     }
 
     /// Whether the tuple has no index entries of its own.
+    #[inline]
     #[must_use]
     pub fn is_heap_only(&self) -> bool {
         self.infomask2 & mask::HEAP_ONLY != 0
     }
 
     /// The null bitmap; `None` when no value is null or the tuple is too short for it.
+    #[inline]
     #[must_use]
     pub fn null_bitmap<'a>(&self, tuple: &'a [u8]) -> Option<&'a [u8]> {
         if self.infomask & mask::HAS_NULL == 0 {

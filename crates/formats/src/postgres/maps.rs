@@ -28,6 +28,17 @@ pub fn visibility(page: &Page<'_>, index: u32) -> Visibility {
     Visibility { all_visible: bits & 1 != 0, all_frozen: bits & 2 != 0 }
 }
 
+/// The first heap page from the `from`-th of a map page on (0 based) that is called all-visible.
+#[must_use]
+pub fn first_all_visible(page: &Page<'_>, from: u32) -> Option<u32> {
+    let map = page.bytes().get(HEADER_BYTES..)?;
+    let first_byte = (from / 4) as usize;
+    // Most of what lies behind the end of a heap is zeros: whole bytes are stepped over.
+    let bytes = map.get(first_byte..)?.iter().zip(first_byte..).filter(|(byte, _)| **byte != 0);
+    let indexes = bytes.flat_map(|(_, at)| (0..4).map(move |within| at as u32 * 4 + within));
+    indexes.filter(|index| *index >= from).find(|index| visibility(page, *index).all_visible)
+}
+
 /// Free space that a page of the map's lowest level records for its `slot`-th page, in units of 1/256 page.
 ///
 /// The map is not logged and repairs itself; its contents are never damage.
@@ -131,5 +142,9 @@ mod tests {
         assert_eq!(visibility(&page, 1), Visibility { all_visible: true, all_frozen: false });
         assert_eq!(visibility(&page, 2), Visibility { all_visible: true, all_frozen: true });
         assert_eq!(heap_pages_per_visibility_page(8192), 32_672);
+        assert_eq!(
+            [0, 1, 2, 3].map(|from| first_all_visible(&page, from)),
+            [Some(1), Some(1), Some(2), None]
+        );
     }
 }

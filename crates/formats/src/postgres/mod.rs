@@ -78,6 +78,7 @@ pub struct Tid {
 impl Tid {
     /// Reads the six bytes of an item pointer; `None` beyond the end of `bytes`.
     // EVIDENCE: src/include/storage/itemptr.h, block.h: bi_hi u16, bi_lo u16, ip_posid u16
+    #[inline]
     #[must_use]
     pub fn read(bytes: &[u8], offset_bytes: usize) -> Option<Tid> {
         let raw = bytes.get(offset_bytes..offset_bytes.checked_add(6)?)?;
@@ -94,6 +95,7 @@ impl std::fmt::Display for Tid {
 }
 
 /// Rounds up to the next multiple of `alignment`, which is a power of two.
+#[inline]
 pub(crate) fn align_up(value: usize, alignment: usize) -> usize {
     debug_assert!(alignment.is_power_of_two());
     value.saturating_add(alignment - 1) & !(alignment - 1)

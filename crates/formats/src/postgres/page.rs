@@ -85,6 +85,7 @@ impl<'a> Page<'a> {
     /// Looks at one page. Fewer bytes than a header read as zeros.
     // EVIDENCE: PostgreSQL docs 73.6: lsn @0 (high half first), checksum @8, flags @10, lower @12, upper @14,
     // special @16, pagesize_version @18, prune_xid @20; docs and bufpage.h, majors 14-18
+    #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Page<'a> {
         let half = |offset| u16_at(bytes, offset).unwrap_or(0);
@@ -106,12 +107,14 @@ impl<'a> Page<'a> {
     }
 
     /// The header's fields.
+    #[inline]
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// All bytes of the page.
+    #[inline]
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -119,6 +122,7 @@ impl<'a> Page<'a> {
 
     /// Whether the page says that it was never initialised.
     // EVIDENCE: bufpage.h PageIsNew: pd_upper == 0
+    #[inline]
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.header.upper == 0
@@ -132,6 +136,7 @@ impl<'a> Page<'a> {
     }
 
     /// Number of line pointers that the header gives room for; at most what fits the page.
+    #[inline]
     #[must_use]
     pub fn item_count(&self) -> u16 {
         let lower = usize::from(self.header.lower).min(self.bytes.len());
@@ -157,6 +162,7 @@ impl<'a> Page<'a> {
     }
 
     /// All line pointers, in order.
+    #[inline]
     pub fn items(&self) -> impl Iterator<Item = Item> + use<'a> {
         let page = *self;
         (1..=page.item_count()).filter_map(move |number| page.item(number))
@@ -171,6 +177,7 @@ impl<'a> Page<'a> {
     }
 
     /// The access method's own space; empty if the header's offset is beyond the page.
+    #[inline]
     #[must_use]
     pub fn special(&self) -> &'a [u8] {
         self.bytes.get(usize::from(self.header.special)..).unwrap_or(&[])
@@ -280,6 +287,7 @@ impl Coverage {
     }
 
     /// Claims a range; `false` if a part of it is claimed already. The start is aligned, the range in the page.
+    #[inline]
     fn claim(&mut self, start_bytes: usize, length_bytes: usize) -> bool {
         let first = start_bytes / MAX_ALIGN;
         let end = (start_bytes + length_bytes).div_ceil(MAX_ALIGN);

@@ -41,6 +41,7 @@ fn place(byte: u64, segment_bytes: usize) -> Place {
 
 /// Where the two bits of a transaction stand, for a block size.
 // EVIDENCE: clog.c CLOG_XACTS_PER_BYTE 4
+#[inline]
 #[must_use]
 pub fn status_place(xid: Xid, block_bytes: usize) -> Place {
     place(u64::from(xid) / 4, block_bytes * BLOCKS_PER_SEGMENT)
@@ -61,6 +62,7 @@ pub fn status(segment: &[u8], xid: Xid, block_bytes: usize) -> Option<Status> {
 
 /// Whether `a` came before `b`: transaction ids go round, so "before" is within half the circle.
 // EVIDENCE: src/backend/access/transam/transam.c TransactionIdPrecedes, for ordinary ids
+#[inline]
 #[must_use]
 pub fn precedes(a: Xid, b: Xid) -> bool {
     (a.wrapping_sub(b) as i32) < 0

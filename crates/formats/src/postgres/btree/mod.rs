@@ -74,18 +74,21 @@ impl Opaque {
     }
 
     /// Whether a flag is set.
+    #[inline]
     #[must_use]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
     /// Whether the page is a leaf.
+    #[inline]
     #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.has(flag::LEAF)
     }
 
     /// Whether the page has no right sibling, and so no high key.
+    #[inline]
     #[must_use]
     pub fn is_rightmost(&self) -> bool {
         self.next == 0
@@ -93,6 +96,7 @@ impl Opaque {
 
     /// Number of the first line pointer that is not the high key.
     // EVIDENCE: nbtree.h P_FIRSTDATAKEY
+    #[inline]
     #[must_use]
     pub fn first_data_item(&self) -> u16 {
         if self.is_rightmost() { 1 } else { 2 }

@@ -70,12 +70,14 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// Length that the tuple records, bytes.
+    #[inline]
     #[must_use]
     pub fn length_bytes(&self) -> usize {
         usize::from(self.info & SIZE_MASK)
     }
 
     /// Whether some column is null.
+    #[inline]
     #[must_use]
     pub fn has_nulls(&self) -> bool {
         self.info & HAS_NULL != 0
@@ -97,6 +99,7 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// The child of a downlink.
+    #[inline]
     #[must_use]
     pub fn downlink(&self) -> u32 {
         self.tid.block
@@ -104,6 +107,7 @@ impl<'a> IndexTuple<'a> {
 
     /// Offset of the first column in the tuple, bytes.
     // EVIDENCE: itup.h IndexInfoFindDataOffset
+    #[inline]
     #[must_use]
     pub fn data_offset(&self) -> usize {
         if self.has_nulls() {
@@ -114,6 +118,7 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// The null bitmap (1 = present); `None` when no value is null.
+    #[inline]
     #[must_use]
     pub fn null_bitmap(&self) -> Option<&'a [u8]> {
         if self.has_nulls() {
@@ -124,6 +129,7 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// The bytes of the columns, padding included; without the TIDs that may follow.
+    #[inline]
     #[must_use]
     pub fn data(&self) -> &'a [u8] {
         let end = match self.kind() {
@@ -137,6 +143,7 @@ impl<'a> IndexTuple<'a> {
 
     /// Heap TID at the end of a pivot tuple.
     // EVIDENCE: nbtree.h BTreeTupleGetHeapTID: at tuple size - sizeof(ItemPointerData)
+    #[inline]
     #[must_use]
     pub fn pivot_tid(&self) -> Option<Tid> {
         match self.kind() {
@@ -146,6 +153,7 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// The heap TIDs of a leaf tuple, in the order in which they stand; none for a pivot.
+    #[inline]
     pub fn heap_tids(&self) -> impl Iterator<Item = Tid> + use<'a> {
         let (count, offset, single) = match self.kind() {
             Kind::Plain => (1, 0, true),
@@ -160,6 +168,7 @@ impl<'a> IndexTuple<'a> {
     }
 
     /// The key as bytes that are equal in a high key and in the parent's separator: all but `t_tid`'s block.
+    #[inline]
     #[must_use]
     pub fn separator(&self) -> (u16, u16, &'a [u8]) {
         (self.tid.item, self.info, self.bytes.get(TUPLE_HEADER_BYTES..self.length_bytes()).unwrap_or(&[]))
