@@ -53,7 +53,7 @@ fn outcome(
         None => text,
     };
     match claim.evaluate(&results.study.factors, &results.cells, figures) {
-        ClaimOutcome::Holds => (ExpectationState::Held, String::new()),
+        ClaimOutcome::Holds { found } => (ExpectationState::Held, found),
         ClaimOutcome::Broken { found } => (ExpectationState::NotHeld, valid_for(found)),
         ClaimOutcome::NotShown { reason } => not_checked(reason),
     }

@@ -1,4 +1,3 @@
-"use strict";
 // The page without this script is complete: tables, pictures, files. This adds hover, series on and off, any counters
 // of any runs over time, and the choice of colours. It asks nothing of anybody, but for its own server when served live.
 (() => {
@@ -35,28 +34,43 @@
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
   }
 
-  // -- hover: titles of marks become a tip that follows the pointer and a finger
+  // -- hover, focus and fingers: titles of marks and of defined words become a tip
   function initTips() {
     for (const title of document.querySelectorAll("svg.chart title")) {
       title.parentNode.dataset.tip = title.textContent;
       title.remove();
     }
+    for (const word of document.querySelectorAll("a.def[title]")) {
+      word.dataset.tip = word.title;
+      word.setAttribute("aria-description", word.title);
+      word.removeAttribute("title");
+    }
+  }
+  function showTip(target, x, y, foot) {
+    const tip = $("#tip");
+    tip.hidden = !target;
+    if (!target) return;
+    tip.textContent = target.dataset.tip;
+    const above = y - tip.offsetHeight - 12;
+    tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - tip.offsetWidth - 8)) + "px";
+    tip.style.top = (above < 4 ? foot + 18 : above) + "px";
+  }
+  function tipBeside(target) {
+    if (!target) return showTip(null);
+    const box = target.getBoundingClientRect();
+    showTip(target, box.x + Math.min(box.width / 2, 40), box.y, box.bottom - 10);
   }
   function followPointer() {
-    const tip = $("#tip");
     const place = (event) => {
       const target = event.target.closest && event.target.closest("[data-tip]");
-      tip.hidden = !target;
-      if (!target) return;
-      tip.textContent = target.dataset.tip;
-      const x = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-      const above = event.clientY - tip.offsetHeight - 12;
-      tip.style.left = Math.max(4, x) + "px";
-      tip.style.top = (above < 4 ? event.clientY + 18 : above) + "px";
+      showTip(target, event.clientX, event.clientY, event.clientY);
     };
     document.addEventListener("pointermove", place);
     document.addEventListener("pointerdown", place);
-    document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+    document.addEventListener("focusin", (event) => { if (event.target.matches("a.def[data-tip]:focus-visible")) tipBeside(event.target); });
+    document.addEventListener("focusout", () => showTip(null));
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") showTip(null); });
+    document.addEventListener("scroll", () => showTip(null), { passive: true });
   }
 
   // -- series on and off in pictures
@@ -64,8 +78,11 @@
     for (const key of document.querySelectorAll("svg.chart g.key")) {
       key.setAttribute("tabindex", "0");
       key.setAttribute("role", "button");
+      key.setAttribute("aria-pressed", "true");
+      key.setAttribute("aria-label", "Show " + key.textContent);
       const toggle = () => {
         const off = key.classList.toggle("off");
+        key.setAttribute("aria-pressed", String(!off));
         const series = key.closest("svg").querySelectorAll(`g.series[data-s="${key.dataset.s}"]`);
         series.forEach((group) => group.classList.toggle("hidden", off));
       };
@@ -141,15 +158,15 @@
       if (!state.runs.includes(select.value) && state.runs.length < RUNS_MAX) state.runs.push(select.value);
       draw();
     };
-    const reset = make("button", { type: "button", textContent: "whole time" });
     const chips = make("span", { className: "tools" });
     const plot = make("div", { className: "plot" });
+    const closer = fathomZoom.plot(plot, () => chart, (index) => told(index));
     const legend = make("div", { className: "scroll" });
     const marks = make("p", { className: "marks" });
     host.replaceChildren(
-      make("div", { className: "tools" }, make("label", { htmlFor: "clock-run", textContent: "Run" }), select, overlay, reset),
-      chips, plot, marks, legend,
-      make("p", { className: "note", textContent: "Drag over the plot to zoom, double-click for the whole time. Every counter has its own scale from 0 to the largest value of the runs shown; click a row to highlight it and to read its scale on the axis; tick rows to choose counters." }),
+      make("div", { className: "tools" }, make("label", { htmlFor: "clock-run", textContent: "Run" }), select, overlay, closer.buttons),
+      chips, plot, closer.spoken, marks, legend,
+      make("p", { className: "note", textContent: "Drag over the plot, pinch it or use the buttons to zoom; double-click for the whole time. With the keyboard: arrows read the values, + and − zoom, 0 shows the whole. Every counter has its own scale from 0 to the largest value of the runs shown; choose a name to highlight it and to read its scale on the axis; tick rows to choose counters." }),
     );
     let chart = null;
     let cells = [];
@@ -252,6 +269,12 @@
       return null;
     }
 
+    // Time and figures of the shown lines, for those who hear them.
+    function told(index) {
+      const parts = cells.map(({ name, position }) => `${name} ${short(near(chart, position, index))}`);
+      return `${digits(chart.data[0][index])} s: ${parts.join(", ")}`;
+    }
+
     function drawBands(u) {
       const { ctx, bbox } = u;
       ctx.save();
@@ -307,15 +330,23 @@
         swatch.style.borderColor = isShown ? colour(colourOf(line.counter)) : "transparent";
         const now = make("td", { className: "r" });
         now.dataset.role = "pointer";
-        const name = make("td", { className: "l", title: counter.definition }, swatch, counter.name);
+        const light = make("button", { type: "button", className: "name", textContent: counter.name, ariaPressed: String(line.counter === state.lit) });
+        const name = make("td", { className: "l" }, swatch, light);
+        if (counter.definition) name.dataset.tip = counter.definition;
         row.append(make("td", {}, tick), name);
         if (several) row.append(make("td", { className: "l" }, dashSample(line.order), " " + line.id));
         row.append(make("td", { className: "l", textContent: counter.unit === "1" ? "" : counter.unit }), now);
         for (const figure of line.series.figures) row.append(make("td", { className: "r", textContent: short(figure) }));
-        row.onclick = () => { state.counters.add(line.counter); state.lit = line.counter; draw(); };
+        row.onclick = () => {
+          const isFocused = document.activeElement === light;
+          state.counters.add(line.counter);
+          state.lit = line.counter;
+          draw();
+          if (isFocused) legend.querySelector("tr.lit button.name").focus();
+        };
         (isShown ? body : rest).append(row);
         const position = shown.indexOf(line);
-        if (position >= 0) cells.push({ cell: now, position: position + 1 });
+        if (position >= 0) cells.push({ cell: now, name: counter.name, position: position + 1 });
       }
       table.append(body);
       const before = $("details", legend);
@@ -325,7 +356,6 @@
       legend.replaceChildren(table, ...(rest.children.length ? [more] : []));
     }
 
-    reset.onclick = draw;
     redraws.push(draw);
     draw();
     initSeriesDownload(data, state, runById);
@@ -366,9 +396,10 @@
     try {
       const state = await (await fetch(location.pathname + "/state", { cache: "no-store" })).json();
       const left = state.eta_s === null ? "" : `, about ${duration(state.eta_s)} left`;
-      place.textContent = state.running
-        ? `Running: ${state.counting} of ${state.planned} runs count${left}.`
-        : `${state.counting} of ${state.planned} runs count; none is under way.`;
+      const count = `${state.counting} of ${state.planned} runs count`;
+      if (state.running) place.textContent = `Running: ${count}${left}.`;
+      else if (state.interrupted_at) place.textContent = `Interrupted at run ${state.interrupted_at} of ${state.planned}: its process is gone. Resume with the same command: ${state.resume} … ${count}.`;
+      else place.textContent = `${count}; none is under way.`;
       place.hidden = false;
       if (stamp !== null && state.stamp !== stamp) await renew();
       stamp = state.stamp;
@@ -391,47 +422,11 @@
     show();
   }
 
-  // -- zoom: a part of a picture, drawn out with the pointer; a double click shows the whole again
-  function initZoom() {
-    for (const svg of document.querySelectorAll("#factors svg.chart")) {
-      const whole = svg.getAttribute("viewBox");
-      const note = make("p", { className: "note zoomed", hidden: true, textContent: "A part of the chart: the axes may lie outside. Double-click for the whole." });
-      svg.after(note);
-      const point = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      const set = (box) => { svg.setAttribute("viewBox", box); note.hidden = box === whole; };
-      let from = null, frame = null;
-      const end = () => { if (frame) frame.remove(); from = frame = null; };
-      svg.addEventListener("pointerdown", (event) => {
-        if (event.pointerType === "touch" || event.button !== 0 || event.target.closest(".key")) return;
-        event.preventDefault();
-        from = point(event);
-        frame = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-        frame.setAttribute("class", "frame");
-        svg.append(frame);
-        svg.setPointerCapture(event.pointerId);
-      });
-      svg.addEventListener("pointermove", (event) => {
-        if (!from) return;
-        const to = point(event);
-        const box = { x: Math.min(from.x, to.x), y: Math.min(from.y, to.y), width: Math.abs(to.x - from.x), height: Math.abs(to.y - from.y) };
-        for (const name in box) frame.setAttribute(name, box[name]);
-      });
-      svg.addEventListener("pointerup", () => {
-        if (!from) return;
-        const box = ["x", "y", "width", "height"].map((name) => Number(frame.getAttribute(name)));
-        end();
-        if (box[2] > 8 && box[3] > 8) set(box.join(" "));
-      });
-      svg.addEventListener("pointercancel", end);
-      svg.addEventListener("dblclick", () => set(whole));
-    }
-  }
-
   function show() {
     redraws.length = 0;
     initTips();
     initKeys();
-    initZoom();
+    fathomZoom.pictures(tipBeside);
     initClock(JSON.parse($("#data").textContent));
   }
   let width = innerWidth;

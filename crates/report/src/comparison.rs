@@ -19,10 +19,11 @@ use crate::summary::{ALPHA, CacheCount, Estimate, Range, Verdict, cache_counts};
 pub(crate) use changes::changes;
 pub use changes::{Changed, Part};
 pub use measure::{LATENCY_NAMES, Measure, latency_of};
-pub(crate) use sections::sections;
+pub use plans::PlanState;
+pub(crate) use sections::{sections, verdict_words};
 
 /// Version of the JSON form of [`ComparisonSummary`]; grows when a field changes its meaning or goes away.
-pub const COMPARISON_VERSION: u32 = 1;
+pub const COMPARISON_VERSION: u32 = 2;
 
 /// What one side of a comparison is made from.
 #[derive(Clone, Debug)]
@@ -110,8 +111,10 @@ pub struct Pair {
     pub why_not: Option<String>,
     /// Shown to be worse, and by more than the threshold.
     pub is_regression: bool,
-    /// Runs of both sides kept their plans, and these differ: the difference is that of other plans as well.
-    pub is_plan_changed: bool,
+    /// What is known of the plans of both sides.
+    pub plan: PlanState,
+    /// The same configuration followed another plan: the difference is shown, and there is no verdict.
+    pub is_invalid: bool,
     /// Runs of the candidate that failed a gate and were not made again.
     pub candidate_invalid: usize,
     /// Where the clients' time went on both sides, the largest change first; empty where neither recorded waits.
@@ -151,6 +154,11 @@ impl ComparisonSummary {
     /// Number of pairs that are regressions.
     pub fn regression_count(&self) -> usize {
         self.pairs.iter().filter(|pair| pair.is_regression).count()
+    }
+
+    /// Number of pairs that a changed plan made invalid.
+    pub fn invalid_count(&self) -> usize {
+        self.pairs.iter().filter(|pair| pair.is_invalid).count()
     }
 
     /// Pairs that could not be judged because the candidate has no run that counts where the baseline has.

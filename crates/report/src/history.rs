@@ -17,7 +17,7 @@ use stats::verdict::verdicts;
 use crate::comparison::{Changed, Measure, Side, changes, restrict_to_cell};
 use crate::summary::{ALPHA, Estimate, Verdict};
 
-pub(crate) use sections::sections;
+pub(crate) use sections::{outcome, sections};
 
 /// Version of the JSON form of [`History`]; grows when a field changes its meaning or goes away.
 pub const HISTORY_VERSION: u32 = 1;

@@ -1,5 +1,7 @@
 //! The arguments of `fathom compare` and `fathom history`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::{ReportFormat, ResultsArguments};
@@ -33,9 +35,12 @@ pub(crate) struct CompareArguments {
     pub(crate) threshold: String,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
+    /// Form of the output [default: what the ending of the output file says, else text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
+    /// File to write; it must not exist [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// The same as --format json
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,9 +58,12 @@ pub(crate) struct HistoryArguments {
     pub(crate) only: Option<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub(crate) format: ReportFormat,
+    /// Form of the output [default: what the ending of the output file says, else text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<ReportFormat>,
+    /// File to write; it must not exist [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// The same as --format json
     #[arg(long)]
     pub(crate) json: bool,

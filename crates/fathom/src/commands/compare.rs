@@ -3,10 +3,11 @@
 use anyhow::bail;
 use report::comparison::{Measure, Options, compare, latency_of};
 
+use super::page;
 use super::selection::Selection;
 use crate::Verdict;
 use crate::arguments::{Better, CompareArguments, ReportFormat};
-use crate::terminal::{print, say};
+use crate::terminal::say;
 
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     let threshold_percent = threshold(&arguments.threshold)?;
@@ -29,20 +30,24 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
             "nothing can be compared: {why_not}\nhint: `fathom explain METRIC` and `fathom export` tell what is stored"
         );
     }
-    let format = if arguments.json { ReportFormat::Json } else { arguments.format };
-    match format {
-        ReportFormat::Text => print(&report::text::comparison(&summary))?,
-        ReportFormat::Markdown => print(&report::markdown::comparison(&summary))?,
-        ReportFormat::Json => print(&report::export::comparison_json(&summary))?,
-        ReportFormat::Html => print(&report::html::comparison(&summary))?,
-        ReportFormat::Svg | ReportFormat::Png => {
-            bail!("a comparison has no single picture\nhint: take --format html")
-        }
-    }
+    let output = arguments.output.as_deref();
+    let format = page::form_of(arguments.json, arguments.format, output);
+    page::deliver(format, output, |format| {
+        Ok(match format {
+            ReportFormat::Text => report::text::comparison(&summary),
+            ReportFormat::Markdown => report::markdown::comparison(&summary),
+            ReportFormat::Json => report::export::comparison_json(&summary),
+            ReportFormat::Html => report::html::comparison(&summary),
+            ReportFormat::Svg | ReportFormat::Png => report::html::comparison_svg(&summary),
+        })
+    })?;
     if summary.lost_count() > 0 {
         say(&format!("{} configurations of the candidate have no run that counts", summary.lost_count()));
     }
-    let is_clean = summary.regression_count() == 0 && summary.lost_count() == 0;
+    if summary.invalid_count() > 0 {
+        say(&format!("{} comparisons are invalid: the plan changed", summary.invalid_count()));
+    }
+    let is_clean = [summary.regression_count(), summary.lost_count(), summary.invalid_count()] == [0; 3];
     Ok(if is_clean { Verdict::Clean } else { Verdict::Findings })
 }
 

@@ -6,9 +6,9 @@ use report::history::history;
 use report::quantity::Quantity;
 use results::store::Store;
 
+use super::page;
 use crate::Verdict;
 use crate::arguments::{HistoryArguments, ReportFormat};
-use crate::terminal::print;
 
 pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
@@ -32,15 +32,17 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
             measure.name
         );
     }
-    match if arguments.json { ReportFormat::Json } else { arguments.format } {
-        ReportFormat::Text => print(&report::text::history(&history))?,
-        ReportFormat::Markdown => print(&report::markdown::history(&history))?,
-        ReportFormat::Json => print(&report::export::history_json(&history))?,
-        ReportFormat::Html => print(&report::html::history(&history))?,
-        ReportFormat::Svg | ReportFormat::Png => {
-            bail!("a history has no single picture\nhint: take --format html")
-        }
-    }
+    let output = arguments.output.as_deref();
+    let format = page::form_of(arguments.json, arguments.format, output);
+    page::deliver(format, output, |format| {
+        Ok(match format {
+            ReportFormat::Text => report::text::history(&history),
+            ReportFormat::Markdown => report::markdown::history(&history),
+            ReportFormat::Json => report::export::history_json(&history),
+            ReportFormat::Html => report::html::history(&history),
+            ReportFormat::Svg | ReportFormat::Png => report::html::history_svg(&history),
+        })
+    })?;
     Ok(Verdict::Clean)
 }
 

@@ -1,16 +1,19 @@
 //! The page of a study: read from the store, written beside it or where the user wants it.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use report::html::Page;
 use results::io::IoTable;
-use results::model::StoredRun;
-use results::store::{Store, StoredCheck, StoredStructure, StudyId, StudyResults};
+use results::model::{RunState, StoredRun};
+use results::store::{Store, StoreError, StoredCheck, StoredStructure, StudyId, StudyResults};
 
+use super::{png, stored};
+use crate::arguments::ReportFormat;
 use crate::expectations;
+use crate::terminal::write_out;
 
 /// Which picture of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +36,15 @@ pub(crate) struct Source {
 impl Source {
     /// Reads a study with all its series.
     pub(crate) fn read(store: &Store, study: StudyId) -> anyhow::Result<Self> {
-        let results = store.study_results(study)?;
-        let runs: Result<Vec<StoredRun>, _> =
-            results.runs.iter().map(|stored| store.run(stored.run_id)).collect();
+        let results = stored::results(store, study)?;
+        let read = |known: &StoredRun| {
+            let mut run = store.run(known.run_id)?;
+            if known.run.state == RunState::Interrupted {
+                stored::interrupt(&mut run);
+            }
+            Ok::<_, StoreError>(run)
+        };
+        let runs: Result<Vec<StoredRun>, _> = results.runs.iter().map(read).collect();
         let baselines = store.io_tables()?.into_iter().map(|stored| stored.table).collect();
         let runs = runs?;
         // Structures of other studies belong to their pages.
@@ -86,6 +95,40 @@ pub(crate) fn write_default(store: &Store, study: StudyId) -> anyhow::Result<Pat
     std::fs::rename(&unfinished, &path)
         .with_context(|| format!("could not create \"{}\"", path.display()))?;
     Ok(path)
+}
+
+/// The form that was asked for, or that the name of the output file stands for.
+pub(crate) fn form_of(is_json: bool, format: Option<ReportFormat>, output: Option<&Path>) -> ReportFormat {
+    let ending = output.and_then(|path| path.extension()?.to_str());
+    match (is_json, format, ending) {
+        (true, _, _) | (_, None, Some("json")) => ReportFormat::Json,
+        (_, Some(format), _) => format,
+        (_, None, Some("html" | "htm")) => ReportFormat::Html,
+        (_, None, Some("svg")) => ReportFormat::Svg,
+        (_, None, Some("png")) => ReportFormat::Png,
+        (_, None, Some("md")) => ReportFormat::Markdown,
+        _ => ReportFormat::Text,
+    }
+}
+
+/// Writes a document to a file that must not exist yet, or to standard output; `render` is asked for text, and for the
+/// SVG of what becomes pixels.
+pub(crate) fn deliver(
+    format: ReportFormat,
+    output: Option<&Path>,
+    render: impl FnOnce(ReportFormat) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let bytes = match format {
+        ReportFormat::Png if output.is_none() && stdout().is_terminal() => {
+            bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`")
+        }
+        ReportFormat::Png => png::from_svg(&render(ReportFormat::Svg)?)?,
+        format => render(format)?.into_bytes(),
+    };
+    match output {
+        Some(path) => write_new(path, &bytes),
+        None => Ok(write_out(&bytes)?),
+    }
 }
 
 /// Writes to a file that must not exist yet.

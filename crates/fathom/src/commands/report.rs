@@ -1,7 +1,6 @@
 //! `fathom report`: tables and verdict of a stored study, or what a stored check said.
 
 use std::io::{IsTerminal, stdout};
-use std::path::Path;
 
 use anyhow::bail;
 use report::summary::StudySummary;
@@ -9,15 +8,15 @@ use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
 use super::page::{self, Form, Source};
-use super::{checks, png, stored};
+use super::{checks, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
-use crate::terminal::{print, write_out};
+use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
-    let format = format(arguments);
+    let format = page::form_of(arguments.json, arguments.format, arguments.output.as_deref());
     if let Some(run_id) = arguments.run {
         let stored = store.run(run_id)?;
         match format {
@@ -40,45 +39,17 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         return Ok(Verdict::Clean);
     }
     let study = stored::find(&store, arguments.study)?;
-    match &arguments.output {
-        _ if format == ReportFormat::Png => write_png(&store, study.id, arguments.output.as_deref())?,
-        Some(path) => page::write_new(path, render(&store, study.id, format)?.as_bytes())?,
-        None if format == ReportFormat::Html && stdout().is_terminal() => {
-            print(&format!("{}\n", page::write_default(&store, study.id)?.display()))?;
-        }
-        None => print(&render(&store, study.id, format)?)?,
+    let output = arguments.output.as_deref();
+    if output.is_none() && format == ReportFormat::Html && stdout().is_terminal() {
+        print(&format!("{}\n", page::write_default(&store, study.id)?.display()))?;
+    } else {
+        page::deliver(format, output, |format| render(&store, study.id, format))?;
     }
     Ok(Verdict::Clean)
 }
 
-/// Writes the picture for a slide as pixels.
-fn write_png(store: &Store, study: StudyId, output: Option<&Path>) -> anyhow::Result<()> {
-    if output.is_none() && stdout().is_terminal() {
-        bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`");
-    }
-    let picture = png::from_svg(&Source::read(store, study)?.render(Form::Svg, false))?;
-    match output {
-        Some(path) => page::write_new(path, &picture),
-        None => Ok(write_out(&picture)?),
-    }
-}
-
 /// Why one run or one check has no page.
 const PAGES_ARE_OF_STUDIES: &str = "a page shows a study, not a single run or check\nhint: leave out --run or --check; the page shows all of them";
-
-/// The form that was asked for, or that the name of the output file stands for.
-fn format(arguments: &ReportArguments) -> ReportFormat {
-    let ending = arguments.output.as_deref().and_then(|path| path.extension()?.to_str());
-    match (arguments.json, arguments.format, ending) {
-        (true, _, _) | (_, None, Some("json")) => ReportFormat::Json,
-        (_, Some(format), _) => format,
-        (_, None, Some("html" | "htm")) => ReportFormat::Html,
-        (_, None, Some("svg")) => ReportFormat::Svg,
-        (_, None, Some("png")) => ReportFormat::Png,
-        (_, None, Some("md")) => ReportFormat::Markdown,
-        _ => ReportFormat::Text,
-    }
-}
 
 /// Study and configuration of a run.
 fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
@@ -98,14 +69,14 @@ pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> any
         ReportFormat::Markdown => report::markdown::study(&summary()?),
         ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
         ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),
-        // Pixels are no text; who wants them asks `write_png`.
+        // Pixels are made from it: `page::deliver`.
         ReportFormat::Svg | ReportFormat::Png => Source::read(store, study)?.render(Form::Svg, false),
     })
 }
 
 /// Every number of one study.
 pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
-    let results = store.study_results(study)?;
+    let results = stored::results(store, study)?;
     let mut summary = report::summary::summarise(&results, &expectations::evaluate(&results));
     let mut stretches = Vec::new();
     // One run after the other: all series of a long study need not fit into memory.

@@ -17,6 +17,7 @@ use anyhow::{Context, bail};
 use results::store::{Store, StudyId};
 
 use super::page::{Form, Source};
+use super::stored;
 use crate::Verdict;
 use crate::arguments::ServeArguments;
 use crate::terminal::{print, say, told};
@@ -114,8 +115,8 @@ fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
             match rest {
                 [] => Ok(Response::html(Source::read(&store, study.id)?.render(Form::Html, true))),
                 ["state"] => {
-                    let results = store.study_results(study.id)?;
-                    Ok(Response::json(progress::state(&results, jiff::Timestamp::now())))
+                    let results = stored::results(&store, study.id)?;
+                    Ok(Response::json(progress::state(&results, store.has_writer(), jiff::Timestamp::now())))
                 }
                 _ => not_found(),
             }

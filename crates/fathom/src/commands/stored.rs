@@ -1,7 +1,8 @@
-//! Finding a stored study.
+//! Finding a stored study, and reading it as it is now.
 
 use anyhow::bail;
-use results::store::{Store, StoredStudy, StudyId};
+use results::model::{RunState, StoredRun};
+use results::store::{Store, StoreError, StoredStudy, StudyId, StudyResults};
 
 /// The study with this number, or the latest one.
 pub(crate) fn find(store: &Store, study: Option<i64>) -> anyhow::Result<StoredStudy> {
@@ -14,5 +15,23 @@ pub(crate) fn find(store: &Store, study: Option<i64>) -> anyhow::Result<StoredSt
             Some(found) => Ok(found),
             None => bail!("\"{}\" holds no study\nhint: run an experiment first", store.path().display()),
         },
+    }
+}
+
+/// A study; a run that says `running` though nobody writes to the directory any more is interrupted: its process is gone.
+pub(crate) fn results(store: &Store, study: StudyId) -> Result<StudyResults, StoreError> {
+    let was_written = store.has_writer();
+    let mut results = store.study_results(study)?;
+    // Asked twice: a writer may have come while the study was read.
+    if was_written == Some(false) && store.has_writer() == Some(false) {
+        results.runs.iter_mut().for_each(interrupt);
+    }
+    Ok(results)
+}
+
+/// Says of a run that its process is gone, where it still says `running`.
+pub(crate) fn interrupt(stored: &mut StoredRun) {
+    if stored.run.state == RunState::Running {
+        stored.run.state = RunState::Interrupted;
     }
 }

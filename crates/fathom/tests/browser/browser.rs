@@ -150,6 +150,13 @@ impl Browser {
         self.ask("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": x, "y": y}));
     }
 
+    /// Presses a key and lets it go.
+    pub(crate) fn press(&mut self, key: &str) {
+        let text = if key.chars().count() == 1 { key } else { "" };
+        self.ask("Input.dispatchKeyEvent", json!({"type": "keyDown", "key": key, "text": text}));
+        self.ask("Input.dispatchKeyEvent", json!({"type": "keyUp", "key": key}));
+    }
+
     /// What the page asked of any network or disk, but for itself, and what went wrong in it.
     pub(crate) fn misdeeds(&self, page: &Path) -> Vec<String> {
         let own = format!("file://{}", page.display());

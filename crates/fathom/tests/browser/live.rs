@@ -5,11 +5,12 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use results::model::RunKey;
 use results::store::{Store, StudyId};
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::stored::{add_block, study};
+use crate::stored::{add_block, begun, study};
 
 const TOKEN: &str = "a-token-for-the-tests";
 
@@ -116,6 +117,38 @@ fn an_address_that_others_reach_needs_a_token() {
 }
 
 #[test]
+fn a_study_whose_process_is_gone_is_interrupted_and_says_how_it_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    begun(directory.path(), 2, 1, 0);
+    let mut store = Store::open_or_create(directory.path()).unwrap();
+    let key = RunKey { block_index: 1, cell_index: 0, attempt: 0 };
+    store.begin_run(StudyId(1), key, 6, "2026-11-20T10:00:09Z").unwrap();
+    let server = Server::start(directory.path(), &["--listen", "127.0.0.1:0"]);
+    let state = || {
+        let (_, answer) = server.get("/study/1/state");
+        let body = answer.split("\r\n\r\n").nth(1).unwrap();
+        serde_json::from_str::<serde_json::Value>(body).unwrap()
+    };
+    assert_eq!((&state()["running"], &state()["interrupted_at"]), (&json!(true), &json!(null)));
+    // The lock goes with the process that held it; the row of the run stays.
+    drop(store);
+    let cut_off = state();
+    assert_eq!((&cut_off["running"], &cut_off["interrupted_at"]), (&json!(false), &json!(7)));
+    assert_eq!(cut_off["resume"], json!("fathom run made-up"));
+    assert!(server.get("/study/1").1.contains("1 interrupted"));
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open_address(&format!("http://{}/study/1", server.address));
+    let told = browser.value(TOLD);
+    let words =
+        "Interrupted at run 7 of 12: its process is gone. Resume with the same command: fathom run made-up";
+    assert!(told.as_str().unwrap().starts_with(words), "{told}");
+}
+
+/// What the page says of the study once it has asked.
+const TOLD: &str = "new Promise(done => { const look = () => document.querySelector('#live').hidden
+    ? setTimeout(look, 20) : done(document.querySelector('#live').textContent); look(); })";
+
+#[test]
 fn an_open_page_shows_a_run_as_soon_as_it_is_stored() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -125,9 +158,7 @@ fn an_open_page_shows_a_run_as_soon_as_it_is_stored() {
     let dots = "document.querySelector('#factors svg.chart').querySelectorAll('path.dot').length";
     assert_eq!(browser.value(dots), json!(11));
     // The page has asked once before there is news.
-    let told = "new Promise(done => { const look = () => document.querySelector('#live').hidden
-        ? setTimeout(look, 20) : done(document.querySelector('#live').textContent); look(); })";
-    assert!(browser.value(told).as_str().unwrap().contains("11 of 12 runs count"));
+    assert!(browser.value(TOLD).as_str().unwrap().contains("11 of 12 runs count"));
     add_block(&mut Store::open_or_create(directory.path()).unwrap(), StudyId(1), 2, 3);
     let renewed = format!(
         "new Promise(done => {{ const look = () => {dots} > 11 ? done({dots}) : setTimeout(look, 20); look(); }})"

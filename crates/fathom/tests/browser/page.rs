@@ -89,6 +89,56 @@ fn dragging_over_a_chart_shows_a_part_of_it_and_a_double_click_the_whole() {
 }
 
 #[test]
+fn keys_buttons_and_two_fingers_look_closer_and_tell_figures_as_the_mouse_does() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 2);
+    browser.open(&page(directory.path()));
+    let chart = "document.querySelector('#factors svg.chart')";
+    let shown = format!("{chart}.getAttribute('viewBox')");
+    let whole = browser.value(&shown);
+    let tip = "document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent";
+    browser
+        .value(&format!("{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}}), {chart}.focus()"));
+    assert_ne!(browser.value(&format!("getComputedStyle({chart}).outlineStyle")), json!("none"));
+    browser.press("Home");
+    let first = browser.value(tip);
+    assert!(first.as_str().unwrap().starts_with("run 1, block 1: "), "{first}");
+    browser.press("ArrowRight");
+    assert_ne!(browser.value(tip), first);
+    browser.press("+");
+    assert_ne!(browser.value(&shown), whole);
+    browser.press("0");
+    assert_eq!(browser.value(&shown), whole);
+    let button = |place: u32| {
+        format!("document.querySelectorAll('#factors figure .closer')[0].children[{place}].click()")
+    };
+    browser.value(&button(0));
+    assert_ne!(browser.value(&shown), whole);
+    browser.value(&button(2));
+    assert_eq!(browser.value(&shown), whole);
+    let (x, y) = centre(&mut browser, chart);
+    let mut touch = |kind: &str, apart: f64| {
+        let points = match apart > 0.0 {
+            true => json!([{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]),
+            false => json!([]),
+        };
+        browser.ask("Input.dispatchTouchEvent", json!({"type": kind, "touchPoints": points}));
+    };
+    touch("touchStart", 20.0);
+    touch("touchMove", 60.0);
+    touch("touchEnd", 0.0);
+    assert_ne!(browser.value(&shown), whole);
+    // The counters over time: the arrows read the looks of the store, in words.
+    browser.value("document.querySelector('#clock .plot').focus()");
+    browser.press("Home");
+    browser.press("ArrowRight");
+    let said = browser.value("document.querySelector('#clock [role=status]').textContent");
+    let words = format!("0.12 s: write_transactions_per_s {}", transactions_at(1));
+    assert!(said.as_str().unwrap().starts_with(&words), "{said}");
+}
+
+#[test]
 fn the_files_on_the_page_are_those_of_the_export() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();

@@ -33,6 +33,11 @@ pub(crate) fn study(directory: &Path, repetitions: u32) {
 
 /// The same with so many more counters in each run.
 pub(crate) fn study_with(directory: &Path, repetitions: u32, counters: u32) {
+    begun(directory, repetitions, repetitions, counters);
+}
+
+/// A study of so many repetitions of which the first `made` have run.
+pub(crate) fn begun(directory: &Path, repetitions: u32, made: u32, counters: u32) {
     let mut store = Store::open_or_create(directory).unwrap();
     let factor = |name: &str, levels: Vec<Level>| Factor { name: name.to_owned(), levels };
     let batches = [1, 10, 100].map(Level::Integer).to_vec();
@@ -64,7 +69,7 @@ pub(crate) fn study_with(directory: &Path, repetitions: u32, counters: u32) {
         })
         .collect();
     store.put_cells(id, &cells).unwrap();
-    for block in 0..repetitions {
+    for block in 0..made {
         add_block_with(&mut store, id, block, repetitions, counters);
     }
 }

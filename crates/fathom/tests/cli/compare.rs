@@ -16,6 +16,10 @@ fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() 
     assert!(out.contains("rows_total"), "{out}");
     let (out, _) = bench.expect(0, &["compare", "1", "1"]);
     assert!(out.contains("Nothing that is recorded differs"), "{out}");
+    assert!(
+        out.contains("Query plans: not recorded at 2 of 2 pairs; runs that only write have none."),
+        "{out}"
+    );
     let (out, _) =
         bench.expect(0, &["compare", "quick~1", "quick", "--json", "--metric", "service_time_p99_ms"]);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -26,6 +30,20 @@ fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() 
     assert!(out.contains("batch\\_size=5 vs batch\\_size=1"), "{out}");
     let other = format!("{}:1", bench.results().display());
     bench.expect(0, &["compare", &other, "2"]);
+}
+
+#[test]
+fn pictures_for_slides_are_written_beside_pages() {
+    let bench = with_two_studies();
+    for words in [vec!["compare", "1", "2"], vec!["history", "quick"]] {
+        for (ending, begin) in [("svg", "<svg"), ("html", "<!doctype html>")] {
+            let path = bench.path().join(format!("{}.{ending}", words[0]));
+            bench.expect(0, &[words.as_slice(), &["-o", path.to_str().unwrap()]].concat());
+            assert!(std::fs::read_to_string(&path).unwrap().starts_with(begin));
+        }
+        let (out, _) = bench.expect(0, &[words.as_slice(), &["--format", "svg"]].concat());
+        assert!(out.contains("width=\"1280\"") && out.contains("<svg x="), "{out}");
+    }
 }
 
 #[test]

@@ -103,7 +103,10 @@ pub trait Figures {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimOutcome {
     /// It holds at every combination of levels that it covers.
-    Holds,
+    Holds {
+        /// The figures of the place where it came closest to not holding, and of how many places.
+        found: String,
+    },
     /// It does not hold.
     Broken {
         /// The first place where it does not, with the figures.
@@ -154,7 +157,10 @@ impl Claim {
                 each_pair(&factor.text, factors, cells, true, |lower, upper| {
                     let (before, after) = (mean(metric, lower, figures)?, mean(metric, upper, figures)?);
                     let holds = if *increasing { before < after } else { before > after };
-                    if holds { Ok(()) } else { Err(broken(metric, (lower, before), (upper, after))) }
+                    if !holds {
+                        return Err(broken(metric, (lower, before), (upper, after)));
+                    }
+                    Ok(Place::of_two(metric, (lower, before), (upper, after), after))
                 })
             }
             Rule::NoDifference { metric, factor } => {
@@ -163,11 +169,45 @@ impl Claim {
                 })
             }
         };
-        outcome.err().unwrap_or(ClaimOutcome::Holds)
+        outcome.and_then(|places| closest(&places)).unwrap_or_else(|outcome| outcome)
     }
 }
 
-type Check = Result<(), ClaimOutcome>;
+/// One place where a claim holds.
+struct Place {
+    /// The figures.
+    found: String,
+    /// How far the claim is from not holding here, as a share of the larger figure.
+    margin: f64,
+}
+
+impl Place {
+    fn of_two(metric: &str, one: (&Cell, f64), other: (&Cell, f64), limit: f64) -> Self {
+        Self { found: both(metric, one, other), margin: apart(one.1, limit) }
+    }
+}
+
+/// Difference of two figures as a share of the larger one.
+fn apart(one: f64, other: f64) -> f64 {
+    let largest = one.abs().max(other.abs());
+    if largest > 0.0 { (one - other).abs() / largest } else { 0.0 }
+}
+
+type Check = Result<Place, ClaimOutcome>;
+type Checks = Result<Vec<Place>, ClaimOutcome>;
+
+/// The outcome of a claim that no place refuted; one that covered no place is not shown.
+fn closest(places: &[Place]) -> Result<ClaimOutcome, ClaimOutcome> {
+    let Some(closest) = places.iter().min_by(|one, other| one.margin.total_cmp(&other.margin)) else {
+        let reason = "there are no two configurations to compare".to_owned();
+        return Err(ClaimOutcome::NotShown { reason });
+    };
+    let found = match places.len() {
+        1 => closest.found.clone(),
+        count => format!("{}, the closest of {count}", closest.found),
+    };
+    Ok(ClaimOutcome::Holds { found })
+}
 
 fn compare(
     left: &Operand,
@@ -175,19 +215,21 @@ fn compare(
     right: &Right,
     cells: &[Cell],
     figures: &dyn Figures,
-) -> Check {
+) -> Checks {
     let covered: Vec<&Cell> = cells.iter().filter(|cell| left.selects(cell)).collect();
     if covered.is_empty() {
         return Err(ClaimOutcome::NotShown { reason: "no cell has these levels".to_owned() });
     }
-    for cell in covered {
+    let place = |cell: &&Cell| {
         let value = mean(&left.metric, cell, figures)?;
         match right {
-            Right::Number(number) if !operator.holds(value, *number) => {
+            Right::Number(number) => {
                 let found = format!("{} is {} at {}", left.metric, Shown(value), cell.label());
-                return Err(ClaimOutcome::Broken { found });
+                match operator.holds(value, *number) {
+                    true => Ok(Place { found, margin: apart(value, *number) }),
+                    false => Err(ClaimOutcome::Broken { found }),
+                }
             }
-            Right::Number(_) => {}
             Right::Metric { scale, operand } => {
                 let partner = cells.iter().find(|other| operand.selects(other) && agree(left, cell, other));
                 let Some(partner) = partner else {
@@ -195,17 +237,18 @@ fn compare(
                     return Err(ClaimOutcome::NotShown { reason });
                 };
                 let other = mean(&operand.metric, partner, figures)?;
-                if !operator.holds(value, scale * other) {
-                    return Err(broken(&left.metric, (cell, value), (partner, other)));
+                match operator.holds(value, scale * other) {
+                    true => Ok(Place::of_two(&left.metric, (cell, value), (partner, other), scale * other)),
+                    false => Err(broken(&left.metric, (cell, value), (partner, other))),
                 }
             }
         }
-    }
-    Ok(())
+    };
+    covered.iter().map(place).collect()
 }
 
-fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Check {
-    let Some(first) = cells.first() else { return Ok(()) };
+fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Checks {
+    let Some(first) = cells.first() else { return Ok(Vec::new()) };
     let expected = mean(metric, first, figures)?;
     for cell in cells {
         let value = mean(metric, cell, figures)?;
@@ -213,12 +256,21 @@ fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Check {
             return Err(broken(metric, (first, expected), (cell, value)));
         }
     }
-    Ok(())
+    let found = match cells {
+        [only] => format!("{metric} is {} at {}", Shown(expected), only.label()),
+        _ => format!("{metric} is {} at all {} configurations", Shown(expected), cells.len()),
+    };
+    Ok(vec![Place { found, margin: 0.0 }])
 }
 
 fn no_difference(metric: &str, one: &Cell, other: &Cell, figures: &dyn Figures) -> Check {
     match figures.difference(metric, one, other) {
-        Some(Difference::NotShown) => Ok(()),
+        Some(Difference::NotShown) => {
+            let (first, second) = (mean(metric, one, figures)?, mean(metric, other, figures)?);
+            let place = Place::of_two(metric, (one, first), (other, second), second);
+            // What lies furthest apart comes closest to a difference.
+            Ok(Place { margin: -place.margin, ..place })
+        }
         Some(Difference::Shown) => {
             Err(broken(metric, (one, mean(metric, one, figures)?), (other, mean(metric, other, figures)?)))
         }
@@ -237,13 +289,14 @@ fn each_pair(
     cells: &[Cell],
     neighbours: bool,
     mut check: impl FnMut(&Cell, &Cell) -> Check,
-) -> Check {
+) -> Checks {
     let levels =
         factors.iter().find(|candidate| candidate.name == factor).map_or(&[][..], |found| &found.levels);
     let place = |cell: &Cell| {
         let level = level_of(cell, factor)?;
         levels.iter().position(|candidate| candidate == level)
     };
+    let mut places = Vec::new();
     for lower in cells {
         for upper in cells {
             let (Some(from), Some(to)) = (place(lower), place(upper)) else { continue };
@@ -253,11 +306,11 @@ fn each_pair(
                 .iter()
                 .all(|(name, level)| name == factor || level_of(upper, name) == Some(level));
             if wanted && same_elsewhere {
-                check(lower, upper)?;
+                places.push(check(lower, upper)?);
             }
         }
     }
-    Ok(())
+    Ok(places)
 }
 
 impl Operand {
@@ -299,15 +352,13 @@ fn not_measured(metric: &str, cell: &Cell) -> ClaimOutcome {
     }
 }
 
-fn broken(metric: &str, (cell, value): (&Cell, f64), (other, other_value): (&Cell, f64)) -> ClaimOutcome {
-    let found = format!(
-        "{metric} is {} at {} and {} at {}",
-        Shown(value),
-        cell.label(),
-        Shown(other_value),
-        other.label()
-    );
-    ClaimOutcome::Broken { found }
+fn broken(metric: &str, one: (&Cell, f64), other: (&Cell, f64)) -> ClaimOutcome {
+    ClaimOutcome::Broken { found: both(metric, one, other) }
+}
+
+fn both(metric: &str, (cell, value): (&Cell, f64), (other, other_value): (&Cell, f64)) -> String {
+    let (value, other_value) = (Shown(value), Shown(other_value));
+    format!("{metric} is {value} at {} and {other_value} at {}", cell.label(), other.label())
 }
 
 /// A figure with four significant digits at least, whole numbers in full.

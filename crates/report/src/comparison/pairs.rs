@@ -5,7 +5,7 @@ use results::store::StudyResults;
 use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
 use stats::verdict::verdicts;
 
-use super::plans::{is_changed, plans};
+use super::plans::{self, PlanState, plans};
 use super::{Measure, Pair, Side, WaitShare, level};
 use crate::summary::{ALPHA, Estimate, Range, Verdict};
 use crate::waits;
@@ -123,13 +123,20 @@ pub(super) fn judged(
             compare(&one.plain(), &other.plain(), measure.direction(), seed)
         };
         let mut pair = pair_of(left, right, &one, &other);
-        pair.is_plan_changed = is_changed(&plans(&baseline.results, left), &plans(&candidate.results, right));
+        pair.plan = plans::state(&plans(&baseline.results, left), &plans(&candidate.results, right));
+        // Configurations that differ may have plans of their own; one configuration with two is two experiments.
+        pair.is_invalid = pair.plan == PlanState::Changed && pair.baseline_label == pair.candidate_label;
         let of_candidate =
             candidate.results.runs.iter().filter(|stored| stored.run.key.cell_index == right.index);
         pair.candidate_invalid = of_candidate.filter(|stored| is_left_invalid(stored)).count();
         match (why_not, comparison) {
             (Some(why_not), _) => pair.why_not = Some(why_not),
             (None, Err(error)) => pair.why_not = Some(error.to_string()),
+            (None, Ok(comparison)) if pair.is_invalid => {
+                pair.why_not =
+                    Some("another plan is another experiment: the difference is no verdict".to_owned());
+                put_difference(&mut pair, &comparison);
+            }
             (None, Ok(comparison)) => compared.push((index, comparison)),
         }
         pairs.push(pair);
@@ -138,11 +145,7 @@ pub(super) fn judged(
     let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
     for ((index, comparison), decision) in compared.iter().zip(decisions) {
         let pair = &mut pairs[*index];
-        let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-        pair.difference_percent = comparison.ratio.map(percent);
-        pair.difference_percent_interval = comparison
-            .ratio_interval
-            .map(|interval| Range { low: percent(interval.low), high: percent(interval.high) });
+        put_difference(pair, comparison);
         pair.p_value = Some(comparison.p_value);
         pair.p_adjusted = decision.p_adjusted;
         pair.verdict = Some(decision.verdict.into());
@@ -151,6 +154,14 @@ pub(super) fn judged(
             pair.verdict == Some(Verdict::Worse) && worse_by.is_some_and(|by| by > threshold_percent);
     }
     pairs
+}
+
+fn put_difference(pair: &mut Pair, comparison: &Comparison) {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    pair.difference_percent = comparison.ratio.map(percent);
+    pair.difference_percent_interval = comparison
+        .ratio_interval
+        .map(|interval| Range { low: percent(interval.low), high: percent(interval.high) });
 }
 
 fn pair_of(left: &Cell, right: &Cell, one: &Group<'_>, other: &Group<'_>) -> Pair {
@@ -168,7 +179,8 @@ fn pair_of(left: &Cell, right: &Cell, one: &Group<'_>, other: &Group<'_>) -> Pai
         verdict: None,
         why_not: None,
         is_regression: false,
-        is_plan_changed: false,
+        plan: PlanState::NotRecorded,
+        is_invalid: false,
         candidate_invalid: 0,
         waits: wait_shares(&one.runs, &other.runs),
     }

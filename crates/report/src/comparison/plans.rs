@@ -2,8 +2,9 @@
 
 use results::model::{Cell, Event};
 use results::store::StudyResults;
+use serde::Serialize;
 
-use super::{Changed, Part};
+use super::{Changed, Pair, Part};
 
 /// The metric that names a plan.
 const PLAN_HASH: &str = "plan_hash";
@@ -32,10 +33,48 @@ pub(super) fn plans<'a>(results: &'a StudyResults, cell: &Cell) -> Vec<Plan<'a>>
     plans
 }
 
-/// Whether both sides are known to have followed different plans.
-pub(super) fn is_changed(baseline: &[Plan<'_>], candidate: &[Plan<'_>]) -> bool {
+/// What is known of the plans of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanState {
+    /// Both sides followed the same plans.
+    Unchanged,
+    /// Both sides kept their plans, and these differ.
+    Changed,
+    /// One side alone kept its plans.
+    OneSided,
+    /// Neither side kept a plan: runs that only write have none.
+    NotRecorded,
+}
+
+/// What the plans of both sides say of the pair.
+pub(super) fn state(baseline: &[Plan<'_>], candidate: &[Plan<'_>]) -> PlanState {
     let hashes = |plans: &[Plan<'_>]| plans.iter().map(|plan| plan.hash).collect::<Vec<_>>();
-    !baseline.is_empty() && !candidate.is_empty() && hashes(baseline) != hashes(candidate)
+    match (baseline.is_empty(), candidate.is_empty()) {
+        (true, true) => PlanState::NotRecorded,
+        (false, false) if hashes(baseline) == hashes(candidate) => PlanState::Unchanged,
+        (false, false) => PlanState::Changed,
+        _ => PlanState::OneSided,
+    }
+}
+
+/// The plans of all pairs in one sentence.
+pub(super) fn sentence(pairs: &[Pair]) -> String {
+    let parts: Vec<String> = [
+        (PlanState::Changed, "changed"),
+        (PlanState::OneSided, "kept by one side alone"),
+        (PlanState::Unchanged, "unchanged"),
+        (PlanState::NotRecorded, "not recorded"),
+    ]
+    .into_iter()
+    .filter_map(|(state, words)| {
+        let count = pairs.iter().filter(|pair| pair.plan == state).count();
+        (count > 0).then(|| format!("{words} at {count} of {} pairs", pairs.len()))
+    })
+    .collect();
+    let none = pairs.iter().all(|pair| pair.plan == PlanState::NotRecorded);
+    let why = if none { "; runs that only write have none" } else { "" };
+    format!("Query plans: {}{why}.", parts.join(", "))
 }
 
 /// Lists the pairs whose plans differ, or are known on one side alone, each with the first line in which they do.
@@ -46,8 +85,8 @@ pub(super) fn changes(
 ) -> Vec<Changed> {
     let of_pair = |(left, right): &(&Cell, &Cell)| {
         let (one, other) = (plans(baseline, left), plans(candidate, right));
-        let is_one_sided = one.is_empty() != other.is_empty();
-        (is_changed(&one, &other) || is_one_sided).then(|| Changed {
+        let is_told = matches!(state(&one, &other), PlanState::Changed | PlanState::OneSided);
+        is_told.then(|| Changed {
             part: Part::Plan,
             name: right.label(),
             baseline: written(&one, &other),

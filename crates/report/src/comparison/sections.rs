@@ -1,6 +1,6 @@
 //! The comparison laid out: what changed, the verdict, the table of pairs, the waits side by side.
 
-use super::{ComparisonSummary, Pair, SideView};
+use super::{ComparisonSummary, Pair, PlanState, SideView, plans};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, Decimals, number, p_value, percent};
 use crate::summary::{Estimate, Verdict, cache_words};
@@ -42,9 +42,11 @@ fn head(summary: &ComparisonSummary) -> Section {
 }
 
 fn changes(summary: &ComparisonSummary) -> Section {
+    let plans = plans::sentence(&summary.pairs);
     if summary.changes.is_empty() {
         let same = "Nothing that is recorded differs: parameters, settings, engine, layout and machine are the same.";
-        return Section::new("What changed around the runs", vec![Block::Paragraph(same.to_owned())]);
+        let blocks = [same.to_owned(), plans].map(Block::Paragraph);
+        return Section::new("What changed around the runs", blocks.to_vec());
     }
     let mut grid = Grid::named_by([("part".to_owned(), Align::Left), ("name".to_owned(), Align::Left)])
         .with([("baseline", Align::Wrapped), ("candidate", Align::Wrapped)]);
@@ -57,7 +59,7 @@ fn changes(summary: &ComparisonSummary) -> Section {
             value(&changed.candidate),
         ]);
     }
-    Section::new("What changed around the runs", vec![Block::Grid(grid)])
+    Section::new("What changed around the runs", vec![Block::Grid(grid), Block::Paragraph(plans)])
 }
 
 fn pairs(summary: &ComparisonSummary) -> Option<Section> {
@@ -120,13 +122,9 @@ fn pair_row(pair: &Pair, decimals: Decimals) -> Vec<String> {
     } else {
         format!("{} vs {}", pair.candidate_label, pair.baseline_label)
     };
-    let mut verdict = match (pair.is_regression, pair.verdict) {
-        (true, _) => "regression".to_owned(),
-        (false, Some(verdict)) => verdict.words().to_owned(),
-        (false, None) => "not compared".to_owned(),
-    };
-    if pair.is_plan_changed {
-        verdict.push_str(", plan changed");
+    let mut verdict = verdict_words(pair).to_owned();
+    if pair.plan == PlanState::Changed {
+        verdict.push_str(if pair.is_invalid { ": plan changed" } else { ", another plan" });
     }
     vec![
         label,
@@ -143,6 +141,16 @@ fn pair_row(pair: &Pair, decimals: Decimals) -> Vec<String> {
         }),
         verdict,
     ]
+}
+
+/// The verdict in a word or two.
+pub(crate) fn verdict_words(pair: &Pair) -> &'static str {
+    match (pair.is_regression, pair.is_invalid, pair.verdict) {
+        (true, _, _) => "regression",
+        (_, true, _) => "invalid",
+        (_, _, Some(verdict)) => verdict.words(),
+        (_, _, None) => "not compared",
+    }
 }
 
 fn signed(value: f64) -> String {

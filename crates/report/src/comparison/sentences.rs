@@ -1,6 +1,6 @@
 //! The outcome of a comparison in a few sentences: regressions first, then what became better, then what was not shown.
 
-use super::{ComparisonSummary, Pair};
+use super::{ComparisonSummary, Pair, PlanState};
 use crate::number::{p_value, percent};
 use crate::summary::{Verdict, runs_needed};
 
@@ -51,23 +51,38 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
             summary.pairs.len()
         ));
     }
-    let replanned: Vec<&str> = summary
-        .pairs
-        .iter()
-        .filter(|pair| pair.is_plan_changed)
-        .map(|pair| pair.candidate_label.as_str())
-        .collect();
-    if !replanned.is_empty() {
-        sentences.push(format!(
-            "Plan changed at {} of {} pairs ({}): what differs there may be the plan alone.",
-            replanned.len(),
-            summary.pairs.len(),
-            at_most_some(&replanned)
-        ));
-    }
-    let not_compared = summary.pairs.iter().filter(|pair| pair.verdict.is_none()).count();
+    sentences.extend(replanned(summary));
+    let is_silent = |pair: &&Pair| pair.verdict.is_none() && !pair.is_invalid;
+    let not_compared = summary.pairs.iter().filter(is_silent).count();
     if not_compared > 0 {
         sentences.push(format!("Not compared: {not_compared} of {} pairs.", summary.pairs.len()));
+    }
+    sentences
+}
+
+/// Plans that changed, and what that means for the verdict.
+fn replanned(summary: &ComparisonSummary) -> Vec<String> {
+    let changed = |is_invalid: bool| {
+        let all = summary.pairs.iter();
+        let of_kind = all.filter(|pair| pair.plan == PlanState::Changed && pair.is_invalid == is_invalid);
+        of_kind.map(|pair| pair.candidate_label.as_str()).collect::<Vec<_>>()
+    };
+    let (invalid, other) = (changed(true), changed(false));
+    let of = |labels: &[&str]| {
+        format!("at {} of {} pairs ({})", labels.len(), summary.pairs.len(), at_most_some(labels))
+    };
+    let mut sentences = Vec::new();
+    if !invalid.is_empty() {
+        sentences.push(format!(
+            "Plan changed {}: another plan is another experiment, so that comparison is invalid.",
+            of(&invalid)
+        ));
+    }
+    if !other.is_empty() {
+        sentences.push(format!(
+            "The configurations differ and have plans of their own {}: what differs there may be the plan alone.",
+            of(&other)
+        ));
     }
     sentences
 }

@@ -19,23 +19,31 @@ pub(crate) fn sections(history: &History) -> Vec<Section> {
     sections
 }
 
-fn head(history: &History) -> Section {
-    let mut items = Vec::new();
+/// The changes of the level, a sentence each, or why there is none.
+pub(crate) fn outcome(history: &History) -> Vec<String> {
+    let mut sentences = Vec::new();
     for series in &history.series {
         for point in &series.points {
-            if let Some(change) = &point.change {
-                items.push(sentence(series, point, change));
-            }
+            sentences.extend(point.change.as_ref().map(|change| sentence(series, point, change)));
         }
     }
     let longest = history.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
-    let outcome = match (items.is_empty(), longest >= history.studies_min) {
-        (false, _) => Block::Items(items),
-        (true, true) => Block::Paragraph("No change of the level was shown.".to_owned()),
-        (true, false) => Block::Paragraph(format!(
+    if sentences.is_empty() && longest >= history.studies_min {
+        sentences.push("No change of the level was shown.".to_owned());
+    } else if sentences.is_empty() {
+        sentences.push(format!(
             "Too few studies to show a change of the level: {longest} of at least {} measured the same way.",
             history.studies_min
-        )),
+        ));
+    }
+    sentences
+}
+
+fn head(history: &History) -> Section {
+    let sentences = outcome(history);
+    let outcome = match history.change_count() {
+        0 => Block::Paragraph(sentences.concat()),
+        _ => Block::Items(sentences),
     };
     let title =
         format!("{} of {} over {} studies", history.measure.name, history.experiment, history.study_count);

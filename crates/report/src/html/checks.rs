@@ -113,6 +113,7 @@ fn scaling(checks: &[StoredCheck]) -> Option<String> {
         x_title: "workers".to_owned(),
         levels: workers.iter().map(u64::to_string).collect(),
         series,
+        stretches: Vec::new(),
         is_ordered: true,
         is_logarithmic: false,
         range: None,

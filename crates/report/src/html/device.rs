@@ -94,6 +94,7 @@ fn matrix(table: &IoTable) -> LevelChart {
         x_title: "outstanding transfers".to_owned(),
         levels: depths.iter().map(u64::to_string).collect(),
         series,
+        stretches: Vec::new(),
         is_ordered: true,
         is_logarithmic: false,
         range: None,

@@ -3,58 +3,115 @@
 use askama::Template;
 use results::store::StoredStudy;
 
-use super::chart::levels::{Dot, LevelChart, Spot};
+use super::chart::levels::{LevelChart, Spot, Stretch};
+use super::chart::shares::{Bar, Shares};
 use super::chart::{difference, escape};
 use super::definitions::Definitions;
-use super::{Footnote, SCRIPT, STYLE, figure, footnotes, policy, tables};
-use crate::comparison::{self, ComparisonSummary};
+use super::{Shell, figure, tables};
+use crate::comparison::{self, ComparisonSummary, Pair, WaitShare};
 use crate::history::{self, History, Series};
 use crate::layout::Section;
 use crate::number::number;
+use crate::summary::Verdict;
 use crate::tables::moment;
 
 #[derive(Template)]
 #[template(path = "document.html")]
-struct DocumentTemplate<'a> {
-    title: String,
-    kicker: String,
+struct DocumentTemplate {
+    shell: Shell,
     parts: Vec<String>,
-    definitions: Vec<Footnote>,
-    style: &'a str,
-    policy: String,
-    script: &'a str,
 }
+
+/// A page whose script draws no counters over time.
+const NO_DATA: &str = r#"{"counters":[],"clocks":[],"runs":[]}"#;
 
 /// A comparison as one page: what changed, the verdict, the differences with their intervals, the waits side by side.
 pub fn comparison(summary: &ComparisonSummary) -> String {
-    let lines: Vec<difference::Line> = summary
-        .pairs
-        .iter()
-        .filter_map(|pair| {
-            let percent = pair.difference_percent?;
-            let verdict = pair.verdict.map_or("not compared", |verdict| verdict.words());
-            Some(difference::Line {
-                label: pair.candidate_label.clone(),
-                percent,
-                interval: pair.difference_percent_interval.map(|range| (range.low, range.high)),
-                words: format!("{percent:+.1} %, {verdict}"),
-                is_bad: pair.is_regression,
-            })
-        })
-        .collect();
-    let title = format!("{}: difference of the candidate, in %", summary.measure.name);
+    let lines = differences(summary);
     let note = "Each bar is the 95 % interval of the difference; zero is the baseline.";
-    let picture = difference::draw(&title, &lines, summary.threshold_percent);
-    let picture = picture
-        .map_or(String::new(), |svg| format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
+    let reach = difference::reach(&lines, summary.threshold_percent);
+    let picture = difference::draw(&difference_title(summary), &lines, summary.threshold_percent, reach);
+    let mut pictures = picture.map_or(String::new(), |svg| figure(&svg, note));
+    if let Some(svg) = waits(summary).and_then(|shares| shares.draw()) {
+        pictures
+            .push_str(&figure(&svg, "Waits by type, idle time, and the rest, in % of the clients' time."));
+    }
+    let picture = format!("<div class=\"charts\">{pictures}</div>");
     document("Comparison", &summary.measure.name, &comparison::sections(summary), &picture)
+}
+
+pub(super) fn difference_title(summary: &ComparisonSummary) -> String {
+    format!("{}: difference of the candidate, in %", summary.measure.name)
+}
+
+/// The difference of each pair that has one.
+pub(super) fn differences(summary: &ComparisonSummary) -> Vec<difference::Line> {
+    let line = |pair: &Pair| {
+        let percent = pair.difference_percent?;
+        Some(difference::Line {
+            label: pair.candidate_label.clone(),
+            percent,
+            interval: pair.difference_percent_interval.map(|range| (range.low, range.high)),
+            words: format!("{percent:+.1} %, {}", comparison::verdict_words(pair)),
+            is_bad: pair.is_regression || pair.is_invalid,
+        })
+    };
+    summary.pairs.iter().filter_map(line).collect()
+}
+
+/// Pairs whose waits are drawn side by side.
+const WAIT_PAIRS_MAX: usize = 6;
+
+/// Wait types with a colour of their own.
+const WAIT_TYPES_MAX: usize = 6;
+
+/// Shares of the clients' time on both sides, the pairs that differ first; `None` where no side recorded waits.
+fn waits(summary: &ComparisonSummary) -> Option<Shares> {
+    let mut pairs: Vec<&Pair> = summary.pairs.iter().filter(|pair| !pair.waits.is_empty()).collect();
+    pairs.sort_by_key(|pair| !matches!(pair.verdict, Some(Verdict::Worse | Verdict::Better)));
+    pairs.truncate(WAIT_PAIRS_MAX);
+    let sizes =
+        |share: &WaitShare| [share.baseline_percent, share.candidate_percent].map(|size| size.unwrap_or(0.0));
+    let mut types: Vec<(&str, f64)> = Vec::new();
+    for share in pairs.iter().flat_map(|pair| &pair.waits) {
+        let size = sizes(share)[0].max(sizes(share)[1]);
+        match types.iter_mut().find(|(name, _)| *name == share.wait_type) {
+            Some((_, largest)) => *largest = largest.max(size),
+            None => types.push((&share.wait_type, size)),
+        }
+    }
+    types.sort_by(|one, other| other.1.total_cmp(&one.1));
+    types.truncate(WAIT_TYPES_MAX);
+    let colours = ["0", "1", "2", "3", "4", "5"];
+    let mut names: Vec<(String, &'static str)> =
+        types.iter().map(|(name, _)| (*name).to_owned()).zip(colours).collect();
+    names.push(("other".to_owned(), "idle"));
+    let bar = |pair: &Pair, side: usize| {
+        let label = if side == 0 { &pair.baseline_label } else { &pair.candidate_label };
+        let word = ["baseline", "candidate"][side];
+        let of = |name: &str| {
+            pair.waits.iter().find(|share| share.wait_type == name).map_or(0.0, |share| sizes(share)[side])
+        };
+        let mut parts: Vec<(f64, String)> =
+            types.iter().map(|(name, _)| (of(name), format!("{word}, {name}: {:.1} %", of(name)))).collect();
+        let rest = (100.0 - parts.iter().map(|part| part.0).sum::<f64>()).max(0.0);
+        parts.push((rest, format!("{word}, other: {rest:.1} %")));
+        Bar { label: format!("{word} · {label}"), parts }
+    };
+    let has = |pair: &Pair, side: usize| {
+        pair.waits.iter().any(|share| [share.baseline_percent, share.candidate_percent][side].is_some())
+    };
+    let sides = pairs.iter().flat_map(|pair| [0, 1].map(|side| (*pair, side)));
+    let bars: Vec<Bar> =
+        sides.filter(|(pair, side)| has(pair, *side)).map(|(pair, side)| bar(pair, side)).collect();
+    let title = "Where the clients' time went, in %".to_owned();
+    (!bars.is_empty()).then_some(Shares { title, names, bars })
 }
 
 /// A history as one page: one chart per configuration, each study with its interval, changes of the level in words.
 pub fn history(history: &History) -> String {
-    let mut charts: Vec<(&Series, LevelChart)> =
-        history.series.iter().map(|series| (series, chart(history, series))).collect();
-    let note = share_axis(&mut charts);
+    let (charts, note) = charts(history);
+    let note = if note.is_empty() { String::new() } else { format!("<p class=\"note\">{note}</p>") };
     let drawn: String = charts.iter().filter_map(|(series, chart)| picture(series, chart)).collect();
     let pictures = format!("<div class=\"charts\">{drawn}</div>{note}");
     let title = format!("History of {}", history.measure.name);
@@ -86,6 +143,14 @@ pub fn list(studies: &[StoredStudy]) -> String {
     document("Studies", "results", &[], if studies.is_empty() { &empty } else { &table })
 }
 
+/// One chart per configuration, and the sentence that they have axes of their own, or nothing where they share one.
+pub(super) fn charts(history: &History) -> (Vec<(&Series, LevelChart)>, &'static str) {
+    let mut charts: Vec<(&Series, LevelChart)> =
+        history.series.iter().map(|series| (series, chart(history, series))).collect();
+    let note = share_axis(&mut charts);
+    (charts, note)
+}
+
 /// Largest values further apart than this would flatten the smaller charts on a common axis.
 const COMMON_AXIS_FACTOR_MAX: f64 = 20.0;
 
@@ -97,7 +162,7 @@ fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
     let (lowest_top, top) =
         highest.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), top| (low.min(top), high.max(top)));
     if top > COMMON_AXIS_FACTOR_MAX * lowest_top {
-        return "<p class=\"note\">Each chart has a vertical axis of its own: their values lie more than a factor of 20 apart.</p>";
+        return "Each chart has a vertical axis of its own: their values lie more than a factor of 20 apart.";
     }
     for (_, chart) in charts.iter_mut().filter(|(_, chart)| chart.extent().is_some()) {
         chart.range = Some((smallest, top));
@@ -107,7 +172,11 @@ fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
 
 fn picture(series: &Series, chart: &LevelChart) -> Option<String> {
     let has_change = series.points.iter().any(|point| point.change.is_some());
-    let mark = if has_change { " × marks a change of the level." } else { "" };
+    let mark = if has_change {
+        ": dashed where the level changed for good, with the mean of each level."
+    } else {
+        ""
+    };
     Some(figure(&chart.draw()?, &format!("<b>{}</b>{mark}", escape(&series.label))))
 }
 
@@ -123,16 +192,7 @@ fn chart(history: &History, series: &Series) -> LevelChart {
             interval: estimate.interval.map(|range| (range.low, range.high)),
             title: format!("{study}: mean {}, n = {}{changed}", number(estimate.mean), estimate.n),
             words: None,
-            // A change of the level is seen without hovering: a cross above its study.
-            dots: point
-                .change
-                .iter()
-                .map(|_| Dot {
-                    value: estimate.max,
-                    title: format!("the level changed at {study}"),
-                    counts: false,
-                })
-                .collect(),
+            dots: Vec::new(),
         }
     };
     LevelChart {
@@ -140,10 +200,39 @@ fn chart(history: &History, series: &Series) -> LevelChart {
         x_title: "study".to_owned(),
         levels: series.points.iter().map(|point| point.study_id.to_string()).collect(),
         series: vec![(series.label.clone(), series.points.iter().map(spot).collect())],
+        stretches: stretches(series),
         is_ordered: true,
         is_logarithmic: false,
         range: None,
     }
+}
+
+/// The levels between the changes, each with its mean; none where nothing changed.
+fn stretches(series: &Series) -> Vec<Stretch> {
+    let changes: Vec<usize> =
+        (0..series.points.len()).filter(|&at| series.points[at].change.is_some()).collect();
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    let begins = std::iter::once(0).chain(changes.iter().copied());
+    let ends = changes.iter().copied().chain([series.points.len()]);
+    let stretch = |(from, to): (usize, usize)| {
+        let points = &series.points[from..to];
+        let mean = points.iter().map(|point| point.estimate.mean).sum::<f64>() / points.len().max(1) as f64;
+        let change = series.points[from].change.as_ref();
+        Stretch {
+            levels: (from, to),
+            mean,
+            words: change.map_or(String::new(), |change| format!("{:+.1} %", change.difference_percent)),
+            title: change.map_or(String::new(), |change| {
+                let word = if change.is_better { "better" } else { "worse" };
+                let point = &series.points[from];
+                format!("{word} by {:.1} % since study {}", change.difference_percent.abs(), point.study_id)
+            }),
+            is_bad: change.is_some_and(|change| !change.is_better),
+        }
+    };
+    begins.zip(ends).map(stretch).collect()
 }
 
 fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> String {
@@ -160,20 +249,14 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> 
         Some(first) => first.push_str(pictures),
         None => parts.push(pictures.to_owned()),
     }
-    let template = DocumentTemplate {
-        title: escape(title),
-        kicker: escape(kicker),
-        parts,
-        definitions: footnotes(&definitions),
-        style: STYLE,
-        policy: policy(false),
-        script: SCRIPT,
-    };
+    let shell = Shell::new(escape(title), escape(kicker), &definitions, NO_DATA.to_owned(), false);
+    let template = DocumentTemplate { shell, parts };
     template.render().expect("a template that writes to memory renders")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::chart::levels::Dot;
     use super::*;
 
     fn chart_of(value: f64) -> LevelChart {
@@ -183,6 +266,7 @@ mod tests {
             x_title: String::new(),
             levels: vec!["1".to_owned()],
             series: vec![(String::new(), vec![Spot { dots: vec![dot], ..Spot::default() }])],
+            stretches: Vec::new(),
             is_ordered: true,
             is_logarithmic: false,
             range: None,

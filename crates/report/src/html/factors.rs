@@ -157,6 +157,7 @@ fn facets(summary: &StudySummary, y_title: &str, spot: impl Fn(&CellSummary, usi
                 x_title: x_title.clone(),
                 levels: levels.iter().map(Level::to_string).collect(),
                 series: Vec::new(),
+                stretches: Vec::new(),
                 is_ordered,
                 is_logarithmic: false,
                 range: None,

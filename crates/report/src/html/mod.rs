@@ -30,7 +30,7 @@ use chart::escape;
 use definitions::Definitions;
 
 pub use document::{comparison, history, list};
-pub use slide::svg;
+pub use slide::{comparison as comparison_svg, history as history_svg, svg};
 
 const STYLE: &str = concat!(
     include_str!("../../vendor/uplot-1.6.32/uPlot.min.css"),
@@ -39,7 +39,7 @@ const STYLE: &str = concat!(
 );
 const UPLOT: &str = include_str!("../../vendor/uplot-1.6.32/uPlot.iife.min.js");
 const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot-1.6.32/LICENSE");
-const SCRIPT: &str = include_str!("../../assets/page.js");
+const SCRIPT: &str = concat!(include_str!("../../assets/zoom.js"), include_str!("../../assets/page.js"));
 
 /// Everything that a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -70,22 +70,40 @@ struct Part {
 #[derive(Template)]
 #[template(path = "page.html")]
 struct PageTemplate<'a> {
-    title: String,
+    shell: Shell,
     question: String,
-    experiment: String,
-    engine: String,
-    scale: &'static str,
-    counts: String,
     answer: Answer,
     parts: Vec<Part>,
-    definitions: Vec<Footnote>,
-    style: &'a str,
-    policy: String,
     uplot: &'a str,
     licence: &'a str,
-    script: &'a str,
+}
+
+/// What all pages have: head, colours, definitions, script.
+struct Shell {
+    title: String,
+    kicker: String,
+    definitions: Vec<Footnote>,
+    style: &'static str,
+    policy: String,
+    script: &'static str,
     data: String,
     is_live: bool,
+}
+
+impl Shell {
+    /// A shell around escaped words; `data` is what scripts draw.
+    fn new(title: String, kicker: String, definitions: &Definitions, data: String, is_live: bool) -> Self {
+        Self {
+            title,
+            kicker,
+            definitions: footnotes(definitions),
+            style: STYLE,
+            policy: policy(is_live),
+            script: SCRIPT,
+            data,
+            is_live,
+        }
+    }
 }
 
 /// A definition, cut into its paragraph and its points.
@@ -110,26 +128,20 @@ pub fn page(page: &Page<'_>) -> String {
         Part { id: "checks", title: "Checks", html: checks::html(page, &definitions) },
         Part { id: "record", title: "Record", html: record::html(page, &definitions) },
     ];
+    let summary = page.summary;
+    let scale = match summary.scale {
+        Scale::Full => "full scale",
+        Scale::Miniature => "miniature",
+    };
+    let (experiment, engine) = (escape(&summary.experiment), escape(&summary.engine));
+    let kicker = format!("{experiment} on {engine}, {scale} · {}", counts(summary));
     let template = PageTemplate {
-        title: escape(&page.summary.heading()),
-        question: escape(&page.summary.question),
-        experiment: escape(&page.summary.experiment),
-        engine: escape(&page.summary.engine),
-        scale: match page.summary.scale {
-            Scale::Full => "full scale",
-            Scale::Miniature => "miniature",
-        },
-        counts: counts(page.summary),
-        answer: harmless(Answer::of(page.summary)),
+        question: escape(&summary.question),
+        answer: harmless(Answer::of(summary)),
         parts,
-        definitions: footnotes(&definitions),
-        style: STYLE,
-        policy: policy(page.is_live),
         uplot: UPLOT,
         licence: UPLOT_LICENCE,
-        script: SCRIPT,
-        data: embedded.json,
-        is_live: page.is_live,
+        shell: Shell::new(escape(&summary.heading()), kicker, &definitions, embedded.json, page.is_live),
     };
     template.render().expect("a template that writes to memory renders")
 }

@@ -1,8 +1,12 @@
-//! One picture for a slide: the answer in words over the chart of the compared quantity, as an SVG file of its own.
+//! One picture for a slide, as an SVG file of its own: the answer of a study over the chart of the compared quantity, the
+//! verdict of a comparison over its differences, the changes of a history over its charts.
 
-use super::chart::{escape, num};
-use super::{Page, factors};
+use super::chart::{difference, escape, num, shortened};
+use super::{Page, document, factors};
 use crate::answer::Answer;
+use crate::comparison::{ComparisonSummary, SideView};
+use crate::history::History;
+use crate::tables::moment;
 
 /// Size of the picture; a slide is 16 to 9.
 const WIDTH: f64 = 1280.0;
@@ -33,60 +37,162 @@ const COLOURS: [(&str, &str); 16] = [
     ("--track", "#e8ecf1"),
 ];
 
+/// What a slide shows, from top to bottom.
+struct Slide {
+    heading: String,
+    warning: Option<String>,
+    headline: String,
+    /// Each with the number of lines that it may take.
+    sentences: Vec<(String, usize)>,
+    /// Pictures side by side, each with the words above it.
+    pictures: Vec<(String, String)>,
+    foot: String,
+}
+
 /// Draws the answer of a study. The same figures give the same bytes.
 pub fn svg(page: &Page<'_>) -> String {
-    let answer = Answer::of(page.summary);
-    let mut body = String::new();
-    let mut y = 30.0;
-    let mut write = |class: &str, words: &str, size: f64, lines_max: usize| {
-        let chars_max = (WIDTH - 120.0) / (size * CHARACTER);
-        for line in lines_at_most(words, chars_max, lines_max) {
-            y += size * 1.3;
-            body.push_str(&format!(
-                "<text class=\"{class}\" x=\"60\" y=\"{}\" style=\"font-size:{size}px\">{}</text>",
-                num(y),
-                escape(&line)
-            ));
-        }
-        y += 6.0;
-    };
-    write("word faint", &page.summary.heading(), 20.0, 1);
-    if let Some(invalid) = &answer.invalid {
-        write("word warn", invalid, 20.0, 2);
-    }
-    write("word strong", &answer.headline, 28.0, 3);
-    write("word faint", &answer.certainty, 18.0, 2);
-    write("word faint", &answer.limit, 18.0, 3);
-    y += 20.0;
-    let room = HEIGHT - y - 30.0;
+    let summary = page.summary;
+    let answer = Answer::of(summary);
     let charts = factors::quantity_facets(page);
-    let drawn = charts.charts.iter().filter_map(|(_, chart)| chart.draw());
-    let drawn: Vec<String> = drawn.take(2).collect();
-    let width = (WIDTH - 120.0) / drawn.len().max(1) as f64;
-    for (index, chart) in drawn.iter().enumerate() {
-        let place = format!(
-            "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"xMidYMin meet\" ",
-            num(60.0 + index as f64 * width),
-            num(y),
-            num(width),
-            num(room.max(100.0))
-        );
-        body.push_str(&chart.replacen("<svg ", &place, 1));
+    let drawn = charts.charts.iter().filter_map(|(_, chart)| Some((String::new(), chart.draw()?)));
+    let key: String = summary.study_key.chars().take(12).collect();
+    let slide = Slide {
+        heading: summary.heading(),
+        warning: answer.invalid,
+        headline: answer.headline,
+        sentences: vec![(answer.certainty, 2), (answer.limit, 3)],
+        pictures: drawn.take(2).collect(),
+        foot: format!("{} on {}, study {key}", summary.experiment, summary.engine),
+    };
+    slide.draw()
+}
+
+/// Pairs in one column of a slide; there are two.
+const PAIRS_MAX: usize = 6;
+
+/// Draws the verdict of a comparison over the differences, those that matter first.
+pub fn comparison(summary: &ComparisonSummary) -> String {
+    let mut lines = document::differences(summary);
+    lines.sort_by_key(|line| !line.is_bad);
+    let more = lines.len().saturating_sub(2 * PAIRS_MAX);
+    lines.truncate(2 * PAIRS_MAX);
+    let (threshold, title) = (summary.threshold_percent, document::difference_title(summary));
+    let reach = difference::reach(&lines, threshold);
+    let columns = lines.chunks(PAIRS_MAX.min(lines.len().div_ceil(2).max(3)));
+    let side =
+        |side: &SideView| format!("{} (study {}, {})", side.name, side.study_id, moment(&side.created_at));
+    let mut sentences = summary.sentences.iter().cloned();
+    let changed: Vec<&str> = summary.changes.iter().map(|changed| changed.name.as_str()).collect();
+    let around = match changed.len() {
+        0 => "Nothing that is recorded differs around the runs.".to_owned(),
+        count => format!("Around the runs {count} things differ: {}.", changed.join(", ")),
+    };
+    let more = if more > 0 { format!(" · {more} more pairs are in the other forms") } else { String::new() };
+    let slide = Slide {
+        heading: format!(
+            "{}: {} against {}",
+            summary.measure.name,
+            side(&summary.candidate),
+            side(&summary.baseline)
+        ),
+        warning: None,
+        headline: sentences.next().unwrap_or_default(),
+        sentences: vec![(sentences.collect::<Vec<_>>().join(" "), 2), (around, 2)],
+        pictures: columns
+            .filter_map(|part| Some((String::new(), difference::draw(&title, part, threshold, reach)?)))
+            .collect(),
+        foot: format!("{} on {}{more}", summary.candidate.experiment, summary.candidate.engine),
+    };
+    slide.draw()
+}
+
+/// Configurations of a history on one slide.
+const SERIES_MAX: usize = 3;
+
+/// Draws the changes of a history over its charts, those with a change first.
+pub fn history(history: &History) -> String {
+    let (mut charts, note) = document::charts(history);
+    charts.sort_by_key(|(series, _)| series.points.iter().all(|point| point.change.is_none()));
+    let more = charts.len().saturating_sub(SERIES_MAX);
+    let mut sentences = crate::history::outcome(history).into_iter();
+    let more = if more > 0 {
+        format!(" · {more} more configurations are in the other forms")
+    } else {
+        String::new()
+    };
+    let slide = Slide {
+        heading: format!(
+            "{} of {} over {} studies",
+            history.measure.name, history.experiment, history.study_count
+        ),
+        warning: None,
+        headline: sentences.next().unwrap_or_default(),
+        sentences: vec![(sentences.collect::<Vec<_>>().join(" "), 3), (note.to_owned(), 1)],
+        pictures: charts
+            .iter()
+            .filter_map(|(series, chart)| Some((series.label.clone(), chart.draw()?)))
+            .take(SERIES_MAX)
+            .collect(),
+        foot: format!("{}{more}", history.experiment),
+    };
+    slide.draw()
+}
+
+impl Slide {
+    fn draw(&self) -> String {
+        let mut body = String::new();
+        let mut y = 30.0;
+        let mut write = |class: &str, words: &str, size: f64, lines_max: usize| {
+            let chars_max = (WIDTH - 120.0) / (size * CHARACTER);
+            for line in lines_at_most(words, chars_max, lines_max).iter().filter(|line| !line.is_empty()) {
+                y += size * 1.3;
+                text(&mut body, class, (60.0, y), size, line);
+            }
+            y += 6.0;
+        };
+        write("word faint", &self.heading, 20.0, 1);
+        if let Some(warning) = &self.warning {
+            write("word warn", warning, 20.0, 2);
+        }
+        write("word strong", &self.headline, 28.0, 3);
+        for (sentence, lines_max) in &self.sentences {
+            write("word faint", sentence, 18.0, *lines_max);
+        }
+        y += 20.0;
+        let width = (WIDTH - 120.0) / self.pictures.len().max(1) as f64;
+        for (index, (label, picture)) in self.pictures.iter().enumerate() {
+            let x = 60.0 + index as f64 * width;
+            let mut top = y;
+            if !label.is_empty() {
+                let chars_max = width / (18.0 * CHARACTER);
+                text(&mut body, "word strong", (x, top + 12.0), 18.0, &shortened(label, chars_max as usize));
+                top += 26.0;
+            }
+            let place = format!(
+                "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"xMidYMin meet\" ",
+                num(x),
+                num(top),
+                num(width - 12.0),
+                num((HEIGHT - top - 40.0).max(100.0))
+            );
+            body.push_str(&picture.replacen("<svg ", &place, 1));
+        }
+        text(&mut body, "word faint", (60.0, HEIGHT - 16.0), 14.0, &self.foot);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">\
+             <style>{}</style><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>{body}</svg>\n",
+            style()
+        )
     }
-    let foot = format!(
-        "{} on {}, study {}",
-        page.summary.experiment,
-        page.summary.engine,
-        page.summary.study_key.chars().take(12).collect::<String>()
-    );
-    let foot_y = num(HEIGHT - 16.0);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">\
-         <style>{}</style><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>{body}\
-         <text class=\"word faint\" x=\"60\" y=\"{foot_y}\" style=\"font-size:14px\">{}</text></svg>\n",
-        style(),
-        escape(&foot)
-    )
+}
+
+fn text(body: &mut String, class: &str, at: (f64, f64), size: f64, words: &str) {
+    body.push_str(&format!(
+        "<text class=\"{class}\" x=\"{}\" y=\"{}\" style=\"font-size:{size}px\">{}</text>",
+        num(at.0),
+        num(at.1),
+        escape(words)
+    ));
 }
 
 /// The style of charts with its colours written out.

@@ -1,6 +1,6 @@
 //! Two sides held against each other, and one figure over many studies.
 
-use report::comparison::{Measure, Options, Part, Side, compare, restrict};
+use report::comparison::{Measure, Options, Part, PlanState, Side, compare, restrict};
 use report::history::history;
 use report::summary::Verdict;
 use report::{export, html, markdown, text};
@@ -189,26 +189,40 @@ fn a_changed_plan_is_listed_and_said_beside_the_verdict() {
     let two = with_plan(with_plan(later([4.8, 1.0, 0.5]), 0, 10.0, INDEX), 1, 255.0, SCAN);
     let summary = compare(&side(1, one.clone()), &side(2, two), &OPTIONS);
     assert_eq!(
-        summary.pairs.iter().map(|pair| pair.is_plan_changed).collect::<Vec<_>>(),
-        [false, true, false]
+        summary.pairs.iter().map(|pair| pair.plan).collect::<Vec<_>>(),
+        [PlanState::Unchanged, PlanState::Changed, PlanState::NotRecorded]
     );
+    assert_eq!(summary.invalid_count(), 1);
     let plans: Vec<_> = summary.changes.iter().filter(|changed| changed.part == Part::Plan).collect();
     assert_eq!((plans.len(), plans[0].name.as_str()), (1, "batch_size=10"));
     assert_eq!(plans[0].baseline.as_deref(), Some("Index Scan Forward k (plan 00000000000a)"));
     assert_eq!(plans[0].candidate.as_deref(), Some("Seq Scan t (plan 0000000000ff)"));
-    assert_eq!(summary.pairs[1].verdict, Some(Verdict::NoDifferenceShown), "the verdict stays");
+    assert_eq!((summary.pairs[1].verdict, summary.pairs[1].p_value), (None, None));
+    assert_eq!(summary.pairs[1].difference_percent.map(f64::round), Some(0.0));
     let said = "Plan changed at 1 of 3 pairs (batch_size=10)";
     assert!(summary.sentences.iter().any(|sentence| sentence.starts_with(said)), "{:?}", summary.sentences);
     for output in [text::comparison(&summary), markdown::comparison(&summary), html::comparison(&summary)] {
-        assert!(output.contains("no difference shown, plan changed"), "{output}");
-        assert!(output.contains("regression") && !output.contains("regression, plan changed"), "{output}");
+        assert!(output.contains("invalid: plan changed"), "{output}");
+        assert!(output.contains("regression") && !output.contains("regression: plan changed"), "{output}");
+        let counts = "changed at 1 of 3 pairs, unchanged at 1 of 3 pairs, not recorded at 1 of 3 pairs";
+        assert!(output.contains(counts), "{output}");
     }
 
     let same = compare(&side(1, one.clone()), &side(2, one.clone()), &OPTIONS);
     assert!(same.changes.is_empty() && !same.sentences.iter().any(|sentence| sentence.contains("Plan")));
+    assert!(text::comparison(&same).contains("unchanged at 2 of 3 pairs, not recorded at 1 of 3 pairs"));
+    // Two configurations have plans of their own: that is what is compared.
+    let part = |level: &str| {
+        let wanted = [("batch_size".to_owned(), level.to_owned())];
+        let both = with_plan(one.clone(), 2, 255.0, SCAN);
+        side(1, restrict(&both, &wanted).unwrap())
+    };
+    let two_kinds = compare(&part("1"), &part("100"), &OPTIONS);
+    assert_eq!((two_kinds.invalid_count(), two_kinds.pairs[0].plan), (0, PlanState::Changed));
+    assert!(two_kinds.pairs[0].verdict.is_some());
     // A side that kept no plan is listed, and not claimed to have another.
     let silent = compare(&side(1, one), &side(2, later(seconds)), &OPTIONS);
-    assert!(silent.pairs.iter().all(|pair| !pair.is_plan_changed));
+    assert!(silent.pairs.iter().all(|pair| pair.plan != PlanState::Changed));
     assert_eq!(silent.changes.iter().filter(|changed| changed.part == Part::Plan).count(), 2);
     assert!(silent.changes.iter().all(|changed| changed.candidate.is_none()));
 }
@@ -277,5 +291,5 @@ fn names_from_outside_do_no_harm() {
     let markdown = markdown::comparison(&summary);
     assert!(!markdown.contains("<script>") && !markdown.contains('\u{1b}'));
     let value: serde_json::Value = serde_json::from_str(&export::comparison_json(&summary)).unwrap();
-    assert_eq!(value["comparison_version"], 1);
+    assert_eq!(value["comparison_version"], 2);
 }

@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::store::StoreError;
 
@@ -14,6 +15,11 @@ pub(super) const LOCK_FILE: &str = "lock";
 
 /// Longest content of a lock file that is read: a process id and a line end.
 const HOLDER_BYTES_MAX: u64 = 32;
+
+/// Whoever asks [`is_held`] holds the lock for the moment of the question: it is tried for so long before it counts as
+/// taken.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
 /// The lock; held until it is dropped.
 #[derive(Debug)]
@@ -40,7 +46,15 @@ impl WriteLock {
             .truncate(false)
             .open(&path)
             .map_err(not_writable)?;
-        match file.try_lock() {
+        let mut tries_left = TRIES;
+        let taken = loop {
+            tries_left -= 1;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) if tries_left > 0 => std::thread::sleep(BETWEEN_TRIES),
+                outcome => break outcome,
+            }
+        };
+        match taken {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(StoreError::InUse {
@@ -53,6 +67,21 @@ impl WriteLock {
         // The id is for the message of the next process only: on a full disk the lock holds all the same.
         let _ = write_holder(&mut file);
         Ok(Self { _file: file })
+    }
+}
+
+/// Does a process hold the lock of this directory? `None` when that cannot be learned: no right to read the file, or a
+/// file system without locks.
+pub(super) fn is_held(directory: &Path) -> Option<bool> {
+    let file = match File::open(directory.join(LOCK_FILE)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
+        Err(_) => return None,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
     }
 }
 

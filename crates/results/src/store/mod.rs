@@ -174,6 +174,14 @@ impl Store {
         &self.path
     }
 
+    /// Is a process writing to this directory now, this one included? `None` when that cannot be learned.
+    ///
+    /// The kernel answers by the lock of the directory, which ends with its process: a row that says `running` while
+    /// nobody writes is that of a process that is gone.
+    pub fn has_writer(&self) -> Option<bool> {
+        lock::is_held(self.path.parent()?)
+    }
+
     fn sqlite(&self) -> impl Fn(rusqlite::Error) -> StoreError + '_ {
         |error| open::sqlite_error(&self.path, error)
     }

@@ -1,16 +1,22 @@
 //! How far a study is: what a page asks for while an experiment runs.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use results::model::{RunState, StoredRun};
 use results::store::StudyResults;
 use serde_json::json;
 
-/// Runs that ended, runs planned, whether one is under way, the time that is left, and a stamp that changes with every
-/// news.
+/// Runs that ended, runs planned, whether one is under way, whether the study was cut off and how it goes on, the time
+/// that is left, and a stamp that changes with every news.
+///
+/// Cut off is a study that nobody writes to and that has places where no run has ended: its process was killed or
+/// stopped. Whether somebody writes is `has_writer`; where that is not known, a study is called cut off when its last run
+/// was interrupted.
 ///
 /// The time left is that of the runs so far, pauses included, for those that are missing: an estimate, and absent before
 /// the first has ended.
-pub(super) fn state(results: &StudyResults, now: Timestamp) -> String {
+pub(super) fn state(results: &StudyResults, has_writer: Option<bool>, now: Timestamp) -> String {
     let has_ended = |stored: &&StoredRun| matches!(stored.run.state, RunState::Valid | RunState::Invalid);
     let ended: Vec<&StoredRun> = results.runs.iter().filter(has_ended).collect();
     let places = results.cells.len() * results.study.repetitions as usize;
@@ -22,14 +28,23 @@ pub(super) fn state(results: &StudyResults, now: Timestamp) -> String {
         let so_far_s = (now.as_second() - started.as_second()).max(0) as f64;
         (so_far_s / ended.len() as f64 * missing as f64).round()
     });
+    let tried: BTreeSet<(u32, u32)> =
+        ended.iter().map(|stored| (stored.run.key.block_index, stored.run.key.cell_index)).collect();
+    let is_abandoned = match has_writer {
+        Some(has_writer) => !has_writer,
+        None => results.runs.last().is_some_and(|last| last.run.state == RunState::Interrupted),
+    };
+    let is_cut_off = !is_running && is_abandoned && tried.len() < places;
     let marks = results.runs.iter().filter(|stored| stored.suspect.is_some()).count();
     json!({
         "ended": ended.len(),
         "planned": places,
         "counting": counting,
         "running": is_running,
+        "interrupted_at": is_cut_off.then(|| tried.len() + 1),
+        "resume": is_cut_off.then(|| format!("fathom run {}", results.study.experiment)),
         "eta_s": eta_s,
-        "stamp": format!("{}-{}-{marks}", results.runs.len(), ended.len()),
+        "stamp": format!("{}-{}-{marks}-{is_running}", results.runs.len(), ended.len()),
     })
     .to_string()
 }

@@ -52,6 +52,18 @@ fn two_by_two() -> Vec<Factor> {
     vec![factor("connections", &[1, 4]), factor("batch_size", &[1, 10])]
 }
 
+fn holds(found: &str) -> ClaimOutcome {
+    ClaimOutcome::Holds { found: found.to_owned() }
+}
+
+#[test]
+fn a_claim_over_one_level_alone_is_not_shown() {
+    let factors = [factor("batch_size", &[1])];
+    let figures = Made::default().with("log_bytes", "batch_size=1", 1.0);
+    let outcome = evaluate("strictly_increasing(log_bytes, batch_size)", &factors, &figures);
+    assert!(matches!(outcome, ClaimOutcome::NotShown { .. }), "{outcome:?}");
+}
+
 #[test]
 fn a_comparison_must_hold_at_every_level_that_it_does_not_name() {
     let figures = Made::default()
@@ -63,7 +75,8 @@ fn a_comparison_must_hold_at_every_level_that_it_does_not_name() {
     let found = "elapsed_s is 3.500 at connections=4 batch_size=10 and 3 at connections=4 batch_size=1";
     assert_eq!(outcome, ClaimOutcome::Broken { found: found.to_owned() });
     let narrower = "elapsed_s[connections=1, batch_size=10] < elapsed_s[connections=1, batch_size=1]";
-    assert_eq!(evaluate(narrower, &two_by_two(), &figures), ClaimOutcome::Holds);
+    let found = "elapsed_s is 2 at connections=1 batch_size=10 and 4 at connections=1 batch_size=1";
+    assert_eq!(evaluate(narrower, &two_by_two(), &figures), holds(found));
 }
 
 #[test]
@@ -81,7 +94,8 @@ fn the_right_side_may_be_scaled_or_a_number() {
         ("log_flushes > 799.5", true),
         ("log_flushes >= 801", false),
     ] {
-        assert_eq!(evaluate(text, &factors, &figures) == ClaimOutcome::Holds, holds, "{text}");
+        let outcome = evaluate(text, &factors, &figures);
+        assert_eq!(matches!(outcome, ClaimOutcome::Holds { .. }), holds, "{text}");
     }
 }
 
@@ -89,7 +103,7 @@ fn the_right_side_may_be_scaled_or_a_number() {
 fn equal_means_the_same_in_all_cells() {
     let factors = [factor("batch_size", &[1, 10])];
     let figures = Made::default().with("rows", "batch_size=1", 600.0).with("rows", "batch_size=10", 600.0);
-    assert_eq!(evaluate("rows equal", &factors, &figures), ClaimOutcome::Holds);
+    assert_eq!(evaluate("rows equal", &factors, &figures), holds("rows is 600 at all 2 configurations"));
     let figures = figures.with("rows", "batch_size=10", 601.0);
     assert!(matches!(evaluate("rows equal", &factors, &figures), ClaimOutcome::Broken { .. }));
 }
@@ -101,10 +115,9 @@ fn a_strict_order_follows_the_levels_at_each_level_of_the_others() {
     for (index, cell) in cells(&factors).iter().enumerate() {
         figures = figures.with("log_bytes", &cell.label(), index as f64);
     }
-    assert_eq!(
-        evaluate("strictly_increasing(log_bytes, batch_size)", &factors, &figures),
-        ClaimOutcome::Holds
-    );
+    let found =
+        "log_bytes is 2 at connections=4 batch_size=1 and 3 at connections=4 batch_size=10, the closest of 2";
+    assert_eq!(evaluate("strictly_increasing(log_bytes, batch_size)", &factors, &figures), holds(found));
     let falling = evaluate("strictly_decreasing(log_bytes, connections)", &factors, &figures);
     assert!(matches!(falling, ClaimOutcome::Broken { .. }));
 }
@@ -116,7 +129,7 @@ fn no_difference_follows_the_verdict() {
     let text = "no_difference(elapsed_s, label)";
     assert!(matches!(evaluate(text, &factors, &figures), ClaimOutcome::NotShown { .. }));
     figures.1 = Some(Difference::NotShown);
-    assert_eq!(evaluate(text, &factors, &figures), ClaimOutcome::Holds);
+    assert_eq!(evaluate(text, &factors, &figures), holds("elapsed_s is 1 at label=1 and 2 at label=2"));
     figures.1 = Some(Difference::Shown);
     assert!(matches!(evaluate(text, &factors, &figures), ClaimOutcome::Broken { .. }));
     figures.1 = Some(Difference::TooFewRuns);

@@ -23,13 +23,20 @@ const EDGE: f64 = 8.0;
 /// An interval wider than this many times the largest difference is cut, with an arrow's head where it goes on.
 const ROOM: f64 = 3.0;
 
-/// Draws the lines; `threshold_percent` on both sides of zero is shaded. `None` without any.
-pub(crate) fn draw(title: &str, lines: &[Line], threshold_percent: f64) -> Option<String> {
-    let largest =
-        lines.iter().map(|line| line.percent.abs()).filter(|size| size.is_finite()).reduce(f64::max)?;
+/// How far the axis goes to both sides of zero, in percent.
+pub(crate) fn reach(lines: &[Line], threshold_percent: f64) -> f64 {
+    let sizes = lines.iter().map(|line| line.percent.abs());
+    let largest = sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
     let ends = lines.iter().filter_map(|line| line.interval).flat_map(|(low, high)| [low.abs(), high.abs()]);
     let widest = ends.filter(|end| end.is_finite()).fold(largest, f64::max);
-    let reach = widest.min(ROOM * largest.max(threshold_percent)).max(1.0) * 1.05;
+    widest.min(ROOM * largest.max(threshold_percent)).max(1.0) * 1.05
+}
+
+/// Draws the lines on an axis of this reach; `threshold_percent` on both sides of zero is shaded. `None` without any.
+pub(crate) fn draw(title: &str, lines: &[Line], threshold_percent: f64, reach: f64) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
     let middle = WIDTH / 2.0;
     let x_of = |percent: f64| middle + (middle - EDGE) * (percent / reach).clamp(-1.0, 1.0);
     let mut drawing = Drawing::new(title);
@@ -82,9 +89,10 @@ mod tests {
             words: format!("{percent:+.1} %"),
             is_bad,
         };
-        let svg = draw("elapsed_s", &[line(12.0, true), line(-3.0, false)], 5.0).unwrap();
+        let lines = [line(12.0, true), line(-3.0, false)];
+        let svg = draw("elapsed_s", &lines, 5.0, reach(&lines, 5.0)).unwrap();
         assert!(svg.contains("class=\"mean k1\"") && svg.contains("class=\"mean k0\""));
         assert!(svg.contains("class=\"track\""));
-        assert_eq!(draw("elapsed_s", &[], 5.0), None);
+        assert_eq!(draw("elapsed_s", &[], 5.0, 10.0), None);
     }
 }

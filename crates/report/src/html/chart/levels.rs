@@ -30,6 +30,21 @@ pub(crate) struct Spot {
     pub(crate) dots: Vec<Dot>,
 }
 
+/// Neighbouring levels with a mean of their own, set off from those before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Stretch {
+    /// The first level and the one behind the last.
+    pub(crate) levels: (usize, usize),
+    /// Where its line stands.
+    pub(crate) mean: f64,
+    /// What is written where it begins; nothing at the first stretch.
+    pub(crate) words: String,
+    /// What its begin says on hover.
+    pub(crate) title: String,
+    /// Is it worse than the stretch before?
+    pub(crate) is_bad: bool,
+}
+
 /// A chart over levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LevelChart {
@@ -41,6 +56,8 @@ pub(crate) struct LevelChart {
     pub(crate) levels: Vec<String>,
     /// Name of each series and one spot per level.
     pub(crate) series: Vec<(String, Vec<Spot>)>,
+    /// Where the level changed for good; empty elsewhere.
+    pub(crate) stretches: Vec<Stretch>,
     /// Are the levels numbers, so that a line between them means something? Else bars.
     pub(crate) is_ordered: bool,
     /// Powers of ten instead of zero at the foot.
@@ -86,6 +103,7 @@ impl LevelChart {
         };
         drawing.text("word strong", (2.0, 14.0), &shortened(&title, 58));
         frame.grid(&mut drawing);
+        self.stretches.iter().for_each(|stretch| frame.stretch(&mut drawing, stretch));
         for (index, (_, spots)) in self.series.iter().enumerate() {
             drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
             self.series(&mut drawing, &frame, index, spots);
@@ -212,6 +230,23 @@ impl Frame {
         }
     }
 
+    /// The mean of a stretch as a line, and where it begins a dashed one with the change in words.
+    fn stretch(&self, drawing: &mut Drawing, stretch: &Stretch) {
+        let edge = |level: usize| self.left + level as f64 * self.slot();
+        let (from, to, y) = (edge(stretch.levels.0), edge(stretch.levels.1), self.y(stretch.mean));
+        drawing.line("stretch", (from, y), (to, y));
+        if stretch.words.is_empty() {
+            return;
+        }
+        let colour = if stretch.is_bad { 1 } else { 2 };
+        drawing.line(&format!("change l{colour}"), (from, TOP - 6.0), (from, HEIGHT));
+        // A broad target for the pointer.
+        drawing.block("catch", (from - 6.0, TOP - 6.0), (12.0, HEIGHT - TOP + 6.0), &stretch.title);
+        let is_near_end = from + width_of(&stretch.words) + 8.0 > WIDTH - RIGHT;
+        let (class, x) = if is_near_end { (" end", from - 5.0) } else { ("", from + 5.0) };
+        drawing.text(&format!("word strong f{colour}{class}"), (x, TOP + 4.0), &stretch.words);
+    }
+
     /// Writes the levels, slanted where they would touch; returns the lowest place used.
     fn levels(&self, drawing: &mut Drawing, levels: &[String]) -> f64 {
         let longest = levels.iter().map(|level| width_of(level)).fold(0.0, f64::max);
@@ -253,6 +288,7 @@ mod tests {
             x_title: "batch_size".to_owned(),
             levels: ["1", "10", "100"].map(str::to_owned).to_vec(),
             series: vec![("a".to_owned(), vec![spot(2.0), Spot::default(), spot(1.0)])],
+            stretches: Vec::new(),
             is_ordered: true,
             is_logarithmic: false,
             range: None,
@@ -268,6 +304,24 @@ mod tests {
         assert_eq!(svg.matches("class=\"line").count(), 0);
         let bars = LevelChart { is_ordered: false, ..chart() }.draw().unwrap();
         assert_eq!(bars.matches("class=\"bar").count(), 2);
+    }
+
+    #[test]
+    fn a_change_of_the_level_is_a_dashed_line_with_its_size_and_each_level_has_its_mean() {
+        let stretch = |levels, words: &str| Stretch {
+            levels,
+            mean: 1.5,
+            words: words.to_owned(),
+            ..Stretch::default()
+        };
+        let chart =
+            LevelChart { stretches: vec![stretch((0, 2), ""), stretch((2, 3), "+30.0 %")], ..chart() };
+        let svg = chart.draw().unwrap();
+        assert_eq!(
+            (svg.matches("class=\"stretch\"").count(), svg.matches("class=\"change ").count()),
+            (2, 1)
+        );
+        assert!(svg.contains(">+30.0 %</text>"));
     }
 
     #[test]
