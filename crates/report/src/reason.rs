@@ -14,6 +14,7 @@ use crate::summary::cell_label;
 
 mod checks;
 mod evidence;
+mod log_device;
 #[cfg(test)]
 mod made_up;
 #[cfg(test)]
@@ -94,7 +95,11 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence) -> CellReason {
     if let Some(limit) = limit {
         sentences.extend(holders(evidence, limit));
         sentences.extend(starved(evidence, limit));
-        sentences.extend(weighed(&checks(evidence, limit)));
+        let bytes = if limit == Limit::Log { log_device::bytes(evidence) } else { None };
+        let mut checks = checks(evidence, limit);
+        checks.extend(bytes.iter().flatten().cloned());
+        sentences.extend(weighed(&checks));
+        sentences.extend(bytes.and_then(Result::err).map(|reason| format!("Not shown: {reason}.")));
         sentences.extend(remedy(evidence, limit));
     }
     sentences.extend(checkpoints(evidence));

@@ -6,6 +6,8 @@ use results::observations::How;
 use crate::catalogue::{self, Limit};
 use crate::quantity::elapsed_s;
 
+use super::log_device::LogPlace;
+
 /// Group of sessions that do the work.
 const CLIENTS: &str = "clients";
 
@@ -59,6 +61,8 @@ pub(super) struct Evidence {
     /// Processors of the machine.
     pub(super) processor_count: Option<usize>,
     pub(super) connections: usize,
+    /// Where the log lay.
+    pub(super) log_place: LogPlace,
 }
 
 impl Evidence {
@@ -85,6 +89,9 @@ impl Evidence {
             evidence.processor_count =
                 evidence.processor_count.or(online.map(Vec::len).filter(|count| *count > 0));
         }
+        let mut places = runs.iter().map(|run| LogPlace::of(run));
+        let first = places.next().unwrap_or_default();
+        evidence.log_place = if places.all(|place| place == first) { first } else { LogPlace::Unknown };
         evidence.waits.sort_by(|left, right| {
             right.resource_s.total_cmp(&left.resource_s).then_with(|| left.name.cmp(&right.name))
         });

@@ -1,0 +1,160 @@
+//! Does what the log says it wrote agree with what its device says it wrote?
+//!
+//! Only where the log has a device of its own: on a shared one nobody knows whose bytes they are.
+
+use std::collections::BTreeSet;
+
+use results::model::Run;
+
+use super::checks::{Check, counted};
+use super::evidence::Evidence;
+
+/// What one flush adds to the bytes of the log at most: the page in which the flush before it ended, written again, and
+/// the rest of its last page. Pages of PostgreSQL's log have 8 KiB.
+const FLUSH_ADDS_BYTES: f64 = 2.0 * 8192.0;
+
+/// Share by which the two may differ: they are read one after the other, and the file system writes of its own.
+const TOLERANCE: f64 = 0.1;
+
+/// Code of the warning that roles are on one device.
+const SHARED: &str = "roles_share_device";
+
+/// Where the log lay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum LogPlace {
+    /// Not told, or not behind a block device, or not the same in all runs.
+    #[default]
+    Unknown,
+    /// With the data.
+    Shared(String),
+    /// On a device of its own.
+    Own(String),
+}
+
+impl LogPlace {
+    /// The place in one run, by the record of its environment.
+    pub(super) fn of(run: &Run) -> Self {
+        let roles = run.environment.layout.as_array().map_or(&[][..], Vec::as_slice);
+        let devices = |is_meant: fn(&str) -> bool| -> BTreeSet<String> {
+            let meant = roles.iter().filter(|role| role["role"].as_str().is_some_and(is_meant));
+            meant
+                .filter_map(|role| Some(role.pointer("/storage/block_devices/0/name")?.as_str()?.to_owned()))
+                .collect()
+        };
+        let (log, data) = (devices(|role| role == "log"), devices(|role| role != "log"));
+        // Without a role of its own the log is beside the data.
+        let has_role = roles.iter().any(|role| role["role"] == "log");
+        let Some(device) = (if has_role { log.first() } else { data.first() }) else { return Self::Unknown };
+        let is_shared_below =
+            run.warnings.iter().any(|warning| warning.code == SHARED && warning.text.contains("log"));
+        if !has_role || data.contains(device) || is_shared_below {
+            Self::Shared(device.clone())
+        } else if data.is_empty() {
+            Self::Unknown
+        } else {
+            Self::Own(device.clone())
+        }
+    }
+}
+
+/// The claim with its figures; `Err` says why it cannot be made. `None` where the engine does not tell the bytes of its
+/// log, or did not flush it.
+pub(super) fn bytes(evidence: &Evidence) -> Option<Result<Check, String>> {
+    let log_bytes = evidence.mean("log_bytes").filter(|bytes| *bytes > 0.0)?;
+    let flushes = evidence.mean("log_flushes").filter(|count| *count > 0.0)?;
+    let written = |device: &str| evidence.mean(&format!("device_write_bytes.{device}"));
+    let not_shown = |reason: String| {
+        Some(Err(format!(
+            "whether the {} of log are what a device wrote, because {reason}",
+            megabytes(log_bytes)
+        )))
+    };
+    let device = match &evidence.log_place {
+        LogPlace::Own(device) => device,
+        LogPlace::Unknown => return not_shown("the log's device is not known".to_owned()),
+        LogPlace::Shared(device) => {
+            let all =
+                written(device).map_or(String::new(), |bytes| format!(", which wrote {}", megabytes(bytes)));
+            return not_shown(format!("log and data share device {device}{all}"));
+        }
+    };
+    let Some(device_bytes) = written(device) else {
+        return not_shown(format!("device {device} does not count what it writes"));
+    };
+    let at_most_bytes = log_bytes + flushes * FLUSH_ADDS_BYTES;
+    let agrees =
+        device_bytes >= (1.0 - TOLERANCE) * log_bytes && device_bytes <= (1.0 + TOLERANCE) * at_most_bytes;
+    let text = format!(
+        "the log's own device {device} wrote {}, the log {}, or up to {} with whole pages for {}",
+        megabytes(device_bytes),
+        megabytes(log_bytes),
+        megabytes(at_most_bytes),
+        counted(flushes, "flush", "flushes")
+    );
+    Some(Ok(Check { agrees, text }))
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.2} MB", bytes / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use results::model::Warning;
+
+    use super::super::made_up::MadeUp;
+    use super::*;
+
+    fn role(name: &str, device: &str) -> serde_json::Value {
+        serde_json::json!({ "role": name, "storage": { "block_devices": [{ "name": device }] } })
+    }
+
+    /// 2,000 flushes of 10 MB of log, and what the devices wrote.
+    fn said(roles: &[serde_json::Value], written: &[(&'static str, f64)], warnings: Vec<Warning>) -> String {
+        let figures = [("log_flushes", 2000.0), ("log_flush_s", 8.0), ("log_bytes", 10e6)];
+        let mut run =
+            MadeUp::postgres(vec![("IO", "WalSync", false, 32.0, 0.0)]).with(&figures).with(written).run();
+        run.environment.layout = serde_json::Value::Array(roles.to_vec());
+        run.warnings = warnings;
+        super::super::cells(&super::super::made_up::study("postgres", vec![run])).remove(0).paragraph()
+    }
+
+    #[test]
+    fn bytes_of_the_log_and_of_its_own_device_agree_or_do_not() {
+        let apart = [role("data 1", "vda"), role("log", "vdb")];
+        for (bytes, word) in [(10e6, "Agrees"), (30e6, "Agrees"), (8e6, "Disagrees"), (60e6, "Disagrees")] {
+            let text = said(&apart, &[("device_write_bytes.vdb", bytes)], Vec::new());
+            let claim = format!(
+                "the log's own device vdb wrote {:.2} MB, the log 10.00 MB, or up to 42.77 MB with whole pages for 2000 flushes",
+                bytes / 1e6
+            );
+            let (_, after) = text.split_once(word).unwrap_or_else(|| panic!("no {word} in: {text}"));
+            assert!(after.contains(&claim), "{bytes}: {text}");
+            assert_eq!(text.contains("Disagrees"), word == "Disagrees", "{text}");
+        }
+    }
+
+    #[test]
+    fn on_a_shared_or_unknown_device_nothing_is_claimed_and_that_is_said() {
+        let written = [("device_write_bytes.vda", 25e6)];
+        let shared = "Not shown: whether the 10.00 MB of log are what a device wrote, because log and data share device vda, which wrote 25.00 MB.";
+        for roles in [vec![role("data 1", "vda")], vec![role("data 1", "vda"), role("log", "vda")]] {
+            let text = said(&roles, &written, Vec::new());
+            assert!(text.contains(shared), "{text}");
+        }
+        // Two partitions of one disk have two names.
+        let below = Warning {
+            code: SHARED.to_owned(),
+            text: "data 1 and log share device vda: their I/O competes".to_owned(),
+        };
+        let text = said(&[role("data 1", "vda1"), role("log", "vda2")], &[], vec![below]);
+        assert!(text.contains("because log and data share device vda2."), "{text}");
+        let memory = serde_json::json!({ "role": "log", "storage": { "block_devices": [] } });
+        for roles in [Vec::new(), vec![role("data 1", "vda"), memory]] {
+            let text = said(&roles, &written, Vec::new());
+            assert!(text.contains("because the log's device is not known."), "{text}");
+        }
+    }
+}
