@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `fathom io` and the reader of the checker beside fio: same file, same engine, in turns, with the ratio of each round.
 # usage: benches/io.sh [DIRECTORY [ROUNDS [SECONDS [MIB]]]]
-#        replaces the section "The last run" of docs/benchmarks-io.md and names the machine in it
+#        replaces the section "The last run" of docs/benchmarks-io.md and the table in docs/benchmarks.md, and names
+#        the machine in both
 # With huge pages reserved (vm.nr_hugepages) fio gets them, as fathom asks for them by itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,20 +29,26 @@ model=$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
 memory_gib=$(awk '/^MemTotal:/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo)
 device=$(findmnt -n -o SOURCE,FSTYPE -T "$directory" | tr -s ' ')
 
-section=$(
-    echo "$heading"
-    echo
-    echo "Machine: $processors processors ($model), $memory_gib GiB, Linux $(uname -r); $device; $fio_version; $memory."
-    echo "Load average before and after: $load_before; $(cut -d' ' -f1-3 /proc/loadavg)."
-    echo
-    echo "$table"
-)
-{
-    # Everything up to the section, the section, everything from the next heading on.
-    awk -v heading="$heading" '$0 == heading { exit } { print }' "$document"
-    echo "$section"
-    awk -v heading="$heading" '$0 == heading { inside = 1; next } inside && /^## / { inside = 0; after = 1; print "" } after' \
-        "$document"
-} >"$own/document"
-cp "$own/document" "$document"
-echo "$section"
+machine="Machine: $processors processors ($model), $memory_gib GiB, Linux $(uname -r); $device; $fio_version; $memory.
+Load average before and after: $load_before; $(cut -d' ' -f1-3 /proc/loadavg)."
+
+# usage: replace_section DOCUMENT HEADING TEXT      everything from the heading to the next one of its kind
+replace_section() {
+    {
+        awk -v heading="$2" '$0 == heading { exit } { print }' "$1"
+        printf '%s\n\n%s\n' "$2" "$3"
+        awk -v heading="$2" '$0 == heading { inside = 1; next } inside && /^## / { inside = 0; after = 1; print "" } after' "$1"
+    } >"$own/document"
+    cp "$own/document" "$1"
+}
+
+# The lines of both tools without the work of kernel threads, for the overview.
+ratios=$(awk -F'|' '!/^\|/ { print } NF == 10 { print "|" $2 "|" $3 "|" $4 "|" $5 "|" $6 "|" $7 "|" }' <<<"$table" | cat -s)
+replace_section "$document" "$heading" "$machine
+
+$table"
+replace_section docs/benchmarks.md "## Raw I/O beside fio" "Written by \`benches/io.sh\`; [benchmarks-io.md](benchmarks-io.md) says how, and what was learned.
+$machine
+
+$ratios"
+printf '%s\n\n%s\n' "$machine" "$table"

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use disk::backend::BackendChoice;
 use disk::baseline::{Matrix, Pattern, measure};
 use disk::buffer::fill_incompressible;
-use disk::counters::{machine_cpu, process_cpu};
+use disk::counters::{machine_cpu, process_cpu, process_cpu_ns};
 use disk::scan::{Content, ScanFile, ScanOptions, scan};
 use disk::space::format_bytes;
 
@@ -37,6 +37,9 @@ const CASES: [(&str, Pattern); 7] = [
 
 /// The pause before each run. The start of fio takes as long again.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// The first argument of the process that scans once.
+const SCAN_ONCE: &str = "--scan-once";
 
 struct Options {
     target: PathBuf,
@@ -61,6 +64,10 @@ struct Figure {
 }
 
 fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(SCAN_ONCE) {
+        return scan_once(arguments);
+    }
     let options = options()?;
     let has_fio = Command::new("fio").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has_fio {
@@ -283,9 +290,30 @@ fn fio_row(path: &Path, pattern: &Pattern, options: &Options) -> Result<Figure> 
     })
 }
 
+/// Scans in a process of its own, as the checker does: making the buffers is part of the time. That of fio begins
+/// when everything is made.
 fn fathom_scan(path: &Path, (worker_count, depth): (usize, usize), options: &Options) -> Result<Figure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SCAN_ONCE).arg(path);
+    command.args([options.mib, worker_count as u64, depth as u64].map(|number| number.to_string()));
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers: Vec<f64> = text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
+    match numbers[..] {
+        [rate, own_us, machine_us] => Ok(Figure { rate, own_us, machine_us }),
+        _ => Err(format!("the scan gave no figures: {}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// The process of one scan: prints MiB per second, and its own and the machine's processor time per MiB.
+fn scan_once(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let path: PathBuf = arguments.next().ok_or(SCAN_ONCE)?.into();
+    let mut number = || -> Result<u64> { Ok(arguments.next().ok_or(SCAN_ONCE)?.parse()?) };
+    let (mib, worker_count, depth) = (number()?, number()? as usize, number()? as usize);
+    // That of the thread that brings memory in as well.
+    let own_before = process_cpu_ns();
     let before = machine_cpu()?;
-    let files = [ScanFile::part(path, 0..options.mib << 20)];
+    let files = [ScanFile::part(path, 0..mib << 20)];
     let scan_options =
         ScanOptions { backend: BackendChoice::Uring, worker_count, depth, ..ScanOptions::default() };
     let outcome = scan(
@@ -300,11 +328,13 @@ fn fathom_scan(path: &Path, (worker_count, depth): (usize, usize), options: &Opt
     )?;
     let mib = outcome.read_bytes() as f64 / f64::from(1 << 20);
     let busy_us = machine_cpu()?.since(&before).busy_ns() as f64 / 1e3;
-    Ok(Figure {
-        rate: mib / (outcome.elapsed_ns as f64 / 1e9),
-        own_us: outcome.worker_cpu_ns as f64 / 1e3 / mib,
-        machine_us: busy_us / mib,
-    })
+    println!(
+        "{} {} {}",
+        mib / (outcome.elapsed_ns as f64 / 1e9),
+        (process_cpu_ns() - own_before) as f64 / 1e3 / mib,
+        busy_us / mib
+    );
+    Ok(())
 }
 
 fn fio_scan(path: &Path, bs: &str, depth: u32, options: &Options) -> Result<Figure> {

@@ -8,7 +8,9 @@
 
 use std::ffi::c_void;
 use std::io;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -18,7 +20,7 @@ pub const BUFFER_ALIGNMENT_BYTES: usize = 4096;
 
 /// The size of a huge page on x86-64 and on arm64 with pages of 4 KiB. Elsewhere the alignment costs address space
 /// only.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
+pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// The most bytes of one buffer: what io_uring registers in one piece.
 pub const BUFFER_BYTES_MAX: usize = 1 << 30;
@@ -34,7 +36,7 @@ pub struct AlignedBuffer {
 
 // SAFETY: the mapping belongs to this value alone and has no tie to a thread.
 unsafe impl Send for AlignedBuffer {}
-// SAFETY: shared access is reading only.
+// SAFETY: shared access is reading, and faulting in, which changes nothing.
 unsafe impl Sync for AlignedBuffer {}
 
 impl AlignedBuffer {
@@ -61,7 +63,23 @@ impl AlignedBuffer {
         Self::with(length_bytes, true)
     }
 
+    /// Makes a buffer like [`AlignedBuffer::on_huge_pages`] that is in memory only as far as [`AlignedBuffer::fault_in`]
+    /// brings it there; the rest comes when it is touched.
+    ///
+    /// # Errors
+    /// As [`AlignedBuffer::new`].
+    pub(crate) fn reserve_on_huge_pages(length_bytes: usize) -> io::Result<Self> {
+        Self::reserve(length_bytes, true)
+    }
+
     fn with(length_bytes: usize, is_huge: bool) -> io::Result<Self> {
+        let buffer = Self::reserve(length_bytes, is_huge)?;
+        // Only what was asked for: where there is no huge page the rest of one would be memory for nothing.
+        buffer.fault_in(0..length_bytes)?;
+        Ok(buffer)
+    }
+
+    fn reserve(length_bytes: usize, is_huge: bool) -> io::Result<Self> {
         if length_bytes == 0 || length_bytes > BUFFER_BYTES_MAX {
             let message = format!("a buffer has 1 to {BUFFER_BYTES_MAX} bytes, not {length_bytes}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -84,25 +102,35 @@ impl AlignedBuffer {
         let start = unsafe { mapping.cast::<u8>().add(padding_bytes) };
         let start = NonNull::new(start).expect("a mapping does not begin at address 0");
         let mapping = NonNull::new(mapping).expect("a mapping does not begin at address 0");
-        let mut buffer = AlignedBuffer { mapping, mapping_bytes, start, length_bytes };
-        buffer.fault_in(used_bytes, is_huge)?;
-        Ok(buffer)
-    }
-
-    fn fault_in(&mut self, used_bytes: usize, is_huge: bool) -> io::Result<()> {
-        let start = self.start.as_ptr().cast::<c_void>();
         if is_huge {
             // SAFETY: the range is ours and the advice changes no content. A refusal only costs speed.
-            let _refused = unsafe { rustix::mm::madvise(start, used_bytes, Advice::LinuxHugepage) };
+            let _refused =
+                unsafe { rustix::mm::madvise(start.as_ptr().cast(), used_bytes, Advice::LinuxHugepage) };
         }
-        // Only what was asked for: where there is no huge page the rest of one would be memory for nothing.
-        let asked_bytes = self.length_bytes.next_multiple_of(BUFFER_ALIGNMENT_BYTES);
+        Ok(AlignedBuffer { mapping, mapping_bytes, start, length_bytes })
+    }
+
+    /// Brings a part into memory; what it contains stays. Others may use the buffer meanwhile.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub(crate) fn fault_in(&self, part: Range<usize>) -> io::Result<()> {
+        assert!(part.start <= part.end && part.end <= self.length_bytes, "the part lies inside");
+        let first = part.start - part.start % BUFFER_ALIGNMENT_BYTES;
+        let end = part.end.next_multiple_of(BUFFER_ALIGNMENT_BYTES);
+        // SAFETY: both lie inside the mapping, which is a whole number of units of the alignment.
+        let start = unsafe { self.start.as_ptr().add(first) };
         // SAFETY: the range is ours, and populating for writing keeps its content.
-        match unsafe { rustix::mm::madvise(start, asked_bytes, Advice::LinuxPopulateWrite) } {
+        match unsafe { rustix::mm::madvise(start.cast(), end - first, Advice::LinuxPopulateWrite) } {
             Ok(()) => Ok(()),
             // Linux before 5.14 does not have the advice: touch each page instead.
             Err(rustix::io::Errno::INVAL) => {
-                self.as_mut_slice().chunks_mut(BUFFER_ALIGNMENT_BYTES).for_each(|page| page[0] = 0);
+                for page in (0..end - first).step_by(BUFFER_ALIGNMENT_BYTES) {
+                    // SAFETY: the byte lies inside the mapping. One atomic step that changes nothing keeps what
+                    // another thread that faults in the same part may see.
+                    let byte = unsafe { AtomicU8::from_ptr(start.add(page)) };
+                    byte.fetch_or(0, Ordering::Relaxed);
+                }
                 Ok(())
             }
             Err(error) => Err(error.into()),

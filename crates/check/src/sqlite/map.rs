@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 40;
 /// Children that are looked at to tell whether a level is the last one.
 const PROBE_COUNT: usize = 5;
 /// Pages whose reading is announced at a time.
-const PREFETCH_COUNT: usize = 512;
+const PREFETCH_COUNT: usize = 256;
 
 /// A root or an inner page.
 #[derive(Debug, Clone, Copy)]
@@ -254,11 +254,14 @@ impl PageMap {
     fn read_level(&mut self, reader: &PageReader, level: &mut [u32]) {
         level.sort_unstable_by_key(|node| self.node(*node).map(|node| node.page));
         let mut bytes = Vec::new();
-        for part in level.chunks(PREFETCH_COUNT) {
-            let pages: Vec<u32> =
-                part.iter().filter_map(|node| self.node(*node)).map(|node| node.page).collect();
-            reader.prefetch(&pages);
-            for (&node, &page) in part.iter().zip(&pages) {
+        let pages: Vec<u32> =
+            level.iter().filter_map(|node| self.node(*node)).map(|node| node.page).collect();
+        let ahead = |index: usize| pages.chunks(PREFETCH_COUNT).nth(index).unwrap_or_default();
+        reader.prefetch(ahead(0));
+        for (index, part) in level.chunks(PREFETCH_COUNT).enumerate() {
+            // The device has the next ones to do while these are looked at.
+            reader.prefetch(ahead(index + 1));
+            for (&node, &page) in part.iter().zip(ahead(index)) {
                 if reader.read(page, &mut bytes).is_err() {
                     self.findings.push(MapFinding::Unreadable);
                     self.is_cut = true;

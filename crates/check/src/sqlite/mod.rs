@@ -176,6 +176,11 @@ fn check_anchored(
     report: &mut CheckReport,
 ) {
     progress.advance(Phase::Map, 0, 0);
+    let page_size_bytes = geometry.page_size_bytes as usize;
+    // The buffers of the pass are made while the map is.
+    let governor = &anchor.reader.brake.governor;
+    let pass = Reading { options, phase: Phase::Pass, page_size_bytes, deadline: None, governor };
+    pass.prepare(anchor.file_bytes);
     let prepared = prepare(anchor, geometry, options);
     let identity = resume::identity(anchor, options.level);
     let stopped = stopped_check(resume::ENGINE, &identity, options, report);

@@ -38,6 +38,25 @@ impl Reading<'_> {
         wanted.clamp(CLAIM_BYTES_MIN.max(page_size_bytes), 1 << 28).next_multiple_of(CLAIM_BYTES_MIN)
     }
 
+    /// Lets the buffers be made for a read of `expected_bytes` that comes later.
+    pub(super) fn prepare(&self, expected_bytes: u64) {
+        if self.options.queues.is_none() {
+            disk::scan::prepare(&self.scan_options(), expected_bytes);
+        }
+    }
+
+    fn scan_options(&self) -> ScanOptions {
+        ScanOptions {
+            worker_count: self.options.worker_count.max(1),
+            extent_bytes: self.claim_bytes(),
+            depth: DEPTH,
+            governor: Some(Arc::clone(self.governor)),
+            retry_bytes: self.page_size_bytes,
+            want_direct: self.options.want_direct,
+            ..ScanOptions::default()
+        }
+    }
+
     /// Shows all extents of these parts of the file to the workers. Stops at the deadline, and when the options say so.
     pub(super) fn read<S: Send>(
         &self,
@@ -49,15 +68,9 @@ impl Reading<'_> {
         let done = Arc::new(AtomicU64::new(0));
         let halt = Arc::new(AtomicBool::new(self.is_stop_asked()));
         let options = ScanOptions {
-            worker_count: self.options.worker_count.max(1),
-            extent_bytes: self.claim_bytes(),
-            depth: DEPTH,
-            governor: Some(Arc::clone(self.governor)),
-            retry_bytes: self.page_size_bytes,
-            want_direct: self.options.want_direct,
             stop: Some(halt.clone()),
             progress_bytes: Some(done.clone()),
-            ..ScanOptions::default()
+            ..self.scan_options()
         };
         let total =
             parts.iter().filter_map(|part| part.range_bytes.clone()).map(|part| part.end - part.start).sum();

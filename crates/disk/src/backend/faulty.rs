@@ -80,6 +80,10 @@ impl Backend for FaultyBackend {
         self.inner.depth()
     }
 
+    fn ready_slots(&self) -> usize {
+        self.inner.ready_slots()
+    }
+
     fn in_flight(&self) -> usize {
         self.inner.in_flight() + self.refused.len()
     }

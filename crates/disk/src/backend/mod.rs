@@ -5,6 +5,7 @@
 //! be read and filled. Nothing is allocated per request.
 
 mod faulty;
+mod memory;
 mod threads;
 mod uring;
 
@@ -85,6 +86,9 @@ pub struct BackendOptions {
     /// Whether to ask the device for completions instead of waiting for its interrupt. Only where the device has
     /// queues for it, the file is direct, and nothing is flushed.
     pub poll: bool,
+    /// Whether the queue may be used before all its buffers are in memory, and leaves them to the next one that
+    /// grows: for queues whose making is part of what is waited for. What the buffers contain is then left open.
+    pub grows: bool,
 }
 
 /// What a backend turned out to be.
@@ -140,6 +144,12 @@ pub trait Backend {
 
     /// The number of slots.
     fn depth(&self) -> usize;
+
+    /// The number of slots, from the first, whose buffers are in memory: at least 1. All, unless the queue grows; a
+    /// slot beyond must not be used.
+    fn ready_slots(&self) -> usize {
+        self.depth()
+    }
 
     /// The number of requests under way.
     fn in_flight(&self) -> usize;
@@ -200,6 +210,15 @@ pub fn open_backend(
         },
     };
     Ok(Box::new(ThreadBackend::new(options, reason).map_err(setup)?))
+}
+
+/// Begins to bring the memory of queues that grow into memory, for `queue_count` queues that are going to be made with
+/// the same shape. Returns at once; costs a thread for each queue, for as long as that takes.
+pub fn prepare_queues(queue_count: usize, options: &BackendOptions) {
+    let length_bytes = stride_bytes(options.buffer_bytes).checked_mul(options.depth);
+    if let Some(length_bytes) = length_bytes.filter(|bytes| (1..=BUFFER_BYTES_MAX).contains(bytes)) {
+        memory::prepare(queue_count, length_bytes);
+    }
 }
 
 /// The distance between two buffers in one piece of memory; saturates, so that a check of the sum still fails.

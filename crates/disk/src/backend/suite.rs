@@ -13,7 +13,14 @@ const KIB: usize = 1024;
 const SIZES: [usize; 9] = [0, 1, 511, 512, 4095, 4096, 4097, 64 * KIB, 200 * KIB + 13];
 
 fn options(depth: usize, buffer_bytes: usize) -> BackendOptions {
-    BackendOptions { depth, buffer_bytes, file_count_max: 2, register_files: false, poll: false }
+    BackendOptions {
+        depth,
+        buffer_bytes,
+        file_count_max: 2,
+        register_files: false,
+        poll: false,
+        grows: false,
+    }
 }
 
 /// All backends that this machine has, with and without registered files.
@@ -23,6 +30,7 @@ fn backends(depth: usize, buffer_bytes: usize) -> Vec<Box<dyn Backend>> {
     let mut backends = vec![open_backend(BackendChoice::Threads, &plain).unwrap()];
     backends.extend(open_backend(BackendChoice::Uring, &plain).ok());
     backends.extend(open_backend(BackendChoice::Uring, &registered).ok());
+    backends.extend(open_backend(BackendChoice::Uring, &BackendOptions { grows: true, ..plain }).ok());
     backends
 }
 

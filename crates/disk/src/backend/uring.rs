@@ -15,14 +15,18 @@ use std::sync::Arc;
 
 use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
 
+use super::memory::QueueMemory;
 use super::{Backend, BackendFacts, BackendOptions, Completion, Operation, Request, stride_bytes};
-use crate::buffer::AlignedBuffer;
 
 /// A ring with its buffers in one piece of memory.
 pub struct UringBackend {
     ring: IoUring,
     /// All buffers. `None` only after they had to be leaked.
-    memory: Option<AlignedBuffer>,
+    memory: Option<QueueMemory>,
+    /// The slots whose buffers are registered, from the first; all of them at once unless the memory grows.
+    registered_count: usize,
+    /// Whether buffers come one by one, each registered by itself.
+    grows: bool,
     stride_bytes: usize,
     buffer_bytes: usize,
     files: Vec<Option<Arc<File>>>,
@@ -50,17 +54,30 @@ impl UringBackend {
     pub fn new(options: &BackendOptions) -> io::Result<Self> {
         let ring = make_ring(options)?;
         let stride_bytes = stride_bytes(options.buffer_bytes);
-        let memory = AlignedBuffer::on_huge_pages(stride_bytes * options.depth)?;
-        let whole = libc::iovec { iov_base: memory.as_ptr().cast(), iov_len: memory.length_bytes() };
-        // SAFETY: the memory lives as long as the ring: `Drop` waits for the kernel before either goes, and leaks
-        // the memory when it cannot.
-        let registered = unsafe { ring.submitter().register_buffers(&[whole]) };
+        let memory = QueueMemory::new(stride_bytes * options.depth, stride_bytes, options.grows)?;
+        let registered = match options.grows {
+            // Registering brings memory in: each buffer comes when it is ready.
+            true => ring.submitter().register_buffers_sparse(options.depth as u32),
+            false => {
+                let buffer = memory.buffer();
+                let whole = libc::iovec { iov_base: buffer.as_ptr().cast(), iov_len: buffer.length_bytes() };
+                // SAFETY: the memory lives as long as the ring: `Drop` waits for the kernel before either goes, and
+                // leaks the memory when it cannot.
+                unsafe { ring.submitter().register_buffers(&[whole]) }
+            }
+        };
+        let registered = registered.and_then(|()| match options.grows {
+            true => register_slot(&ring, &memory, 0, stride_bytes),
+            false => Ok(()),
+        });
         let file_count = u32::try_from(options.file_count_max).map_err(io::Error::other)?;
         let registered_files =
             options.register_files && ring.submitter().register_files_sparse(file_count).is_ok();
         Ok(UringBackend {
             ring,
             memory: Some(memory),
+            registered_count: if options.grows { 1 } else { options.depth },
+            grows: options.grows,
             stride_bytes,
             buffer_bytes: options.buffer_bytes,
             files: vec![None; options.file_count_max],
@@ -81,7 +98,7 @@ impl UringBackend {
         assert!(slot < self.under_way.len(), "a slot is below the depth");
         let memory = self.memory.as_ref().expect("buffers are leaked only in drop");
         // SAFETY: `new` made `depth` strides, and the slot is below the depth.
-        unsafe { memory.as_ptr().add(slot * self.stride_bytes) }
+        unsafe { memory.buffer().as_ptr().add(slot * self.stride_bytes) }
     }
 
     fn entry(&self, request: &Request) -> squeue::Entry {
@@ -99,16 +116,19 @@ impl UringBackend {
         let address = self.address(request.slot);
         let length_bytes = u32::try_from(request.length_bytes).expect("a buffer is below 4 GiB");
         let offset_bytes = request.offset_bytes;
-        let entry = match (request.operation, self.facts.registered_buffers) {
+        let is_registered = self.facts.registered_buffers && request.slot < self.registered_count;
+        // Buffers that came one by one have their own numbers.
+        let buffer_index = if self.grows { request.slot as u16 } else { 0 };
+        let entry = match (request.operation, is_registered) {
             (Operation::Read, true) => {
-                opcode::ReadFixed::new(file, address, length_bytes, 0).offset(offset_bytes).build()
+                opcode::ReadFixed::new(file, address, length_bytes, buffer_index).offset(offset_bytes).build()
             }
             (Operation::Read, false) => {
                 opcode::Read::new(file, address, length_bytes).offset(offset_bytes).build()
             }
-            (Operation::Write, true) => {
-                opcode::WriteFixed::new(file, address, length_bytes, 0).offset(offset_bytes).build()
-            }
+            (Operation::Write, true) => opcode::WriteFixed::new(file, address, length_bytes, buffer_index)
+                .offset(offset_bytes)
+                .build(),
             (Operation::Write, false) => {
                 opcode::Write::new(file, address, length_bytes).offset(offset_bytes).build()
             }
@@ -141,6 +161,11 @@ impl Backend for UringBackend {
         self.under_way.len()
     }
 
+    fn ready_slots(&self) -> usize {
+        let ready_bytes = self.memory.as_ref().map_or(0, QueueMemory::ready_bytes);
+        (ready_bytes / self.stride_bytes).min(self.depth())
+    }
+
     fn in_flight(&self) -> usize {
         self.in_flight
     }
@@ -161,6 +186,14 @@ impl Backend for UringBackend {
         assert!(self.under_way[request.slot].is_none(), "nothing is under way in the slot");
         assert!(request.length_bytes <= self.buffer_bytes, "a transfer fits its buffer");
         assert!(self.files[request.file_index].is_some(), "the file of a request was set");
+        assert!(request.slot < self.ready_slots(), "the buffer of a slot is in memory");
+        if request.slot == self.registered_count && self.facts.registered_buffers {
+            let memory = self.memory.as_ref().expect("buffers are leaked only in drop");
+            // Without registration a transfer costs a little more, no less.
+            if register_slot(&self.ring, memory, request.slot, self.stride_bytes).is_ok() {
+                self.registered_count += 1;
+            }
+        }
         let entry = self.entry(&request);
         self.under_way[request.slot] = Some(request.file_index);
         self.in_flight += 1;
@@ -229,6 +262,14 @@ impl Drop for UringBackend {
             }
         }
     }
+}
+
+/// Registers the buffer of one slot under the number of the slot.
+fn register_slot(ring: &IoUring, memory: &QueueMemory, slot: usize, stride_bytes: usize) -> io::Result<()> {
+    let part = &memory.buffer().as_slice()[slot * stride_bytes..][..stride_bytes];
+    let part = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: stride_bytes };
+    // SAFETY: as for all buffers at once: the memory lives as long as the ring. The slot is not under way.
+    unsafe { ring.submitter().register_buffers_update(slot as u32, &[part], None) }.map(|_| ())
 }
 
 /// A signal, no memory for the moment, or completions that have to be reaped first.

@@ -94,6 +94,7 @@ impl Job {
             file_count_max: 1,
             register_files: true,
             poll: plan.poll,
+            grows: false,
         };
         let mut backend = open_backend(plan.choice, &options).map_err(JobError::Backend)?;
         backend.set_file(0, Arc::clone(&plan.file)).map_err(JobError::Queue)?;
@@ -253,6 +254,7 @@ mod tests {
             file_count_max: 1,
             register_files: false,
             poll: false,
+            grows: false,
         };
         let mut inner = open_backend(plan.choice, &options).unwrap();
         inner.set_file(0, Arc::clone(&plan.file)).unwrap();

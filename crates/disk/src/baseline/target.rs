@@ -151,6 +151,7 @@ fn fill(file: &Arc<File>, size_bytes: u64, matrix: &Matrix) -> io::Result<()> {
         file_count_max: 1,
         register_files: false,
         poll: false,
+        grows: false,
     };
     let mut backend = open_backend(matrix.backend, &options).map_err(io::Error::other)?;
     backend.set_file(0, Arc::clone(file))?;

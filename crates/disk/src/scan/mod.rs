@@ -37,6 +37,7 @@ pub use order::ScanOrder;
 
 use crate::backend::{
     Backend, BackendChoice, BackendError, BackendFacts, BackendOptions, DEPTH_MAX, open_backend,
+    prepare_queues,
 };
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::file::CacheMode;
@@ -76,7 +77,7 @@ pub struct ScanOptions {
     /// The size of a read, a multiple of 4096 bytes. Pages that divide it are never cut.
     pub extent_bytes: usize,
     /// How many reads each worker has under way, 1 to [`DEPTH_MAX`]. Memory is
-    /// `worker_count * depth * extent_bytes`.
+    /// `worker_count * (depth + 2) * extent_bytes`; up to 32 MiB of it are kept for the next scan.
     pub depth: usize,
     /// How extents of several files follow each other.
     pub order: ScanOrder,
@@ -262,6 +263,16 @@ pub fn scan<S: Send>(
     visit: impl Fn(&mut S, Extent<'_>) + Sync,
 ) -> Result<ScanOutcome<S>, ScanError> {
     scan_with(files, options, &|queue| open_backend(options.backend, queue), make_state, visit)
+}
+
+/// Begins to make the buffers of a scan of one part of `expected_bytes` that is going to be asked for with these
+/// options, and returns at once. For whoever has something else to do first: on a virtual machine the buffers of a
+/// worker can cost as much time as reading 30 MiB.
+pub fn prepare(options: &ScanOptions, expected_bytes: u64) {
+    let extent_count = expected_bytes.div_ceil(options.extent_bytes.max(1) as u64);
+    let extent_count = usize::try_from(extent_count).unwrap_or(usize::MAX);
+    let queue = worker::queue_options(options.depth, options.extent_bytes, extent_count);
+    prepare_queues(options.worker_count.min(extent_count), &queue);
 }
 
 /// How a worker gets its queue; tests put faults in between.

@@ -10,10 +10,15 @@ use super::governor::Governor;
 use super::order::{Claim, ExtentOrder};
 use super::source::Sources;
 use super::{Content, Extent, MakeBackend, ScanOptions};
-use crate::backend::{Backend, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request};
-use crate::buffer::BUFFER_ALIGNMENT_BYTES;
+use crate::backend::{
+    Backend, BackendError, BackendFacts, BackendOptions, Completion, DEPTH_MAX, Operation, Request,
+};
+use crate::buffer::{BUFFER_ALIGNMENT_BYTES, BUFFER_BYTES_MAX};
 use crate::counters::thread_cpu_ns;
 use crate::file::OpenFile;
+
+/// Buffers beyond those of the reads under way.
+const SPARE_COUNT: usize = 2;
 
 /// The longest sleep of a worker that has to wait for the governor, so that a stop is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(100);
@@ -153,23 +158,17 @@ impl<'a> Worker<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, make_backend: MakeBackend<'_>) -> Result<Self, BackendError> {
         let cpu_ns_before = thread_cpu_ns();
         let extent_count = usize::try_from(shared.order.extent_count()).unwrap_or(usize::MAX);
-        let depth = shared.options.depth.min(extent_count).max(1);
-        let backend = make_backend(&BackendOptions {
-            depth,
-            buffer_bytes: shared.buffer_bytes,
-            file_count_max: depth,
-            register_files: false,
-            poll: false,
-        })
-        .inspect_err(|_| shared.stop())?;
+        let queue = queue_options(shared.options.depth, shared.buffer_bytes, extent_count);
+        let slot_count = queue.depth;
+        let backend = make_backend(&queue).inspect_err(|_| shared.stop())?;
         let totals = Totals { backend: Some(backend.facts()), ..Totals::default() };
         Ok(Worker {
             shared,
             backend,
-            under_way: (0..depth).map(|_| None).collect(),
-            set: vec![None; depth],
-            free: (0..depth).rev().collect(),
-            completions: Vec::with_capacity(depth),
+            under_way: (0..slot_count).map(|_| None).collect(),
+            set: vec![None; slot_count],
+            free: (0..slot_count).rev().collect(),
+            completions: Vec::with_capacity(slot_count),
             totals,
             cpu_ns_before,
         })
@@ -183,13 +182,12 @@ impl<'a> Worker<'a> {
                 self.backend.wait(&mut self.completions)?;
                 // Not drained: a piece that is read again adds to the list what ends meanwhile.
                 while !self.completions.is_empty() {
+                    // The device gets its next read before the next extent is looked at, the first time into a spare
+                    // buffer: hosts of virtual disks report many reads at once, and would have nothing to do.
+                    self.fill_queue(visit)?;
+                    self.backend.submit()?;
                     let completion = self.completions.remove(0);
                     self.complete(completion, visit)?;
-                    // The device gets its next read before the next extent is looked at.
-                    if !self.completions.is_empty() {
-                        self.fill_queue(visit)?;
-                        self.backend.submit()?;
-                    }
                 }
             } else {
                 match wait {
@@ -208,9 +206,15 @@ impl<'a> Worker<'a> {
         self.totals
     }
 
-    /// Starts a read in each free slot. Tells how long to wait when the governor holds it back.
+    /// Starts reads until as many as wanted are under way. Tells how long to wait when the governor holds it back.
     fn fill_queue(&mut self, visit: &mut dyn FnMut(Extent<'_>)) -> io::Result<Option<Duration>> {
-        while let Some(slot) = self.free.pop() {
+        while self.backend.in_flight() < self.shared.options.depth {
+            let Some(slot) = self.free.pop() else { break };
+            // Those whose memory is still on its way have lain at the bottom since the start, the first one on top.
+            if slot >= self.backend.ready_slots() {
+                self.free.push(slot);
+                return Ok(None);
+            }
             let claim = match self.shared.claim() {
                 Next::Claim(claim) => claim,
                 next => {
@@ -375,7 +379,38 @@ impl<'a> Worker<'a> {
     }
 }
 
+/// The queue of a worker: a slot for each read under way, and where there is more to read some for what is looked at.
+pub(super) fn queue_options(depth: usize, buffer_bytes: usize, extent_count: usize) -> BackendOptions {
+    let with_spare = (depth + SPARE_COUNT).min(DEPTH_MAX);
+    let fits = with_spare.checked_mul(buffer_bytes).is_some_and(|bytes| bytes <= BUFFER_BYTES_MAX / 2);
+    let depth = if fits { with_spare } else { depth }.min(extent_count).max(1);
+    BackendOptions {
+        depth,
+        buffer_bytes,
+        file_count_max: depth,
+        register_files: false,
+        poll: false,
+        grows: true,
+    }
+}
+
 fn read(slot: usize, offset_bytes: u64, length_bytes: usize) -> Request {
     // The file has the index of the slot.
     Request { slot, operation: Operation::Read, file_index: slot, offset_bytes, length_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_has_spare_buffers_where_there_is_more_to_read_and_room_for_them() {
+        let slot_count = |depth, buffer_bytes, extents| queue_options(depth, buffer_bytes, extents).depth;
+        assert_eq!(slot_count(8, 1 << 20, 1000), 10);
+        assert_eq!(slot_count(8, 1 << 20, 9), 9);
+        assert_eq!(slot_count(8, 1 << 20, 3), 3);
+        assert_eq!(slot_count(8, 1 << 20, 0), 1);
+        assert_eq!(slot_count(DEPTH_MAX, 4096, 5000), DEPTH_MAX);
+        assert_eq!(slot_count(4, 1 << 28, 1000), 4);
+    }
 }
