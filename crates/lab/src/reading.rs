@@ -57,6 +57,12 @@ pub(crate) fn record(
             });
         }
     }
+    let asked: Option<u64> = answers.iter().map(|answer| answer.physical_reads).sum();
+    if let (None, Some(asked)) = (look, asked.filter(|_| !answers.is_empty())) {
+        // Whose files nobody can look at: the server's own count tells warm from lukewarm, and nothing tells cold.
+        let state = if asked == 0 { Verified::Warm } else { Verified::Lukewarm };
+        record.events.push(mark(Event::CACHE_STATE, state.words().to_owned()));
+    }
     if let Some(first) = answers.first() {
         record.events.push(mark(Event::PLAN, first.plan.trim_end().to_owned()));
     }

@@ -175,7 +175,7 @@ pub struct Work {
 impl Work {
     /// Are all rows loaded by one statement, in the order of their keys?
     pub fn is_one_load(&self) -> bool {
-        self.workload == Workload::GuidPopulate && self.subject.storage == Storage::ClusteredOrdered
+        self.workload == Workload::GuidPopulate && self.subject.storage.is_ordered()
     }
 
     /// Rows that client `client_index` does of a total of `rows`: shares differ by at most one.

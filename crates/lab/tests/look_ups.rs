@@ -38,7 +38,7 @@ fn look_up(workload: Workload, storage: Storage) -> Work {
 }
 
 fn populate(storage: Storage) -> Work {
-    let batch_size = if storage == Storage::ClusteredOrdered { ROWS } else { 1000 };
+    let batch_size = if storage.is_ordered() { ROWS } else { 1000 };
     Work { batch_size, ..work(Workload::GuidPopulate, storage, ROWS, Subject::default()) }
 }
 
@@ -81,6 +81,9 @@ fn sqlite_keeps_seven_rows_to_a_page_and_gives_random_keys_more_pages() {
     let all = value(&ordered, "tree_pages");
     assert!((ROWS / 7..ROWS / 7 + 10).contains(&all), "inner pages hold rows, so all pages count: {all}");
     assert!(value(&random, "tree_pages") > all);
+    let published =
+        Work { batch_size: 50_000, amount: Amount::Rows(50_000), ..populate(Storage::HeapOrdered) };
+    assert_eq!(value(&run(&mut target, &published), "table_pages"), 7143, "ceil(50,000 / 7)");
     target.stop(false).unwrap();
 }
 
@@ -135,6 +138,8 @@ fn postgres_reads_the_path_each_leaf_and_one_page_of_the_visibility_map() {
         assert_eq!(value(&heap, "table_pages"), ROWS / 7);
         let ordered = run(&mut target, &populate(Storage::ClusteredOrdered));
         assert_eq!(value(&ordered, "table_pages"), ROWS / 7);
+        let both = run(&mut target, &populate(Storage::HeapOrdered));
+        assert_eq!(value(&both, "table_pages"), ROWS / 7);
 
         let scan = run(&mut target, &look_up(Workload::GuidLookupScan, Storage::ClusteredOrdered));
         // The tree of the same rows: a page of facts about it, the root, the level below and the leaves. An entry takes

@@ -6,7 +6,7 @@ mod postgres_support;
 
 use lab::expand::Wish;
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{SourceDatabase, expand_database};
+use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use postgres_support::{newest, runtime, scratch};
 
 const AWKWARD: &str = "
@@ -57,7 +57,7 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
 
     let grow = |source: &SourceDatabase, name: &str, mib: u64| {
         let wish = Wish { size_bytes: mib << 20, files: 1, seed: 1 };
-        expand_database(&url, source, name, &wish, &mut |_| true)
+        expand_database(&url, source, NewDatabase { name, directories: &[] }, &wish, &mut |_| true)
     };
     let named = SourceDatabase::Named("source".to_owned());
     let grown = grow(&named, "grown", 9).unwrap();
@@ -80,8 +80,21 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
     assert_eq!(orders.1, 1000 * sample.copies);
 
     let stopped = Wish { size_bytes: 1 << 40, files: 1, seed: 1 };
-    assert!(expand_database(&url, &named, "stopped", &stopped, &mut |_| false).is_err());
+    // Made by the server, so that they are its user's own.
+    values(&cluster, "postgres", "COPY (SELECT 1) TO PROGRAM 'mkdir one two'");
+    let directories = ["one", "two"].map(|word| cluster.data().join(word));
+    let new = |name: &'static str| NewDatabase { name, directories: &directories };
+    assert!(expand_database(&url, &named, new("stopped"), &stopped, &mut |_| false).is_err());
     let left = values(&cluster, "postgres", "SELECT count(*) FROM pg_database WHERE datname = 'stopped'");
     assert_eq!(left, ["0"], "nothing half made is left");
+    let spaces = "SELECT count(*) FROM pg_tablespace WHERE spcname LIKE 'fathom%'";
+    assert_eq!(values(&cluster, "postgres", spaces), ["0"], "nor are its tablespaces");
+    let wish = Wish { size_bytes: 12 << 20, files: 1, seed: 1 };
+    let spread = expand_database(&url, &SourceDatabase::Sample, new("spread"), &wish, &mut |_| true).unwrap();
+    assert_eq!(spread.directories.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), directories);
+    assert!(spread.directories.iter().all(|(_, bytes)| *bytes > 100_000), "{:?}", spread.directories);
+    let elsewhere = "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'i') AND reltablespace = 0 \
+                     AND relnamespace = 'public'::regnamespace";
+    assert_eq!(values(&cluster, "spread", elsewhere), ["0"], "every table and index has a directory");
     cluster.remove().unwrap();
 }

@@ -5,11 +5,18 @@ mod postgres_support;
 
 use std::path::Path;
 
+use lab::gates::Limits;
+use lab::run::{Course, RunRequest, execute};
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
 use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
 use lab::target::{Target, TargetError};
-use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, Work, Workload};
+use lab::work::{Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, Subject, Work, Workload};
+use results::model::RunKey;
+
 use postgres_support::{newest, run, runtime, scratch, servers, work};
+
+/// Rows of the stock that look-ups read.
+const STOCK_ROWS: u64 = 2000;
 
 const PASSWORD: &str = "geheim-wort";
 
@@ -117,6 +124,39 @@ fn runs_on_a_server_by_url_leave_nothing_there() {
             assert_eq!(somebody.databases(), ["postgres"], "{}", server.version);
         }
     }
+}
+
+#[test]
+fn look_ups_by_url_say_warm_or_lukewarm_and_never_cold() {
+    let Some(server) = newest().pop() else { return };
+    let scratch = scratch();
+    let somebody = Somebody::new(&server, scratch.path(), false);
+    let mut target = connect(&somebody.url("maker"), None).unwrap();
+    for workload in [Workload::GuidLookupScan, Workload::GuidLookupJoin] {
+        for cache in [CacheState::AsIs, CacheState::Warm, CacheState::Cold] {
+            let subject =
+                Subject { table_rows: STOCK_ROWS, objects: 1, every: 100, cache, ..Subject::default() };
+            let amount = Amount::Rows(1);
+            let work = Work { workload, amount, subject, durability: Durability::None, ..work() };
+            let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
+            let limits = Limits::default();
+            let request = RunRequest { work: &work, key, position: 0, limits, samplers: &[] };
+            let outcome = execute(&mut target, request, &mut |_| Course::Continue);
+            if cache == CacheState::Cold {
+                let text = outcome.unwrap_err().to_string();
+                assert!(text.contains("nothing is cold"), "{text}");
+                continue;
+            }
+            let outcome = outcome.unwrap();
+            let state = outcome.event("cache_state").unwrap();
+            assert!(state == "warm" || (state == "lukewarm" && cache == CacheState::AsIs), "{state}");
+            assert!(outcome.event("plan").is_some_and(|plan| plan.contains("fathom_guid")));
+            assert!(outcome.metric("look_up_rows").is_some_and(|rows| rows >= 1.0));
+            assert!(outcome.metric("logical_reads").is_some_and(|pages| pages > 2.0));
+        }
+    }
+    target.stop(false).unwrap();
+    assert_eq!(somebody.databases(), ["postgres"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Arguments of `fathom expand`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -16,6 +18,10 @@ pub(crate) struct ExpandArguments {
     /// Files that share the copies: DESTINATION.1, DESTINATION.2, ...; each is a database with all tables
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) files: u32,
+    /// PostgreSQL: a directory on the server's machine, empty and its user's own, for a tablespace; repeat it, and tables
+    /// and indexes are shared out by size, each as a whole
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    pub(crate) directory: Vec<PathBuf>,
     /// Seed of the sample, and of what makes text keys of copies unique
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -10,7 +10,7 @@ use anyhow::bail;
 use disk::space::format_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::expand::{Grown, Source, Wish, expand_file};
-use lab::target::postgres::{SourceDatabase, expand_database};
+use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use report::plain::plain;
 
 use super::check::is_sqlite;
@@ -25,6 +25,11 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
         bail!("--size must be more than nothing");
     }
     let plan = plan(arguments)?;
+    if matches!(plan, Plan::Files(..)) && !arguments.directory.is_empty() {
+        bail!(
+            "a SQLite database is one file and has no tablespaces\nhint: --files N makes several databases"
+        );
+    }
     let stop = Arc::clone(&stop_on_signals()?);
     let bar = bar(wish.size_bytes);
     let mut on_copy = |bytes: u64| {
@@ -33,7 +38,10 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
     };
     let grown = match &plan {
         Plan::Files(source, to) => expand_file(source, to, &wish, &mut on_copy),
-        Plan::Database { url, source, name } => expand_database(url, source, name, &wish, &mut on_copy),
+        Plan::Database { url, source, name } => {
+            let new = NewDatabase { name, directories: &arguments.directory };
+            expand_database(url, source, new, &wish, &mut on_copy)
+        }
     };
     bar.finish_and_clear();
     let grown = grown?;
@@ -111,6 +119,9 @@ fn text(grown: &Grown) -> String {
     for (table, rows) in &grown.rows {
         let _ = writeln!(text, "  {:width$}  {rows} rows", plain(table));
     }
+    for (directory, bytes) in &grown.directories {
+        let _ = writeln!(text, "{} in \"{}\"", format_bytes(*bytes), directory.display());
+    }
     for file in &grown.files {
         let _ = writeln!(text, "made \"{}\"", file.display());
     }
@@ -125,6 +136,9 @@ fn json(grown: &Grown) -> serde_json::Value {
         "size_bytes": grown.size_bytes,
         "rows": rows,
         "files": grown.files,
+        "directories": grown.directories.iter()
+            .map(|(path, bytes)| serde_json::json!({ "path": path, "size_bytes": bytes }))
+            .collect::<Vec<_>>(),
     })
 }
 

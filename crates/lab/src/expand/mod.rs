@@ -43,6 +43,8 @@ pub struct Grown {
     pub rows: Vec<(String, u64)>,
     /// The files, where it is files that were made.
     pub files: Vec<PathBuf>,
+    /// Directories that share tables and indexes of a server, where any were named, with the bytes in each.
+    pub directories: Vec<(PathBuf, u64)>,
 }
 
 /// What text, bytes and UUIDs of keys get before the number of their copy. The rows of the source are in it: a database

@@ -57,6 +57,7 @@ impl Values<'_> {
             storage: match self.word("storage") {
                 "heap-index" => Storage::HeapIndex,
                 "clustered-ordered" => Storage::ClusteredOrdered,
+                "heap-ordered" => Storage::HeapOrdered,
                 _ => Storage::ClusteredRandom,
             },
             ..Subject::default()

@@ -15,6 +15,8 @@ pub enum Storage {
     HeapIndex,
     /// In a tree by the key, filled by one statement in the order of the keys.
     ClusteredOrdered,
+    /// As heap with a tree of the keys, filled by one statement in the order of the keys.
+    HeapOrdered,
 }
 
 impl Storage {
@@ -24,6 +26,7 @@ impl Storage {
             Self::ClusteredRandom => "clustered-random",
             Self::HeapIndex => "heap-index",
             Self::ClusteredOrdered => "clustered-ordered",
+            Self::HeapOrdered => "heap-ordered",
         }
     }
 
@@ -33,7 +36,18 @@ impl Storage {
             Self::ClusteredRandom => "clustered_random",
             Self::HeapIndex => "heap_index",
             Self::ClusteredOrdered => "clustered_ordered",
+            Self::HeapOrdered => "heap_ordered",
         }
+    }
+
+    /// Do the rows lie apart from the tree of their keys?
+    pub fn is_heap(self) -> bool {
+        matches!(self, Self::HeapIndex | Self::HeapOrdered)
+    }
+
+    /// Do the rows come in the order of their keys?
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::ClusteredOrdered | Self::HeapOrdered)
     }
 }
 

@@ -19,10 +19,14 @@ pub(super) static READING: [Parameter; 19] = [
                 "clustered-ordered",
                 "as clustered-random, but filled by one statement in the order of the keys",
             ),
+            (
+                "heap-ordered",
+                "as heap-index, but filled by one statement in the order of the keys: seven rows in every page on both engines",
+            ),
         ]),
         unit: "",
         default: None,
-        doc: "How rows with random keys of 16 bytes are stored. With clustered-ordered guid-populate is one statement over all rows, whatever `batch_size` says. Not set: clustered-random.",
+        doc: "How rows with random keys of 16 bytes are stored. With clustered-ordered and heap-ordered guid-populate is one statement over all rows, whatever `batch_size` says. Not set: clustered-random.",
     },
     Parameter {
         name: "table_rows",

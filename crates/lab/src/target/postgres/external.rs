@@ -14,13 +14,17 @@ use super::address;
 use super::capabilities::{Capabilities, Family};
 use super::control::{Control, identifier, literal};
 use super::external_limits::{ServerState, refusals};
+use super::guid::{self, Stock};
+use super::look_up::LookUp;
 use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login, WireError};
-use super::{client_counters, counters, log_records, schema, series, waits};
+use super::{client_counters, counters, log_records, schema, series, stock, waits};
+use crate::cache::CacheLook;
 use crate::observe::Sampler;
-use crate::work::{Durability, Work};
+use crate::target::look_up::Answers;
+use crate::work::{CacheState, Durability, Work};
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";
@@ -57,6 +61,9 @@ pub struct ExternalPostgres {
     /// Version and suite of TLS, where there is any.
     encryption: Option<String>,
     connector: Option<PostgresConnector>,
+    /// Tables that look-ups read, made in our database and kept with it.
+    stocks: Vec<Stock>,
+    answers: Answers,
 }
 
 impl ExternalPostgres {
@@ -89,7 +96,17 @@ impl ExternalPostgres {
         let server = ServerState::ask(&mut control);
         let encryption = control.encryption();
         let control = Some(control);
-        Ok(Self { maintenance_login, login, control, capabilities, server, encryption, connector: None })
+        Ok(Self {
+            maintenance_login,
+            login,
+            control,
+            capabilities,
+            server,
+            encryption,
+            connector: None,
+            stocks: Vec::new(),
+            answers: Answers::default(),
+        })
     }
 
     /// Name of our database.
@@ -105,6 +122,24 @@ impl ExternalPostgres {
         self.control
             .as_mut()
             .ok_or_else(|| TargetError::engine("could not ask the server", "the target was stopped"))
+    }
+
+    /// Makes the tables that look-ups read, once for each shape of them.
+    fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
+        let mut stocks = std::mem::take(&mut self.stocks);
+        let provided = self.running().and_then(|control| stock::provide(control, &mut stocks, work));
+        self.stocks = stocks;
+        provided.map(drop)
+    }
+
+    fn look_up(&self, work: &Work) -> Option<LookUp> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
+        Some(LookUp {
+            statement: LookUp::explained(&stock.question(work)),
+            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
+            is_local: false,
+            answers: self.answers.clone(),
+        })
     }
 
     /// What each client sets for itself.
@@ -148,7 +183,13 @@ impl Target for ExternalPostgres {
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         require_possible(&self.limitations(work))?;
         self.connector = None;
-        let first_statements = self.session_statements(work);
+        self.answers = Answers::default();
+        let mut first_statements = self.session_statements(work);
+        if work.workload.looks_up() {
+            first_statements.extend(guid::PLANNER.map(str::to_owned));
+            self.provide_stock(work)?;
+        }
+        let look_up = self.look_up(work);
         let mut statements = schema::drop_all(self.capabilities.procedures);
         statements.extend(schema::create(work, &[None], &self.capabilities));
         let control = self.running()?;
@@ -177,7 +218,7 @@ impl Target for ExternalPostgres {
             row: schema::row_statement(work),
             workload: work.workload,
             seed: work.seed,
-            look_up: None,
+            look_up,
             hands_in: self.capabilities.backend_counters,
         }));
         Ok(())
@@ -187,6 +228,19 @@ impl Target for ExternalPostgres {
         Connector::Postgres(
             self.connector.clone().expect("a connector is asked for between prepare and clean"),
         )
+    }
+
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up());
+        if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
+            let control = self.running()?;
+            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
+                control.rows("could not fill the caches of the server", &statement)?;
+            }
+            control.rows("could not take settings back", "RESET ALL")?;
+        }
+        // Nobody can look at the files of a server that is not ours.
+        Ok(None)
     }
 
     fn jobs(&self, work: &Work) -> u32 {
@@ -236,7 +290,10 @@ impl Target for ExternalPostgres {
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
-        let capabilities = self.capabilities.clone();
+        let (capabilities, answers) = (self.capabilities.clone(), self.answers.clone());
+        if work.workload.looks_up() {
+            return stock::aftermath(self.running()?, work, &answers);
+        }
         counters::aftermath(self.running()?, &capabilities, work)
     }
 

@@ -32,7 +32,7 @@ impl ServerState {
 }
 
 /// Directories, processors, memory and caches of a server belong to whoever runs it.
-fn confinement(work: &Work) -> Vec<Limitation> {
+fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
     let refuse = |subject: &str, text: &str| Limitation {
         subject: subject.to_owned(),
         text: text.to_owned(),
@@ -43,16 +43,26 @@ fn confinement(work: &Work) -> Vec<Limitation> {
     if subject.arrays.is_some_and(|arrays| arrays > 1) {
         limitations.push(refuse("arrays", "the directories of an external server cannot be chosen"));
     }
-    if work.workload.has_stock() || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
+    let needs_files = work.workload.has_stock() && !work.workload.looks_up();
+    if needs_files || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
         let text = "an external server is neither restarted nor confined, and its files are not read: use --target postgres";
         limitations.push(refuse("workload", text));
+    }
+    if work.workload.looks_up() && family != Family::Postgres {
+        limitations
+            .push(refuse("workload", "reads and plans of look-ups are known of PostgreSQL itself alone"));
+    }
+    if work.workload.looks_up() && subject.cache.is_cold() {
+        let text = "an external server is not restarted and its page cache not emptied, so that nothing is cold: --set cache=as-is or \
+                    cache=warm, and the title says \"warm\" or \"lukewarm\" by what the server read";
+        limitations.push(refuse("cache", text));
     }
     limitations
 }
 
 /// What this server makes impossible for this work.
 pub(super) fn refusals(work: &Work, capabilities: &Capabilities, server: &ServerState) -> Vec<Limitation> {
-    let mut limitations = confinement(work);
+    let mut limitations = confinement(work, capabilities.family);
     let mut refuse = |subject: &str, text: String| {
         limitations.push(Limitation { subject: subject.to_owned(), text, refuses: true });
     };
@@ -124,6 +134,7 @@ pub(super) fn refusals(work: &Work, capabilities: &Capabilities, server: &Server
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::{CacheState, Workload};
 
     fn capabilities() -> Capabilities {
         let contexts =
@@ -153,6 +164,23 @@ mod tests {
             refused(&work),
             ["placement", "buffer_pool_mib", "log_size_mib", "durability", "connections"]
         );
+    }
+
+    #[test]
+    fn look_ups_are_taken_with_a_cache_that_nobody_empties_and_tasks_are_not() {
+        let mut work = Work::example();
+        work.workload = Workload::GuidLookupScan;
+        for (cache, expected) in [
+            (CacheState::AsIs, &[][..]),
+            (CacheState::Warm, &[]),
+            (CacheState::Cold, &["cache"]),
+            (CacheState::ColdMachine, &["cache"]),
+        ] {
+            work.subject.cache = cache;
+            assert_eq!(refused(&work), expected);
+        }
+        (work.workload, work.subject.cache) = (Workload::Check, CacheState::AsIs);
+        assert_eq!(refused(&work), ["workload"]);
     }
 
     #[test]

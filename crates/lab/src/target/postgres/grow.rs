@@ -1,9 +1,11 @@
 //! Growing a PostgreSQL database: a new one beside an untouched source on the same server.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use super::address;
 use super::control::{Control, identifier, literal};
+use super::grow_spread::Spread;
 use super::own_database::{KEPT_MARK, set_comment};
 use super::wire::{Login, WireError};
 use crate::expand::sample::{self, Value};
@@ -29,7 +31,17 @@ pub enum SourceDatabase {
     Named(String),
 }
 
-/// Makes a database called `name` on the server of `url` and fills it with copies until it has the size.
+/// What is made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewDatabase<'a> {
+    /// Its name, which no database of the server has.
+    pub name: &'a str,
+    /// Directories, empty and the server's own, that share its tables and indexes; without any they go where the server
+    /// keeps databases.
+    pub directories: &'a [PathBuf],
+}
+
+/// Makes a database on the server of `url` and fills it with copies until it has the size.
 ///
 /// The database must not exist; it is dropped again when anything goes wrong. `on_copy` gets the bytes made so far and
 /// says whether to go on.
@@ -39,14 +51,16 @@ pub enum SourceDatabase {
 pub fn expand_database(
     url: &str,
     source: &SourceDatabase,
-    name: &str,
+    new: NewDatabase<'_>,
     wish: &Wish,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
+    let NewDatabase { name, directories } = new;
     if wish.files > 1 {
         return Err(refused(
             name,
-            "PostgreSQL keeps every table and index in files of its own, of 1 GiB each: files must be 1",
+            "PostgreSQL keeps every table and index in files of its own, of 1 GiB each, and cuts none of them: leave out \
+             --files, and name a --directory for each device that is to share them",
         ));
     }
     let login = address::parse(url, "fathom-expand").map_err(|error| refused(name, error.to_string()))?;
@@ -60,10 +74,18 @@ pub fn expand_database(
     };
     let create = format!("CREATE DATABASE {}{template}", identifier(name));
     maintenance.query(&create).map_err(|error| engine("make", name, error))?;
-    let grown = fill(&Login { database: name.to_owned(), ..login }, source, name, wish, on_copy);
+    let spread = Spread::make(&mut maintenance, name, directories);
+    let grown = match &spread {
+        Ok(spread) => {
+            let login = Login { database: name.to_owned(), ..login };
+            fill(&login, source, (name, spread), wish, on_copy)
+        }
+        Err(error) => Err(engine("make the tablespaces of", name, error)),
+    };
     if grown.is_err() {
         // Ours, a moment old, and of no use to anybody.
         let _ = maintenance.query(&format!("DROP DATABASE {}", identifier(name)));
+        spread.iter().for_each(|spread| spread.remove(&mut maintenance));
     }
     maintenance.close();
     grown
@@ -72,7 +94,7 @@ pub fn expand_database(
 fn fill(
     login: &Login,
     source: &SourceDatabase,
-    name: &str,
+    (name, spread): (&str, &Spread),
     wish: &Wish,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
@@ -82,7 +104,12 @@ fn fill(
     if *source == SourceDatabase::Sample {
         make_sample(&mut control, wish.seed).map_err(|error| engine("make the sample in", name, error))?;
     }
-    let grown = copy_all(&mut control, name, wish, on_copy);
+    spread.share_out(&mut control).map_err(|error| engine("share out the tables of", name, error))?;
+    let mut grown = copy_all(&mut control, name, wish, on_copy);
+    if let Ok(grown) = &mut grown {
+        grown.directories =
+            spread.bytes(&mut control).map_err(|error| engine("look at the tablespaces of", name, error))?;
+    }
     // Before anybody drops the database: a session inside it would keep it.
     control.close();
     grown

@@ -23,13 +23,13 @@ pub(super) const KEYS: &str = "fathom_look_up";
 
 /// Is there a tree that holds whole rows?
 pub(super) fn is_in_tree(work: &Work) -> bool {
-    work.workload == Workload::GuidPopulate && work.subject.storage != Storage::HeapIndex
+    work.workload == Workload::GuidPopulate && !work.subject.storage.is_heap()
 }
 
 /// Columns of the table of `guid-populate`.
 pub(super) fn columns(work: &Work) -> Vec<String> {
     let key = match work.subject.storage {
-        Storage::HeapIndex => "c1 uuid DEFAULT gen_random_uuid() PRIMARY KEY",
+        storage if storage.is_heap() => "c1 uuid DEFAULT gen_random_uuid() PRIMARY KEY",
         _ => "c1 uuid NOT NULL DEFAULT gen_random_uuid()",
     };
     vec![key.to_owned(), format!("c2 char({WIDE_CHARACTERS}) NOT NULL DEFAULT 'a'")]
@@ -111,6 +111,7 @@ impl Stock {
         let (include, order) = match self.storage {
             Storage::ClusteredRandom => (" INCLUDE (pad)", ""),
             Storage::HeapIndex => ("", ""),
+            Storage::HeapOrdered => ("", " ORDER BY 1"),
             Storage::ClusteredOrdered => (" INCLUDE (pad)", " ORDER BY 1"),
         };
         vec![

@@ -15,7 +15,9 @@ use super::control::{Control, identifier, literal};
 use super::discovery::ServerBinaries;
 use super::guid::{self, Stock};
 use super::session::{Connecting, PostgresConnector};
-use super::settings::{managed_limitations, name_the_setting, require_possible, server_settings};
+use super::settings::{
+    backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
+};
 use super::{
     client_counters, confine, counters, log_place, log_records, log_space, process, schema, series, stock,
     waits,
@@ -24,7 +26,7 @@ use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
 use crate::task::Place;
-use crate::work::{BackupMethod, Placement, Work};
+use crate::work::{Placement, Work};
 
 mod reading;
 
@@ -197,18 +199,7 @@ impl Target for ManagedPostgres {
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
         let mut limitations = managed_limitations(&self.layout, work);
-        let bin_dir = &self.cluster().server().bin_dir;
-        if work.subject.backup == BackupMethod::PgBasebackup && !bin_dir.join("pg_basebackup").is_file() {
-            limitations.push(Limitation {
-                subject: "backup_method".to_owned(),
-                text: format!(
-                    "pg_basebackup is not beside the server in \"{}\": install the client programs of that version, \
-                     or choose a server that has them with --pg-bin",
-                    bin_dir.display()
-                ),
-                refuses: true,
-            });
-        }
+        limitations.extend(backup_limitations(work, &self.cluster().server().bin_dir));
         limitations
     }
 

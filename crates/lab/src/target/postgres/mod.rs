@@ -18,6 +18,7 @@ pub mod discovery;
 mod external;
 mod external_limits;
 mod grow;
+mod grow_spread;
 mod guid;
 mod inventory;
 mod leftovers;
@@ -40,7 +41,7 @@ mod wire;
 
 pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use external::{ExternalOptions, ExternalPostgres};
-pub use grow::{SourceDatabase, expand_database};
+pub use grow::{NewDatabase, SourceDatabase, expand_database};
 pub(crate) use inventory::ask_server;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use place::ServerPlace;

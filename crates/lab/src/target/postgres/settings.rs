@@ -1,5 +1,7 @@
 //! What a run asks of the server's settings, and what cannot be asked.
 
+use std::path::Path;
+
 use super::super::{Layout, Limitation, TargetError};
 use crate::work::{BackupMethod, Durability, LoopSide, Placement, Work};
 
@@ -69,6 +71,33 @@ pub(super) fn server_settings(work: &Work) -> Vec<(String, String)> {
     settings
 }
 
+/// What a backup by the tool of the server needs, and what it does in its own way; `bin_dir` holds the server's binaries.
+pub(super) fn backup_limitations(work: &Work, bin_dir: &Path) -> Vec<Limitation> {
+    let mut limitations = Vec::new();
+    if work.subject.backup != BackupMethod::PgBasebackup {
+        return limitations;
+    }
+    let mut add = |subject: &str, text: String, refuses: bool| {
+        limitations.push(Limitation { subject: subject.to_owned(), text, refuses });
+    };
+    if !bin_dir.join("pg_basebackup").is_file() {
+        let text = format!(
+            "pg_basebackup is not beside the server in \"{}\": install the client programs of that version, or choose a \
+             server that has them with --pg-bin",
+            bin_dir.display()
+        );
+        add("backup_method", text, true);
+    }
+    if work.subject.streams > 1 {
+        let text = format!(
+            "pg_basebackup writes one stream, whatever is asked for: the {} streams are those of the way back",
+            work.subject.streams
+        );
+        add("streams", text, false);
+    }
+    limitations
+}
+
 /// What a managed server cannot do, or does in its own way. Costs nothing and needs no server.
 pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
     let mut limitations = common_limitations(work);
@@ -118,16 +147,6 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
                 "{} data file(s) use only as many of the {} data directories",
                 work.data_files,
                 layout.data.len()
-            ),
-            false,
-        );
-    }
-    if work.subject.backup == BackupMethod::PgBasebackup && work.subject.streams > 1 {
-        add(
-            "streams",
-            format!(
-                "pg_basebackup writes one stream, whatever is asked for: the {} streams are those of the way back",
-                work.subject.streams
             ),
             false,
         );

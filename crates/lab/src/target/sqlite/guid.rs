@@ -32,7 +32,7 @@ pub(super) fn create_table(work: &Work, name: &str) -> String {
 
 fn shape(storage: Storage) -> (&'static str, &'static str) {
     match storage {
-        Storage::HeapIndex => ("BLOB NOT NULL UNIQUE", ""),
+        storage if storage.is_heap() => ("BLOB NOT NULL UNIQUE", ""),
         _ => ("BLOB PRIMARY KEY", " WITHOUT ROWID"),
     }
 }
@@ -127,7 +127,7 @@ impl Stock {
             }
             drop(insert);
             // In the order in which keys were drawn, or in their own.
-            let order = if self.storage == Storage::ClusteredOrdered { "id" } else { "rowid" };
+            let order = if self.storage.is_ordered() { "id" } else { "rowid" };
             connection.execute_batch(&format!(
                 "INSERT INTO {table} SELECT id, {wide} FROM source ORDER BY {order}; DROP TABLE source; COMMIT"
             ))?;

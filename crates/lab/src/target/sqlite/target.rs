@@ -24,7 +24,7 @@ use crate::target::{
     Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, LogRecords, Target, TargetError,
 };
 use crate::task::Place;
-use crate::work::{Storage, Work, Workload};
+use crate::work::{Work, Workload};
 
 mod reading;
 
@@ -218,7 +218,7 @@ impl Target for SqliteTarget {
         let page_count = number("SELECT page_count FROM pragma_page_count".to_owned())?;
         let usual_rows_per_page = match (work.workload, work.subject.storage) {
             (Workload::Populate, _) => Some(1),
-            (Workload::GuidPopulate, Storage::HeapIndex) => Some(guid::ROWS_PER_PAGE),
+            (Workload::GuidPopulate, storage) if storage.is_heap() => Some(guid::ROWS_PER_PAGE),
             _ => None,
         };
         let tree_pages = number(format!("SELECT count(*) FROM dbstat WHERE name='{TABLE}'"))?;
