@@ -19,6 +19,7 @@
 //! | [`text`] | a report for people |
 //! | [`decode`] | what a page is, by its number and by its bytes |
 //! | [`drill`] | damage in a copy: what all engines have in common |
+//! | [`subject`] | what a path is |
 //! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
@@ -36,5 +37,6 @@ pub mod rule;
 pub mod sqlite;
 pub mod sqlserver;
 pub mod structure;
+pub mod subject;
 pub mod sums;
 pub mod text;

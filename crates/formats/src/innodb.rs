@@ -150,6 +150,15 @@ impl Header {
     }
 }
 
+/// Whether the first page of a file is that of a tablespace.
+///
+/// The kind of the first page, its number, and flags that tell a size: each alone would be weak.
+#[must_use]
+pub fn is_first_page(bytes: &[u8]) -> bool {
+    let header = Header::new(bytes);
+    header.is_some_and(|header| header.kind == 8 && header.page == 0) && page_bytes(bytes).is_some()
+}
+
 /// The page size that the first page of a tablespace tells, bytes; `None` when its flags cannot be.
 // EVIDENCE: checkers.md 4.3: flags @54; bit 4 full_crc32, then the low four bits are the size code (5 = 16 KiB);
 // fsp0types.h: else ZIP_SSIZE bits 1 to 4 (512 << n, compressed), PAGE_SSIZE bits 6 to 9 (512 << n; 0 = 16 KiB)

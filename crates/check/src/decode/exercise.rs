@@ -24,7 +24,7 @@ pub fn exercise(bytes: &[u8]) -> usize {
     all.push(sqlserver::place((other & 1 == 1).then_some(other), other as u16, number));
     all.push(innodb::page(number, bytes));
     all.push(sqlserver::page(number, bytes, bytes));
-    let _ = (innodb::is_first_page(bytes), sqlserver::is_first_page(bytes));
+    let _ = (formats::innodb::is_first_page(bytes), sqlserver::is_first_page(bytes));
     let _ = postgres::is_page(bytes, bytes.len());
     for fork in [Fork::Main, Fork::FreeSpace, Fork::Visibility, Fork::Init] {
         all.push(postgres::page(fork, number, bytes, Some(other & 1 == 1)));

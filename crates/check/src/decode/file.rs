@@ -12,10 +12,8 @@ use formats::sqlserver::PAGE_BYTES;
 use super::{Decoded, innodb, postgres, sqlite, sqlserver};
 use crate::postgres::{Cluster, data_directory_of};
 use crate::sqlite::OpenedError;
+use crate::subject::{Subject, SubjectError, recognise};
 
-/// First bytes of a SQLite database.
-// EVIDENCE: sqlite fileformat2 1.3.1
-const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 /// Blocks of a full segment of PostgreSQL.
 const SEGMENT_BLOCKS: u32 = 131_072;
 /// Bytes of the start of a file that tell what it is.
@@ -48,6 +46,9 @@ pub enum DecodeError {
         /// The file.
         path: PathBuf,
     },
+    /// It is not there, or no file.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
     /// SQLite's file could not be opened.
     #[error(transparent)]
     Sqlite(#[from] OpenedError),
@@ -60,11 +61,12 @@ pub enum DecodeError {
 /// # Errors
 /// When the file cannot be read, is of no known engine, or ends before the page. Damage is no error.
 pub fn file(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
+    let subject = recognise(path)?;
     let failed = |source| DecodeError::Read { path: path.to_path_buf(), source };
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let start = read(&file, 0, START_BYTES).map_err(failed)?;
-    if start.starts_with(SQLITE_MAGIC) {
+    if subject == Subject::Sqlite {
         return Ok(sqlite::page(path, page)?);
     }
     let page_of = |size: usize| -> Result<Vec<u8>, DecodeError> {
@@ -78,7 +80,7 @@ pub fn file(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
     if sqlserver::is_first_page(&start) {
         return Ok(sqlserver::page(page, &page_of(PAGE_BYTES)?, &start));
     }
-    if innodb::is_first_page(&start)
+    if subject == Subject::Innodb
         && let Some(size) = formats::innodb::page_bytes(&start)
     {
         return Ok(innodb::page(page, &page_of(size as usize)?));

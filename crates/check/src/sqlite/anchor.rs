@@ -84,13 +84,16 @@ impl Anchor {
     /// Likewise; the log, and single pages afterwards, are read no faster than the brake allows.
     pub(super) fn limited(path: &Path, brake: Brake) -> Result<Self, AnchorError> {
         let failed = |source| AnchorError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if !metadata.is_file() {
+        // Not opened before that is known: a pipe would be waited for.
+        if !std::fs::metadata(path).map_err(failed)?.is_file() {
             return Err(AnchorError::Kind { path: path.to_owned() });
         }
-        refuse_writer(path, &file)?;
-        refuse_journal(path)?;
+        let file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        // EVIDENCE: sqlite os_unix.c unixFullPathname: links are followed before "-wal" and the like are appended.
+        let place = std::fs::canonicalize(path).map_err(failed)?;
+        refuse_writer(&place, &file)?;
+        refuse_journal(&place)?;
         let file_bytes = metadata.len();
         let mut page_one = vec![0; HEADER_SIZE_BYTES];
         let read = read_start(&file, &mut page_one).map_err(failed)?;
@@ -106,7 +109,7 @@ impl Anchor {
         };
         let mut log = None;
         let mut log_page_count = None;
-        if let Some(read) = read_log(path, &header, &reader.brake)? {
+        if let Some(read) = read_log(&place, &header, &reader.brake)? {
             log = Some(read.facts);
             log_page_count = read.page_count;
             reader.log = read.page_count.map(|_| read.pages);

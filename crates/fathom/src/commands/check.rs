@@ -1,15 +1,15 @@
 //! `fathom check`: are the pages intact?
 
-use std::fs::File;
-use std::io::{IsTerminal, Read, stderr};
+use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use check::options::Options;
 use check::postgres::LogEnd;
 use check::progress::{Phase, Progress};
+use check::subject::{Subject, recognise};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::check::{CheckLevel, CheckReport};
 
@@ -19,10 +19,6 @@ use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
 use crate::terminal::{print, say, stop_on_signals};
-
-/// First bytes of a SQLite database.
-// EVIDENCE: sqlite fileformat2 1.3.1
-const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     let options = options(arguments)?;
@@ -54,9 +50,8 @@ fn check(
     if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
         return check_url(url, options, progress);
     }
-    let facts =
-        std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
-    if facts.is_file() && (!more.is_empty() || is_sql_server(target)?) {
+    let subject = recognise(target)?;
+    if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {
         let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
         if options.resume_file.is_some() {
             say("--resume has no effect on SQL Server's files: a check of them starts anew");
@@ -66,17 +61,20 @@ fn check(
     if !more.is_empty() {
         bail!("cannot check \"{}\" together with other files: it is a directory", target.display());
     }
-    if facts.is_dir() {
-        return Ok(check::postgres::check_cluster(target, options, progress)?);
-    }
-    if check::postgres::is_archive_name(target) {
-        return Ok(check::postgres::check_cluster(target, options, progress)?);
-    }
-    if is_sqlite(target)? || options.is_raw {
-        return Ok(check::sqlite::check(target, options, progress));
+    match subject {
+        Subject::Directory | Subject::Archive => {
+            return Ok(check::postgres::check_cluster(target, options, progress)?);
+        }
+        Subject::Sqlite => return Ok(check::sqlite::check(target, options, progress)),
+        _ if options.is_raw => return Ok(check::sqlite::check(target, options, progress)),
+        _ => {}
     }
     match check::postgres::check_file(target, options, progress) {
         Ok(report) => Ok(report),
+        Err(check::postgres::CheckError::NotARelation(_)) if subject == Subject::Empty => bail!(
+            "cannot check \"{}\": it is empty\nhint: SQLite takes an empty file for a database without tables; when there were any, they are lost, and a backup has them",
+            target.display()
+        ),
         Err(check::postgres::CheckError::NotARelation(_)) => bail!(
             "cannot tell what \"{}\" is: it does not begin as a SQLite database and is no relation file of a PostgreSQL data directory\nhint: --raw checks it page by page as a SQLite database whose header is damaged",
             target.display()
@@ -102,23 +100,6 @@ fn check_url(url: &str, options: &Options, progress: &mut dyn Progress) -> anyho
     report.facts.push(("directory".to_owned(), directory.to_string_lossy().into_owned()));
     report.target = name;
     Ok(report)
-}
-
-pub(super) fn is_sqlite(path: &Path) -> anyhow::Result<bool> {
-    let mut file = File::open(path).with_context(|| format!("could not open \"{}\"", path.display()))?;
-    let mut start = [0; 16];
-    Ok(file.read(&mut start).is_ok_and(|count| count == 16) && start == *SQLITE_MAGIC)
-}
-
-/// Whether a file is SQL Server's by its content, or claims to be by its name.
-pub(super) fn is_sql_server(path: &Path) -> anyhow::Result<bool> {
-    let kind = check::sqlserver::recognise(path)
-        .with_context(|| format!("could not read \"{}\"", path.display()))?;
-    let has_name = path
-        .extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|extension| ["mdf", "ndf"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
-    Ok(kind.is_some() || has_name)
 }
 
 fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {

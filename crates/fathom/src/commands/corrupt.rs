@@ -7,6 +7,7 @@ use anyhow::bail;
 use check::postgres::drill;
 use check::sqlite::drill::{CLASSES, damage};
 use check::sqlserver::drill as sqlserver;
+use check::subject::{Subject, recognise};
 
 use crate::Verdict;
 use crate::arguments::CorruptArguments;
@@ -22,11 +23,10 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
             file.display()
         );
     };
-    if file.is_dir() {
-        return cluster(file, copy_to, class, arguments.seed);
-    }
-    if super::check::is_sql_server(file)? {
-        return data_file(file, copy_to, class, arguments.seed);
+    match recognise(file)? {
+        Subject::Directory => return cluster(file, copy_to, class, arguments.seed),
+        Subject::SqlServer => return data_file(file, copy_to, class, arguments.seed),
+        Subject::Archive | Subject::Sqlite | Subject::Innodb | Subject::Empty | Subject::Other => {}
     }
     let drill = damage(file, copy_to, class, arguments.seed)?;
     let mut text = String::new();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::bail;
+use check::subject::{Subject, recognise};
 use disk::space::format_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::expand::{Grown, Source, Wish, expand_file};
 use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use report::plain::plain;
 
-use super::check::is_sqlite;
 use super::io::bytes;
 use crate::Verdict;
 use crate::arguments::ExpandArguments;
@@ -86,7 +86,7 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
         }
         (word, false, false) => {
             let path = PathBuf::from(word);
-            if !is_sqlite(&path)? {
+            if recognise(&path)? != Subject::Sqlite {
                 bail!(
                     "\"{}\" is no SQLite database\nhint: name one, or `sample` for the schema that fathom ships",
                     path.display()

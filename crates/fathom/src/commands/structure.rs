@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use check::progress::Progress;
 use check::structure::Options;
+use check::subject::{Subject, recognise};
 use report::plain::plain;
 use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
 
-use super::check::{Bar, is_sql_server, is_sqlite};
+use super::check::Bar;
 use super::checks::{is_within, place, seconds};
 use super::io::bytes;
 use super::server_files::LocalServer;
@@ -49,16 +50,15 @@ fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> any
     if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
         return measure_server(url, options, progress);
     }
-    let facts =
-        std::fs::metadata(target).with_context(|| format!("could not look at \"{}\"", target.display()))?;
-    if facts.is_dir() || check::postgres::is_archive_name(target) {
-        return Ok(check::postgres::structure_cluster(target, options, progress)?);
-    }
-    if is_sql_server(target)? {
-        return Ok(check::sqlserver::structure(&[target.to_owned()], options, progress)?);
-    }
-    if is_sqlite(target)? {
-        return Ok(check::sqlite::structure(target, options, progress));
+    match recognise(target)? {
+        Subject::Directory | Subject::Archive => {
+            return Ok(check::postgres::structure_cluster(target, options, progress)?);
+        }
+        Subject::SqlServer => {
+            return Ok(check::sqlserver::structure(&[target.to_owned()], options, progress)?);
+        }
+        Subject::Sqlite => return Ok(check::sqlite::structure(target, options, progress)),
+        Subject::Innodb | Subject::Empty | Subject::Other => {}
     }
     match check::postgres::structure_file(target, options, progress) {
         Ok(report) => Ok(report),

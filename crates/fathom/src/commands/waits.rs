@@ -7,7 +7,7 @@ use lab::observe::live::{LiveServer, LiveView, Way};
 use super::io::time_of;
 use crate::Verdict;
 use crate::arguments::WaitsArguments;
-use crate::terminal::{print, stop_on_signals};
+use crate::terminal::{print, say, stop_on_signals};
 
 pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
     let interval = time_of(&arguments.interval)?;
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
             Ok(view) => print(&text_of(&view, arguments.json)?)?,
             Err(error) if arguments.once => return Err(error.into()),
             // A server that starts again is worth waiting for.
-            Err(error) => eprintln!("{error}"),
+            Err(error) => say(&error.to_string()),
         }
         if arguments.once || stop.load(Ordering::Relaxed) {
             return Ok(Verdict::Clean);

@@ -3,6 +3,7 @@
 
 mod bench;
 mod check;
+mod check_targets;
 mod compare;
 mod days;
 mod input;
