@@ -116,13 +116,9 @@ pub(super) fn subjects(
     for fork in forks.filter(|fork| wish.file.is_none_or(|file| has_file(fork, file))) {
         let relation = numbers.of(fork).and_then(|number| relations.get(number as usize));
         let Some(relation) = relation else {
-            // Only a file that was asked for is measured without a name.
-            let segment = fork.segments.first().filter(|_| wish.file.is_some());
-            match segment.map(|segment| {
-                Subject::loose(&segment.part.path, cluster.block_bytes, cluster.segment_blocks)
-            }) {
-                Some(Ok(Some(subject))) => found.push(subject),
-                _ => unnamed += 1,
+            match without_name(cluster, fork, wish) {
+                Some(subject) => found.push(subject),
+                None => unnamed += 1,
             }
             continue;
         };
@@ -173,6 +169,12 @@ pub(super) fn subjects(
         );
     }
     (found, left_out)
+}
+
+/// A relation file that no row names: only one that was asked for is measured.
+fn without_name(cluster: &Cluster, fork: &ForkFiles, wish: &Wish<'_>) -> Option<Subject> {
+    let path = &fork.segments.first().filter(|_| wish.file.is_some())?.part.path;
+    Subject::loose(path, cluster.block_bytes, cluster.segment_blocks).ok().flatten()
 }
 
 fn has_file(fork: &ForkFiles, file: &Path) -> bool {
