@@ -32,6 +32,8 @@ pub(super) struct Catalog {
     pub(super) index_columns: HashMap<(u32, u32), Vec<(u32, u32)>>,
     /// Names of columns by object and number.
     pub(super) column_names: HashMap<(u32, u32), String>,
+    /// The path of each file of the database, as the server knew it, by number; the log among them.
+    pub(super) files: HashMap<u16, String>,
     pub(super) findings: Vec<Draft>,
     /// Whether a part could not be read.
     pub(super) is_cut: bool,
@@ -145,6 +147,12 @@ impl Catalog {
         }
         for columns in self.index_columns.values_mut() {
             columns.sort_unstable();
+        }
+        // The names of files only help to say which one is missing: a database without this table is no finding.
+        if self.rowsets.values().any(|rowset| rowset.object_id == object::FILES && rowset.index_id == 1) {
+            for (_, [number, _, _], path) in self.table(source, maps, object::FILES, [2, 2, 2], 11) {
+                self.files.insert(number as u16, path);
+            }
         }
         for (_, [id, number, column], name) in self.table(source, maps, object::COLUMNS, [1, 2, 3], 4) {
             // Other numbers are parameters of procedures.

@@ -93,7 +93,7 @@ impl Run<'_> {
             catalog.read_units(self.source, boot);
             maps.add_owners(self.source, &catalog.units);
             catalog.read_tables(self.source, &maps);
-            self.look_at_files(&maps);
+            self.look_at_files(&maps, &catalog);
             is_catalogued = !catalog.units.is_empty();
         }
         let plan = Plan::new(&catalog, boot.as_ref().map_or(0, |boot| boot.version));
@@ -186,12 +186,16 @@ impl Run<'_> {
     }
 
     /// Files that allocation pages name, and that the user did not.
-    fn look_at_files(&mut self, maps: &Maps) {
+    fn look_at_files(&mut self, maps: &Maps, catalog: &Catalog) {
         if maps.missing_files.is_empty() {
             return;
         }
         self.lacks_files = true;
-        let files: Vec<String> = maps.missing_files.iter().map(u16::to_string).collect();
+        let name = |number: &u16| match catalog.files.get(number).filter(|path| !path.is_empty()) {
+            Some(path) => format!("{number} (\"{path}\" on the server)"),
+            None => number.to_string(),
+        };
+        let files: Vec<String> = maps.missing_files.iter().map(name).collect();
         let why = format!("file {} of the database is not among the files that were named", files.join(", "));
         self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
     }

@@ -39,8 +39,11 @@ Made by `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`. How a che
 Layouts were seen in files of internal versions 655, 661 (one of them created as 539, version 2000) and 706: SQL Server
 2008, 2008 R2 and 2012. Versions 782 (2014) to 957 (2022) are **untested**: nothing is implemented for them in
 particular, they are read as version 706 is, and the report says that what is new there was not checked. Version 539
-itself (never upgraded) and 611 (2005) are untested too, as are databases of several data files, and stripes of a backup
-named together: no such files were at hand.
+itself (never upgraded) and 611 (2005) are untested too.
+
+Databases of several data files, backups of such, stripes of a backup named together, and files of more than one allocation
+interval (4 GB) were not at hand: tests make them out of real files, with headers, maps and IAM pages of their own. A data
+file that is not named is told by its number, and by the path that the server knew.
 
 What is not looked into, and said so in each report that it concerns: compressed records (row and page compression),
 columnstore data, indexes of XML and spatial data, indexes with properties not known here (filtered ones among them), index

@@ -3,7 +3,7 @@
 //! Everything that describes the pages stays true: PFS, GAM, SGAM, differential map and IAM bits, the size in the file
 //! header, root and counts in the catalog, links, keys of inner pages, free bytes, and checksums. New pages are leaves in
 //! key order, behind them the levels above. Beyond 4 GB each further interval has its own maps, and an IAM page in the
-//! mixed extent of its maps. Used by the tests and, through its path, by the example that benches.
+//! mixed extent of its maps. Or the new pages make a second file, with header, maps and IAM page of its own. Used by the tests and, through its path, by the example that benches.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use formats::sqlserver::{
-    EXTENT_PAGES, Header, PAGE_BYTES, PageId, Record, place, protect, slot_offset, u16_at, u32_at, u64_at,
+    EXTENT_PAGES, Header, PAGE_BYTES, Record, place, protect, slot_offset, u16_at, u32_at, u64_at,
 };
 
 /// Rows of a leaf, and entries of an inner page: what fits, less a little.
@@ -26,6 +26,10 @@ const FULL: u8 = 0x44;
 const IAM: u8 = 0x70;
 /// Where the IAM page of an interval is, from the interval's start: behind GAM and SGAM.
 const IAM_PLACE: u32 = 2;
+/// The number of the second file, and where its new pages begin: behind its maps and an extent with its IAM page.
+const SECOND: u16 = 2;
+const SECOND_START: u32 = 16;
+const SECOND_IAM: u32 = 8;
 /// Extents of an interval.
 const INTERVAL: u32 = place::MAP_PAGES / EXTENT_PAGES;
 
@@ -38,30 +42,25 @@ pub(crate) fn write(base: &Path, to: &Path, page_count: u32, free: Range<u32>) -
     assert!(page_count > base_count + 100, "2 MB at least");
     let free = free.start.next_multiple_of(EXTENT_PAGES)..free.end / EXTENT_PAGES * EXTENT_PAGES;
     let original = base.clone();
-    let tree = Tree::new(&base, base_count, page_count, free);
+    let tree = Tree::new(&base, 1, base_count, page_count, free);
     tree.change_base(&mut base);
     let mut file = BufWriter::with_capacity(1 << 20, File::create(to)?);
     file.write_all(&base)?;
-    let (mut leaf, mut inner, mut end) = (1, 0, base_count);
-    for number in base_count..page_count {
-        let page = if let Some(page) = tree.map_page(&original, number) {
-            page
-        } else if tree.is_left_out(number) || leaf + inner > tree.used_count() {
-            continue;
-        } else if leaf <= tree.leaf_count {
-            leaf += 1;
-            tree.leaf(leaf - 1)
-        } else {
-            inner += 1;
-            tree.inner(inner - 1)
-        };
-        if number != end {
-            file.seek(SeekFrom::Start(u64::from(number) * PAGE_BYTES as u64))?;
-        }
-        end = number + 1;
-        file.write_all(&page)?;
+    tree.write_pages(&original, file)
+}
+
+/// Writes a database of two files: Northwind, and a second file of `page_count` pages with all new rows of Shippers.
+pub(crate) fn write_two(base: &Path, first: &Path, second: &Path, page_count: u32) -> io::Result<()> {
+    let mut base = std::fs::read(base)?;
+    let original = base.clone();
+    let tree = Tree::new(&base, SECOND, SECOND_START, page_count / EXTENT_PAGES * EXTENT_PAGES, 0..0);
+    tree.change_base(&mut base);
+    std::fs::write(first, &base)?;
+    let mut file = BufWriter::new(File::create(second)?);
+    for number in 0..SECOND_START {
+        file.write_all(&tree.start_page(&original, number))?;
     }
-    file.into_inner()?.set_len(u64::from(page_count) * PAGE_BYTES as u64)
+    tree.write_pages(&original, file)
 }
 
 /// Whether a page shares its extent with a page of the maps, and is not used for that reason.
@@ -72,6 +71,8 @@ fn is_beside_map(page: u32) -> bool {
 
 /// The B-tree to be: leaf 0 is the page that the base has, new leaves count from 1.
 struct Tree {
+    /// The file of the new pages.
+    file: u16,
     base_count: u32,
     page_count: u32,
     free: Range<u32>,
@@ -91,7 +92,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(base: &[u8], base_count: u32, page_count: u32, free: Range<u32>) -> Self {
+    fn new(base: &[u8], file: u16, base_count: u32, page_count: u32, free: Range<u32>) -> Self {
         let text: Vec<u8> = "Speedy Express".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let at = base.windows(text.len()).position(|window| window == text).unwrap();
         let first_leaf = (at / PAGE_BYTES) as u32;
@@ -117,6 +118,7 @@ impl Tree {
             leaf_count -= 1;
         };
         Self {
+            file,
             base_count,
             page_count,
             free_count: free.clone().filter(|page| !is_beside_map(*page)).count() as u32,
@@ -130,6 +132,66 @@ impl Tree {
             iam: u32_at(base, unit_row + 39).unwrap(),
             unit: u64_at(base, unit_row + 4).unwrap(),
         }
+    }
+
+    /// Writes all pages behind those that are there.
+    fn write_pages(&self, original: &[u8], mut file: BufWriter<File>) -> io::Result<()> {
+        let (mut leaf, mut inner, mut end) = (1, 0, self.base_count);
+        for number in self.base_count..self.page_count {
+            let page = if let Some(page) = self.map_page(original, number) {
+                page
+            } else if self.is_left_out(number) || leaf + inner > self.used_count() {
+                continue;
+            } else if leaf <= self.leaf_count {
+                leaf += 1;
+                self.leaf(leaf - 1)
+            } else {
+                inner += 1;
+                self.inner(inner - 1)
+            };
+            if number != end {
+                file.seek(SeekFrom::Start(u64::from(number) * PAGE_BYTES as u64))?;
+            }
+            end = number + 1;
+            file.write_all(&page)?;
+        }
+        file.into_inner()?.set_len(u64::from(self.page_count) * PAGE_BYTES as u64)
+    }
+
+    /// One of the first pages of the second file.
+    fn start_page(&self, base: &[u8], number: u32) -> Vec<u8> {
+        let from = match number {
+            0..=3 | 6 | 7 => number,
+            SECOND_IAM => self.iam,
+            _ => return vec![0; PAGE_BYTES],
+        };
+        let mut page = base[from as usize * PAGE_BYTES..][..PAGE_BYTES].to_vec();
+        put(&mut page, 32, &self.name(number));
+        match number {
+            0 => {
+                let (number_at, size_at) = (file_header_column(&page, 2), file_header_column(&page, 4));
+                put(&mut page, number_at, &SECOND.to_le_bytes());
+                put(&mut page, size_at, &self.page_count.to_le_bytes());
+            }
+            1 => (0..place::PFS_PAGES).for_each(|at| page[PFS_BYTES + at as usize] = self.pfs_byte(at)),
+            7 => {}
+            map => {
+                if map == SECOND_IAM {
+                    self.turn_iam(&mut page, 1, (name(self.iam), [0; 6], self.name(0)));
+                }
+                let kind = if map == SECOND_IAM { self.iam } else { map };
+                self.set_bits(&mut page, kind, 0);
+                // The extent of the IAM page.
+                set_bit(&mut page, SECOND_IAM / EXTENT_PAGES, matches!(map, 3 | 6));
+            }
+        }
+        protect(&mut page);
+        page
+    }
+
+    /// Six bytes that name a page of the file with the new pages.
+    fn name(&self, page: u32) -> [u8; 6] {
+        name_in(self.file, page)
     }
 
     fn used_count(&self) -> u32 {
@@ -175,9 +237,16 @@ impl Tree {
             _ => return None,
         };
         let mut page = base[map as usize * PAGE_BYTES..][..PAGE_BYTES].to_vec();
-        put(&mut page, 32, &name(number));
+        put(&mut page, 32, &self.name(number));
         if map == self.iam {
-            self.turn_iam(&mut page, number);
+            let place_of = |interval: u32| match interval {
+                0 => name(self.iam),
+                interval => name(interval * place::MAP_PAGES + IAM_PLACE),
+            };
+            let interval = number / place::MAP_PAGES;
+            let is_last = (interval + 1) * place::MAP_PAGES >= self.page_count;
+            let next = if is_last { [0; 6] } else { place_of(interval + 1) };
+            self.turn_iam(&mut page, interval, (place_of(interval - 1), next, name(start)));
         }
         if map != 7 {
             self.set_bits(&mut page, map, start / EXTENT_PAGES);
@@ -186,19 +255,13 @@ impl Tree {
         Some(page)
     }
 
-    /// Makes a copy of the IAM page of the base one of a later interval.
-    fn turn_iam(&self, page: &mut [u8], number: u32) {
-        let place_of = |interval: u32| match interval {
-            0 => name(self.iam),
-            interval => name(interval * place::MAP_PAGES + IAM_PLACE),
-        };
-        let interval = number / place::MAP_PAGES;
-        let is_last = (interval + 1) * place::MAP_PAGES >= self.page_count;
-        put(page, 8, &place_of(interval - 1));
-        put(page, 16, &if is_last { [0; 6] } else { place_of(interval + 1) });
+    /// Makes a copy of the IAM page of the base a later one of the chain: its neighbours, and where its extents begin.
+    fn turn_iam(&self, page: &mut [u8], sequence: u32, (previous, next, start): ([u8; 6], [u8; 6], [u8; 6])) {
+        put(page, 8, &previous);
+        put(page, 16, &next);
         let record = usize::from(slot_offset(page, 0).unwrap());
-        put(page, record + 4, &interval.to_le_bytes());
-        put(page, record + 40, &name(interval * place::MAP_PAGES));
+        put(page, record + 4, &sequence.to_le_bytes());
+        put(page, record + 40, &start);
         page[record + 46..record + 46 + 48].fill(0);
     }
 
@@ -221,8 +284,9 @@ impl Tree {
         }
     }
 
-    fn leaf_page(&self, leaf: u32) -> u32 {
-        if leaf == 0 { self.first_leaf } else { self.page(leaf - 1) }
+    /// Six bytes that name a leaf: the first one is in the base.
+    fn leaf_name(&self, leaf: u32) -> [u8; 6] {
+        if leaf == 0 { name(self.first_leaf) } else { self.name(self.page(leaf - 1)) }
     }
 
     fn key(&self, leaf: u32) -> u32 {
@@ -233,7 +297,7 @@ impl Tree {
     fn change_base(&self, base: &mut [u8]) {
         let root = self.page(self.used_count() - 1);
         let (unit, rowset) = (self.unit_row, self.rowset_row);
-        put(base, unit + 33, &name(root));
+        put(base, unit + 33, &self.name(root));
         // And the leaf of the base, and an IAM page for each interval.
         let pages = u64::from(self.used_count() + 1 + self.page_count.div_ceil(place::MAP_PAGES));
         for offset in [45, 61] {
@@ -242,12 +306,22 @@ impl Tree {
         put(base, unit + 53, &u64::from(self.leaf_count + 1).to_le_bytes());
         put(base, rowset + 31, &u64::from(3 + self.leaf_count * ROWS).to_le_bytes());
         let first = self.first_leaf as usize * PAGE_BYTES;
-        put(base, first + 16, &name(self.leaf_page(1)));
-        let size = {
-            let page = &base[..PAGE_BYTES];
-            let record = Record::new(page, &Header::new(page), 0, 96).unwrap();
-            record.variable(4).unwrap().bytes.as_ptr() as usize - page.as_ptr() as usize
-        };
+        put(base, first + 16, &self.leaf_name(1));
+        if self.file == SECOND {
+            put(base, self.iam as usize * PAGE_BYTES + 16, &self.name(SECOND_IAM));
+        } else {
+            self.change_maps(base);
+        }
+        let changed =
+            [0, 1, 2, 3, 6, self.iam, self.first_leaf, page_of(unit) as u32, page_of(rowset) as u32];
+        for page in changed {
+            protect(&mut base[page as usize * PAGE_BYTES..][..PAGE_BYTES]);
+        }
+    }
+
+    /// Changes the maps of a file that grew, and its size.
+    fn change_maps(&self, base: &mut [u8]) {
+        let size = file_header_column(&base[..PAGE_BYTES], 4);
         put(base, size, &self.page_count.to_le_bytes());
         for page in self.base_count..self.page_count.min(place::PFS_PAGES) {
             base[PAGE_BYTES + PFS_BYTES + page as usize] = self.pfs_byte(page);
@@ -258,16 +332,16 @@ impl Tree {
         if self.page_count > place::MAP_PAGES {
             put(base, self.iam as usize * PAGE_BYTES + 16, &name(place::MAP_PAGES + IAM_PLACE));
         }
-        let changed =
-            [0, 1, 2, 3, 6, self.iam, self.first_leaf, page_of(unit) as u32, page_of(rowset) as u32];
-        for page in changed {
-            protect(&mut base[page as usize * PAGE_BYTES..][..PAGE_BYTES]);
-        }
     }
 
     fn pfs_byte(&self, page: u32) -> u8 {
         match page {
             page if page >= self.page_count => 0,
+            0..SECOND_START if self.file == SECOND => match page {
+                0..=3 | 6 | 7 => FULL,
+                SECOND_IAM => IAM,
+                _ => 0,
+            },
             page if page.is_multiple_of(place::PFS_PAGES) => FULL,
             page if page >= place::MAP_PAGES && is_beside_map(page) => match page % place::MAP_PAGES {
                 0 | 1 | 6 | 7 => FULL,
@@ -282,7 +356,7 @@ impl Tree {
 
     fn pfs(&self, base: &[u8], number: u32) -> Vec<u8> {
         let mut page = base[PAGE_BYTES..2 * PAGE_BYTES].to_vec();
-        put(&mut page, 32, &name(number));
+        put(&mut page, 32, &self.name(number));
         for index in 0..place::PFS_PAGES {
             page[PFS_BYTES + index as usize] = self.pfs_byte(number + index);
         }
@@ -292,8 +366,8 @@ impl Tree {
 
     fn leaf(&self, leaf: u32) -> Vec<u8> {
         let records = (0..ROWS).map(|row| shipper(self.key(leaf) + row));
-        let next = (leaf < self.leaf_count).then(|| self.leaf_page(leaf + 1));
-        let mut page = self.new_page(records, self.leaf_page(leaf), Some(self.leaf_page(leaf - 1)), next);
+        let next = (leaf < self.leaf_count).then(|| self.leaf_name(leaf + 1));
+        let mut page = self.new_page(records, self.leaf_name(leaf), Some(self.leaf_name(leaf - 1)), next);
         protect(&mut page);
         page
     }
@@ -307,20 +381,20 @@ impl Tree {
         }
         let index = position - start;
         let below = if level == 0 { self.leaf_count + 1 } else { self.levels[level - 1] };
-        let child_page = |child: u32| match level {
-            0 => self.leaf_page(child),
-            _ => self.page(self.leaf_count + start - self.levels[level - 1] + child),
+        let child_name = |child: u32| match level {
+            0 => self.leaf_name(child),
+            _ => self.name(self.page(self.leaf_count + start - self.levels[level - 1] + child)),
         };
         let leaf_of = |child: u32| child * ENTRIES.pow(level as u32);
         let children = index * ENTRIES..((index + 1) * ENTRIES).min(below);
         let records = children.map(|child| {
             let mut record = vec![6];
             record.extend(self.key(leaf_of(child)).to_le_bytes());
-            record.extend(name(child_page(child)));
+            record.extend(child_name(child));
             record
         });
-        let own = self.page(self.leaf_count + position);
-        let neighbour = |page: u32| self.page(self.leaf_count + start + page);
+        let own = self.name(self.page(self.leaf_count + position));
+        let neighbour = |page: u32| self.name(self.page(self.leaf_count + start + page));
         let previous = index.checked_sub(1).map(neighbour);
         let next = Some(index + 1).filter(|next| *next < self.levels[level]).map(neighbour);
         let mut page = self.new_page(records, own, previous, next);
@@ -334,15 +408,15 @@ impl Tree {
     fn new_page(
         &self,
         records: impl Iterator<Item = Vec<u8>>,
-        own: u32,
-        previous: Option<u32>,
-        next: Option<u32>,
+        own: [u8; 6],
+        previous: Option<[u8; 6]>,
+        next: Option<[u8; 6]>,
     ) -> Vec<u8> {
         let mut page = vec![0; PAGE_BYTES];
         page[..96].copy_from_slice(&self.header);
-        put(&mut page, 8, &previous.map_or([0; 6], name));
-        put(&mut page, 16, &next.map_or([0; 6], name));
-        put(&mut page, 32, &name(own));
+        put(&mut page, 8, &previous.unwrap_or_default());
+        put(&mut page, 16, &next.unwrap_or_default());
+        put(&mut page, 32, &own);
         let (mut end, mut count) = (96, 0);
         for record in records {
             put(&mut page, end, &record);
@@ -404,11 +478,20 @@ fn page_of(offset: usize) -> usize {
 }
 
 fn name(page: u32) -> [u8; 6] {
-    let id = PageId { file: 1, page };
+    name_in(1, page)
+}
+
+fn name_in(file: u16, page: u32) -> [u8; 6] {
     let mut bytes = [0; 6];
-    bytes[..4].copy_from_slice(&id.page.to_le_bytes());
-    bytes[4..].copy_from_slice(&id.file.to_le_bytes());
+    bytes[..4].copy_from_slice(&page.to_le_bytes());
+    bytes[4..].copy_from_slice(&file.to_le_bytes());
     bytes
+}
+
+/// Offset of a column of variable length in the header of a file.
+fn file_header_column(page: &[u8], column: usize) -> usize {
+    let record = Record::new(page, &Header::new(page), 0, 96).unwrap();
+    record.variable(column).unwrap().bytes.as_ptr() as usize - page.as_ptr() as usize
 }
 
 fn put(bytes: &mut [u8], offset: usize, with: &[u8]) {

@@ -12,4 +12,5 @@ mod drill;
 mod large;
 mod naming;
 mod random;
+mod several;
 mod structure;

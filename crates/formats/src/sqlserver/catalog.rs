@@ -17,6 +17,9 @@ pub mod object {
     pub const ROWSETS: u32 = 5;
     /// sysallocunits: allocation units.
     pub const ALLOCATION_UNITS: u32 = 7;
+    /// sysprufiles: files of the database; number in column 2, path in column 11.
+    // OBSERVED: versions 655, 661 and 706 alike
+    pub const FILES: u32 = 24;
     /// sysschobjs: objects.
     pub const OBJECTS: u32 = 34;
     /// syscolpars: columns of tables.
