@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 #[path = "../tests/sqlserver/large.rs"]
+#[expect(dead_code, reason = "a second file is for the tests alone")]
 mod large;
 
 use std::path::PathBuf;

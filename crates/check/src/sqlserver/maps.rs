@@ -316,24 +316,39 @@ impl Maps {
         Some(map.byte(page.page))
     }
 
-    /// The pages that an allocation unit has in use, ascending.
+    /// The pages that allocation units have in use, ascending.
     pub(super) fn pages_of(&self, units: &HashSet<u32>) -> Vec<PageId> {
-        let mut pages = Vec::new();
-        for map in &self.files {
-            for (page, unit) in &map.singles {
-                if units.contains(unit) && map.byte(*page).is_allocated() {
-                    pages.push(PageId { file: map.file, page: *page });
-                }
-            }
-            for (extent, _) in map.owners.iter().enumerate().filter(|(_, owner)| units.contains(owner)) {
-                let first = extent as u32 * EXTENT_PAGES;
-                let in_use = (first..first + EXTENT_PAGES).filter(|page| map.byte(*page).is_allocated());
-                pages.extend(in_use.map(|page| PageId { file: map.file, page }));
-            }
-        }
+        let by_unit = self.pages_by_unit(|unit| units.contains(&unit));
+        let mut pages: Vec<PageId> = by_unit.into_values().flatten().collect();
         pages.sort_unstable();
         pages.dedup();
         pages
+    }
+
+    /// The pages that allocation units have in use, each list ascending. One look at all extents.
+    pub(super) fn pages_by_unit(&self, is_wanted: impl Fn(u32) -> bool) -> HashMap<u32, Vec<PageId>> {
+        let mut by_unit: HashMap<u32, Vec<PageId>> = HashMap::new();
+        for map in &self.files {
+            for (page, unit) in map.singles.iter().filter(|(page, _)| map.byte(**page).is_allocated()) {
+                if is_wanted(*unit) {
+                    by_unit.entry(*unit).or_default().push(PageId { file: map.file, page: *page });
+                }
+            }
+            for (extent, owner) in map.owners.iter().enumerate() {
+                if *owner == NOBODY || !is_wanted(*owner) {
+                    continue;
+                }
+                let first = extent as u32 * EXTENT_PAGES;
+                let in_use = (first..first + EXTENT_PAGES).filter(|page| map.byte(*page).is_allocated());
+                let pages = in_use.map(|page| PageId { file: map.file, page });
+                by_unit.entry(*owner).or_default().extend(pages);
+            }
+        }
+        for pages in by_unit.values_mut() {
+            pages.sort_unstable();
+            pages.dedup();
+        }
+        by_unit
     }
 
     /// The first page of a file that an allocation page names by itself, with rows of a user's table.

@@ -33,6 +33,7 @@ mod rows;
 mod rules;
 mod run;
 mod source;
+mod sparse;
 mod structure;
 mod summary;
 mod target;

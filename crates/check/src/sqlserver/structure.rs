@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanOptions, scan};
 use formats::sqlserver::{
-    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, RecordKind, audit_protection, audit_records, product,
-    restore,
+    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, audit_protection, audit_records,
+    product, restore,
 };
 use results::check::{Accounting, NotChecked, Skipped};
 use results::structure::{
@@ -19,12 +19,16 @@ use results::structure::{
 use super::maps::Use;
 use super::plan::Unit;
 use super::prepared::{Prepared, prepare};
+use super::sparse::Sparse;
 use super::target::CheckError;
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::{LevelTally, PageFigures};
 use crate::structure::{Options, subject};
 
-/// Measures the tables and indexes in data files or in a backup. All modes look at every page.
+/// Measures the tables and indexes in data files or in a backup.
+///
+/// I/O: maps and base tables; then, in detail, all pages once in physical order; else the pages above the leaves one by
+/// one, and in a sample some of the leaves.
 ///
 /// # Errors
 /// When a file cannot be read, is none of SQL Server's, or scanning cannot be set up. Damage is no error.
@@ -37,7 +41,7 @@ pub fn structure(
     let mut report = StructureReport {
         engine: "sqlserver".to_owned(),
         target: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
-        mode: StructureMode::Detailed,
+        mode: options.mode,
         page_size_bytes: PAGE_BYTES as u64,
         facts: Vec::new(),
         objects: Vec::new(),
@@ -49,7 +53,16 @@ pub fn structure(
     };
     progress.advance(Phase::Map, 0, 0);
     match prepare(paths)? {
-        Ok(prepared) => measure(&prepared, options, progress, &mut report)?,
+        Ok(prepared) if options.mode == StructureMode::Detailed => {
+            let all = measure(&prepared, options, progress, &mut report)?;
+            report.free_page_count = Some(all.free_count);
+            describe(&prepared, options, &mut report, |key, unit| object(key, unit, &all, options));
+        }
+        Ok(prepared) => {
+            let mut sparse = Sparse::new(&prepared, options);
+            describe(&prepared, options, &mut report, |key, unit| sparse.object(key, unit));
+            sparse.account(&mut report);
+        }
         Err(why) => report.unfinished = Some(format!("cannot measure \"{}\": {why}", report.target)),
     }
     report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -87,7 +100,7 @@ fn measure(
     options: &Options,
     progress: &mut dyn Progress,
     report: &mut StructureReport,
-) -> Result<(), CheckError> {
+) -> Result<Gathered, CheckError> {
     let scan_options = ScanOptions {
         worker_count: options.worker_count.max(1),
         rate_bytes_per_s_max: options.rate_bytes_per_s_max,
@@ -128,8 +141,7 @@ fn measure(
     if unclaimed > 0 {
         report.unfinished = Some("stopped before the end".to_owned());
     }
-    describe(prepared, &all, options, report);
-    Ok(())
+    Ok(all)
 }
 
 fn visit(prepared: &Prepared, gathered: &mut Gathered, extent: &Extent<'_>) {
@@ -156,56 +168,75 @@ fn look(prepared: &Prepared, gathered: &mut Gathered, page: Option<PageId>, raw:
         return;
     };
     let Some(unit) = prepared.plan.units.get(number as usize) else { return };
-    let header = Header::new(raw);
-    let mut is_sound = header.page == page && unit.is_stated_by(&header);
-    audit_protection(raw, &header, |_| is_sound = false);
     let key = (unit.object, unit.index_id);
     if unit.kind != 1 {
+        let header = Header::new(raw);
+        let mut is_sound = header.page == page && unit.is_stated_by(&header);
+        audit_protection(raw, &header, |_| is_sound = false);
         *gathered.overflow.entry(key).or_default() += 1;
         gathered.clean_count += u64::from(is_sound);
         gathered.damaged_count += u64::from(!is_sound);
         return;
     }
-    let mut restored = raw.to_vec();
-    restore(&mut restored);
-    let room = PAGE_BYTES - HEADER_BYTES;
-    let mut figures = PageFigures::new(room, header.free_count.into());
-    let mut stub_count = 0;
-    audit_records(
-        &restored,
-        &header,
-        |_, record| match record.kind {
-            kind if kind.is_ghost() => figures.ghost_count += 1,
-            kind => {
-                stub_count += u64::from(kind == RecordKind::Stub);
-                figures.add_record(record.bytes.len());
-            }
-        },
-        |_| is_sound = false,
-    );
-    if !is_sound {
+    let Some(seen) = see(unit, page, raw, |_, _| {}) else {
         gathered.damaged_count += 1;
         return;
-    }
+    };
     gathered.clean_count += 1;
-    let is_leaf = header.kind == PageKind::Data || (header.level == 0 && unit.index_id > 1);
-    let level = gathered.levels.entry((key.0, key.1, is_leaf, header.level)).or_default();
-    level.tally.add_page(&figures);
+    let Header { level, next, previous, .. } = seen.header;
+    let level = gathered.levels.entry((key.0, key.1, seen.is_leaf, level)).or_default();
+    level.tally.add_page(&seen.figures);
     level.page_count += 1;
-    level.stub_count += stub_count;
-    if is_leaf {
-        level.links.push((page, header.next));
+    level.stub_count += seen.stub_count;
+    if seen.is_leaf {
+        level.links.push((page, next));
     }
-    if unit.is_tree && header.previous.is_none() {
+    if unit.is_tree && previous.is_none() {
         level.firsts.push(page);
     }
-    if unit.is_tree && !header.next.is_none() {
-        level.tally.add_link(position(page), position(header.next));
+    if unit.is_tree && !next.is_none() {
+        level.tally.add_link(position(page), position(next));
     }
 }
 
+/// What a page of rows or entries shows.
+pub(super) struct Seen {
+    pub(super) header: Header,
+    pub(super) figures: PageFigures,
+    pub(super) stub_count: u64,
+    pub(super) is_leaf: bool,
+}
+
+/// Looks at a page as it was read, and shows its records; `None` when it is damaged or another's.
+pub(super) fn see(
+    unit: &Unit,
+    page: PageId,
+    raw: &[u8],
+    mut show: impl FnMut(&Header, &Record<'_>),
+) -> Option<Seen> {
+    let header = Header::new(raw);
+    let mut is_sound = header.page == page && unit.is_stated_by(&header);
+    audit_protection(raw, &header, |_| is_sound = false);
+    let mut restored = raw.to_vec();
+    restore(&mut restored);
+    let mut figures = PageFigures::new(PAGE_BYTES - HEADER_BYTES, header.free_count.into());
+    let mut stub_count = 0;
+    let look = |_: usize, record: &Record<'_>| {
+        show(&header, record);
+        if record.kind.is_ghost() {
+            figures.ghost_count += 1;
+        } else {
+            stub_count += u64::from(record.kind == RecordKind::Stub);
+            figures.add_record(record.bytes.len());
+        }
+    };
+    audit_records(&restored, &header, look, |_| is_sound = false);
+    let is_leaf = header.kind == PageKind::Data || (header.level == 0 && unit.index_id > 1);
+    is_sound.then_some(Seen { header, figures, stub_count, is_leaf })
+}
+
 /// A number that grows by one with each page of a file and never does so from one file to the next.
-fn position(page: PageId) -> u64 {
+pub(super) fn position(page: PageId) -> u64 {
     u64::from(page.file) << 33 | u64::from(page.page)
 }
 
@@ -229,15 +260,17 @@ impl Gathered {
     }
 }
 
-fn describe(prepared: &Prepared, all: &Gathered, options: &Options, report: &mut StructureReport) {
+/// The facts of the database, and all objects that are meant.
+fn describe(
+    prepared: &Prepared,
+    options: &Options,
+    report: &mut StructureReport,
+    mut object: impl FnMut((u32, u32), &Unit) -> ObjectStructure,
+) {
     let boot = &prepared.boot;
     let mut fact = |name: &str, value: String| report.facts.push((name.to_owned(), value));
     fact("database", boot.name.clone());
     fact("version", format!("{} ({})", boot.version, product(boot.version)));
-    if options.mode != StructureMode::Detailed {
-        fact("mode", format!("{} was asked for; every page was looked at", options.mode.name()));
-    }
-    report.free_page_count = Some(all.free_count);
     // One object for all partitions of an index.
     let mut objects: BTreeMap<(u32, u32), &Unit> = BTreeMap::new();
     for unit in prepared.plan.units.iter().filter(|unit| unit.kind == 1) {
@@ -254,7 +287,7 @@ fn describe(prepared: &Prepared, all: &Gathered, options: &Options, report: &mut
         } else if unit.is_compressed {
             compressed.push(unit.name.clone());
         } else {
-            report.objects.push(object(key, unit, all, options));
+            report.objects.push(object(key, unit));
         }
     }
     let mut left_out = |object: Option<String>, what: String, why: &str| {
@@ -292,7 +325,17 @@ fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> Ob
         })
         .collect();
     let overflow = all.overflow.get(&key).copied();
-    let page_count = levels.iter().map(|(_, level)| level.page_count).sum::<u64>() + overflow.unwrap_or(0);
+    let strip = leaf.filter(|_| unit.is_tree).map(|leaf| strip(leaf, options.strip_points_max));
+    object_of(unit, described, overflow, strip)
+}
+
+/// An object with its levels, leaves first.
+pub(super) fn object_of(
+    unit: &Unit,
+    levels: Vec<LevelStructure>,
+    overflow_page_count: Option<u64>,
+    strip: Option<StripMap>,
+) -> ObjectStructure {
     let kind = match unit.index_id {
         0 => StorageKind::Heap,
         1 => StorageKind::ClusteredTree,
@@ -303,21 +346,27 @@ fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> Ob
         index: unit.index.clone().filter(|_| unit.index_id > 1),
         index_id: unit.index_id,
         kind,
-        index_depth: described.len() as u32,
-        levels: described,
-        page_count,
-        overflow_page_count: overflow,
+        index_depth: levels.len() as u32,
+        page_count: levels.iter().map(|level| level.page_count).sum::<u64>()
+            + overflow_page_count.unwrap_or(0),
+        levels,
+        overflow_page_count,
         free_page_count: None,
         unused_page_count: None,
         unclear_page_count: 0,
-        strip: leaf.filter(|_| unit.is_tree).map(|leaf| strip(leaf, options.strip_points_max)),
+        strip,
         notes: Vec::new(),
     }
 }
 
 /// Stretches of neighbouring pages of a heap.
 fn run_count(level: &Level) -> u64 {
-    let mut pages: Vec<u64> = level.links.iter().map(|(page, _)| position(*page)).collect();
+    runs_of(level.links.iter().map(|(page, _)| *page))
+}
+
+/// Stretches of neighbouring pages.
+pub(super) fn runs_of(pages: impl Iterator<Item = PageId>) -> u64 {
+    let mut pages: Vec<u64> = pages.map(position).collect();
     pages.sort_unstable();
     let breaks = pages.windows(2).filter(|pair| matches!(pair, [one, two] if *two != *one + 1)).count();
     breaks as u64 + u64::from(!pages.is_empty())

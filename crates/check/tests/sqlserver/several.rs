@@ -6,6 +6,7 @@ use check::options::Options;
 use check::progress::Silent;
 use formats::sqlserver::{Block, PAGE_BYTES, STREAM_HEADER_BYTES, Stream};
 use results::check::{CheckLevel, CheckReport};
+use results::structure::StructureMode;
 
 use crate::copy::{NORTHWIND, options, real, rules_of};
 
@@ -36,6 +37,15 @@ fn the_files_of_a_database_are_checked_as_one() {
             assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report));
             assert_eq!(report.accounting.page_count, 416 + u64::from(SECOND_PAGES));
         }
+    }
+    for mode in [StructureMode::Detailed, StructureMode::Sampled, StructureMode::Limited] {
+        let options = check::structure::Options { mode, ..check::structure::Options::default() };
+        let paths = [first.clone(), second.clone()];
+        let report = check::sqlserver::structure(&paths, &options, &mut Silent).unwrap();
+        let shippers = report.objects.iter().find(|object| object.table == "dbo.Shippers").unwrap();
+        // The first leaf is in the first file: two stretches.
+        assert_eq!((shippers.index_depth, shippers.levels[0].fragment_count), (2, 2));
+        assert!(shippers.levels[0].page_count > 350, "{}", shippers.levels[0].page_count);
     }
     let inventory = check::sqlserver::inventory(&[first, second]).unwrap();
     let shippers = inventory.tables.iter().find(|table| table.name == "dbo.Shippers").unwrap();

@@ -39,6 +39,36 @@ fn levels_hold_the_published_identities_and_the_rows_that_the_server_counted() {
 }
 
 #[test]
+fn sparse_modes_tell_what_the_whole_file_tells_and_read_less() {
+    use results::structure::StructureMode;
+    for path in [NORTHWIND, NORTHWIND_TORN, "pubs-2012-checksum.bak"].into_iter().filter_map(real) {
+        let measure = |mode| {
+            let options = Options { mode, with_system: true, ..Options::default() };
+            check::sqlserver::structure(std::slice::from_ref(&path), &options, &mut Silent).unwrap()
+        };
+        let detailed = measure(StructureMode::Detailed);
+        let (limited, sampled) = (measure(StructureMode::Limited), measure(StructureMode::Sampled));
+        assert!(limited.counters.extra_read_count < sampled.counters.extra_read_count);
+        assert_eq!((limited.exit_code(), sampled.exit_code()), (0, 0));
+        // No table here has 10,000 pages: a sample is the whole.
+        assert_eq!(sampled.objects.len(), detailed.objects.len());
+        for (sampled, detailed) in sampled.objects.iter().zip(&detailed.objects) {
+            assert_eq!(sampled, detailed);
+        }
+        assert_eq!(limited.objects.len(), detailed.objects.len());
+        for (limited, detailed) in limited.objects.iter().zip(&detailed.objects) {
+            assert_eq!((limited.page_count, &limited.strip), (detailed.page_count, &detailed.strip));
+            for (one, two) in limited.levels.iter().zip(&detailed.levels) {
+                assert_eq!(one.avg_fragmentation_pct, two.avg_fragmentation_pct, "{}", detailed.table);
+                assert_eq!((one.fragment_count, one.page_count), (two.fragment_count, two.page_count));
+                let looked_at = if one.index_level == 0 { 0 } else { two.looked_at_count };
+                assert_eq!(one.looked_at_count, looked_at, "{}", detailed.table);
+            }
+        }
+    }
+}
+
+#[test]
 fn an_inventory_tells_version_dates_protection_and_tables() {
     let Some(path) = real(NORTHWIND_TORN) else { return };
     let inventory = check::sqlserver::inventory(&[path]).unwrap();

@@ -1,5 +1,7 @@
 //! The arguments of `fathom structure` and `fathom decode`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::ResultsArguments;
@@ -28,6 +30,8 @@ pub(crate) enum StructureFormat {
 pub(crate) struct StructureArguments {
     /// SQLite database, PostgreSQL data directory (stopped or running), base backup (its directory or tar files), URL of a server on this machine or one relation file, SQL Server data file or backup
     pub(crate) target: Option<String>,
+    /// Further data files of the same SQL Server database, or stripes of the same backup
+    pub(crate) more: Vec<PathBuf>,
     /// Only this table with its indexes, e.g. orders or public.orders
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<String>,

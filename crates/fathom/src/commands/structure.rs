@@ -1,6 +1,6 @@
 //! `fathom structure`: how tables and indexes lie on their pages.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     )?;
     let options = options(arguments)?;
     let mut bar = Bar::new();
-    let report = measure(Path::new(target), &options, &mut bar)?;
+    let report = measure(Path::new(target), &arguments.more, &options, &mut bar)?;
     bar.finish();
     if report.objects.is_empty()
         && let Some(reason) = &report.unfinished
@@ -46,7 +46,16 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
 }
 
 /// Finds out what the target is, and measures it.
-fn measure(target: &Path, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<StructureReport> {
+fn measure(
+    target: &Path,
+    more: &[PathBuf],
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> anyhow::Result<StructureReport> {
+    if !more.is_empty() {
+        let paths: Vec<PathBuf> = std::iter::once(target.to_owned()).chain(more.iter().cloned()).collect();
+        return Ok(check::sqlserver::structure(&paths, options, progress)?);
+    }
     if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
         return measure_server(url, options, progress);
     }
