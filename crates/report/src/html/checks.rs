@@ -14,6 +14,9 @@ use crate::tables::moment;
 /// Findings shown of one check; all are counted, and `fathom report --check N` lists more.
 const FINDINGS_MAX: usize = 50;
 
+/// Levels of checks further apart than this would flatten the slower ones on a linear axis.
+const LINEAR_FACTOR_MAX: f64 = 20.0;
+
 const MEBIBYTE: f64 = 1_048_576.0;
 
 /// The section.
@@ -108,6 +111,9 @@ fn scaling(checks: &[StoredCheck]) -> Option<String> {
         spot.mean = Some(sum / spot.dots.len() as f64);
         spot.title = format!("mean of {} checks: {:.1} MiB/s", spot.dots.len(), sum / spot.dots.len() as f64);
     }
+    let rates = || series.iter().flat_map(|(_, spots)| spots).filter_map(|spot| spot.mean);
+    let (slowest, fastest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    let is_logarithmic = fastest > LINEAR_FACTOR_MAX * slowest;
     let chart = LevelChart {
         y_title: "Speed of the pass [MiB/s]".to_owned(),
         x_title: "workers".to_owned(),
@@ -115,7 +121,7 @@ fn scaling(checks: &[StoredCheck]) -> Option<String> {
         series,
         stretches: Vec::new(),
         is_ordered: true,
-        is_logarithmic: false,
+        is_logarithmic,
         range: None,
     };
     chart.draw()

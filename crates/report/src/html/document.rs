@@ -244,9 +244,10 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> 
             format!("<h2>{}</h2>{}", escape(&section.title), tables::blocks(section, &definitions))
         })
         .collect();
-    // The pictures belong behind the first part, which says what came out.
-    match parts.first_mut() {
-        Some(first) => first.push_str(pictures),
+    // The pictures belong to what came out: the verdict, which stands behind what changed around it.
+    let place = sections.iter().position(|section| section.title == "Verdict").unwrap_or(0);
+    match parts.get_mut(place) {
+        Some(part) => part.push_str(pictures),
         None => parts.push(pictures.to_owned()),
     }
     let shell = Shell::new(escape(title), escape(kicker), &definitions, NO_DATA.to_owned(), false);

@@ -85,7 +85,7 @@ pub fn comparison(summary: &ComparisonSummary) -> String {
     let changed: Vec<&str> = summary.changes.iter().map(|changed| changed.name.as_str()).collect();
     let around = match changed.len() {
         0 => "Nothing that is recorded differs around the runs.".to_owned(),
-        count => format!("Around the runs {count} things differ: {}.", changed.join(", ")),
+        _ => format!("Around the runs differs: {}.", changed.join(", ")),
     };
     let more = if more > 0 { format!(" · {more} more pairs are in the other forms") } else { String::new() };
     let slide = Slide {

@@ -70,7 +70,7 @@ fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Defin
     for (object, map) in with_map.filter(|(_, map)| map.pages.len() > 1).take(STRIPS_MAX) {
         let every = map.pages.len().div_ceil(POINTS_MAX).max(1);
         let pages: Vec<u64> = map.pages.iter().copied().step_by(every).collect();
-        let heading = format!("{}: physical page over logical order", name(object));
+        let heading = format!("{}: physical page", name(object));
         pictures
             .push_str(&figure(&strip::draw(&heading, map.step * every as u64, map.leaf_count, &pages), ""));
     }
@@ -83,7 +83,7 @@ fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Defin
         levels.title = format!("{title}: {}", levels.title);
         html.push_str(&tables::folded(&id, &levels, definitions, is_open));
     }
-    html.push_str(&format!("<div class=\"charts\">{pictures}</div>"));
+    html.push_str(&format!("<div class=\"charts strips\">{pictures}</div>"));
     for (index, section) in sections.filter(|section| !section.blocks.is_empty()).enumerate() {
         html.push_str(&tables::folded(&format!("{id}-{index}"), &section, definitions, false));
     }

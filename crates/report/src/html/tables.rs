@@ -45,7 +45,7 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> String {
 fn cell_class(class: &'static str, words: &str) -> &'static str {
     match words {
         "better" | "held" => "l good",
-        "worse" | "did not hold" | "FAILED" => "l bad",
+        "worse" | "regression" | "invalid: plan changed" | "did not hold" | "FAILED" => "l bad",
         _ => class,
     }
 }

@@ -94,11 +94,14 @@ pub(crate) struct Against {
     pub(crate) figures: String,
 }
 
+/// A longer bar would leave no room for those that do not reach the limit: it is cut and says its figure.
+const PERCENT_MAX: f64 = 200.0;
+
 /// Draws figures in percent of a limit, which is a line and is called `limit`; `None` without any.
 pub(crate) fn against(title: &str, limit: &str, bars: &[Against]) -> Option<String> {
     let largest =
         bars.iter().map(|bar| bar.percent).filter(|percent| percent.is_finite()).reduce(f64::max)?;
-    let end = largest.max(100.0) * 1.04;
+    let end = largest.clamp(100.0, PERCENT_MAX) * 1.04;
     let mut drawing = Drawing::new(title);
     drawing.text("word strong", (2.0, 14.0), title);
     let scale = (WIDTH - RIGHT - 2.0) / end;
@@ -109,11 +112,21 @@ pub(crate) fn against(title: &str, limit: &str, bars: &[Against]) -> Option<Stri
         drawing.text("word end faint", (WIDTH - RIGHT, y + 14.0), &bar.figures);
         let words = format!("{}: {:.1} %, {}", bar.label, bar.percent, bar.figures);
         drawing.block("track", (2.0, y + 19.0), (100.0 * scale, BAR - 6.0), "");
-        drawing.block("part f0", (2.0, y + 19.0), (bar.percent * scale, BAR - 6.0), &words);
+        let percent = bar.percent.clamp(0.0, PERCENT_MAX);
+        drawing.block("part f0", (2.0, y + 19.0), (percent * scale, BAR - 6.0), &words);
+        if bar.percent > PERCENT_MAX {
+            // Beyond the picture: an arrow's head and the figure.
+            let (tip, middle) = (2.0 + end * scale, y + 25.0);
+            drawing.path("part f0", &[(tip - 6.0, middle - 8.0), (tip, middle), (tip - 6.0, middle + 8.0)]);
+            drawing.text("word end small on o0", (tip - 10.0, y + 29.0), &format!("{:.0} %", bar.percent));
+        }
         drawing.line("limit", (2.0 + 100.0 * scale, y + 17.0), (2.0 + 100.0 * scale, y + BAR + 15.0));
         y += ROW - 2.0;
     }
-    drawing.text("word end", (2.0 + 100.0 * scale, y + 14.0), &format!("100 %: {limit}"));
+    // Left of its line, or right of it where there is no room.
+    let words = format!("100 %: {limit}");
+    let (class, x) = if 100.0 * scale > width_of(&words) + 20.0 { ("word end", 2.0) } else { ("word", 6.0) };
+    drawing.text(class, (x + 100.0 * scale, y + 14.0), &words);
     drawing.text("word", (2.0, y + 14.0), "0");
     Some(drawing.finish(y + 22.0))
 }
@@ -140,6 +153,14 @@ mod tests {
         assert_eq!(svg.matches("class=\"part").count(), 2);
         assert!(svg.contains("width=\"351\"") && svg.contains("width=\"117\""), "{svg}");
         assert_eq!(Shares { bars: Vec::new(), ..shares }.draw(), None);
+    }
+
+    #[test]
+    fn a_bar_far_beyond_the_limit_is_cut_and_says_its_figure() {
+        let bar = |percent| Against { label: "a".to_owned(), percent, figures: "1 of 2".to_owned() };
+        let svg = against("t", "the device alone", &[bar(2138.0), bar(5.0)]).unwrap();
+        assert!(svg.contains(">2138 %</text>"));
+        assert!(!svg.contains("x=\"-"), "nothing lies left of the picture: {svg}");
     }
 
     #[test]

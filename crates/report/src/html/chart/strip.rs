@@ -11,7 +11,7 @@ const HEIGHT: f64 = 190.0;
 /// Draws one point per listed leaf; every `step`th of `leaf_count` leaves is listed.
 pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> String {
     let mut drawing = Drawing::new(title);
-    drawing.text("word strong", (2.0, 14.0), &super::shortened(title, 68));
+    drawing.text("word strong", (2.0, 14.0), &super::shortened(title, 56));
     let axis = Axis::from_zero(0.0, pages.iter().copied().max().unwrap_or(1) as f64);
     let order = Axis::from_zero(0.0, leaf_count.max(1) as f64);
     let y_of = |page: f64| HEIGHT - (HEIGHT - TOP) * axis.place(page);
@@ -34,7 +34,7 @@ pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> St
     for tick in order.ticks.iter().filter(|tick| **tick <= leaf_count as f64) {
         drawing.text("word middle small", (x_of(*tick), HEIGHT + 16.0), &order.words(*tick));
     }
-    let every = if step > 1 { format!(" (every {step}th leaf)") } else { String::new() };
+    let every = if step > 1 { format!(" (one leaf in {step})") } else { String::new() };
     drawing.text(
         "word end faint",
         (WIDTH - RIGHT, HEIGHT + 34.0),
@@ -51,6 +51,6 @@ mod tests {
     fn every_listed_leaf_has_a_point() {
         let svg = draw("index", 10, 40, &[3, 9, 4, 8]);
         assert_eq!(svg.matches("h1.4").count(), 4);
-        assert!(svg.contains("every 10th leaf"));
+        assert!(svg.contains("one leaf in 10"));
     }
 }
