@@ -165,6 +165,10 @@ impl HeapCheck<'_> {
                 let (Some(header), Some(tuple)) = (slot.header, page.item_bytes(slot.item)) else { continue };
                 self.check_transactions(slot, &header, transactions, &mut scratch.last_lookup, work);
                 if slot.fate != Fate::Live {
+                    // What was deleted had columns all the same; what was never there may be of another shape.
+                    if !self.table.attributes.is_empty() && transactions.was_inserted(&header) {
+                        self.read_values(slot, &header, tuple, &mut values, work);
+                    }
                     continue;
                 }
                 if slot.root == 0 && header.is_heap_only() && !chain_open {

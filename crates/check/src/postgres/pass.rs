@@ -200,7 +200,7 @@ impl PassContext<'_> {
 
     fn reason_to_skip(&self, file: &PlanFile) -> Option<&'static str> {
         if file.temporary {
-            return Some("files of temporary relations are left over from sessions that ended");
+            return Some("files of temporary relations belong to one session, or are left over from one that ended");
         }
         let unlogged = file
             .relation

@@ -44,7 +44,7 @@ impl HeapCheck<'_> {
     }
 
     /// Takes the row apart; `false` if that was not possible.
-    fn read_values<'p, S: RowSink>(
+    pub(super) fn read_values<'p, S: RowSink>(
         &self,
         slot: &Slot,
         header: &TupleHeader,

@@ -4,6 +4,7 @@
 mod classes;
 mod clean;
 mod damage;
+mod differential;
 mod document;
 mod drills;
 mod edit;
@@ -13,6 +14,7 @@ mod live_damage;
 mod random;
 mod resume;
 mod server;
+mod sessions;
 mod sources;
 mod standing;
 mod structure;

@@ -15,10 +15,10 @@ const ROUNDS: u64 = 12;
 const BLOCKS_PER_ROUND: u64 = 60;
 
 /// xorshift64: a seed gives the same damage each time.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -243,6 +243,7 @@ impl<'a> Page<'a> {
                 ItemState::Unused | ItemState::Redirect => false,
             };
             if !stores {
+                damage.extend((item.length != 0).then(|| storage_of_nothing(item)));
                 continue;
             }
             let (start, length) = (usize::from(item.offset), usize::from(item.length));
@@ -271,6 +272,15 @@ impl<'a> Page<'a> {
             }
         }
     }
+}
+
+/// The server takes a length as a promise of bytes, and ends when VACUUM moves them.
+// EVIDENCE: src/include/storage/itemid.h: LP_UNUSED and LP_REDIRECT have lp_len 0, ItemIdSetDead makes it 0; ItemIdHasStorage
+// asks for the length alone
+fn storage_of_nothing(item: Item) -> Damage {
+    let offset = HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES;
+    let expected = format!("no length, since the line pointer is {:?}", item.state).to_lowercase();
+    Damage::at(Promise::ItemBounds, offset, expected, format!("length {}", item.length)).of_item(item.number)
 }
 
 /// Units of eight bytes in the largest page, as bits.
