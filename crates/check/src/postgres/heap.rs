@@ -166,7 +166,9 @@ impl HeapCheck<'_> {
                 self.check_transactions(slot, &header, transactions, &mut scratch.last_lookup, work);
                 if slot.fate != Fate::Live {
                     // What was deleted had columns all the same; what was never there may be of another shape.
-                    if !self.table.attributes.is_empty() && transactions.was_inserted(&header) {
+                    if !self.table.attributes.is_empty()
+                        && transactions.was_inserted(&header, &mut scratch.last_lookup)
+                    {
                         self.read_values(slot, &header, tuple, &mut values, work);
                     }
                     continue;

@@ -200,7 +200,9 @@ impl PassContext<'_> {
 
     fn reason_to_skip(&self, file: &PlanFile) -> Option<&'static str> {
         if file.temporary {
-            return Some("files of temporary relations belong to one session, or are left over from one that ended");
+            return Some(
+                "files of temporary relations belong to one session, or are left over from one that ended",
+            );
         }
         let unlogged = file
             .relation

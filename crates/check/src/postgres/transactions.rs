@@ -204,14 +204,14 @@ impl Transactions {
     }
 
     /// Whether a row version was there for everyone at some time, deleted since or not.
-    pub(crate) fn was_inserted(&self, header: &TupleHeader) -> bool {
+    pub(crate) fn was_inserted(&self, header: &TupleHeader, memory: &mut LastLookup) -> bool {
         if header.infomask & mask::MOVED != 0 || !self.had_ended(header.xmin) {
             return false;
         }
         header.is_xmin_frozen()
             || header.infomask & mask::XMIN_INVALID == 0
                 && (header.infomask & mask::XMIN_COMMITTED != 0
-                    || self.fate_of_work(header.xmin) == Fate::Live)
+                    || self.fate_of_work(header.xmin, memory) == Fate::Live)
     }
 
     /// Whether a transaction had ended at the moment that is looked at; always in a cluster that is stopped.
