@@ -11,6 +11,7 @@ use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
 use super::heap::{HeapCheck, RowSink, Work};
 use super::index_entries::EntryCheck;
+use super::keyed::BlockBuckets;
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;
@@ -108,6 +109,7 @@ impl PassContext<'_> {
             // Blocks that are added while the check runs may be linked already.
             blocks: if stands_still { plan.blocks } else { u32::MAX },
             heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),
+            heap_buckets: BlockBuckets::new(plan.heap_blocks.unwrap_or(u32::MAX)),
             is_heap_still: stands_still || plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
             may_be_cut: &may_be_cut,
             matching: plan.matching,

@@ -12,7 +12,7 @@ use super::catalog::Relation;
 use super::entry::kind;
 use super::exceptions::Exceptions;
 use super::heap::Work;
-use super::keyed::{BUCKETS, Key, Side};
+use super::keyed::{BUCKETS, BlockBuckets, Key, Side};
 use super::order::Scratch;
 
 /// How the entries of an index are matched with rows.
@@ -34,6 +34,8 @@ pub(crate) struct Tree<'a> {
     pub(crate) blocks: u32,
     /// Blocks of its table.
     pub(crate) heap_blocks: Option<u32>,
+    /// Buckets of its rows.
+    pub(crate) heap_buckets: BlockBuckets,
     /// Whether the table stands still, so that it is known which rows are visible.
     pub(crate) is_heap_still: bool,
     /// Whether the table may have been cut since: VACUUM does so after its entries are gone, which may not have reached
@@ -142,8 +144,8 @@ impl TreeCheck<'_> {
     fn state_siblings<S: EntrySink>(&self, opaque: &Opaque, work: &mut Work<'_, S>) {
         let block = work.place.block;
         let mut state = |side, left: u32, right: u32, to| {
-            let mut hasher = self.key.fact(kind::SIBLING, self.tree.number);
-            hasher.word((u64::from(left) << 32) | u64::from(right));
+            let blocks = (u64::from(left) << 32) | u64::from(right);
+            let mut hasher = self.key.fact(kind::SIBLING, self.tree.number, blocks);
             hasher.word(u64::from(opaque.level));
             let link = Link { is_downlink: false, from: block, to, level: opaque.level };
             work.sink.link(self.tree.number, side, right as usize % BUCKETS, hasher.finish(), link);
@@ -167,8 +169,8 @@ impl TreeCheck<'_> {
         level: u32,
         bound: Option<IndexTuple<'_>>,
     ) {
-        let mut hasher = self.key.fact(kind::DOWNLINK, self.tree.number);
-        hasher.word((u64::from(child) << 32) | u64::from(level));
+        let place = (u64::from(child) << 32) | u64::from(level);
+        let mut hasher = self.key.fact(kind::DOWNLINK, self.tree.number, place);
         if let Some(bound) = bound {
             let (columns, info, bytes) = bound.separator();
             // Before version 4 a separator keeps the item number of some row, which means nothing.
@@ -199,7 +201,9 @@ impl TreeCheck<'_> {
             let is_high_key = item.number < first;
             let fits =
                 tuple.check(item, is_high_key || !opaque.is_leaf(), self.tree.version, &mut scratch.damage);
-            work.drain(&mut scratch.damage);
+            if !scratch.damage.is_empty() {
+                work.drain(&mut scratch.damage);
+            }
             if !fits || is_high_key {
                 continue;
             }

@@ -10,7 +10,7 @@ use results::check::CheckLevel;
 
 use super::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
 use super::entry::{boundary_fact, entry_fact, tid_fact};
-use super::heap::{Exception, Work, bucket_of_block};
+use super::heap::{Exception, Work};
 use super::keyed::Side;
 use super::order::{KeyRelation, compare_keys};
 use super::rules::Promised;
@@ -67,7 +67,7 @@ impl TreeCheck<'_> {
         if self.tree.matching != Matching::None && self.tree.is_heap_still && self.tree.heap_blocks.is_some()
         {
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
-                self.state_row(tid, heap_blocks, item, walk, scratch, work);
+                self.state_row(tid, item, walk, scratch, work);
             }
         }
         walk.advance(tuple);
@@ -89,14 +89,13 @@ impl TreeCheck<'_> {
         };
         let mut reader = Columns::new(tuple.data(), tuple.null_bitmap());
         for column in index.columns.iter().take(present) {
-            let Some(value) = reader.next_column(column.attribute) else {
+            if !reader.push_column(column.attribute, &mut walk.values) {
                 let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
                 let found =
                     format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
                 work.report(Promised::BtreeTuple, Some(item.number), expected, found);
                 return false;
-            };
-            walk.values.push(value);
+            }
         }
         true
     }
@@ -195,7 +194,6 @@ impl TreeCheck<'_> {
     pub(super) fn state_row<S: EntrySink>(
         &self,
         tid: Tid,
-        heap_blocks: u32,
         item: Item,
         walk: &Walk<'_>,
         scratch: &mut TreeScratch,
@@ -208,7 +206,7 @@ impl TreeCheck<'_> {
             None => entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer),
         };
         let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
-        let bucket = bucket_of_block(tid.block, heap_blocks);
+        let bucket = self.tree.heap_buckets.of(tid.block);
         work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item.number));
     }
 

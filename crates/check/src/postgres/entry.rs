@@ -17,12 +17,10 @@ pub(crate) mod kind {
     pub(crate) const BOUNDARY: u32 = 6;
 }
 
-/// What stands in a hash for null.
-const NULL_WORD: u64 = 0xA5A5_0000_0000_0001;
-
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.
 ///
 /// `false` if the plain bytes cannot be had here.
+#[inline]
 pub(crate) fn add_value(
     hasher: &mut FactHasher<'_>,
     value: &Datum<'_>,
@@ -30,7 +28,7 @@ pub(crate) fn add_value(
     buffer: &mut Vec<u8>,
 ) -> bool {
     if matches!(value, Datum::Null) {
-        hasher.word(NULL_WORD);
+        hasher.null();
         return true;
     }
     let Some(bytes) = plain(value, buffer) else { return false };
@@ -46,29 +44,32 @@ pub(crate) fn add_value(
 
 /// Hash of an entry by its row pointer alone.
 pub(crate) fn tid_fact(key: &Key, index: u32, tid: Tid) -> u128 {
-    let mut hasher = key.fact(kind::ENTRY_TID_ONLY, index);
-    hasher.word(tid_code(tid));
-    hasher.finish()
+    key.fact(kind::ENTRY_TID_ONLY, index, tid_code(tid)).finish()
 }
 
 /// Hash of the entry that a row should have; `None` if a value is not in place.
+///
+/// `values`: those that the row has, and where those that it lacks come from.
 pub(crate) fn row_fact<'a>(
     key: &Key,
     index_id: u32,
     index: &Index,
     tid: Tid,
-    value_of: impl Fn(usize) -> Datum<'a>,
+    values: (&[Datum<'a>], &impl Fn(usize) -> Datum<'a>),
     buffer: &mut Vec<u8>,
 ) -> Option<u128> {
-    let mut hasher = key.fact(kind::ENTRY, index_id);
-    hasher.word(tid_code(tid));
+    let mut hasher = key.fact(kind::ENTRY, index_id, tid_code(tid));
     for column in &index.columns {
         // Expressions are left out on both sides.
         let Some(number) = usize::try_from(column.table_column).ok().and_then(|number| number.checked_sub(1))
         else {
             continue;
         };
-        if !add_value(&mut hasher, &value_of(number), column.name_as_string, buffer) {
+        let is_added = match values.0.get(number) {
+            Some(value) => add_value(&mut hasher, value, column.name_as_string, buffer),
+            None => add_value(&mut hasher, &values.1(number), column.name_as_string, buffer),
+        };
+        if !is_added {
             return None;
         }
     }
@@ -84,8 +85,7 @@ pub(crate) fn entry_fact(
     values: &[Datum<'_>],
     buffer: &mut Vec<u8>,
 ) -> Option<u128> {
-    let mut hasher = key.fact(kind::ENTRY, index_id);
-    hasher.word(tid_code(tid));
+    let mut hasher = key.fact(kind::ENTRY, index_id, tid_code(tid));
     for (column, value) in index.columns.iter().zip(values) {
         if column.table_column > 0 && !add_value(&mut hasher, value, false, buffer) {
             return None;
@@ -105,11 +105,10 @@ pub(crate) fn boundary_fact(
     values: &[Datum<'_>],
     buffer: &mut Vec<u8>,
 ) -> Option<u128> {
-    let mut hasher = key.fact(kind::BOUNDARY, index_id);
-    hasher.word((u64::from(left) << 32) | u64::from(right));
+    let mut hasher = key.fact(kind::BOUNDARY, index_id, (u64::from(left) << 32) | u64::from(right));
     for (column, value) in index.columns.iter().zip(values).filter(|(column, _)| column.is_key) {
         match (value, column.order) {
-            (Datum::Null, _) => hasher.word(NULL_WORD),
+            (Datum::Null, _) => hasher.null(),
             (_, Some(order)) => hasher.bytes(&order.equal_form(plain(value, buffer)?)),
             (_, None) => hasher.bytes(plain(value, buffer)?),
         }
@@ -118,6 +117,7 @@ pub(crate) fn boundary_fact(
 }
 
 /// A row pointer as one number, ascending as row pointers do.
+#[inline]
 pub(crate) fn tid_code(tid: Tid) -> u64 {
     (u64::from(tid.block) << 16) | u64::from(tid.item)
 }

@@ -11,7 +11,7 @@ use results::check::CheckLevel;
 use super::catalog::{Index, Relation};
 use super::entry::tid_code;
 use super::finding::Place;
-use super::keyed::{BUCKETS, Key, Side};
+use super::keyed::{BlockBuckets, Key, Side};
 use super::rules::Promised;
 use super::toast_values::PackedValue;
 use super::transactions::{Fate, LastLookup, Transactions};
@@ -52,18 +52,6 @@ pub(crate) struct Table {
     pub(crate) toast_chunk_bytes: u32,
     /// Columns that refuse null, 0 based.
     pub(crate) not_null: Vec<usize>,
-}
-
-impl Table {
-    /// The bucket of a row pointer: by range, so that a mismatch is looked for in a part of the file.
-    pub(crate) fn bucket(&self, block: u32) -> usize {
-        bucket_of_block(block, self.blocks)
-    }
-}
-
-/// The bucket of a heap block.
-pub(crate) fn bucket_of_block(block: u32, blocks: u32) -> usize {
-    (u64::from(block) * BUCKETS as u64 / u64::from(blocks.max(1))) as usize % BUCKETS
 }
 
 /// Why a row pointer is left out of the sums, or counted by itself.
@@ -111,6 +99,8 @@ pub(crate) struct HeapScratch {
     pub(super) buffer: Vec<u8>,
     pub(super) facts: Vec<Option<u128>>,
     last_lookup: LastLookup,
+    /// The bucket of the block's rows.
+    pub(super) bucket: usize,
 }
 
 /// One block, and where to write what is found in it.
@@ -153,6 +143,7 @@ impl HeapCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         scratch.damage.clear();
+        scratch.bucket = BlockBuckets::new(self.table.blocks).of(work.place.block);
         page.check_items(TUPLE_HEADER_BYTES, false, &mut scratch.damage);
         let mut slots = std::mem::take(&mut scratch.slots);
         self.read_slots(page, &mut slots, &mut scratch.damage, &mut scratch.last_lookup);

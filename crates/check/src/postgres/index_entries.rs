@@ -9,7 +9,7 @@ use results::check::CheckLevel;
 use super::btree::{EntrySink, Matching, Tree};
 use super::catalog::Storage;
 use super::entry::tid_fact;
-use super::heap::{Exception, Work, bucket_of_block};
+use super::heap::{Exception, Work};
 use super::keyed::Key;
 use super::rules::Promised;
 
@@ -79,17 +79,17 @@ impl EntryCheck<'_> {
                 let expected = format!("a row in the table's {heap_blocks} blocks");
                 work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
             } else if is_matched && !is_beyond {
-                self.state_row(tid, heap_blocks, item.number, work);
+                self.state_row(tid, item.number, work);
             }
         }
     }
 
-    fn state_row<S: EntrySink>(&self, tid: Tid, heap_blocks: u32, item: u16, work: &mut Work<'_, S>) {
+    fn state_row<S: EntrySink>(&self, tid: Tid, item: u16, work: &mut Work<'_, S>) {
         if self.tree.exceptions.of(tid) == Some(Exception::NotLive) {
             return;
         }
         let fact = tid_fact(self.key, self.tree.number, tid);
-        let bucket = bucket_of_block(tid.block, heap_blocks);
+        let bucket = self.tree.heap_buckets.of(tid.block);
         work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item));
     }
 }

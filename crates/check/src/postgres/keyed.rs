@@ -7,13 +7,13 @@
 /// The key of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    words: [u64; 4],
+    words: [u64; 9],
 }
 
 impl Key {
     /// Makes a key from a seed.
     pub(crate) fn new(seed: u64) -> Key {
-        // SplitMix64 (Steele, Lea, Flood 2014): spreads the seed over four words.
+        // SplitMix64 (Steele, Lea, Flood 2014): spreads the seed over the words.
         let mut state = seed;
         let words = std::array::from_fn(|_| {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -25,12 +25,12 @@ impl Key {
         Key { words }
     }
 
-    /// Starts a fact of a kind about an object.
+    /// Starts a fact of a kind about an object and a number.
     #[inline]
-    pub(crate) fn fact(&self, kind: u32, object: u32) -> FactHasher<'_> {
+    pub(crate) fn fact(&self, kind: u32, object: u32, number: u64) -> FactHasher<'_> {
         let first = (u64::from(kind) << 32) | u64::from(object);
-        let mut hasher = FactHasher { key: self, low: self.words[2], high: self.words[3] };
-        hasher.word(first);
+        let mut hasher = FactHasher { key: self, low: self.words[2], high: self.words[3], shape: 0 };
+        hasher.pair(first, number);
         hasher
     }
 }
@@ -42,40 +42,83 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+#[inline(always)]
+fn word_at(bytes: &[u8], offset: usize) -> u64 {
+    let raw = bytes.get(offset..).and_then(<[u8]>::first_chunk::<8>);
+    raw.map_or(0, |raw| u64::from_le_bytes(*raw))
+}
+
+#[inline(always)]
+fn half_word_at(bytes: &[u8], offset: usize) -> u64 {
+    let raw = bytes.get(offset..).and_then(<[u8]>::first_chunk::<4>);
+    raw.map_or(0, |raw| u32::from_le_bytes(*raw).into())
+}
+
 /// Hashes one fact, part by part.
+///
+/// Two lanes of 64 bits take in 16 bytes with a multiplication each, keyed on the other half of them, so that they do
+/// not wait for each other (the folded product of wyhash, Wang Yi 2019). What is null and how long values are goes into a
+/// third word, which the end mixes in: with it the parts can be told from each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FactHasher<'k> {
     key: &'k Key,
     low: u64,
     high: u64,
+    shape: u64,
 }
 
 impl FactHasher<'_> {
+    #[inline(always)]
+    fn pair(&mut self, a: u64, b: u64) {
+        self.low = fold(a ^ self.key.words[0], b ^ self.low);
+        self.high = fold(b ^ self.key.words[1], a ^ self.high);
+    }
+
+    #[inline(always)]
+    fn part(&mut self, number: u64) {
+        self.shape = self.shape.wrapping_mul(self.key.words[8]).wrapping_add(number);
+    }
+
     /// Adds a number.
     #[inline]
     pub(crate) fn word(&mut self, word: u64) {
-        self.low = fold(self.low ^ word, self.key.words[0]).wrapping_add(self.high);
-        self.high = fold(self.high ^ word.rotate_left(32), self.key.words[1]).wrapping_add(self.low);
+        self.pair(word, 0);
+    }
+
+    /// Adds that there is no value.
+    #[inline]
+    pub(crate) fn null(&mut self) {
+        self.part(1);
     }
 
     /// Adds bytes, and their length, so that two neighbours cannot be shifted into each other.
     #[inline]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.word(u64::from_le_bytes(*word));
+        let (chunks, rest) = bytes.as_chunks::<16>();
+        for chunk in chunks {
+            self.pair(word_at(chunk, 0), word_at(chunk, 8));
         }
-        let mut last = [0u8; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        self.word(u64::from_le_bytes(last));
-        self.word(bytes.len() as u64 ^ 0x5555_0000_0000_0000);
+        // From both ends: they may overlap, the length tells how much.
+        let length = rest.len();
+        match *rest {
+            [] => {}
+            [first, ..] if length < 4 => {
+                let [middle, last] = [rest[length / 2], rest[length - 1]].map(u64::from);
+                self.pair(u64::from(first) | middle << 8 | last << 16, 0);
+            }
+            _ if length < 8 => self.pair(half_word_at(rest, 0), half_word_at(rest, length - 4)),
+            _ => self.pair(word_at(rest, 0), word_at(rest, length - 8)),
+        }
+        self.part(bytes.len() as u64 + 2);
     }
 
     /// The hash of all parts.
     #[inline]
-    pub(crate) fn finish(mut self) -> u128 {
-        self.word(self.key.words[0]);
-        (u128::from(self.high) << 64) | u128::from(self.low)
+    pub(crate) fn finish(self) -> u128 {
+        let words = &self.key.words;
+        let low = fold(self.low ^ self.shape ^ words[4], self.high ^ words[5]);
+        let high = fold(self.high ^ self.shape ^ words[6], self.low ^ words[7]);
+        (u128::from(high) << 64) | u128::from(low)
     }
 }
 
@@ -103,6 +146,27 @@ impl Sum {
 
 /// Buckets per pair of sides in large relations; a mismatch is looked for in the buckets that differ only.
 pub(crate) const BUCKETS: usize = 64;
+
+/// The buckets of a table's blocks: by range, so that a mismatch is looked for in a part of the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockBuckets {
+    /// Buckets per block, in parts of 2^32.
+    per_block: u64,
+}
+
+impl BlockBuckets {
+    /// For a table of so many blocks.
+    #[inline]
+    pub(crate) fn new(blocks: u32) -> BlockBuckets {
+        BlockBuckets { per_block: ((BUCKETS as u64) << 32) / u64::from(blocks.max(1)) }
+    }
+
+    /// The bucket of a block; some bucket for blocks that the table does not have.
+    #[inline]
+    pub(crate) fn of(self, block: u32) -> usize {
+        (u64::from(block).wrapping_mul(self.per_block) >> 32) as usize % BUCKETS
+    }
+}
 
 /// What two sides say, in buckets.
 #[derive(Clone, Debug)]
@@ -262,7 +326,7 @@ mod tests {
     use super::*;
 
     fn fact(key: &Key, text: &[u8]) -> u128 {
-        let mut hasher = key.fact(1, 2);
+        let mut hasher = key.fact(1, 2, 3);
         hasher.bytes(text);
         hasher.finish()
     }
@@ -287,7 +351,7 @@ mod tests {
     fn parts_cannot_be_shifted_into_each_other() {
         let key = Key::new(7);
         let two = |first: &[u8], second: &[u8]| {
-            let mut hasher = key.fact(1, 2);
+            let mut hasher = key.fact(1, 2, 3);
             hasher.bytes(first);
             hasher.bytes(second);
             hasher.finish()
@@ -295,6 +359,55 @@ mod tests {
         assert_ne!(two(b"ab", b"c"), two(b"a", b"bc"));
         assert_ne!(two(b"", b"\0"), two(b"\0", b""));
         assert_ne!(fact(&key, b"ab"), fact(&Key::new(8), b"ab"));
+    }
+
+    #[test]
+    fn a_byte_more_or_less_or_another_one_gives_another_fact_in_both_halves() {
+        let key = Key::new(3);
+        let mut facts = Vec::new();
+        let mut add = |parts: &[Option<&[u8]>]| {
+            let mut hasher = key.fact(1, 2, 3);
+            for part in parts {
+                match part {
+                    Some(bytes) => hasher.bytes(bytes),
+                    None => hasher.null(),
+                }
+            }
+            facts.push(hasher.finish());
+        };
+        add(&[None]);
+        add(&[None, None]);
+        for length in 0..50 {
+            let zeros = vec![0u8; length];
+            add(&[Some(&zeros)]);
+            add(&[Some(&zeros), None]);
+            add(&[None, Some(&zeros)]);
+            add(&[Some(&zeros), Some(b"")]);
+            for at in 0..length {
+                for value in [1, 2, 0x80, 0xFF] {
+                    let mut bytes = zeros.clone();
+                    bytes[at] = value;
+                    add(&[Some(&bytes)]);
+                }
+            }
+        }
+        for shift in [0, 64] {
+            let mut halves: Vec<u64> = facts.iter().map(|fact| (fact >> shift) as u64).collect();
+            halves.sort_unstable();
+            halves.dedup();
+            assert_eq!(halves.len(), facts.len());
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_table_fill_all_buckets_in_order() {
+        for blocks in [1u32, 2, 63, 64, 65, 1000, 131_072, u32::MAX] {
+            let buckets = BlockBuckets::new(blocks);
+            let step = (blocks / 1000).max(1) as usize;
+            let found: Vec<usize> = (0..blocks).step_by(step).map(|block| buckets.of(block)).collect();
+            assert!(found.is_sorted() && found.iter().all(|bucket| *bucket < BUCKETS), "{blocks}");
+            assert!(blocks < 1000 || found.last() == Some(&(BUCKETS - 1)), "{blocks}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use formats::postgres::Oid;
 use formats::postgres::attribute::Datum;
+use formats::postgres::varlena::Varlena;
 
 use super::catalog::IndexColumn;
 
@@ -276,10 +277,11 @@ pub(crate) fn compare_keys(
 }
 
 /// The plain bytes of a value that is in place.
+#[inline]
 pub(crate) fn plain<'b>(value: &Datum<'b>, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]> {
     match value {
         Datum::Null => None,
-        Datum::Bytes(bytes) => Some(bytes),
+        Datum::Bytes(bytes) | Datum::Varlena(Varlena::Plain(bytes)) => Some(bytes),
         Datum::Varlena(value) => value.plain(KEY_BYTES_MAX, buffer),
     }
 }

@@ -17,6 +17,8 @@ use crate::progress::{Phase, Progress};
 
 /// Bytes of one claim, if the user does not say.
 const CLAIM_BYTES_DEFAULT: usize = 1 << 20;
+/// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
+const SUMS_VERSION: u64 = 2;
 /// How often the clock is looked at while workers read.
 const LOOK_PERIOD: Duration = Duration::from_millis(5);
 
@@ -250,7 +252,7 @@ impl Run<'_> {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
         let control = self.cluster.control.as_ref();
         let batch = self.options.object_batch.map_or(u64::MAX, |batch| batch as u64);
-        let switches = [self.options.level as u64, batch, u64::from(self.options.is_raw)];
+        let switches = [self.options.level as u64, batch, u64::from(self.options.is_raw), SUMS_VERSION];
         if self.cluster.standing == Standing::Running {
             // Files come and grow; the place is found by name.
             let system = control.map(|control| control.system_identifier);

@@ -63,7 +63,7 @@ impl HeapCheck<'_> {
         let data = tuple.get(usize::from(header.hoff)..).unwrap_or(&[]);
         let mut reader = Columns::new(data, header.null_bitmap(tuple));
         for (number, attribute) in self.table.attributes.iter().enumerate().take(columns) {
-            let Some(value) = reader.next_column(*attribute) else {
+            if !reader.push_column(*attribute, values) {
                 work.report(
                     Promised::TupleAttribute,
                     item,
@@ -71,8 +71,7 @@ impl HeapCheck<'_> {
                     format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
                 );
                 return false;
-            };
-            values.push(value);
+            }
         }
         if reader.offset_bytes() != data.len() {
             let expected = format!("columns that end with the row, at byte {}", data.len());
@@ -175,14 +174,12 @@ impl HeapCheck<'_> {
             return;
         }
         let tid = Tid { block: work.place.block, item: root };
-        let bucket = self.table.bucket(tid.block);
+        let bucket = scratch.bucket;
         let HeapScratch { buffer, facts, .. } = scratch;
         facts.clear();
         // Rows that are older than a column have its default.
-        let value_of = |number: usize| match values.get(number) {
-            Some(value) => *value,
-            None => self.missing_value(number),
-        };
+        let missing = |number| self.missing_value(number);
+        let value_of = |number: usize| values.get(number).copied().unwrap_or_else(|| missing(number));
         for index in self.table.indexes.iter().filter(|index| index.by_tid) {
             let is_null = |column: &IndexColumn| {
                 let number =
@@ -197,7 +194,7 @@ impl HeapCheck<'_> {
         }
         let by_key = || self.table.indexes.iter().filter(|index| !index.by_tid);
         for index in by_key() {
-            facts.push(row_fact(self.key, index.number, &index.index, tid, value_of, buffer));
+            facts.push(row_fact(self.key, index.number, &index.index, tid, (values, &missing), buffer));
         }
         let elsewhere = facts.iter().any(Option::is_none);
         for (index, fact) in by_key().zip(facts.iter()) {
@@ -231,8 +228,7 @@ pub(crate) fn pieces(pointer: &ToastPointer, chunk_bytes: u32) -> impl Iterator<
 
 /// The fact that a value has a piece of a size.
 pub(crate) fn piece_fact(key: &Key, toast: u32, value_id: u32, piece: u32, bytes: u32) -> u128 {
-    let mut hasher = key.fact(kind::TOAST, toast);
-    hasher.word((u64::from(value_id) << 32) | u64::from(piece));
+    let mut hasher = key.fact(kind::TOAST, toast, (u64::from(value_id) << 32) | u64::from(piece));
     hasher.word(u64::from(bytes));
     hasher.finish()
 }
