@@ -104,12 +104,17 @@ fn main() {
     let mut bytes = 0;
     for _ in 0..rounds {
         evict(&data);
-        let fathom: [(&str, CheckLevel, usize, bool); 7] = [
+        let fathom: [(&str, CheckLevel, usize, bool); 12] = [
             ("fathom read, direct, 1 worker (the ceiling)", CheckLevel::Read, 1, true),
+            ("fathom read, direct, 2 workers", CheckLevel::Read, 2, true),
             ("fathom page, direct, 1 worker", CheckLevel::Page, 1, true),
+            ("fathom page, direct, 2 workers", CheckLevel::Page, 2, true),
             ("fathom structure, direct, 1 worker", CheckLevel::Structure, 1, true),
+            ("fathom structure, direct, 2 workers", CheckLevel::Structure, 2, true),
             ("fathom full, direct, 1 worker", CheckLevel::Full, 1, true),
             ("fathom full, direct, 2 workers", CheckLevel::Full, 2, true),
+            ("fathom structure, page cache warm, 1 worker", CheckLevel::Structure, 1, false),
+            ("fathom structure, page cache warm, 2 workers", CheckLevel::Structure, 2, false),
             ("fathom full, page cache warm, 1 worker", CheckLevel::Full, 1, false),
             ("fathom full, page cache warm, 2 workers", CheckLevel::Full, 2, false),
         ];
@@ -127,7 +132,7 @@ fn main() {
         let directory = data.to_str().unwrap();
         let own = "self";
         evict(&data);
-        for (place, name) in [(10, "pg_checksums, cold"), (11, "pg_checksums, warm")] {
+        for (place, name) in [(20, "pg_checksums, cold"), (21, "pg_checksums, warm")] {
             let before = children_cpu_s(own);
             let wall = peer.run("pg_checksums", &["--check", "-D", directory]);
             times.add(place, name, wall, children_cpu_s(own) - before);
@@ -138,7 +143,7 @@ fn main() {
         let base = ["-h", "/tmp", "-p", "55432", "-U", "postgres", "-d", "postgres", "-j", "2"];
         let all = [&base[..], &["--heapallindexed", "--parent-check", "--rootdescend"]].concat();
         for (place, name, arguments) in
-            [(12, "pg_amcheck -j 2, warm", &base[..]), (13, "pg_amcheck -j 2, all options, warm", &all[..])]
+            [(22, "pg_amcheck -j 2, warm", &base[..]), (23, "pg_amcheck -j 2, all options, warm", &all[..])]
         {
             let before = children_cpu_s(&postmaster);
             let wall = peer.run("pg_amcheck", arguments);
