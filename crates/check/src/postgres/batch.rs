@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use results::stopped_cluster::{StoppedCluster, StoredLedger};
 
 use super::catalog::Storage;
-use super::keyed::Ledger;
+use super::ledger::Ledger;
 use super::plan::{Plan, PlanFile};
 use super::sums::Sums;
 use super::toast_values::PackedValue;

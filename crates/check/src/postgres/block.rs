@@ -11,7 +11,7 @@ use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
 use super::heap::{HeapCheck, RowSink, Work};
 use super::index_entries::EntryCheck;
-use super::keyed::BlockBuckets;
+use super::ledger::BlockBuckets;
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;

@@ -12,7 +12,8 @@ use super::catalog::Relation;
 use super::entry::kind;
 use super::exceptions::Exceptions;
 use super::heap::Work;
-use super::keyed::{BUCKETS, BlockBuckets, Key, Side};
+use super::keyed::Key;
+use super::ledger::{BUCKETS, BlockBuckets, Side};
 use super::order::Scratch;
 
 /// How the entries of an index are matched with rows.

@@ -11,7 +11,7 @@ use results::check::CheckLevel;
 use super::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
 use super::entry::{boundary_fact, entry_fact, tid_fact};
 use super::heap::{Exception, Work};
-use super::keyed::Side;
+use super::ledger::Side;
 use super::order::{KeyRelation, compare_keys};
 use super::rules::Promised;
 

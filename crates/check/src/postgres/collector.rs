@@ -7,7 +7,7 @@ use formats::postgres::Tid;
 use super::btree::{Boundary, EntrySink, Link};
 use super::exceptions::boundary_code;
 use super::heap::{Exception, RowSink};
-use super::keyed::{BucketSet, Side};
+use super::ledger::{BucketSet, Side};
 
 /// A fact with what is needed to name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

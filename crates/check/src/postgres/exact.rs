@@ -16,7 +16,7 @@ use super::btree::{Boundary, EntrySink, Link, Matching};
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
 use super::heap::RowSink;
-use super::keyed::{BUCKETS, BucketSet, Side};
+use super::ledger::{BUCKETS, BucketSet, Side};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;

@@ -8,7 +8,7 @@ use formats::postgres::Tid;
 
 use super::entry::tid_code;
 use super::heap::{Exception, exception_code};
-use super::keyed::Side;
+use super::ledger::Side;
 
 /// Codes between two that a run on disk keeps in memory: 4 KiB of them.
 const RUN_STEP_CODES: usize = 512;

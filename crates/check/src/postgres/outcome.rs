@@ -8,7 +8,7 @@ use super::btree::Matching;
 use super::cluster::Standing;
 use super::exact::Exact;
 use super::heap::Table;
-use super::keyed::Side;
+use super::ledger::Side;
 use super::pass::{PassContext, PassState};
 use super::plan::Plan;
 use super::run::Run;

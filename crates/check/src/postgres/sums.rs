@@ -7,7 +7,7 @@ use formats::postgres::Tid;
 use super::btree::{Boundary, EntrySink, Link};
 use super::exceptions::{Codes, boundary_code};
 use super::heap::{Exception, RowSink, exception_code};
-use super::keyed::{Ledger, Ledgers, Side};
+use super::ledger::{Ledger, Ledgers, Side};
 use super::plan::Plan;
 use super::toast_values::PackedValue;
 

@@ -13,7 +13,7 @@ use formats::postgres::varlena::ToastPointer;
 use super::btree::{Boundary, EntrySink, Link};
 use super::exact::Exact;
 use super::heap::{Exception, RowSink};
-use super::keyed::Side;
+use super::ledger::Side;
 use super::pass::{PassContext, PassState};
 use super::rules::Promised;
 use super::run::Run;
