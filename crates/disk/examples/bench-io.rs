@@ -13,13 +13,13 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use disk::backend::BackendChoice;
 use disk::baseline::{Matrix, Pattern, measure};
 use disk::buffer::fill_incompressible;
-use disk::counters::{machine_cpu, process_cpu, process_cpu_ns};
-use disk::scan::{Content, ScanFile, ScanOptions, scan};
+use disk::counters::{machine_cpu, process_cpu_ns};
+use disk::scan::{Extent, ScanFile, ScanOptions, scan};
 use disk::space::format_bytes;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -145,8 +145,7 @@ fn print_workers(path: &Path, options: &Options) -> Result<()> {
 }
 
 fn options() -> Result<Options> {
-    let usage =
-        "bench-io DIRECTORY|DEVICE [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT] [--huge]";
+    let usage = "bench-io TARGET [--rounds N] [--seconds N] [--mib N] [--overwrite] [--only TEXT] [--huge]";
     let mut arguments = std::env::args().skip(1);
     let target = arguments.next().ok_or(usage)?.into();
     let mut options = Options {
@@ -298,7 +297,7 @@ fn fathom_scan(path: &Path, (worker_count, depth): (usize, usize), options: &Opt
     command.args([options.mib, worker_count as u64, depth as u64].map(|number| number.to_string()));
     let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = text.split_whitespace().map(str::parse).collect::<std::result::Result<_, _>>()?;
+    let numbers: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
     match numbers[..] {
         [rate, own_us, machine_us] => Ok(Figure { rate, own_us, machine_us }),
         _ => Err(format!("the scan gave no figures: {}", String::from_utf8_lossy(&output.stderr)).into()),
@@ -311,21 +310,12 @@ fn scan_once(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let mut number = || -> Result<u64> { Ok(arguments.next().ok_or(SCAN_ONCE)?.parse()?) };
     let (mib, worker_count, depth) = (number()?, number()? as usize, number()? as usize);
     // That of the thread that brings memory in as well.
-    let own_before = process_cpu_ns();
-    let before = machine_cpu()?;
+    let (own_before, before) = (process_cpu_ns(), machine_cpu()?);
     let files = [ScanFile::part(path, 0..mib << 20)];
-    let scan_options =
-        ScanOptions { backend: BackendChoice::Uring, worker_count, depth, ..ScanOptions::default() };
-    let outcome = scan(
-        &files,
-        &scan_options,
-        |_| 0u64,
-        |sum, extent| {
-            if let Content::Bytes(bytes) = extent.content {
-                *sum += u64::from(bytes[0]);
-            }
-        },
-    )?;
+    let backend = BackendChoice::Uring;
+    let scan_options = ScanOptions { backend, worker_count, depth, ..ScanOptions::default() };
+    let look = |offset_bytes: &mut u64, extent: Extent<'_>| *offset_bytes = extent.offset_bytes;
+    let outcome = scan(&files, &scan_options, |_| 0, look)?;
     let mib = outcome.read_bytes() as f64 / f64::from(1 << 20);
     let busy_us = machine_cpu()?.since(&before).busy_ns() as f64 / 1e3;
     println!(
@@ -366,17 +356,10 @@ fn fio_command(path: &Path, options: &Options) -> Command {
 }
 
 fn run_fio(mut command: Command) -> Result<serde_json::Value> {
-    let started = Instant::now();
     let output = command.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
     }
-    let own = process_cpu(std::process::id())?;
-    eprintln!(
-        "fio took {:.1} s, children so far {:.1} s of CPU",
-        started.elapsed().as_secs_f64(),
-        own.children_user_ns as f64 / 1e9
-    );
     let text = String::from_utf8(output.stdout)?;
     let start = text.find('{').ok_or("fio printed no JSON")?;
     let value: serde_json::Value = serde_json::from_str(&text[start..])?;

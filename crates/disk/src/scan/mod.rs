@@ -19,6 +19,7 @@
 
 mod governor;
 mod order;
+mod queue;
 mod source;
 mod worker;
 
@@ -271,7 +272,7 @@ pub fn scan<S: Send>(
 pub fn prepare(options: &ScanOptions, expected_bytes: u64) {
     let extent_count = expected_bytes.div_ceil(options.extent_bytes.max(1) as u64);
     let extent_count = usize::try_from(extent_count).unwrap_or(usize::MAX);
-    let queue = worker::queue_options(options.depth, options.extent_bytes, extent_count);
+    let queue = queue::queue_options(options.depth, options.extent_bytes, extent_count);
     prepare_queues(options.worker_count.min(extent_count), &queue);
 }
 

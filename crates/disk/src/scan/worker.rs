@@ -8,17 +8,13 @@ use std::time::Duration;
 
 use super::governor::Governor;
 use super::order::{Claim, ExtentOrder};
+use super::queue::queue_options;
 use super::source::Sources;
 use super::{Content, Extent, MakeBackend, ScanOptions};
-use crate::backend::{
-    Backend, BackendError, BackendFacts, BackendOptions, Completion, DEPTH_MAX, Operation, Request,
-};
-use crate::buffer::{BUFFER_ALIGNMENT_BYTES, BUFFER_BYTES_MAX};
+use crate::backend::{Backend, BackendError, BackendFacts, Completion, Operation, Request};
+use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::counters::thread_cpu_ns;
 use crate::file::OpenFile;
-
-/// Buffers beyond those of the reads under way.
-const SPARE_COUNT: usize = 2;
 
 /// The longest sleep of a worker that has to wait for the governor, so that a stop is noticed.
 const SLEEP_MAX: Duration = Duration::from_millis(100);
@@ -379,38 +375,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// The queue of a worker: a slot for each read under way, and where there is more to read some for what is looked at.
-pub(super) fn queue_options(depth: usize, buffer_bytes: usize, extent_count: usize) -> BackendOptions {
-    let with_spare = (depth + SPARE_COUNT).min(DEPTH_MAX);
-    let fits = with_spare.checked_mul(buffer_bytes).is_some_and(|bytes| bytes <= BUFFER_BYTES_MAX / 2);
-    let depth = if fits { with_spare } else { depth }.min(extent_count).max(1);
-    BackendOptions {
-        depth,
-        buffer_bytes,
-        file_count_max: depth,
-        register_files: false,
-        poll: false,
-        grows: true,
-    }
-}
-
 fn read(slot: usize, offset_bytes: u64, length_bytes: usize) -> Request {
     // The file has the index of the slot.
     Request { slot, operation: Operation::Read, file_index: slot, offset_bytes, length_bytes }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_queue_has_spare_buffers_where_there_is_more_to_read_and_room_for_them() {
-        let slot_count = |depth, buffer_bytes, extents| queue_options(depth, buffer_bytes, extents).depth;
-        assert_eq!(slot_count(8, 1 << 20, 1000), 10);
-        assert_eq!(slot_count(8, 1 << 20, 9), 9);
-        assert_eq!(slot_count(8, 1 << 20, 3), 3);
-        assert_eq!(slot_count(8, 1 << 20, 0), 1);
-        assert_eq!(slot_count(DEPTH_MAX, 4096, 5000), DEPTH_MAX);
-        assert_eq!(slot_count(4, 1 << 28, 1000), 4);
-    }
 }
