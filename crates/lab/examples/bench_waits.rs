@@ -1,10 +1,11 @@
 //! What the samplers cost: clients work without a pause while one of them is switched on and off, in an order that a seed
 //! shuffles. Prints one line per pair, the medians of neighbouring pairs, and a row of a Markdown table.
 //!
-//! usage: bench_waits [memory|sql|series] [CONNECTIONS] [PAIRS] [SECONDS_PER_TURN]
+//! usage: bench_waits [memory|sql|series|nothing] [CONNECTIONS] [PAIRS] [SECONDS_PER_TURN]
 //!
 //! `memory` and `sql` look at waits in these two ways, waiting tasks included; `series` is the look a second at the
-//! counters of server and machine.
+//! counters of server and machine; `nothing` switches nothing on: the noise of the bench itself. As in a run, a sampler
+//! is ready before its turn begins and is asked for what it saw after its end.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::counters::{process_cpu, thread_cpu_ns};
-use lab::observe::live::{LiveServer, Way};
+use lab::observe::live::{LiveInterval, LiveServer, Way};
 use lab::observe::machine::MachineProbe;
 use lab::observe::series::SeriesSampler;
-use lab::observe::{Sampler, Window};
+use lab::observe::{RunningSampler, Sampler, Window};
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
 use lab::target::postgres::{find_servers, series_of};
 use results::observations::SamplerRecord;
@@ -26,6 +27,7 @@ use stats::random::Random;
 enum What {
     Waits(Way),
     Series,
+    Nothing,
 }
 
 impl What {
@@ -34,6 +36,7 @@ impl What {
             Self::Waits(Way::Sql) => "waits over SQL, 10 a second",
             Self::Waits(_) => "waits from memory, 100 a second",
             Self::Series => "counters, one look a second",
+            Self::Nothing => "nothing",
         }
     }
 }
@@ -55,6 +58,7 @@ fn main() {
     let what = match arguments.first().map(String::as_str) {
         Some("sql") => What::Waits(Way::Sql),
         Some("series") => What::Series,
+        Some("nothing") => What::Nothing,
         _ => What::Waits(Way::Best),
     };
     let (connections, pairs, seconds) = (number(1, 64), number(2, 20), number(3, 2));
@@ -86,7 +90,7 @@ fn measure(url: &str, postmaster: u32, what: What, connections: u32, pairs: u32,
     let clients = std::thread::spawn(move || work(&clients_url, connections, &clients_done, &clients_stop));
     let mut live = match what {
         What::Waits(way) => Some(LiveServer::attach(url, way).unwrap()),
-        What::Series => None,
+        What::Series | What::Nothing => None,
     };
     let mut random = Random::new(11);
     let mut turns = Vec::new();
@@ -96,21 +100,19 @@ fn measure(url: &str, postmaster: u32, what: What, connections: u32, pairs: u32,
     for _ in 0..pairs {
         let first = random.below(2) == 0;
         for is_on in [first, !first] {
-            let before = (done.load(Ordering::Relaxed), cpu_ns(postmaster), Instant::now());
             let interval = Duration::from_secs(seconds.into());
-            let (mut sampler_cpu_percent, mut samples_percent) = (0.0, 0.0);
-            if is_on {
-                let samplers = look(live.as_mut(), url, postmaster, interval);
-                let cpu_s: f64 = samplers.iter().map(|record| record.cpu_s).sum();
-                sampler_cpu_percent = 100.0 * cpu_s / interval.as_secs_f64();
-                samples_percent =
-                    100.0 * samplers[0].samples_taken as f64 / samplers[0].samples_expected as f64;
-            } else {
-                std::thread::sleep(interval);
-            }
+            let looking = is_on.then(|| Looking::begin(what, live.as_mut(), url, postmaster));
+            let before = (done.load(Ordering::Relaxed), cpu_ns(postmaster), Instant::now());
+            std::thread::sleep(interval);
             let elapsed_s = before.2.elapsed().as_secs_f64();
             let transactions = done.load(Ordering::Relaxed) - before.0;
             let cpu_us_per_transaction = (cpu_ns(postmaster) - before.1) as f64 / 1e3 / transactions as f64;
+            let samplers = looking.map(Looking::end).unwrap_or_default();
+            let cpu_s: f64 = samplers.iter().map(|record| record.cpu_s).sum();
+            let sampler_cpu_percent = 100.0 * cpu_s / interval.as_secs_f64();
+            let samples_percent = samplers
+                .first()
+                .map_or(0.0, |record| 100.0 * record.samples_taken as f64 / record.samples_expected as f64);
             turns.push(Turn {
                 is_on,
                 transactions,
@@ -126,18 +128,37 @@ fn measure(url: &str, postmaster: u32, what: What, connections: u32, pairs: u32,
     turns
 }
 
-/// Lets the sampler look for an interval.
-fn look(live: Option<&mut LiveServer>, url: &str, postmaster: u32, interval: Duration) -> Vec<SamplerRecord> {
-    if let Some(live) = live {
-        return live.watch(interval, &AtomicBool::new(false)).unwrap().observations.samplers;
+/// A sampler at work.
+enum Looking<'a> {
+    Waits(LiveInterval<'a>),
+    Series(Vec<Box<dyn RunningSampler>>, Instant),
+    Nothing,
+}
+
+impl<'a> Looking<'a> {
+    fn begin(what: What, live: Option<&'a mut LiveServer>, url: &str, postmaster: u32) -> Self {
+        if let Some(live) = live {
+            return Self::Waits(live.begin().unwrap());
+        }
+        if matches!(what, What::Nothing) {
+            return Self::Nothing;
+        }
+        let machine = MachineProbe::new(&[], Some(postmaster));
+        let samplers: [Box<dyn Sampler>; 2] =
+            [series_of(url).unwrap(), Box::new(SeriesSampler::new(machine))];
+        Self::Series(samplers.into_iter().map(|sampler| sampler.start()).collect(), Instant::now())
     }
-    let machine = MachineProbe::new(&[], Some(postmaster));
-    let samplers: [Box<dyn Sampler>; 2] = [series_of(url).unwrap(), Box::new(SeriesSampler::new(machine))];
-    let running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
-    let began = Instant::now();
-    std::thread::sleep(interval);
-    let window = Window { began, ended: Instant::now() };
-    running.into_iter().flat_map(|sampler| sampler.stop(window).samplers).collect()
+
+    fn end(self) -> Vec<SamplerRecord> {
+        match self {
+            Self::Waits(interval) => interval.end().observations.samplers,
+            Self::Series(running, began) => {
+                let window = Window { began, ended: Instant::now() };
+                running.into_iter().flat_map(|sampler| sampler.stop(window).samplers).collect()
+            }
+            Self::Nothing => Vec::new(),
+        }
+    }
 }
 
 /// Single-row inserts, each its own transaction, as fast as they go.

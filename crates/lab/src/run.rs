@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
-use results::model::{Event, Metric, Run, RunKey, RunState, Setting, Warning};
+use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting, Warning};
 use results::observations::Observations;
 
+use crate::cache::CacheLook;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
@@ -19,7 +20,7 @@ use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
 use crate::reading;
-use crate::target::{Aftermath, Counters, Target, TargetError};
+use crate::target::{Aftermath, Counters, LogRecords, Target, TargetError};
 use crate::work::{Durability, LoopSide, WarmUp, Work};
 
 /// Names under which engines tell how much they wrote, best first.
@@ -114,15 +115,8 @@ fn prepare_and_measure(
     // As late as can be: connecting and preparing statements reads, too.
     let cache_look = target.set_cache(work)?;
     let before = target.counters()?;
-    let mut samplers = machine_samplers(target);
-    if work.loop_side == LoopSide::Client {
-        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: crew.progress() })));
-    }
-    samplers.extend(target.samplers(work));
-    for command in request.samplers {
-        samplers.push(Box::new(ExternalSampler::new(command.clone())));
-    }
-    let mut running: Vec<_> = samplers.into_iter().map(|sampler| sampler.start()).collect();
+    let mut running: Vec<_> =
+        samplers(target, request, &crew).into_iter().map(|sampler| sampler.start()).collect();
     let machine_before = MachineTotals::read(target);
     let started_at = jiff::Timestamp::now().to_string();
     let began = crew.release();
@@ -143,22 +137,63 @@ fn prepare_and_measure(
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
     let log_records = after.as_ref().map(|after| target.log_records(work, &before, after, transactions));
-    let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
-    let mut metrics: Vec<Metric> = sync_latency.into_iter().collect();
-    if let Ok(after) = &after {
-        metrics.extend(engine_metrics(after, &before));
-    }
+    let mut counted: Vec<Metric> = sync_latency.into_iter().collect();
+    counted.extend(after.iter().flat_map(|after| engine_metrics(after, &before)));
     if let (Some(after), Some(before)) = (&clients_after, &clients_before) {
-        metrics.extend(engine_metrics(after, before));
+        counted.extend(engine_metrics(after, before));
     }
-    metrics.extend(machine_after.since(&machine_before));
+    counted.extend(machine_after.since(&machine_before));
+    Ok(record(Measured {
+        request,
+        kind: target.kind(),
+        environment,
+        settings,
+        warnings,
+        clients_seen,
+        cache_look,
+        counted,
+        started_at,
+        observations,
+        marks,
+        dispatch,
+        aftermath,
+        log_records: log_records.unwrap_or_default(),
+    }))
+}
+
+/// What is known when a run is over.
+struct Measured<'a> {
+    request: RunRequest<'a>,
+    /// Kind of engine.
+    kind: &'static str,
+    environment: Environment,
+    settings: Vec<Setting>,
+    warnings: Vec<Warning>,
+    clients_seen: Option<u32>,
+    cache_look: Option<CacheLook>,
+    /// By engine and machine.
+    counted: Vec<Metric>,
+    started_at: String,
+    observations: Observations,
+    marks: Vec<Event>,
+    dispatch: Dispatch,
+    aftermath: Result<Aftermath, String>,
+    log_records: LogRecords,
+}
+
+/// Makes the record of a run and judges it.
+fn record(measured: Measured<'_>) -> Run {
+    let Measured { request, kind, mut warnings, mut observations, mut marks, dispatch, aftermath, .. } =
+        measured;
+    let work = request.work;
+    let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
+    let mut metrics = measured.counted;
     metrics.extend(reading::device_rates(&metrics, elapsed_ns));
     metrics.extend(aftermath_metrics(&aftermath));
-    let log_records = log_records.unwrap_or_default();
-    metrics.extend(log_records.metrics);
-    warnings.extend(log_records.warning);
+    metrics.extend(measured.log_records.metrics);
+    warnings.extend(measured.log_records.warning);
     let answers = aftermath.as_ref().map_or(&[][..], |aftermath| &aftermath.look_ups);
-    let read = reading::record(work, cache_look.as_ref(), answers, &metrics);
+    let read = reading::record(work, measured.cache_look.as_ref(), answers, &metrics);
     metrics.extend(read.metrics);
     marks.extend(read.events);
     warnings.extend(read.warnings);
@@ -167,7 +202,7 @@ fn prepare_and_measure(
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
     warnings.extend(lost_looks_warnings(&observations, &request.limits));
-    if target.kind() == "postgres" {
+    if kind == "postgres" {
         add_counted(&mut observations, &metrics);
     }
     let written = WRITTEN_METRICS
@@ -178,36 +213,44 @@ fn prepare_and_measure(
         work,
         clients: &dispatch.clients,
         workers: &dispatch.workers,
-        clients_seen,
+        clients_seen: measured.clients_seen,
         elapsed_ns,
         aftermath: &aftermath,
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
-        is_embedded: work.workload.is_task() || target.kind() == "sqlite" || target.kind() == "noop",
+        is_embedded: work.workload.is_task() || kind == "sqlite" || kind == "noop",
         samplers: &observations.samplers,
     };
     let gates = gates::judge(&evidence, &request.limits);
     let state = if gates::all_passed(&gates) { RunState::Valid } else { RunState::Invalid };
-    Ok(Run {
+    Run {
         key: request.key,
         position: request.position,
-        started_at,
+        started_at: measured.started_at,
         state,
         elapsed_ns,
         metrics,
         gates,
         warnings,
         events: marks,
-        settings: sorted(settings),
-        environment,
+        settings: sorted(measured.settings),
+        environment: measured.environment,
         observations,
         clients: dispatch.clients,
-    })
+    }
 }
 
-/// What looks at every run, whatever the engine.
-fn machine_samplers(target: &dyn Target) -> Vec<Box<dyn Sampler>> {
-    let probe = MachineProbe::new(&target.directories(), target.server_process_id());
-    vec![Box::new(SeriesSampler::new(probe))]
+/// Everything that looks at this run: at the machine, at the clients, at the engine, and the user's own.
+fn samplers(target: &mut dyn Target, request: RunRequest<'_>, crew: &Crew) -> Vec<Box<dyn Sampler>> {
+    let machine = MachineProbe::new(&target.directories(), target.server_process_id());
+    let mut samplers: Vec<Box<dyn Sampler>> = vec![Box::new(SeriesSampler::new(machine))];
+    if request.work.loop_side == LoopSide::Client {
+        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: crew.progress() })));
+    }
+    samplers.extend(target.samplers(request.work));
+    for command in request.samplers {
+        samplers.push(Box::new(ExternalSampler::new(command.clone())));
+    }
+    samplers
 }
 
 /// Counters of an engine are asked for signs of life this often while its own loop runs.

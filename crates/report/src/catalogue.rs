@@ -64,6 +64,10 @@ impl Limit {
     }
 }
 
+/// Shipped experiments that read rows by keys from differently ordered tables: what to do about reads that wait for the
+/// data device.
+pub const READERS: [&str; 2] = ["guid-lookup-scan", "guid-lookup-join"];
+
 /// One wait of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -169,6 +173,21 @@ fn text(engine: &str, wait: &str, limit: Limit, meaning: &str, source: &str) -> 
     text
 }
 
+/// Loads whose limit is known, to see the sentence that names it.
+const MINIATURES: &str = "
+## Four loads whose limit is known
+
+Each ends, under Reasons, with the sentence that names its limit; on a machine that others keep busy the answer may be the
+processors, with the share that others had.
+
+| load | command | SQLite waits in | PostgreSQL waits in |
+|---|---|---|---|
+| bound by commits | `fathom run populate-batch --mini`, batch_size 1 | `vfs:WalSync` | `LWLock:WALWrite`, `IO:WalSync` |
+| bound by a lock | `fathom run connections-x-waits --mini`, several connections | `vfs:BusyWait` | (commits share a flush: the log) |
+| bound by the data device | `fathom run guid-lookup-join --mini` | `vfs:DataFileRead` | `IO:DataFileRead` |
+| bound by the processors | `fathom run populate-connections --mini --set durability=none` | `vfs:BusyWait` (one writer) | none |
+";
+
 /// The document `docs/waits.md`, written from the table.
 pub fn document() -> String {
     let mut text = String::from(
@@ -181,6 +200,7 @@ pub fn document() -> String {
          Names are those of the newest version: PostgreSQL 17 spells some differently than its forerunners did.\n\
          Waits in which a session has nothing to do are left out of wait tables by their class.\n",
     );
+    text.push_str(MINIATURES);
     for (engine, title) in [("postgres", "PostgreSQL"), ("sqlite", "SQLite, embedded")] {
         let _ = write!(
             text,

@@ -173,6 +173,14 @@ fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_serve
             assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
         }
     }
+    for experiment in report::catalogue::READERS {
+        assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
+    }
+    for line in report::catalogue::document().lines().filter(|line| line.contains("`fathom run ")) {
+        let experiment =
+            line.split("`fathom run ").nth(1).and_then(|rest| rest.split([' ', '`']).next()).unwrap();
+        assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
+    }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/src/target/postgres/waits/events.tsv");
     let events = std::fs::read_to_string(path).unwrap();
     let known: Vec<(&str, &str)> = events

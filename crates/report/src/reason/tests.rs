@@ -7,6 +7,39 @@ use results::observations::Observations;
 use super::made_up::{MadeUp, study};
 use super::*;
 
+/// What docs/waits.md promises: each of the four miniatures ends with the sentence that names its limit.
+#[test]
+fn four_kinds_of_load_end_with_four_sentences() {
+    let sqlite = |waits, on_cpu_s| MadeUp {
+        engine: "sqlite",
+        connections: 4,
+        on_cpu_s,
+        run_delay_s: 0.1,
+        waits,
+        metrics: vec![("fathom_cpu_s", 20.0), ("other_cpu_s", 0.1)],
+    };
+    let postgres = |waits, on_cpu_s| MadeUp { engine: "postgres", ..sqlite(waits, on_cpu_s) };
+    let loads = [
+        ("WalSync", "WalSync", "the limit is the log, "),
+        ("BusyWait", "Lock:transactionid", "the limit is a lock, "),
+        ("DataFileRead", "DataFileRead", "the limit is the data device, "),
+        ("", "", "the limit is the processors, "),
+    ];
+    for (of_sqlite, of_postgres, sentence) in loads {
+        let (class, name) = of_postgres.split_once(':').unwrap_or(("IO", of_postgres));
+        let (waits, waits_of_server, on_cpu_s) = if sentence.contains("processors") {
+            (Vec::new(), Vec::new(), 39.0)
+        } else {
+            (vec![("vfs", of_sqlite, false, 36.0, 0.0)], vec![(class, name, false, 36.0, 0.5)], 1.0)
+        };
+        for made_up in [sqlite(waits, on_cpu_s), postgres(waits_of_server, on_cpu_s)] {
+            let reason = made_up.reason();
+            assert!(reason.sentences[0].starts_with(sentence), "{}: {:?}", made_up.engine, reason.sentences);
+            has_its_figures(&reason);
+        }
+    }
+}
+
 /// Every sentence has a figure in it, but for those that name the remedy or the lack of counters.
 fn has_its_figures(reason: &CellReason) {
     for sentence in &reason.sentences {
@@ -146,8 +179,16 @@ fn reads_and_writes_of_data_files_are_limited_by_their_device() {
         text.contains("Agrees: device vda was busy for 99.0 % of the time; it did 4000 reads of 8.000 ms;"),
         "{text}"
     );
-    assert!(text.ends_with("Meanwhile 2 checkpoints wrote 512 pages."), "{text}");
+    assert!(
+        text.ends_with(
+            "`fathom run guid-lookup-scan` would test a remedy: rows that lie in the order of their keys, so that fewer \
+             pages are read. Meanwhile 2 checkpoints wrote 512 pages."
+        ),
+        "{text}"
+    );
     has_its_figures(&reason);
+    let written = MadeUp::postgres(vec![("IO", "DataFileWrite", false, 32.0, 0.5)]).reason();
+    assert!(written.paragraph().contains("`fathom run separate-data-log`"));
 }
 
 #[test]
