@@ -19,12 +19,16 @@ use super::look_up::LookUp;
 use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
-use super::wire::{Endpoint, Login, WireError};
+use super::wire::{Endpoint, Login};
 use super::{client_counters, counters, log_records, schema, series, stock, waits};
 use crate::cache::CacheLook;
 use crate::observe::Sampler;
 use crate::target::look_up::Answers;
 use crate::work::{CacheState, Durability, Work};
+
+mod connecting;
+
+use connecting::connect;
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";
@@ -299,11 +303,8 @@ impl Target for ExternalPostgres {
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let files = Err("the files of somebody else's server are not read");
-        let control = self.running();
-        control.map_or_else(
-            |_| LogRecords::default(),
-            |control| log_records::of_run(control, work, before, after, files),
-        )
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, files)
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
@@ -390,22 +391,6 @@ impl Drop for ExternalPostgres {
             tracing::warn!(%error, "left a database behind; the next start drops it");
         }
     }
-}
-
-fn connect(login: &Login) -> Result<Control, TargetError> {
-    Control::connect(login).map_err(|error| {
-        let hint = match &error {
-            WireError::Tls(_) => {
-                "name the authority with sslrootcert=FILE in the URL, or ask for less with sslmode (docs/postgres.md)"
-            }
-            _ => "check the URL, and that the server runs and lets this user in",
-        };
-        let text = format!(
-            "could not connect to database \"{}\" at {} as user \"{}\": {error}",
-            login.database, login.endpoint, login.user
-        );
-        TargetError::refused(text, hint)
-    })
 }
 
 /// A setting's name for SET: words and dots only, so that nothing else gets into the statement.

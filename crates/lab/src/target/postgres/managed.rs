@@ -11,7 +11,7 @@ use super::super::{
 use super::capabilities::Capabilities;
 use super::cluster::{Cluster, ClusterOptions};
 use super::confine::MemoryGroup;
-use super::control::{Control, identifier, literal};
+use super::control::Control;
 use super::discovery::ServerBinaries;
 use super::guid::{self, Stock};
 use super::session::{Connecting, PostgresConnector};
@@ -29,6 +29,7 @@ use crate::task::Place;
 use crate::work::{Placement, Work};
 
 mod reading;
+mod tablespaces;
 
 /// Database of the runs: the one that initdb makes; the whole cluster is ours.
 const DATABASE: &str = "postgres";
@@ -155,40 +156,6 @@ impl ManagedPostgres {
         self.capabilities = Capabilities::probe(&mut control)?;
         self.control = Some(control);
         Ok(())
-    }
-
-    /// The tablespace in each directory that holds data of this run, made when it is first needed.
-    fn tablespaces_for(&mut self, work: &Work) -> Result<Vec<Option<String>>, TargetError> {
-        let places: Vec<Option<PathBuf>> = match work.placement {
-            Placement::DataApart => vec![self.layout.log.clone()],
-            // The first data directory holds the cluster: its default tablespace is there.
-            _ => std::iter::once(None).chain(self.layout.data.iter().skip(1).cloned().map(Some)).collect(),
-        };
-        let arrays = work.subject.arrays.map_or(usize::MAX, |arrays| arrays as usize);
-        let used = places.len().min(work.data_files.max(1) as usize).min(arrays);
-        places
-            .into_iter()
-            .take(used)
-            .map(|place| place.map(|place| self.tablespace(place)).transpose())
-            .collect()
-    }
-
-    fn tablespace(&mut self, place: PathBuf) -> Result<String, TargetError> {
-        if let Some((_, name)) = self.tablespaces.iter().find(|(known, _)| *known == place) {
-            return Ok(name.clone());
-        }
-        let name = format!("fathom_{}", self.tablespaces.len() + 1);
-        let cluster = self.cluster_mut()?;
-        let directory = cluster.part(&place, &name)?.join("tablespace");
-        super::cluster::make_directory(&directory, cluster.user())?;
-        let sql = format!(
-            "CREATE TABLESPACE {} LOCATION {}",
-            identifier(&name),
-            literal(&directory.display().to_string())
-        );
-        self.running()?.rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
-        self.tablespaces.push((place, name.clone()));
-        Ok(name)
     }
 }
 
@@ -330,11 +297,8 @@ impl Target for ManagedPostgres {
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
         let files = log_records::LogFiles { directory, server };
-        let control = self.running();
-        control.map_or_else(
-            |_| LogRecords::default(),
-            |control| log_records::of_run(control, work, before, after, Ok(&files)),
-        )
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, Ok(&files))
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {

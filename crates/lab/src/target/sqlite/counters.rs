@@ -3,7 +3,8 @@
 use results::model::Metric;
 
 use super::vfs::{Call, Role, Tally, Totals};
-use crate::target::Counters;
+use crate::target::{Counters, LogRecords};
+use crate::work::Work;
 
 /// Where every figure here comes from.
 pub(super) const SOURCE: &str = "calls of SQLite to its VFS";
@@ -57,19 +58,25 @@ pub(super) fn metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {
 
 /// What one transaction puts into the log, where there was one client. Frames are the records of this log: whole pages,
 /// each with a header. No block is padded, so there are no more figures.
-pub(super) fn of_transactions(before: &Counters, after: &Counters, transaction_count: u64) -> Vec<Metric> {
+pub(super) fn of_transactions(
+    work: &Work,
+    before: &Counters,
+    after: &Counters,
+    transaction_count: u64,
+) -> LogRecords {
     let value = |counters: &Counters, name: &str| {
         counters.cumulative.iter().find(|metric| metric.name == name).map(|metric| metric.value)
     };
     let mean = |name: &str, of: &str, unit: &str| {
         let sum = value(after, of)? - value(before, of)?;
-        (transaction_count > 0).then(|| metric(name, sum / transaction_count as f64, unit))
+        let is_one_clients = work.connections == 1 && transaction_count > 0;
+        is_one_clients.then(|| metric(name, sum / transaction_count as f64, unit))
     };
     let both = [
         mean("transaction_log_records", "log_frames", "1"),
         mean("transaction_log_bytes", "log_bytes", "bytes"),
     ];
-    both.into_iter().flatten().collect()
+    LogRecords { metrics: both.into_iter().flatten().collect(), warning: None }
 }
 
 fn log_metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {

@@ -20,9 +20,8 @@ use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
 use crate::target::look_up::Answers;
 use crate::target::premises::{Premises, leftovers};
-use crate::target::{
-    Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, LogRecords, Target, TargetError,
-};
+use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation};
+use crate::target::{LogRecords, Target, TargetError};
 use crate::task::Place;
 use crate::work::{Work, Workload};
 
@@ -243,10 +242,7 @@ impl Target for SqliteTarget {
     }
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> LogRecords {
-        if work.connections != 1 {
-            return LogRecords::default();
-        }
-        LogRecords { metrics: counters::of_transactions(before, after, count), warning: None }
+        counters::of_transactions(work, before, after, count)
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
