@@ -10,7 +10,7 @@ target=$("$cargo" metadata --locked --format-version 1 --no-deps | sed 's/.*"tar
 examples=$target/release/examples
 echo '| sampler | connections | CPU per tx, on / off | tx/s, on / off | of one core | looks present |'
 echo '|---|---|---|---|---|---|'
-for what in 'memory 64' 'memory 132' 'sql 64' 'series 64'; do
+for what in 'nothing 64' 'memory 64' 'memory 132' 'sql 64' 'series 64'; do
 	# shellcheck disable=SC2086
 	"$examples/bench_waits" $what "$pairs" 1 | grep '^|'
 done
