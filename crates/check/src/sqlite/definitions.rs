@@ -102,6 +102,17 @@ pub(super) fn execute(connection: &mut Connection, definition: &str, row: &Schem
     }
 }
 
+/// Why SQLite cannot parse a definition at all, so that it refuses the whole database; what it refers to need not exist.
+pub(super) fn syntax_error(connection: &Connection, definition: &str) -> Option<String> {
+    // EVIDENCE: sqlite prepare.c sqlite3InitCallback: the first two letters tell a definition from a corrupt row
+    if !definition.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("cr")) {
+        return Some("it does not begin with CREATE".to_owned());
+    }
+    let reason = connection.prepare(definition).err()?.to_string();
+    let is_syntax = ["syntax error", "unrecognized token", "incomplete input"];
+    is_syntax.iter().any(|start| reason.contains(start)).then_some(reason)
+}
+
 /// The function that a definition needs and only the application has. The database stays empty, so that one which is
 /// never called can stand in for it.
 fn missing_function(error: &rusqlite::Error) -> Option<String> {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, types::ValueRef};
 
 use super::definitions::{
     Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_foreign, is_known, quoted,
-    strict_classes, table_columns, table_indexes,
+    strict_classes, syntax_error, table_columns, table_indexes,
 };
 use super::expressions::table_text;
 use super::schema::{SchemaRow, SchemaRows, encode};
@@ -217,6 +217,11 @@ impl Planner {
                 },
                 None if is_foreign_table || is_known(connection, row) => {}
                 None => self.unusable(row, "it has no definition and no table needs it"),
+            }
+        }
+        for row in &schema.pageless {
+            if let Some(reason) = syntax_error(connection, row.definition.as_deref().unwrap_or_default()) {
+                self.unusable(row, &format!("its definition is not understood: {reason}"));
             }
         }
         let indexes = schema.rows.iter().filter(|row| !row.is_table);

@@ -29,7 +29,7 @@ pub(super) struct SchemaRow {
 pub(super) struct SchemaRows {
     pub(super) rows: Vec<SchemaRow>,
     /// Views, triggers and virtual tables: no pages of their own.
-    pub(super) pageless_count: usize,
+    pub(super) pageless: Vec<SchemaRow>,
     /// Whether pages or rows of the schema could not be read, so that objects may be missing.
     pub(super) is_cut: bool,
 }
@@ -63,7 +63,7 @@ pub(super) fn read_schema(
             continue;
         }
         for slot in 0..view.cell_count {
-            if schema.rows.len() >= OBJECT_COUNT_MAX {
+            if schema.rows.len() + schema.pageless.len() >= OBJECT_COUNT_MAX {
                 schema.is_cut = true;
                 return schema;
             }
@@ -76,7 +76,7 @@ pub(super) fn read_schema(
             };
             match row {
                 Some(row) if row.root > 0 => schema.rows.push(SchemaRow { page, slot, ..row }),
-                Some(_) => schema.pageless_count += 1,
+                Some(row) => schema.pageless.push(SchemaRow { page, slot, ..row }),
                 None => schema.is_cut = true,
             }
         }
