@@ -1,6 +1,6 @@
 //! `fathom check` and `fathom corrupt` from the outside.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, signal, wait_for};
 
 fn database(bench: &Bench, name: &str) {
     let connection = rusqlite::Connection::open(bench.path().join(name)).unwrap();
@@ -144,4 +144,42 @@ fn the_classes_of_all_engines_are_listed_and_a_directory_that_is_no_cluster_is_r
     assert!(err.contains("postgres://"), "{err}");
     let (_, err) = bench.expect(2, &["check", "."]);
     assert!(err.contains("no base backup"), "{err}");
+}
+
+/// A relation file by itself: blocks that were added and never used are zeros throughout.
+fn relation_file(bench: &Bench) -> Vec<std::path::PathBuf> {
+    let file = std::fs::File::create(bench.path().join("16384")).unwrap();
+    file.set_len(32 << 20).unwrap();
+    names(bench)
+}
+
+fn names(bench: &Bench) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(bench.path()).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_check_that_is_killed_leaves_nothing_behind_and_the_same_command_does_it_anew() {
+    let bench = Bench::new();
+    let mut before = relation_file(&bench);
+    // At this rate it would take eight hours.
+    let words = ["check", "16384", "--resume", "stopped.json", "--max-read-rate"];
+    let mut child = bench.start(&[&words[..], &["1KiB"]].concat());
+    let descriptors = format!("/proc/{}/fd", child.id());
+    wait_for("the file being read", || {
+        let mut open = std::fs::read_dir(&descriptors).ok()?.flatten();
+        let is_there =
+            |path: std::path::PathBuf| std::fs::read_link(path).is_ok_and(|path| path.ends_with("16384"));
+        open.any(|entry| is_there(entry.path())).then_some(())
+    });
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    let (out, _) = bench.expect(0, &[&words[..], &["1GiB"]].concat());
+    assert!(out.contains("no damage found"), "{out}");
+    let results = bench.results();
+    before.extend(results.exists().then_some(results));
+    before.sort();
+    assert_eq!(names(&bench), before);
 }
