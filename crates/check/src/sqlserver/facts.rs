@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use formats::sqlserver::RecordId;
+use formats::sqlserver::{PageId, RecordId};
 
 use crate::sums::{Difference, keyed_hash};
 
@@ -190,6 +190,45 @@ fn without_counterpart(mut left: Vec<Fact>, mut right: Vec<Fact>) -> (Vec<Fact>,
     only_left.sort_by_key(|fact| (fact.place, fact.other));
     only_right.sort_by_key(|fact| (fact.place, fact.other));
     (only_left, only_right)
+}
+
+/// What both sides of a fact of this kind hash.
+pub(super) fn link_bytes(level: u8, from: PageId, to: PageId) -> [u8; 13] {
+    let mut bytes = [level; 13];
+    bytes[..4].copy_from_slice(&from.page.to_le_bytes());
+    bytes[4..6].copy_from_slice(&from.file.to_le_bytes());
+    bytes[6..10].copy_from_slice(&to.page.to_le_bytes());
+    bytes[10..12].copy_from_slice(&to.file.to_le_bytes());
+    bytes
+}
+
+fn record_bytes(record: RecordId) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&record.page.page.to_le_bytes());
+    bytes[4..6].copy_from_slice(&record.page.file.to_le_bytes());
+    bytes[6..].copy_from_slice(&record.slot.to_le_bytes());
+    bytes
+}
+
+/// What both sides of a fact of this kind hash.
+pub(super) fn lob_bytes(value: u64, record: RecordId) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&value.to_le_bytes());
+    bytes[8..].copy_from_slice(&record_bytes(record));
+    bytes
+}
+
+/// What both sides of a fact of this kind hash.
+pub(super) fn length_bytes(record: RecordId, length: u64) -> [u8; 16] {
+    lob_bytes(length, record)
+}
+
+/// What both sides of a fact of this kind hash.
+pub(super) fn forward_bytes(stub: RecordId, row: RecordId) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&record_bytes(stub));
+    bytes[8..].copy_from_slice(&record_bytes(row));
+    bytes
 }
 
 #[cfg(test)]

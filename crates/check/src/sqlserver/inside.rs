@@ -3,29 +3,29 @@
 use std::cmp::Ordering;
 
 use formats::sqlserver::{
-    HEADER_BYTES, Header, LobKind, LobLink, LobRecord, PAGE_BYTES, PageId, PageKind, Record, RecordId,
-    RecordKind, RowsetColumn, Value, audit_records, links_of,
+    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
+    audit_records, links_of,
 };
 use results::check::CheckLevel;
 
-use super::facts::{FactKind, Side};
+use super::facts::{FactKind, Side, forward_bytes, link_bytes};
 use super::finding::Draft;
 use super::keys::{self, Bound, Ends, Key};
 use super::maps::Use;
 use super::plan::Unit;
 use super::rules::Promised;
-use super::worker::{Worker, judge_iam, of_damage};
+use super::worker::{Worker, has_records, judge_iam, of_damage};
 
 /// A page with what is known about it.
-struct Place<'p> {
-    page: PageId,
-    number: u32,
-    unit: &'p Unit,
-    header: Header,
+pub(super) struct Place<'p> {
+    pub(super) page: PageId,
+    pub(super) number: u32,
+    pub(super) unit: &'p Unit,
+    pub(super) header: Header,
 }
 
 impl Place<'_> {
-    fn record(&self, slot: usize) -> RecordId {
+    pub(super) fn record(&self, slot: usize) -> RecordId {
         RecordId { page: self.page, slot: u16::try_from(slot).unwrap_or(u16::MAX) }
     }
 
@@ -261,38 +261,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Records of large values: each is there, and names others.
-    fn state_pieces(&mut self, place: &Place<'_>, records: &[(usize, Record<'_>)], drafts: &mut Vec<Draft>) {
-        let group = (FactKind::Lob, place.unit.rowset);
-        for (slot, record) in records {
-            let piece = match LobRecord::new(record.bytes) {
-                Ok(piece) => piece,
-                Err(damage) => {
-                    drafts.push(of_damage(place.page, damage.at_slot(*slot)));
-                    continue;
-                }
-            };
-            let own = place.record(*slot);
-            self.facts.state(group, Side::IsThere, &lob_bytes(piece.value, own), own, own);
-            if piece.kind == LobKind::Data && !record.has_version_mark() {
-                let lengths = (FactKind::LobLength, group.1);
-                self.facts.state(lengths, Side::IsThere, &length_bytes(own, piece.data_bytes), own, own);
-            }
-            for link in piece.links() {
-                self.state_lob_link(group.1, &link, own);
-            }
-        }
-    }
-
-    fn state_lob_link(&mut self, rowset: u32, link: &LobLink, own: RecordId) {
-        let bytes = lob_bytes(link.value, link.record);
-        self.facts.state((FactKind::Lob, rowset), Side::Names, &bytes, own, link.record);
-        if let Some(length) = link.piece_bytes {
-            let bytes = length_bytes(link.record, length);
-            self.facts.state((FactKind::LobLength, rowset), Side::Names, &bytes, own, link.record);
-        }
-    }
-
     /// A row or an entry of a leaf.
     fn look_at_row(&mut self, place: &Place<'_>, slot: usize, record: &Record<'_>, drafts: &mut Vec<Draft>) {
         let unit = place.unit;
@@ -384,10 +352,6 @@ impl Worker<'_> {
     }
 }
 
-fn has_records(kind: PageKind) -> bool {
-    matches!(kind, PageKind::Data | PageKind::Index | PageKind::TextMix | PageKind::TextTree)
-}
-
 /// Whether a page belongs to its owner, by number and by kind.
 fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
     let (unit, header) = (place.unit, &place.header);
@@ -413,39 +377,4 @@ fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
         let found = format!("kind {}, level {}", header.kind.name(), header.level);
         drafts.push(place.draft(Promised::PageKind, "a page of the kind that its owner has", found));
     }
-}
-
-fn link_bytes(level: u8, from: PageId, to: PageId) -> [u8; 13] {
-    let mut bytes = [level; 13];
-    bytes[..4].copy_from_slice(&from.page.to_le_bytes());
-    bytes[4..6].copy_from_slice(&from.file.to_le_bytes());
-    bytes[6..10].copy_from_slice(&to.page.to_le_bytes());
-    bytes[10..12].copy_from_slice(&to.file.to_le_bytes());
-    bytes
-}
-
-fn record_bytes(record: RecordId) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&record.page.page.to_le_bytes());
-    bytes[4..6].copy_from_slice(&record.page.file.to_le_bytes());
-    bytes[6..].copy_from_slice(&record.slot.to_le_bytes());
-    bytes
-}
-
-fn lob_bytes(value: u64, record: RecordId) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&value.to_le_bytes());
-    bytes[8..].copy_from_slice(&record_bytes(record));
-    bytes
-}
-
-fn length_bytes(record: RecordId, length: u64) -> [u8; 16] {
-    lob_bytes(length, record)
-}
-
-fn forward_bytes(stub: RecordId, row: RecordId) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&record_bytes(stub));
-    bytes[8..].copy_from_slice(&record_bytes(row));
-    bytes
 }

@@ -6,8 +6,32 @@ use formats::sqlserver::{EXTENT_PAGES, PageId, place};
 
 use super::facts::Quick;
 use super::finding::Draft;
-use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, NOBODY, SGAM_KNOWN, SGAM_MIXED};
+use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, Maps, NOBODY, SGAM_KNOWN, SGAM_MIXED};
+use super::plan::Plan;
 use super::rules::Promised;
+
+/// Places where damage can be practised.
+impl Maps {
+    /// The first page of a file that an allocation page names by itself, with rows of a user's table.
+    pub(super) fn single_with_rows(&self, file: u16, plan: &Plan) -> Option<u32> {
+        let map = self.files.iter().find(|map| map.file == file)?;
+        let is_rows =
+            |unit: &u32| plan.units.get(*unit as usize).is_some_and(|unit| unit.kind == 1 && !unit.is_system);
+        map.singles.iter().filter(|(_, unit)| is_rows(unit)).map(|(page, _)| *page).min()
+    }
+
+    /// The first page of a file in a whole extent that the GAM calls free, whose pages were never in a mixed one.
+    pub(super) fn free_page(&self, file: u16) -> Option<u32> {
+        let map = self.files.iter().find(|map| map.file == file)?;
+        let is_free = |extent: &u32| {
+            let state = map.gam.get(*extent as usize).copied().unwrap_or(0);
+            let first = extent * EXTENT_PAGES;
+            let mut pages = first..first + EXTENT_PAGES;
+            state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN | GAM_FREE && pages.all(|page| map.byte(page).0 == 0)
+        };
+        (0..map.page_count / EXTENT_PAGES).find(is_free).map(|extent| extent * EXTENT_PAGES)
+    }
+}
 
 impl FileMap {
     pub(super) fn compare_extents(&self, drafts: &mut Vec<Draft>) {

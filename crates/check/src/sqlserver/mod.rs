@@ -27,6 +27,7 @@ mod keys;
 mod maps;
 mod maps_compare;
 mod matching;
+mod pieces;
 mod plan;
 mod prepared;
 mod rows;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::scan::{Content, Extent, ScanOptions, scan};
-use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId};
+use formats::sqlserver::{Boot, PAGE_BYTES, PageId};
 use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::catalog::Catalog;
@@ -298,29 +298,6 @@ impl Run<'_> {
                 worker.findings.push(worker.context.finding(draft));
             }
             Content::Missing { length_bytes } => worker.unreadable_count += length_bytes / PAGE_BYTES as u64,
-        }
-    }
-
-    /// Lengths of files against what their headers say.
-    fn report_files(&mut self, context: &Context<'_>, worker: &mut Worker<'_>) {
-        if self.source.is_backup || self.options.level < CheckLevel::Page {
-            return;
-        }
-        let files = self.source.database_files();
-        for ((number, page_count), file) in files.iter().zip(&self.source.files) {
-            let mut report = |expected: String, found: String| {
-                let draft = Draft::of_database(Promised::FileSize, expected, found);
-                let finding = context.finding(draft);
-                worker.findings.push(results::check::Finding { file: file.shown.clone(), ..finding });
-            };
-            if !file.bytes.is_multiple_of(PAGE_BYTES as u64) {
-                report(format!("a multiple of {PAGE_BYTES} bytes"), format!("{} bytes", file.bytes));
-            }
-            let first = self.source.read(PageId { file: *number, page: 0 }).ok();
-            let header = first.and_then(|page| FileHeader::new(&page[..]).ok());
-            if let Some(header) = header.filter(|header| header.page_count > *page_count) {
-                report(format!("at least {} pages", header.page_count), format!("{page_count} pages"));
-            }
         }
     }
 

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use formats::sqlserver::{Boot, VERSIONS_SEEN, product};
+use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId, VERSIONS_SEEN, product};
 use results::check::{CheckLevel, Skipped};
 
 use super::context::Context;
+use super::finding::Draft;
 use super::plan::Plan;
+use super::rules::Promised;
 use super::run::Run;
 use super::worker::Worker;
 
@@ -66,6 +68,29 @@ impl Run<'_> {
                 "order of some keys",
                 "the order of a type or collation is not known here",
             );
+        }
+    }
+
+    /// Lengths of files against what their headers say.
+    pub(super) fn report_files(&mut self, context: &Context<'_>, worker: &mut Worker<'_>) {
+        if self.source.is_backup || self.options.level < CheckLevel::Page {
+            return;
+        }
+        let files = self.source.database_files();
+        for ((number, page_count), file) in files.iter().zip(&self.source.files) {
+            let mut report = |expected: String, found: String| {
+                let draft = Draft::of_database(Promised::FileSize, expected, found);
+                let finding = context.finding(draft);
+                worker.findings.push(results::check::Finding { file: file.shown.clone(), ..finding });
+            };
+            if !file.bytes.is_multiple_of(PAGE_BYTES as u64) {
+                report(format!("a multiple of {PAGE_BYTES} bytes"), format!("{} bytes", file.bytes));
+            }
+            let first = self.source.read(PageId { file: *number, page: 0 }).ok();
+            let header = first.and_then(|page| FileHeader::new(&page[..]).ok());
+            if let Some(header) = header.filter(|header| header.page_count > *page_count) {
+                report(format!("at least {} pages", header.page_count), format!("{page_count} pages"));
+            }
         }
     }
 

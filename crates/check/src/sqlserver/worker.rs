@@ -289,3 +289,8 @@ pub(super) fn judge_iam(page: PageId, bytes: &[u8], drafts: &mut Vec<Draft>) {
         drafts.push(Draft { promised: Promised::MapPage, ..of_damage(page, damage) });
     }
 }
+
+/// Whether pages of a kind have records and slots.
+pub(super) fn has_records(kind: PageKind) -> bool {
+    matches!(kind, PageKind::Data | PageKind::Index | PageKind::TextMix | PageKind::TextTree)
+}

@@ -9,6 +9,7 @@ use formats::sqlserver::{PAGE_BYTES, Record};
 use results::check::CheckLevel;
 
 use crate::copy::{Copy, NORTHWIND, NORTHWIND_TORN, checked, options, pointer, rules_of};
+use crate::edits::{lengthen_record, make_stub, share_photo};
 
 /// Name; the file; the damage; rules of which all must be found, none for damage that must stay silent.
 pub(crate) type Class = (&'static str, &'static str, fn(&mut Copy), &'static [&'static str]);
@@ -53,39 +54,6 @@ fn turn_extent(copy: &mut Copy, page: u32, extent: usize) {
 
 fn pfs(copy: &mut Copy, page: usize, value: u8) {
     copy.write(1, 100 + page, &[value]);
-}
-
-/// Makes a row of the heap Territories a stub.
-fn make_stub(copy: &mut Copy, target: &[u8; 8]) {
-    let header = copy.header(383);
-    let offset = copy.slot(383, 5);
-    let bytes = copy.page(383);
-    let length = Record::new(&bytes, &header, 5, offset).unwrap().bytes.len() as u16;
-    copy.write(383, offset, &[4]);
-    copy.write(383, offset + 1, target);
-    copy.write(383, 28, &(header.free_count + length - 9).to_le_bytes());
-}
-
-/// Lets the last variable column of an order end three bytes later, inside the next record.
-fn lengthen_record(copy: &mut Copy) {
-    let bytes = copy.page(286);
-    let record = copy.slot(286, 3);
-    let count = usize::from(bytes[record + 62]);
-    let last = record + 64 + 2 * (count - 1);
-    copy.flip(286, last, bytes[last] ^ (bytes[last] + 3));
-}
-
-/// Gives the second employee the photo of the first.
-fn share_photo(copy: &mut Copy) {
-    let bytes = copy.page(220);
-    let header = copy.header(220);
-    let photo = |slot: usize| {
-        let record = Record::new(&bytes, &header, slot, copy.slot(220, slot)).unwrap();
-        let variable = record.variable(11).unwrap().bytes;
-        (variable.as_ptr() as usize - bytes.as_ptr() as usize, variable.to_vec())
-    };
-    let ((_, first), (at, _)) = (photo(0), photo(1));
-    copy.write(220, at, &first);
 }
 
 pub(crate) static CLASSES: &[Class] = &[

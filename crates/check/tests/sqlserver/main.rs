@@ -9,6 +9,7 @@ mod clean;
 mod copy;
 mod document;
 mod drill;
+mod edits;
 mod large;
 mod naming;
 mod random;

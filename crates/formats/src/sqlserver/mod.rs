@@ -19,6 +19,7 @@
 //! | [`Block`], [`Stream`] | backups |
 
 mod allocation;
+mod audit;
 mod backup;
 mod boot;
 mod bytes;
@@ -32,6 +33,7 @@ mod record;
 mod types;
 
 pub use allocation::{ExtentMap, Iam, PfsByte, SINGLE_PAGES, is_whole, pfs_byte};
+pub use audit::audit_records;
 pub use backup::{
     Block, COMPRESSED_MAGIC, PAGES_OFFSET, STREAM_HEADER_BYTES, Stream, TAPE_MAGIC, stripe_count,
 };
@@ -46,5 +48,5 @@ pub use page::{
     RecordId, place, slot_offset,
 };
 pub use protection::{Protection, audit_protection, checksum, needs_restore, protect, restore};
-pub use record::{Record, RecordKind, Variable, audit_records};
+pub use record::{Record, RecordKind, Variable};
 pub use types::TypeInfo;
