@@ -17,6 +17,9 @@ use std::ops::Range;
 
 use results::model::{Cell, Factor, Level};
 
+use misfit::{find_factor, selector_misfit};
+
+mod misfit;
 mod parse;
 
 /// A claim in its parts.
@@ -386,37 +389,6 @@ impl Operator {
             Self::Equal => left == right,
         }
     }
-}
-
-fn find_factor<'a>(name: &Name, factors: &'a [Factor]) -> Result<&'a Factor, ClaimError> {
-    factors.iter().find(|factor| factor.name == name.text).ok_or_else(|| {
-        let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-        ClaimError {
-            span: name.span.clone(),
-            title: format!("{} is not a factor here", super::error::quoted(&name.text)),
-            help: Some(if known.is_empty() {
-                "there is no factor at this scale".to_owned()
-            } else {
-                super::error::suggestion(&name.text, &known)
-            }),
-        }
-    })
-}
-
-fn selector_misfit(selector: &Selector, factors: &[Factor]) -> Option<ClaimError> {
-    let factor = match find_factor(&selector.factor, factors) {
-        Ok(factor) => factor,
-        Err(misfit) => return Some(misfit),
-    };
-    if factor.levels.iter().any(|level| selector.level.is(level)) {
-        return None;
-    }
-    let levels: Vec<String> = factor.levels.iter().map(Level::to_string).collect();
-    Some(ClaimError {
-        span: selector.level.span.clone(),
-        title: format!("{} is not a level of `{}`", super::error::quoted(&selector.level.text), factor.name),
-        help: Some(format!("its levels are {}", levels.join(", "))),
-    })
 }
 
 #[cfg(test)]
