@@ -1,6 +1,6 @@
 //! What must be known before pages mean anything: maps, catalog and plan of a database that is whole.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use formats::sqlserver::{Boot, PageId};
 
@@ -8,7 +8,7 @@ use super::catalog::Catalog;
 use super::maps::Maps;
 use super::plan::Plan;
 use super::source::{FileKind, Source};
-use super::target::{CheckError, kinds};
+use super::target::{CheckError, kinds, open};
 
 /// A database that was opened and whose catalog could be read.
 pub(super) struct Prepared {
@@ -27,9 +27,7 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
     if kinds.contains(&FileKind::CompressedBackup) {
         return Ok(Err("the backup is compressed, and the compression is not published".to_owned()));
     }
-    let first = paths.first().map_or(Path::new(""), PathBuf::as_path).to_owned();
-    let source = Source::open(paths, kinds.contains(&FileKind::Backup))
-        .map_err(|source| CheckError::Read { path: first, source })?;
+    let source = open(paths, kinds.contains(&FileKind::Backup))?;
     let mut maps = Maps::new(&source, &source.database_files(), true);
     let boot = source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
     let Some(boot) = boot else {

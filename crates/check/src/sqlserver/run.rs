@@ -20,7 +20,7 @@ use super::plan::Plan;
 use super::rules::Promised;
 use super::source::{FileKind, Source};
 use super::summary::Phases;
-use super::target::{CheckError, empty_report, kinds, refuse_compressed};
+use super::target::{CheckError, empty_report, kinds, open, refuse_compressed};
 use super::worker::Worker;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -51,9 +51,7 @@ pub fn check(
         refuse_compressed(paths, &mut report);
     } else {
         let is_backup = kinds.contains(&FileKind::Backup);
-        let first = paths.first().cloned().unwrap_or_default();
-        let source =
-            Source::open(paths, is_backup).map_err(|source| CheckError::Read { path: first, source })?;
+        let source = open(paths, is_backup)?;
         progress.advance(Phase::Map, 0, 0);
         let mut run = Run { source: &source, options, started, lacks_files: false, report };
         run.check(progress)?;

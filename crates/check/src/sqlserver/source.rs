@@ -124,6 +124,22 @@ impl Source {
         Ok(source)
     }
 
+    /// The first data file with the number of one before it, and that number.
+    pub(super) fn doubled(&self) -> Option<(&Path, u16)> {
+        let numbers = self.files.iter().filter_map(|file| match file.parts.first()?.pages {
+            Pages::File(number) => Some((file.path.as_path(), number)),
+            Pages::Extents(_) => None,
+        });
+        let mut seen = Vec::new();
+        for (path, number) in numbers {
+            if seen.contains(&number) {
+                return Some((path, number));
+            }
+            seen.push(number);
+        }
+        None
+    }
+
     /// Follows the blocks of a backup and keeps the streams that hold pages.
     fn add_streams(&mut self, opened: &mut SourceFile) -> io::Result<()> {
         let mut head = [0; 512];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
 
-use super::source::{FileKind, recognise};
+use super::source::{FileKind, Source, recognise};
 
 /// Why a check could not be done at all.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,17 @@ pub enum CheckError {
         /// The file.
         path: PathBuf,
     },
+    /// Two data files say that they have the same place in their database.
+    #[error(
+        "cannot check \"{path}\" together with the files before it: one of them is also file {number} of its database\nhint: name the data files of one database, each once",
+        path = path.display()
+    )]
+    SameNumber {
+        /// The file.
+        path: PathBuf,
+        /// Its number.
+        number: u16,
+    },
     /// The files could not be scanned.
     #[error(transparent)]
     Scan(#[from] disk::scan::ScanError),
@@ -54,6 +65,16 @@ pub(super) fn kinds(paths: &[PathBuf], is_raw: bool) -> Result<Vec<FileKind>, Ch
         }
     }
     Ok(kinds)
+}
+
+/// Opens the files, which are all of one kind.
+pub(super) fn open(paths: &[PathBuf], is_backup: bool) -> Result<Source, CheckError> {
+    let first = paths.first().cloned().unwrap_or_default();
+    let source = Source::open(paths, is_backup).map_err(|source| CheckError::Read { path: first, source })?;
+    match source.doubled() {
+        Some((path, number)) => Err(CheckError::SameNumber { path: path.to_owned(), number }),
+        None => Ok(source),
+    }
 }
 
 /// What a file begins with, when that is text.

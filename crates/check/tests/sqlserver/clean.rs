@@ -116,6 +116,13 @@ fn files_of_two_kinds_are_not_checked_together() {
 }
 
 #[test]
+fn two_first_files_are_refused() {
+    let (Some(one), Some(two)) = (real(NORTHWIND), real("pubs-2008-checksum.mdf")) else { return };
+    let error = check::sqlserver::check(&[one, two], &Options::default(), &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("also file 1 of its database"), "{error}");
+}
+
+#[test]
 fn a_file_that_was_enlarged_with_true_maps_is_silent_and_accounted_for() {
     let Some(base) = real(NORTHWIND) else { return };
     let directory = tempfile::tempdir().unwrap();
