@@ -69,7 +69,11 @@ impl<'a> Shared<'a> {
         }
         // The only thing that workers compete for. Nothing else is published through it: relaxed suffices.
         match self.order.claim(self.next_number.fetch_add(1, Ordering::Relaxed)) {
-            Some(claim) => Next::Claim(claim),
+            Some(claim) => {
+                // Small files, and the ends of others: the limit is on bytes, not on claims.
+                self.governor.give_back(self.options.extent_bytes.saturating_sub(claim.length_bytes));
+                Next::Claim(claim)
+            }
             None => Next::Nothing,
         }
     }
