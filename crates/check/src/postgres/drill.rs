@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::Opaque;
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
@@ -63,6 +64,10 @@ pub(super) struct Scene {
     /// The block with the same number of an index of the table.
     pub(super) foreign: Vec<u8>,
     pub(super) all_visible: bool,
+    /// Columns of the table, as the catalog has them.
+    pub(super) columns: Vec<Attribute>,
+    /// Whether it is an index that promises unique keys.
+    pub(super) is_unique: bool,
     /// Line pointers of rows that are there for everyone, ascending.
     pub(super) live: Vec<u16>,
     pub(super) next_xid: u32,
@@ -125,6 +130,8 @@ classes! {
         "a row was deleted by a transaction that does not exist yet";
     "bad-row-header", Target::Table(true, edits::bad_header), ["pg-tuple-header"],
         "the header of a row has an impossible length";
+    "impossible-length", Target::Table(true, edits::impossible_length), ["pg-tuple-attribute"],
+        "a value of a row is said to be longer than the row";
     "wrong-visibility", Target::Table(true, edits::not_visible), ["pg-visibility-map"],
         "a block that the visibility map calls all-visible denies it";
     "wiped-header", Target::Table(true, edits::wiped_header), ["pg-page-new-not-zero"],
@@ -143,6 +150,8 @@ classes! {
         "an index entry is removed";
     "extra-entry", Target::Leaf(edits::extra_entry), ["pg-entry-without-row"],
         "an index entry names a row that never was";
+    "duplicate-key", Target::Leaf(edits::duplicate_key), ["pg-btree-unique", "pg-entry-differs"],
+        "an entry of a unique index has the key of the entry before it";
     "sibling-link", Target::Leaf(edits::sibling), ["pg-btree-siblings", "pg-btree-links"],
         "a leaf of a B-tree names a wrong right sibling";
     "wrong-downlink", Target::Inner(edits::downlinks), ["pg-btree-parent"],
@@ -361,6 +370,7 @@ impl<'a> Work<'a> {
         let blocks = self.plan.blocks[relation as usize];
         let index = self.plan.tables.get(&relation).and_then(|table| table.indexes.first());
         let control = self.cluster.control.as_ref()?;
+        let described = &self.plan.relations[relation as usize];
         let mut scene = Scene {
             page: before.clone(),
             block,
@@ -371,6 +381,8 @@ impl<'a> Work<'a> {
             all_visible: self.plan.visibility_of(relation, block).all_visible,
             next_xid: control.next_xid as u32,
             log_end: control.checkpoint_lsn,
+            columns: described.columns.iter().map_while(|column| column.attribute).collect(),
+            is_unique: described.index.as_ref().is_some_and(|index| index.unique),
             seed: self.seed,
         };
         make(&mut scene)?;

@@ -1,5 +1,6 @@
 //! What each class of drill does to a block. `None`: the block does not allow it.
 
+use formats::postgres::attribute::{Columns, Length};
 use formats::postgres::btree::{IndexTuple, Kind, Opaque};
 use formats::postgres::heap::{TupleHeader, mask};
 use formats::postgres::page::{FLAG_ALL_VISIBLE, HEADER_BYTES, Item, ItemState, Page};
@@ -142,6 +143,35 @@ pub(super) fn bad_header(scene: &mut Scene) -> Option<()> {
     change_row(scene, |row, _, _| put(row, HOFF, &[3]))
 }
 
+/// The first value with a length of its own is told to be as long as its header can say.
+// EVIDENCE: src/include/varatt.h: an odd first byte is the length of a short value, 7 bits; else 30 bits in 4 bytes
+pub(super) fn impossible_length(scene: &mut Scene) -> Option<()> {
+    let (item, header) = pick(&live_rows(scene), scene.seed)?;
+    (header.infomask & mask::HAS_NULL == 0).then_some(())?;
+    let row = Page::new(&scene.page).item_bytes(item)?;
+    let data = row.get(usize::from(header.hoff)..)?;
+    let stored = usize::from(header.columns()).min(scene.columns.len());
+    let place = scene.columns[..stored].iter().position(|column| column.length == Length::Variable)?;
+    let mut columns = Columns::new(data, None);
+    for column in &scene.columns[..place] {
+        columns.next_column(*column)?;
+    }
+    let unpadded = columns.offset_bytes();
+    let is_padded = *data.get(unpadded)? == 0;
+    let align = usize::from(scene.columns[place].align_bytes);
+    let start = if is_padded { unpadded.next_multiple_of(align) } else { unpadded };
+    let (first, left) = (*data.get(start)?, data.len() - start);
+    let at = usize::from(item.offset) + usize::from(header.hoff) + start;
+    match first {
+        1 => None,
+        short if short & 1 == 1 => {
+            (left < 127).then_some(())?;
+            put(&mut scene.page, at, &[0xFF])
+        }
+        _ => put(&mut scene.page, at, &0xFFFF_FFFCu32.to_le_bytes()),
+    }
+}
+
 pub(super) fn not_visible(scene: &mut Scene) -> Option<()> {
     let flags = Page::new(&scene.page).header().flags;
     (scene.all_visible && flags & FLAG_ALL_VISIBLE != 0).then_some(())?;
@@ -204,6 +234,24 @@ pub(super) fn extra_entry(scene: &mut Scene) -> Option<()> {
     let item = plain_entry(scene)?;
     // The row pointer stands first: block in two halves, then the line pointer; no block has as many.
     put(&mut scene.page, usize::from(item.offset) + 4, &2_000u16.to_le_bytes())
+}
+
+pub(super) fn duplicate_key(scene: &mut Scene) -> Option<()> {
+    scene.is_unique.then_some(())?;
+    let view = Page::new(&scene.page);
+    let all = entries(&scene.page);
+    let tuple = |item: Item| view.item_bytes(item).and_then(IndexTuple::read);
+    let fits = |pair: &&[Item]| {
+        let (Some(one), Some(next)) = (tuple(pair[0]), tuple(pair[1])) else { return false };
+        let is_plain = |tuple: &IndexTuple<'_>| tuple.kind() == Kind::Plain && !tuple.has_nulls();
+        // Equal keys stand in the order of their rows: only the key is to be wrong.
+        is_plain(&one) && is_plain(&next) && one.tid < next.tid && one.data().len() == next.data().len()
+    };
+    let pairs: Vec<&[Item]> = all.windows(2).filter(fits).collect();
+    let pair = pick(&pairs, scene.seed)?;
+    let key = tuple(pair[0])?.data().to_vec();
+    let at = usize::from(pair[1].offset) + tuple(pair[1])?.data_offset();
+    put(&mut scene.page, at, &key)
 }
 
 pub(super) fn sibling(scene: &mut Scene) -> Option<()> {
