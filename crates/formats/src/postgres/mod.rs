@@ -30,6 +30,7 @@ pub mod checksum;
 pub mod compression;
 pub mod control;
 pub mod damage;
+mod exercise;
 pub mod file_name;
 pub mod heap;
 pub mod index_pages;
@@ -44,6 +45,7 @@ pub mod varlena;
 mod properties;
 
 pub use damage::{Damage, Promise};
+pub use exercise::exercise;
 
 /// The block size of nearly every cluster, bytes.
 // EVIDENCE: PostgreSQL docs 20.15 "block_size", configure --with-blocksize default
