@@ -373,6 +373,9 @@ impl fmt::Display for Shown {
             write!(f, "{:.0}", self.0)
         } else if self.0.abs() >= 1.0 {
             write!(f, "{:.3}", self.0)
+        } else if self.0.abs() >= 1e-4 {
+            let decimals = 3 - self.0.abs().log10().floor() as i32;
+            write!(f, "{:.*}", decimals.unsigned_abs() as usize, self.0)
         } else {
             write!(f, "{:.3e}", self.0)
         }

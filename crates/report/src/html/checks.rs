@@ -55,20 +55,36 @@ fn accounting(checks: &[StoredCheck]) -> Option<String> {
         };
         Bar {
             label: name(check),
-            parts: vec![
+            parts: seen(vec![
                 part("clean", accounting.clean_count),
                 part("damaged", accounting.damaged_count),
                 part("skipped", accounting.skipped_count()),
                 part("unreadable", accounting.unreadable_count),
                 part("not reached", accounting.unreached_count),
-            ],
+            ]),
         }
     };
     let names =
         [("clean", "2"), ("damaged", "1"), ("skipped", "run"), ("unreadable", "3"), ("not reached", "idle")];
     let names = names.map(|(name, colour)| (name.to_owned(), colour)).to_vec();
-    Shares { title: "Where all pages went, in %".to_owned(), names, bars: checks.iter().map(bar).collect() }
-        .draw()
+    let title = "Where all pages went, in % (no part is drawn too small to be seen)".to_owned();
+    Shares { title, names, bars: checks.iter().map(bar).collect() }.draw()
+}
+
+/// The least that is drawn of what there is, percent: four pixels.
+const PERCENT_SEEN: f64 = 0.8;
+
+/// Widens small parts at the cost of the largest: one damaged page among millions must not look like none.
+fn seen(mut parts: Vec<(f64, String)>) -> Vec<(f64, String)> {
+    let mut taken = 0.0;
+    for (percent, _) in parts.iter_mut().filter(|(percent, _)| *percent > 0.0 && *percent < PERCENT_SEEN) {
+        taken += PERCENT_SEEN - *percent;
+        *percent = PERCENT_SEEN;
+    }
+    if let Some((largest, _)) = parts.iter_mut().max_by(|one, other| one.0.total_cmp(&other.0)) {
+        *largest -= taken;
+    }
+    parts
 }
 
 /// Speed in percent of reading alone, where that was measured.
@@ -252,5 +268,13 @@ mod tests {
     fn a_long_path_is_shown_by_its_end() {
         assert_eq!(end_of_path("/a/b/c/base/5/16384"), "base/5/16384");
         assert_eq!(end_of_path("db"), "db");
+    }
+
+    #[test]
+    fn one_damaged_page_among_millions_is_drawn() {
+        let parts =
+            seen(vec![(99.9999, "clean".to_owned()), (0.0001, "damaged".to_owned()), (0.0, String::new())]);
+        let widths: Vec<f64> = parts.iter().map(|(percent, _)| *percent).collect();
+        assert!((widths[0] - 99.2).abs() < 1e-9 && widths[1..] == [PERCENT_SEEN, 0.0], "{widths:?}");
     }
 }
