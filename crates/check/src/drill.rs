@@ -3,6 +3,27 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What a drill did to the copy of a cluster or of a data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drill {
+    /// The class.
+    pub class: &'static str,
+    /// What was done, in one sentence.
+    pub what: &'static str,
+    /// The file: in a copy that is a directory, one inside it.
+    pub file: PathBuf,
+    /// The table or index, where the class concerns one.
+    pub object: Option<String>,
+    /// The page, where the class concerns one.
+    pub page: Option<u32>,
+    /// First byte that differs in the copy.
+    pub offset_bytes: u64,
+    /// Number of bytes that differ, or that are gone.
+    pub changed_bytes: u64,
+    /// The command that finds it.
+    pub command: String,
+}
+
 /// Why a drill could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum DrillError {

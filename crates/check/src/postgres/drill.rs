@@ -21,7 +21,7 @@ use super::drill_edits as edits;
 use super::plan::{Plan, PlanFile};
 use super::transactions::{Fate, LastLookup, Transactions};
 use crate::drill;
-pub use crate::drill::DrillError;
+pub use crate::drill::{Drill, DrillError};
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -73,27 +73,6 @@ pub(super) struct Scene {
     pub(super) next_xid: u32,
     pub(super) log_end: u64,
     pub(super) seed: u64,
-}
-
-/// What a drill did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drill {
-    /// The class.
-    pub class: &'static str,
-    /// What was done, in one sentence.
-    pub what: &'static str,
-    /// The file, relative to the data directory.
-    pub file: String,
-    /// The table or index, where the class concerns one.
-    pub object: Option<String>,
-    /// The block, where the class concerns one.
-    pub block: Option<u32>,
-    /// First byte that differs, and how many do.
-    pub offset_bytes: u64,
-    /// Number of bytes that differ, or that are gone.
-    pub changed_bytes: u64,
-    /// The command that finds it.
-    pub command: String,
 }
 
 macro_rules! classes {
@@ -209,9 +188,9 @@ pub fn damage(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> Resul
     Ok(Drill {
         class: class.name,
         what: class.what,
-        file: change.file.to_string_lossy().into_owned(),
+        file: copy_to.join(change.file),
         object: change.object,
-        block: change.block,
+        page: change.block,
         offset_bytes: change.offset_bytes,
         changed_bytes: change.changed_bytes,
         command: drill::command(copy_to, ""),

@@ -123,10 +123,10 @@ impl FactHasher<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn fact(key: &Key, text: &[u8]) -> u128 {
+    pub(crate) fn fact(key: &Key, text: &[u8]) -> u128 {
         let mut hasher = key.fact(1, 2, 3);
         hasher.bytes(text);
         hasher.finish()

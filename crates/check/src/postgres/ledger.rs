@@ -202,13 +202,8 @@ impl BucketSet {
 #[cfg(test)]
 mod tests {
     use super::super::keyed::Key;
+    use super::super::keyed::tests::fact;
     use super::*;
-
-    fn fact(key: &Key, text: &[u8]) -> u128 {
-        let mut hasher = key.fact(1, 2, 3);
-        hasher.bytes(text);
-        hasher.finish()
-    }
 
     #[test]
     fn the_order_of_facts_does_not_matter_but_their_number_does() {

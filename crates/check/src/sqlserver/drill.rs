@@ -16,7 +16,7 @@ use super::prepared::{Prepared, prepare};
 use super::source::FileKind;
 use super::target::kinds;
 use crate::drill;
-pub use crate::drill::DrillError;
+pub use crate::drill::{Drill, DrillError};
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -71,25 +71,6 @@ pub(super) struct Scene<'a> {
     pub(super) free: Option<u32>,
     pub(super) page_count: u32,
     pub(super) seed: u64,
-}
-
-/// What a drill did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drill {
-    /// The class.
-    pub class: &'static str,
-    /// What was done, in one sentence.
-    pub what: &'static str,
-    /// The table or index that the page belongs to, where it belongs to one.
-    pub object: Option<String>,
-    /// The page, where the class concerns one.
-    pub page: Option<u32>,
-    /// First byte that differs in the copy.
-    pub offset_bytes: u64,
-    /// Number of bytes that differ, or that are gone.
-    pub changed_bytes: u64,
-    /// The command that finds it.
-    pub command: String,
 }
 
 macro_rules! classes {
@@ -199,6 +180,7 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
     Ok(Drill {
         class: class.name,
         what: class.what,
+        file: copy_to.to_owned(),
         object: change.object,
         page: change.page,
         offset_bytes: change.offset_bytes,

@@ -1,9 +1,9 @@
 //! `fathom corrupt`: damage in a copy, to practise detection and restore.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use anyhow::bail;
+use check::drill::Drill;
 use check::postgres::drill;
 use check::sqlite::drill::{CLASSES, damage};
 use check::sqlserver::drill as sqlserver;
@@ -24,8 +24,12 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
         );
     };
     match recognise(file)? {
-        Subject::Directory => return cluster(file, copy_to, class, arguments.seed),
-        Subject::SqlServer => return data_file(file, copy_to, class, arguments.seed),
+        Subject::Directory => {
+            return say_done(&drill::damage(file, copy_to, class, arguments.seed)?);
+        }
+        Subject::SqlServer => {
+            return say_done(&sqlserver::damage(file, copy_to, class, arguments.seed)?);
+        }
         Subject::Archive | Subject::Sqlite | Subject::Innodb | Subject::Empty | Subject::Other => {}
     }
     let drill = damage(file, copy_to, class, arguments.seed)?;
@@ -47,33 +51,15 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
     Ok(Verdict::Clean)
 }
 
-/// Damages a copy of a PostgreSQL cluster.
-fn cluster(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> anyhow::Result<Verdict> {
-    let drill = drill::damage(directory, copy_to, class, seed)?;
-    let object = drill.object.map(|object| format!(" of {object}")).unwrap_or_default();
-    let block = drill.block.map(|block| format!(", block {block}")).unwrap_or_default();
+/// Says what was done to the copy of a cluster or of a data file.
+fn say_done(drill: &Drill) -> anyhow::Result<Verdict> {
+    let object = drill.object.as_deref().map(|object| format!(" of {object}")).unwrap_or_default();
+    let page = drill.page.map(|page| format!(", page {page}")).unwrap_or_default();
     print(&format!(
-        "{}: {}\n  \"{}\"{object}{block}: {} bytes from byte {} on\nfind it with: {}\n",
+        "{}: {}\n  \"{}\"{object}{page}: {} bytes from byte {} on\nfind it with: {}\n",
         drill.class,
         drill.what,
-        copy_to.join(&drill.file).display(),
-        drill.changed_bytes,
-        drill.offset_bytes,
-        drill.command
-    ))?;
-    Ok(Verdict::Clean)
-}
-
-/// Damages a copy of a SQL Server data file.
-fn data_file(file: &Path, copy_to: &Path, class: &str, seed: u64) -> anyhow::Result<Verdict> {
-    let drill = sqlserver::damage(file, copy_to, class, seed)?;
-    let object = drill.object.map(|object| format!(" of {object}")).unwrap_or_default();
-    let page = drill.page.map(|page| format!(" page {page}")).unwrap_or_default();
-    print(&format!(
-        "{}: {}\n  \"{}\"{page}{object}: {} bytes from byte {} on\nfind it with: {}\n",
-        drill.class,
-        drill.what,
-        copy_to.display(),
+        drill.file.display(),
         drill.changed_bytes,
         drill.offset_bytes,
         drill.command
