@@ -193,5 +193,5 @@ pub(crate) fn log_files_end(tree: &Tree, control: &Control) -> Option<u64> {
         return None;
     }
     let last = *segments(tree, segment_bytes).last_key_value()?.0;
-    Some((last + 1).saturating_mul(segment_bytes))
+    Some(last.saturating_add(1).saturating_mul(segment_bytes))
 }
