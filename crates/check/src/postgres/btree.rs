@@ -14,6 +14,7 @@ use super::exceptions::Exceptions;
 use super::heap::Work;
 use super::keyed::Key;
 use super::ledger::{BUCKETS, BlockBuckets, Side};
+use super::links::{Link, LinkKind};
 use super::order::Scratch;
 
 /// How the entries of an index are matched with rows.
@@ -57,23 +58,10 @@ pub(crate) trait EntrySink {
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, link: Link);
     /// The key of a visible row where two leaves meet: a claim from the left leaf, a witness from the right one.
     fn boundary(&mut self, index: u32, side: Side, fact: u128, boundary: Boundary);
-    /// A block that ends or starts an update of the tree that was cut off: links are not exact.
+    /// A block that ends or starts an update of the index that was cut off: links or entries are not exact.
     fn unfinished(&mut self, index: u32);
     /// Keys of this column or type could not be compared.
     fn order_not_known(&mut self, index: u32);
-}
-
-/// What a link fact is about, to name it when it has no counterpart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Link {
-    /// Sibling or downlink fact.
-    pub(crate) is_downlink: bool,
-    /// The block that states the fact.
-    pub(crate) from: u32,
-    /// The block that it is about: right sibling, or child.
-    pub(crate) to: u32,
-    /// Level of the block that it is about.
-    pub(crate) level: u32,
 }
 
 /// Where two leaves meet.
@@ -148,7 +136,7 @@ impl TreeCheck<'_> {
             let blocks = (u64::from(left) << 32) | u64::from(right);
             let mut hasher = self.key.fact(kind::SIBLING, self.tree.number, blocks);
             hasher.word(u64::from(opaque.level));
-            let link = Link { is_downlink: false, from: block, to, level: opaque.level };
+            let link = Link { kind: LinkKind::Sibling, from: block, to, detail: opaque.level };
             work.sink.link(self.tree.number, side, right as usize % BUCKETS, hasher.finish(), link);
         };
         if opaque.next != 0 {
@@ -180,7 +168,7 @@ impl TreeCheck<'_> {
             }
             hasher.bytes(bytes);
         }
-        let link = Link { is_downlink: true, from: work.place.block, to: child, level };
+        let link = Link { kind: LinkKind::Downlink, from: work.place.block, to: child, detail: level };
         work.sink.link(self.tree.number, side, child as usize % BUCKETS, hasher.finish(), link);
     }
 

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use formats::postgres::Tid;
 
-use super::btree::{Boundary, EntrySink, Link};
+use super::btree::{Boundary, EntrySink};
 use super::exceptions::boundary_code;
 use super::heap::{Exception, RowSink};
 use super::ledger::{BucketSet, Side};
+use super::links::Link;
 
 /// A fact with what is needed to name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,11 +12,12 @@ use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use results::check::{Confidence, Finding};
 
-use super::btree::{Boundary, EntrySink, Link, Matching};
+use super::btree::{Boundary, EntrySink, Matching};
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
 use super::heap::RowSink;
 use super::ledger::{BUCKETS, BucketSet, Side};
+use super::links::{Link, LinkKind};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;
@@ -164,7 +165,7 @@ impl Exact<'_> {
         }
     }
 
-    /// Names blocks of a B-tree whose neighbours or parents say otherwise.
+    /// Names blocks of an index about which others say otherwise.
     pub(crate) fn links(
         &mut self,
         index: u32,
@@ -179,35 +180,16 @@ impl Exact<'_> {
             entry.0 += if side == Side::Claim { 1 } else { -1 };
         }
         // Both sides of one contradiction have the same target; the smaller is named.
-        let mut told: BTreeMap<(bool, u32), (bool, Link)> = BTreeMap::new();
+        let mut told: BTreeMap<(LinkKind, u32), (bool, Link)> = BTreeMap::new();
         for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
-            told.entry((link.is_downlink, link.to)).or_insert((sum > 0, link));
+            told.entry((link.kind, link.to)).or_insert((sum > 0, link));
         }
-        for ((is_downlink, to), (is_claim, link)) in told {
-            if is_downlink && is_unfinished {
+        for ((kind, to), (is_claim, link)) in told {
+            if kind.needs_finished_updates() && is_unfinished {
                 continue;
             }
             let tid = Tid { block: to, item: 0 };
-            let (promised, expected, found) = match (is_downlink, is_claim) {
-                (true, true) => (
-                    Promised::BtreeParent,
-                    format!(
-                        "a block of level {} with the high key that block {} has as separator",
-                        link.level, link.from
-                    ),
-                    "another level, another high key, or no block of the tree".to_owned(),
-                ),
-                (true, false) => (
-                    Promised::BtreeParent,
-                    format!("a downlink to block {to} with its high key as the next separator"),
-                    "none".to_owned(),
-                ),
-                (false, _) => (
-                    Promised::BtreeSiblings,
-                    format!("block {to} of level {} names block {} as its neighbour", link.level, link.from),
-                    "it does not".to_owned(),
-                ),
-            };
+            let (promised, expected, found) = link.contradiction(is_claim);
             self.report(promised, index, tid, expected, found, findings);
         }
     }

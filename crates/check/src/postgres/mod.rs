@@ -12,8 +12,8 @@
 //! entry states the row that the table must have, hashed and summed (`keyed`, `ledger`). Row pointers whose rows are dead may
 //! have entries or not; they are remembered while heaps are read, which is why B-trees come second.
 //!
-//! A running server changes blocks while they are read: each block is then tested by itself, and read again before it
-//! is accused. Facts between blocks, and transactions, need a cluster that stands still.
+//! A running server changes blocks while they are read: each block is read again before it is accused. Facts between
+//! blocks, and transactions, count for what stood still since the last checkpoint (`cluster::Snapshot`).
 
 mod batch;
 mod block;
@@ -34,6 +34,7 @@ mod heap;
 mod index_entries;
 mod keyed;
 mod ledger;
+mod links;
 mod live_files;
 mod log_end;
 mod order;

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use formats::postgres::Tid;
 
-use super::btree::{Boundary, EntrySink, Link};
+use super::btree::{Boundary, EntrySink};
 use super::exceptions::{Codes, boundary_code};
 use super::heap::{Exception, RowSink, exception_code};
 use super::ledger::{Ledger, Ledgers, Side};
+use super::links::Link;
 use super::plan::Plan;
 use super::toast_values::PackedValue;
 
@@ -19,7 +20,7 @@ const SMALL_RELATION_BLOCKS: u32 = 64;
 pub(crate) struct Sums {
     /// Rows and entries, or TOAST pointers and pieces, by relation.
     pub(crate) entries: Ledgers,
-    /// Links of B-trees, by relation.
+    /// Links between blocks of indexes, by relation.
     pub(crate) links: Ledgers,
     /// Row pointers that are not matched in the ordinary way, by table.
     pub(crate) exceptions: HashMap<u32, Codes>,
@@ -30,7 +31,7 @@ pub(crate) struct Sums {
     /// Those that were too many to remember.
     pub(crate) packed_left_out: HashMap<u32, u64>,
     packed_bytes: u64,
-    /// B-trees with an update that was cut off.
+    /// Indexes with an update that was cut off.
     pub(crate) unfinished: HashMap<u32, u64>,
     /// B-trees with keys that could not be compared.
     pub(crate) order_not_known: HashMap<u32, u64>,

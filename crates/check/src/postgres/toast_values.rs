@@ -10,10 +10,11 @@ use formats::postgres::Tid;
 use formats::postgres::compression::{Method, unpack};
 use formats::postgres::varlena::ToastPointer;
 
-use super::btree::{Boundary, EntrySink, Link};
+use super::btree::{Boundary, EntrySink};
 use super::exact::Exact;
 use super::heap::{Exception, RowSink};
 use super::ledger::Side;
+use super::links::Link;
 use super::pass::{PassContext, PassState};
 use super::rules::Promised;
 use super::run::Run;

@@ -11,6 +11,7 @@ mod edit;
 mod index_entries;
 mod live;
 mod live_damage;
+mod live_entries;
 mod random;
 mod resume;
 mod server;

@@ -1,0 +1,57 @@
+//! What blocks of an index state about each other: one side claims, the other witnesses, and what has no counterpart is
+//! named.
+
+use super::rules::Promised;
+
+/// What a link fact is about, to name it when it has no counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Link {
+    /// What the fact says.
+    pub(crate) kind: LinkKind,
+    /// The block that states the fact.
+    pub(crate) from: u32,
+    /// The block that it is about: right sibling, child.
+    pub(crate) to: u32,
+    /// What is said of that block beside its number: a level.
+    pub(crate) detail: u32,
+}
+
+/// Kinds of links; each has words of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LinkKind {
+    /// B-tree: a block and its right sibling.
+    Sibling,
+    /// B-tree: a parent and its child, with the bound of the child.
+    Downlink,
+}
+
+impl LinkKind {
+    /// Whether such links are exact only when no update of the index was cut off.
+    pub(crate) fn needs_finished_updates(self) -> bool {
+        self == LinkKind::Downlink
+    }
+}
+
+impl Link {
+    /// The rule that is broken when a fact has no counterpart, what was expected of block `to`, and what was found.
+    pub(crate) fn contradiction(&self, is_claim: bool) -> (Promised, String, String) {
+        let Link { kind, from, to, detail } = *self;
+        match (kind, is_claim) {
+            (LinkKind::Downlink, true) => (
+                Promised::BtreeParent,
+                format!("a block of level {detail} with the high key that block {from} has as separator"),
+                "another level, another high key, or no block of the tree".to_owned(),
+            ),
+            (LinkKind::Downlink, false) => (
+                Promised::BtreeParent,
+                format!("a downlink to block {to} with its high key as the next separator"),
+                "none".to_owned(),
+            ),
+            (LinkKind::Sibling, _) => (
+                Promised::BtreeSiblings,
+                format!("block {to} of level {detail} names block {from} as its neighbour"),
+                "it does not".to_owned(),
+            ),
+        }
+    }
+}
