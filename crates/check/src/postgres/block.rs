@@ -6,6 +6,7 @@ use formats::postgres::page::Page;
 use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
 
+use super::brin::BrinCheck;
 use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
@@ -59,6 +60,11 @@ impl PassContext<'_> {
             }
             (Some(storage), Fork::Main, Some(number)) if storage.is_matched() => {
                 self.tree_block(&page, number, is_still, scratch, &mut work)
+            }
+            (Some(Storage::Brin), Fork::Main, Some(number)) => {
+                let Some(plan) = self.plan.brins.get(&number) else { return };
+                let is_still = self.stands_still() || (self.snapshot.is_some() && is_still);
+                BrinCheck { plan, key: self.key, is_still }.block(&page, &mut scratch.damage, &mut work);
             }
             _ => {}
         }

@@ -15,6 +15,8 @@ pub(crate) mod kind {
     pub(crate) const DOWNLINK: u32 = 4;
     pub(crate) const TOAST: u32 = 5;
     pub(crate) const BOUNDARY: u32 = 6;
+    pub(crate) const BRIN_MAP_BLOCK: u32 = 7;
+    pub(crate) const BRIN_RANGE: u32 = 8;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.

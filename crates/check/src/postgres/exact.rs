@@ -277,7 +277,12 @@ impl Exact<'_> {
 
     /// Facts about a relation from all parts that state any; `None` if one changed meanwhile. In a cluster that does
     /// not stand still the parts are read twice, so that a block that was half written at one of them is seen.
-    fn collected(&mut self, relation: u32, buckets: BucketSet, parts: &[(bool, u32)]) -> Option<Collector> {
+    pub(super) fn collected(
+        &mut self,
+        relation: u32,
+        buckets: BucketSet,
+        parts: &[(bool, u32)],
+    ) -> Option<Collector> {
         self.collected_with(|| Collector::new(relation, buckets), parts)
     }
 

@@ -17,6 +17,7 @@
 
 mod batch;
 mod block;
+mod brin;
 mod btree;
 mod btree_keys;
 mod catalog;

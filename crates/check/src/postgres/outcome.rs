@@ -72,7 +72,11 @@ impl Run<'_> {
                 }
                 progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
                 self.counters.second_pass_object_count += 1;
-                exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
+                if plan.brins.contains_key(&number) {
+                    exact.ranges(number, ledger.differing(), &mut self.findings);
+                } else {
+                    exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
+                }
             }
             let boundaries = state.sums.boundaries.get(&number);
             let pairs = boundaries.map_or(Vec::new(), |codes| codes.pairs(self.options.memory_bytes_max));

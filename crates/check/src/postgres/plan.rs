@@ -12,6 +12,7 @@ use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visi
 use formats::postgres::page::Page;
 use results::check::{Finding, NotChecked};
 
+use super::brin::BrinPlan;
 use super::btree::Matching;
 use super::catalog::{Catalogs, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
@@ -68,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) tables: HashMap<u32, Table>,
     /// By number of the relation; indexes whose entries are matched.
     pub(crate) trees: HashMap<u32, TreePlan>,
+    /// By number of the relation; BRIN indexes.
+    pub(crate) brins: HashMap<u32, BrinPlan>,
     /// Visibility maps, by number of the heap: pages one after the other.
     pub(crate) visibility: HashMap<u32, Vec<u8>>,
     /// Everything but these indexes: read first.
@@ -107,6 +110,7 @@ impl Plan {
             plan.add_tree(number as u32);
         }
         plan.attach_indexes();
+        plan.add_brins();
         plan
     }
 
@@ -349,7 +353,9 @@ impl Plan {
                     ("SP-GiST", "links between blocks, keys", "is matched with rows, not read further")
                 }
                 Storage::Gin => ("GIN", "everything but headers", "is checked block by block only"),
-                Storage::Brin => ("BRIN", "everything but headers", "is checked block by block only"),
+                Storage::Brin => {
+                    ("BRIN", "values of rows", "is read by itself: rows are not held against summaries")
+                }
                 _ => continue,
             };
             self.not_checked.push(NotChecked {
@@ -357,6 +363,30 @@ impl Plan {
                 what: what.to_owned(),
                 why: format!("access method {method} {why}"),
             });
+        }
+    }
+
+    fn add_brins(&mut self) {
+        for file in self.first_files.iter().filter(|file| file.fork == Fork::Main && !file.temporary) {
+            let relation =
+                file.relation.and_then(|number| Some((number, self.relations.get(number as usize)?)));
+            let Some((number, relation)) = relation.filter(|(_, relation)| relation.storage == Storage::Brin)
+            else {
+                continue;
+            };
+            let brin = self.brins.entry(number).or_insert_with(|| BrinPlan {
+                number,
+                meta: None,
+                blocks: self.blocks[number as usize],
+                columns: relation.index.as_ref().map_or(0, |index| index.columns.len()),
+                files: Vec::new(),
+                block_bytes: self.block_bytes,
+            });
+            brin.files.push((file.first_block, file.part.clone()));
+        }
+        for brin in self.brins.values_mut() {
+            brin.files.sort_unstable_by_key(|(first, _)| *first);
+            brin.read_meta();
         }
     }
 

@@ -198,6 +198,26 @@ rules! {
         "an entry of a hash, GiST or SP-GiST index names a block that the table has"
         "The table is shorter than when the index was written, or the entry was overwritten."
         "if the table was cut, restore it: its missing rows are gone; else REINDEX the index",
+    BrinMeta "pg-brin-meta" Structure
+        "src/include/access/brin_page.h"
+        "the first block of a BRIN index describes it, with sizes that can be"
+        "The index cannot be used, or is read with the wrong size of ranges and skips rows."
+        "REINDEX the index",
+    BrinPage "pg-brin-page" Structure
+        "src/include/access/brin_page.h"
+        "a block of a BRIN index bears the mark of its kind, and the range map takes the blocks that the first block says"
+        "The block belongs to another file or was overwritten; scans of the index fail or skip ranges."
+        "REINDEX the index",
+    BrinTuple "pg-brin-tuple" Structure
+        "src/include/access/brin_tuple.h"
+        "the summary of a range fits its header and null bits, and is of a range that can be"
+        "Scans of the index fail, or skip ranges whose rows they should give."
+        "REINDEX the index",
+    BrinRange "pg-brin-range" Structure
+        "src/backend/access/brin/README"
+        "each entry of the range map names the summary of its range, and each summary is named"
+        "A range is judged by the summary of another one, so that its rows are missed; or insertions into it fail. A lost write of a block of the index, or of its map. Existing tools do not read BRIN indexes."
+        "REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
         "keys of a B-tree block ascend and stay below its high key"
@@ -257,6 +277,9 @@ impl Promised {
             Promise::BtreeTuple => Promised::BtreeTuple,
             Promise::BtreePosting => Promised::BtreePosting,
             Promise::IndexPage => Promised::IndexPage,
+            Promise::BrinMeta => Promised::BrinMeta,
+            Promise::BrinPage => Promised::BrinPage,
+            Promise::BrinTuple => Promised::BrinTuple,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

@@ -8,6 +8,7 @@ use std::path::Path;
 use check::rule::rules;
 use results::check::CheckLevel;
 
+use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
 use crate::clean::check;
 use crate::edit::Editor;
@@ -24,9 +25,9 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let about_postgres = rules().filter(|rule| rule.id.starts_with("pg-"));
     let mut absent: Vec<&str> =
         about_postgres.filter(|rule| !text.contains(&rule_row(rule))).map(|rule| rule.id).collect();
-    absent.extend(
-        CLASSES.iter().map(|(class, ..)| *class).filter(|class| !text.contains(&format!("| {class} |"))),
-    );
+    let classes = CLASSES.iter().map(|(class, ..)| *class);
+    let classes = classes.chain(brin_classes::CLASSES.iter().map(|(class, ..)| *class));
+    absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
 }
 
@@ -51,8 +52,10 @@ fn document() -> String {
          transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
          shorter than its indexes or its map say is accused when the log has no record that cut it. A missing file is accused in a\n\
          cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: links and\n\
-         keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; everything but headers of GIN and BRIN; the\n\
-         condition of a partial index, the values of expressions.\n\n\
+         keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; everything but headers of GIN; the\n\
+         condition of a partial index, the values of expressions. A BRIN\n\
+         index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\
+         say, which deleted rows leave: neither is damage.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));
@@ -66,18 +69,25 @@ fn document() -> String {
     for (major, bin) in servers().into_iter().filter(|(_, bin)| bin.join("pg_amcheck").exists()).take(1) {
         let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
         cluster.run_all("create extension amcheck\n");
-        let scene = scene(&cluster);
-        for (class, damage, _) in CLASSES {
-            let copy = cluster.copied();
-            damage(&mut Editor::new(&copy.data()), &scene);
-            let report = check(&copy, CheckLevel::Full, 2);
-            let rules: Vec<_> = report.rule_counts.iter().map(|count| format!("`{}`", count.rule)).collect();
-            let peers = peers(&copy).map(|found| if found { "yes" } else { "**no**" });
-            let fathom = if rules.is_empty() { "**no**".to_owned() } else { rules.join(" ") };
-            writeln!(text, "| {class} | {fathom} | {} |", peers.join(" | ")).unwrap();
-        }
+        add_rows(&mut text, &cluster, &scene(&cluster), CLASSES);
+        add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
     }
     text
+}
+
+/// Classes of damage in one scene: what is done, and the rules that are wanted.
+type Classes<S> = [(&'static str, fn(&mut Editor, &S), &'static [&'static str])];
+
+fn add_rows<S>(text: &mut String, cluster: &Cluster, scene: &S, classes: &Classes<S>) {
+    for (class, damage, _) in classes {
+        let copy = cluster.copied();
+        damage(&mut Editor::new(&copy.data()), scene);
+        let report = check(&copy, CheckLevel::Full, 2);
+        let rules: Vec<_> = report.rule_counts.iter().map(|count| format!("`{}`", count.rule)).collect();
+        let peers = peers(&copy).map(|found| if found { "yes" } else { "**no**" });
+        let fathom = if rules.is_empty() { "**no**".to_owned() } else { rules.join(" ") };
+        writeln!(text, "| {class} | {fathom} | {} |", peers.join(" | ")).unwrap();
+    }
 }
 
 /// Whether `pg_checksums`, `pg_amcheck` and `pg_amcheck` with all its options find something.

@@ -39,6 +39,12 @@ pub enum Promise {
     BtreePosting,
     /// A hash, `GiST` or SP-GiST page bears the mark of its access method.
     IndexPage,
+    /// The first page of a BRIN index has its magic number and possible sizes.
+    BrinMeta,
+    /// A BRIN page is of a kind that can be in its place.
+    BrinPage,
+    /// A BRIN tuple's header fits the tuple and the ranges.
+    BrinTuple,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

@@ -8,7 +8,7 @@ use super::compression::{Method, unpack};
 use super::control::Control;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{log, maps, relmap, transaction, varlena};
+use super::{brin, log, maps, relmap, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
@@ -30,6 +30,7 @@ pub fn exercise(bytes: &[u8]) {
         meta.check(100, &mut damage);
     }
     read_tuples(&page, &mut damage);
+    read_brin(&page, &mut damage);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
     let _ = relmap::read(bytes, &mut damage);
     let _ = (log::RecordHeader::read(bytes), log::Truncation::read(bytes), log::is_page_of(bytes, 0));
@@ -37,6 +38,24 @@ pub fn exercise(bytes: &[u8]) {
     let mut buffer = Vec::new();
     for method in [Method::Pglz, Method::Lz4] {
         let _ = unpack(method, bytes, VALUE_BYTES_MAX, &mut buffer);
+    }
+}
+
+fn read_brin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
+    let kind = brin::Opaque::read(page).and_then(|opaque| opaque.check(1, 8184, damage));
+    let meta = brin::Meta::read(page);
+    if let Some(meta) = meta {
+        meta.check(100, damage);
+        let block_bytes = page.bytes().len();
+        let _ = (kind, meta.map_place(77, block_bytes), meta.range_start(2, 7, block_bytes));
+    }
+    brin::check_item_states(page, damage);
+    let _ = (0..2000).filter_map(|entry| brin::map_entry(page, entry)).count();
+    for item in page.items() {
+        if let Some(tuple) = page.item_bytes(item).and_then(brin::Tuple::read) {
+            tuple.check(item, 3, 16, damage);
+            let _ = (tuple.is_all_null(2), tuple.has_null(2, 3), tuple.data());
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`varlena`] | variable length values, inline, compressed or kept in TOAST |
 //! | [`compression`] | `pglz` and LZ4 blocks |
 //! | [`btree`] | B-tree pages and tuples |
+//! | [`brin`] | BRIN pages: meta page, range map, tuples |
 //! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
 //! | [`maps`] | visibility map and free space map |
 //! | [`control`] | `pg_control` |
@@ -23,6 +24,7 @@
 //! | [`catalog`] | rows of the catalogs that name everything else |
 
 pub mod attribute;
+pub mod brin;
 pub mod btree;
 mod bytes;
 pub mod catalog;

@@ -1,0 +1,230 @@
+//! Rules of one block of a BRIN index: meta page, range map, tuples; and what they say about each other.
+//!
+//! The meta page claims the blocks of the range map; each entry of the map claims the tuple of its range. Blocks and tuples
+//! state what they are. Ranges behind the table's end are no damage: VACUUM cuts tables and leaves their summaries, and
+//! an index of an empty table starts with one.
+
+use std::collections::BTreeMap;
+
+use formats::postgres::Damage;
+use formats::postgres::Tid;
+use formats::postgres::brin::{
+    Kind, Meta, Opaque, TUPLE_BYTES_MIN, Tuple, check_item_states, map_entries_per_page, map_entry,
+};
+use formats::postgres::page::{ItemState, Page};
+
+use super::btree::{EntrySink, Link};
+use super::entry::{kind, tid_code};
+use super::exact::Exact;
+use super::heap::Work;
+use super::keyed::Key;
+use super::ledger::{BUCKETS, BucketSet, Side};
+use super::rules::Promised;
+use super::source::Part;
+use crate::findings::Findings;
+
+/// What is known of a BRIN index before its blocks are looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct BrinPlan {
+    /// Number of the index in the plan.
+    pub(crate) number: u32,
+    /// Sizes, from the first block; `None` if it could not be read or has impossible values.
+    pub(crate) meta: Option<Meta>,
+    /// Blocks of the index.
+    pub(crate) blocks: u32,
+    /// Columns of the index; 0 if they are not known.
+    pub(crate) columns: usize,
+    /// Its files in order: number of the first block, and where the bytes are.
+    pub(crate) files: Vec<(u32, Part)>,
+    /// Bytes of a block.
+    pub(crate) block_bytes: usize,
+}
+
+impl BrinPlan {
+    /// Reads a block; `None` if it is not there or cannot be read.
+    pub(crate) fn read(&self, block: u32) -> Option<Vec<u8>> {
+        let (first, part) = self.files.iter().rfind(|(first, _)| *first <= block)?;
+        let offset = u64::from(block - first) * self.block_bytes as u64;
+        if offset + self.block_bytes as u64 > part.bytes {
+            return None;
+        }
+        let mut bytes = vec![0; self.block_bytes];
+        part.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+
+    /// Reads the sizes from the first block.
+    pub(crate) fn read_meta(&mut self) {
+        let first = self.read(0);
+        let meta = first.as_deref().and_then(|bytes| Meta::read(&Page::new(bytes)));
+        self.meta = meta.filter(|meta| meta.check(u32::MAX, &mut Vec::new()));
+    }
+}
+
+/// What a block of a BRIN index is tested with.
+pub(crate) struct BrinCheck<'a> {
+    pub(crate) plan: &'a BrinPlan,
+    pub(crate) key: &'a Key,
+    /// Whether the block stands as it stood at the moment that is looked at.
+    pub(crate) is_still: bool,
+}
+
+impl BrinCheck<'_> {
+    /// Tests a block whose header was found in order.
+    pub(crate) fn block<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        damage: &mut Vec<Damage>,
+        work: &mut Work<'_, S>,
+    ) {
+        damage.clear();
+        let block = work.place.block;
+        let special = usize::from(page.header().special);
+        let kind = Opaque::read(page).and_then(|opaque| opaque.check(block, special, damage));
+        work.drain(damage);
+        match kind {
+            Some(Kind::Meta) => self.meta(page, damage, work),
+            Some(Kind::RangeMap) => self.map(page, work),
+            Some(Kind::Tuples) => self.tuples(page, damage, work),
+            None => {}
+        }
+    }
+
+    fn meta<S: EntrySink>(&self, page: &Page<'_>, damage: &mut Vec<Damage>, work: &mut Work<'_, S>) {
+        let Some(meta) = Meta::read(page) else { return };
+        // Blocks that are added while the check runs may be in the map already.
+        let is_sound = meta.check(if self.is_still { self.plan.blocks } else { u32::MAX }, damage);
+        work.drain(damage);
+        if is_sound {
+            let last = meta.last_map_block.min(self.plan.blocks.saturating_sub(1));
+            (1..=last).for_each(|block| self.state_map_block(block, Side::Claim, work));
+        }
+    }
+
+    fn map<S: EntrySink>(&self, page: &Page<'_>, work: &mut Work<'_, S>) {
+        let block = work.place.block;
+        self.state_map_block(block, Side::Witness, work);
+        let Some(meta) = self.plan.meta else { return };
+        for entry in 0..map_entries_per_page(page.bytes().len()) {
+            let Some(tid) = map_entry(page, entry) else { continue };
+            match meta.range_start(block, entry, page.bytes().len()) {
+                Some(start) => self.state_range(start, tid, Side::Claim, work),
+                None => {
+                    let expected = format!("no tuple for entry {entry}, whose range no table can have");
+                    work.report(Promised::BrinRange, None, expected, format!("tuple {tid}"));
+                }
+            }
+        }
+    }
+
+    fn tuples<S: EntrySink>(&self, page: &Page<'_>, damage: &mut Vec<Damage>, work: &mut Work<'_, S>) {
+        page.check_items(TUPLE_BYTES_MIN, true, damage);
+        check_item_states(page, damage);
+        work.drain(damage);
+        let Some(meta) = self.plan.meta.filter(|_| self.plan.columns > 0) else { return };
+        for item in page.items().filter(|item| item.state == ItemState::Normal) {
+            let Some(tuple) = page.item_bytes(item).and_then(Tuple::read) else { continue };
+            tuple.check(item, self.plan.columns, meta.pages_per_range, damage);
+            work.drain(damage);
+            let tid = Tid { block: work.place.block, item: item.number };
+            self.state_range(tuple.block, tid, Side::Witness, work);
+        }
+    }
+
+    fn state_map_block<S: EntrySink>(&self, block: u32, side: Side, work: &mut Work<'_, S>) {
+        let fact = self.key.fact(kind::BRIN_MAP_BLOCK, self.plan.number, u64::from(block)).finish();
+        let link = Link { is_downlink: false, from: work.place.block, to: block, level: 0 };
+        work.sink.link(self.plan.number, side, block as usize % BUCKETS, fact, link);
+    }
+
+    fn state_range<S: EntrySink>(&self, start: u32, tid: Tid, side: Side, work: &mut Work<'_, S>) {
+        let mut hasher = self.key.fact(kind::BRIN_RANGE, self.plan.number, u64::from(start));
+        hasher.word(tid_code(tid));
+        let link = Link { is_downlink: true, from: work.place.block, to: start, level: tid.item.into() };
+        // The sides meet by range; what is near in the table falls into one bucket, so that few differ.
+        let bucket = (start >> 12) as usize % BUCKETS;
+        work.sink.link(self.plan.number, side, bucket, hasher.finish(), link);
+    }
+}
+
+/// What one block says of ranges that others contradict: how many, and the first.
+#[derive(Clone, Copy, Debug)]
+struct Contradicted {
+    count: u64,
+    start: u32,
+    item: u16,
+}
+
+impl Exact<'_> {
+    /// Names blocks and tuples of a BRIN index that the meta page and the range map contradict.
+    pub(crate) fn ranges(&mut self, index: u32, differing: BucketSet, findings: &mut Findings) {
+        let Some(brin) = self.first.plan.brins.get(&index) else { return };
+        let Some(collector) = self.collected(index, differing, &[(false, index)]) else { return };
+        let mut balance: BTreeMap<u128, (i64, Link)> = BTreeMap::new();
+        for (hash, side, link) in collector.links {
+            balance.entry(hash).or_insert((0, link)).0 += if side == Side::Claim { 1 } else { -1 };
+        }
+        let mut by_block: BTreeMap<(bool, u32), Contradicted> = BTreeMap::new();
+        let mut others: Vec<(u32, bool)> = Vec::new();
+        for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
+            if !link.is_downlink {
+                others.push((link.to, sum > 0));
+                continue;
+            }
+            let item = u16::try_from(link.level).unwrap_or(0);
+            let first = Contradicted { count: 0, start: link.to, item };
+            let told = by_block.entry((sum > 0, link.from)).or_insert(first);
+            if link.to < told.start {
+                (told.start, told.item) = (link.to, item);
+            }
+            told.count += 1;
+        }
+        others.sort_unstable();
+        for (block, is_claim) in others {
+            let tid = Tid { block, item: 0 };
+            let (expected, found) = if is_claim {
+                ("a block of the range map, as the first block says", "another kind of block")
+            } else {
+                (
+                    "a block of tuples, since the range map ends before it, as the first block says",
+                    "one of the map",
+                )
+            };
+            self.report(Promised::BrinPage, index, tid, expected.to_owned(), found.to_owned(), findings);
+        }
+        for ((is_claim, block), told) in by_block {
+            let Contradicted { count, start, item } = told;
+            let (item, expected, found) = if is_claim {
+                let place = brin.meta.and_then(|meta| meta.map_place(start, brin.block_bytes));
+                let bytes = brin.read(block);
+                let tid =
+                    place.zip(bytes).and_then(|((_, entry), bytes)| map_entry(&Page::new(&bytes), entry));
+                let what =
+                    tid.map_or_else(|| "nothing".to_owned(), |tid| format!("{tid}, {}", brin.describe(tid)));
+                let found =
+                    format!("{count} that do not; the first, for the range from block {start}, names {what}");
+                (0, "entries that name the tuples of their ranges".to_owned(), found)
+            } else {
+                let found = format!("{count} that it does not; the first is of the range from block {start}");
+                (item, "tuples that the range map names".to_owned(), found)
+            };
+            self.report(Promised::BrinRange, index, Tid { block, item }, expected, found, findings);
+        }
+    }
+}
+
+impl BrinPlan {
+    /// What stands where an entry of the range map leads.
+    fn describe(&self, tid: Tid) -> String {
+        let Some(bytes) = self.read(tid.block) else { return "beyond the end of the index".to_owned() };
+        let page = Page::new(&bytes);
+        if Opaque::read(&page).and_then(|opaque| opaque.kind()) != Some(Kind::Tuples) {
+            return "a block without tuples".to_owned();
+        }
+        let item = page.item(tid.item).filter(|item| item.state == ItemState::Normal);
+        match item.and_then(|item| page.item_bytes(item)).and_then(Tuple::read) {
+            Some(tuple) => format!("the tuple of the range from block {}", tuple.block),
+            None => "where no tuple is".to_owned(),
+        }
+    }
+}

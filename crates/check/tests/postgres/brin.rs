@@ -1,0 +1,151 @@
+//! BRIN indexes: silent after random histories in every major, and each class of damage is found.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+
+use results::check::CheckLevel;
+
+use crate::brin_classes::{CLASSES, scene};
+use crate::clean::{assert_silent, check};
+use crate::edit::Editor;
+use crate::random::Random;
+use crate::server::{Cluster, servers};
+
+/// A table of one row per block or fewer bytes, with indexes of every operator class and odd sizes of ranges.
+const TABLES: &str = "create table b(id int, k int, t text, n numeric, ts timestamp, u uuid, f float8, h bytea, c char(8), o oid, m name, r int4range, ip inet, wide text) with (autovacuum_enabled = off)
+alter table b alter wide set storage plain
+create index b_one on b using brin(k, t, n) with (pages_per_range = 1)
+create index b_four on b using brin(ts, u, f, h, c, o, m) with (pages_per_range = 4, autosummarize = on)
+create index b_multi on b using brin(k int4_minmax_multi_ops, n numeric_minmax_multi_ops, u uuid_minmax_multi_ops) with (pages_per_range = 2)
+create index b_bloom on b using brin(k int4_bloom_ops, t text_bloom_ops, id) with (pages_per_range = 3)
+create index b_inclusion on b using brin(r, ip inet_inclusion_ops, k) with (pages_per_range = 8)
+create index b_partial on b using brin(k) with (pages_per_range = 1) where k > 100
+create index b_expression on b using brin((k + 1), ts) with (pages_per_range = 1)
+create index b_default on b using brin(k, ts)
+";
+
+/// Statements that insert, change, remove, summarise and forget, in an order that the seed tells.
+fn history(seed: u64, steps: usize) -> String {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
+    let mut text = String::new();
+    let mut next = 1;
+    for _ in 0..steps {
+        let (a, b) = (random.below(4000), random.below(4000));
+        let index = ["b_one", "b_four", "b_multi", "b_bloom", "b_inclusion", "b_partial", "b_default"]
+            [random.below(7) as usize];
+        match random.below(14) {
+            0..=3 => {
+                let (count, width) = (random.below(120) + 1, [10, 900, 3500, 6000][random.below(4) as usize]);
+                let last = next + count;
+                let nulls = [0, 1, 3, 50][random.below(4) as usize];
+                let value = |value: &str| {
+                    if nulls == 0 { value.to_owned() } else { format!("case when i % {nulls} <> 0 then {value} end") }
+                };
+                let values = ["(i * 7919) % 1000003", "md5(i::text)", "(i * 1.5 - 1000)::numeric", "timestamp '2020-01-01' + (i || ' min')::interval",
+                    "md5(i::text)::uuid", "sin(i) * 1e6", "decode(md5(i::text), 'hex')", "('c' || i % 50)::char(8)", "i::oid", "('n' || i)::name",
+                    "int4range(i, i + 5)", "('10.0.' || i % 200 || '.1')::inet"].map(value).join(", ");
+                writeln!(text, "insert into b select i, {values}, repeat('w', {width}) from generate_series({next}, {last}) i").unwrap();
+                next = last + 1;
+            }
+            4 => writeln!(text, "update b set k = k + {a}, t = t || 'x', n = -n where id % 17 = {}", a % 17).unwrap(),
+            5 => writeln!(text, "update b set wide = repeat('y', {}) where id % 13 = {}", a % 5000, b % 13).unwrap(),
+            6 => writeln!(text, "delete from b where id between {} and {}", a.min(b), a.min(b) + 60).unwrap(),
+            7 => writeln!(text, "delete from b where id > {}\nvacuum (truncate) b", next.saturating_sub(a % 200)).unwrap(),
+            8 => writeln!(text, "vacuum b").unwrap(),
+            9 => writeln!(text, "select brin_summarize_new_values('{index}')").unwrap(),
+            10 => writeln!(text, "select brin_desummarize_range('{index}', {})", a % 300).unwrap(),
+            11 => writeln!(text, "select brin_summarize_range('{index}', {})", a % 300).unwrap(),
+            12 => writeln!(text, "begin\ninsert into b(id, k, t, ts) select i, -i, 'aborted', '1999-01-01' from generate_series(1, 90) i\nrollback").unwrap(),
+            _ => writeln!(text, "begin\nupdate b set k = null, ts = null where id % 19 = {}\nsavepoint s\ndelete from b where id % 5 = 0\nrollback to s\ncommit", a % 19).unwrap(),
+        }
+    }
+    text
+}
+
+/// So many rows of a block each that the range map needs a second block, whose place tuples had.
+const EXTENSION: &str = "create table e(k int, wide text)
+alter table e alter wide set storage plain
+insert into e select i, repeat('w', 5000) from generate_series(1, 900) i
+create index e_k on e using brin(k) with (pages_per_range = 1)
+insert into e select i, repeat('w', 5000) from generate_series(901, 1500) i
+vacuum e
+update e set k = -k where k % 3 = 0
+vacuum e
+";
+
+/// Ranges without rows, of a table that was empty, cut, and has grown again; and an index without any range.
+const EDGES: &str = "create table empty_one(k int)
+create index empty_k on empty_one using brin(k)
+create table cut(k int, t text)
+insert into cut select i, repeat('c', 200) from generate_series(1, 4000) i
+create index cut_k on cut using brin(k, t) with (pages_per_range = 2)
+delete from cut where k > 500
+vacuum (truncate) cut
+insert into cut select null, null from generate_series(1, 3000) i
+vacuum cut
+delete from cut
+vacuum (truncate) cut
+create unlogged table passing(k int)
+create index passing_k on passing using brin(k)
+insert into passing select generate_series(1, 1000)
+create table added(k int)
+insert into added select i from generate_series(1, 2000) i
+alter table added add column late int default 77
+create index added_late on added using brin(late, k) with (pages_per_range = 1)
+insert into added values (1, null)
+";
+
+#[test]
+fn brin_indexes_are_silent_after_random_histories_in_every_major() {
+    for (major, bin) in servers() {
+        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+        let output = cluster.run(&format!("{TABLES}{}{EDGES}", history(u64::from(major), 60)));
+        // Pages behind the table's end cannot be summarised, which is an error in some majors.
+        let unwanted = output.lines().find(|line| line.contains("ERROR:") && !line.contains("out of range"));
+        assert_eq!(unwanted, None, "PostgreSQL {major}");
+        assert_silent(&cluster, &format!("PostgreSQL {major}"));
+        if major % 2 == 1 {
+            continue;
+        }
+        cluster.run(&history(100 + u64::from(major), 40));
+        assert_silent(&cluster, &format!("PostgreSQL {major}, more of it"));
+    }
+}
+
+#[test]
+fn a_range_map_that_outgrew_its_block_is_silent_before_and_after_a_crash() {
+    for (major, bin) in servers().into_iter().rev().take(2) {
+        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+        cluster.run_all(EXTENSION);
+        assert_silent(&cluster, &format!("PostgreSQL {major}"));
+        let map = std::fs::read(cluster.data().join(cluster.path_of("e_k"))).unwrap();
+        assert_eq!(map[36..40], 2u32.to_le_bytes(), "the range map has two blocks");
+        cluster.crash_after("checkpoint\ninsert into e select i, repeat('w', 5000) from generate_series(1501, 1600) i\nselect brin_summarize_new_values('e_k')\nupdate e set k = 1000000 + k where k % 5 = 0\n");
+        let report = check(&cluster, CheckLevel::Full, 2);
+        assert!(report.findings.is_empty(), "PostgreSQL {major}: {:#?}", report.findings);
+        cluster.run_all("vacuum e\n");
+        assert_silent(&cluster, "after replay");
+    }
+}
+
+#[test]
+fn each_class_of_damage_of_brin_indexes_is_found() {
+    for (major, bin) in servers().into_iter().rev().take(1) {
+        let cluster = Cluster::new(&bin, &["-k"]);
+        let scene = scene(&cluster);
+        assert_silent(&cluster, "before any damage");
+        let mut faults = Vec::new();
+        for (class, damage, wanted) in CLASSES {
+            let mut editor = Editor::new(&cluster.data());
+            damage(&mut editor, &scene);
+            let report = check(&cluster, CheckLevel::Full, 2);
+            let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+            if !wanted.iter().any(|rule| rules.contains(rule)) || report.exit_code() != 1 {
+                faults.push(format!("PostgreSQL {major}, {class}: wanted {wanted:?}, found {rules:?}"));
+            }
+            editor.undo();
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        assert_silent(&cluster, "after all damage was undone");
+    }
+}
