@@ -13,12 +13,13 @@ use formats::postgres::brin::{
 };
 use formats::postgres::page::{ItemState, Page};
 
-use super::btree::{EntrySink, Link};
+use super::btree::EntrySink;
 use super::entry::{kind, tid_code};
 use super::exact::Exact;
 use super::heap::Work;
 use super::keyed::Key;
 use super::ledger::{BUCKETS, BucketSet, Side};
+use super::links::{Link, LinkKind};
 use super::rules::Promised;
 use super::source::Part;
 use crate::findings::Findings;
@@ -133,14 +134,15 @@ impl BrinCheck<'_> {
 
     fn state_map_block<S: EntrySink>(&self, block: u32, side: Side, work: &mut Work<'_, S>) {
         let fact = self.key.fact(kind::BRIN_MAP_BLOCK, self.plan.number, u64::from(block)).finish();
-        let link = Link { is_downlink: false, from: work.place.block, to: block, level: 0 };
+        let link = Link { kind: LinkKind::BrinMapBlock, from: work.place.block, to: block, detail: 0 };
         work.sink.link(self.plan.number, side, block as usize % BUCKETS, fact, link);
     }
 
     fn state_range<S: EntrySink>(&self, start: u32, tid: Tid, side: Side, work: &mut Work<'_, S>) {
         let mut hasher = self.key.fact(kind::BRIN_RANGE, self.plan.number, u64::from(start));
         hasher.word(tid_code(tid));
-        let link = Link { is_downlink: true, from: work.place.block, to: start, level: tid.item.into() };
+        let detail = tid.item.into();
+        let link = Link { kind: LinkKind::BrinRange, from: work.place.block, to: start, detail };
         // The sides meet by range; what is near in the table falls into one bucket, so that few differ.
         let bucket = (start >> 12) as usize % BUCKETS;
         work.sink.link(self.plan.number, side, bucket, hasher.finish(), link);
@@ -151,12 +153,12 @@ impl BrinCheck<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Contradicted {
     count: u64,
-    start: u32,
-    item: u16,
+    first: Link,
 }
 
 impl Exact<'_> {
-    /// Names blocks and tuples of a BRIN index that the meta page and the range map contradict.
+    /// Names blocks and summaries of a BRIN index that the meta page and the range map contradict: one finding for each
+    /// block that says what others contradict.
     pub(crate) fn ranges(&mut self, index: u32, differing: BucketSet, findings: &mut Findings) {
         let Some(brin) = self.first.plan.brins.get(&index) else { return };
         let Some(collector) = self.collected(index, differing, &[(false, index)]) else { return };
@@ -164,56 +166,39 @@ impl Exact<'_> {
         for (hash, side, link) in collector.links {
             balance.entry(hash).or_insert((0, link)).0 += if side == Side::Claim { 1 } else { -1 };
         }
-        let mut by_block: BTreeMap<(bool, u32), Contradicted> = BTreeMap::new();
-        let mut others: Vec<(u32, bool)> = Vec::new();
+        let mut by_block: BTreeMap<(LinkKind, bool, u32), Contradicted> = BTreeMap::new();
         for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
-            if !link.is_downlink {
-                others.push((link.to, sum > 0));
-                continue;
-            }
-            let item = u16::try_from(link.level).unwrap_or(0);
-            let first = Contradicted { count: 0, start: link.to, item };
-            let told = by_block.entry((sum > 0, link.from)).or_insert(first);
-            if link.to < told.start {
-                (told.start, told.item) = (link.to, item);
-            }
+            let block = if link.kind == LinkKind::BrinRange { link.from } else { link.to };
+            let key = (link.kind, sum > 0, block);
+            let told = by_block.entry(key).or_insert(Contradicted { count: 0, first: link });
+            told.first = told.first.min(link);
             told.count += 1;
         }
-        others.sort_unstable();
-        for (block, is_claim) in others {
-            let tid = Tid { block, item: 0 };
-            let (expected, found) = if is_claim {
-                ("a block of the range map, as the first block says", "another kind of block")
-            } else {
-                (
-                    "a block of tuples, since the range map ends before it, as the first block says",
-                    "one of the map",
-                )
-            };
-            self.report(Promised::BrinPage, index, tid, expected.to_owned(), found.to_owned(), findings);
-        }
-        for ((is_claim, block), told) in by_block {
-            let Contradicted { count, start, item } = told;
-            let (item, expected, found) = if is_claim {
-                let place = brin.meta.and_then(|meta| meta.map_place(start, brin.block_bytes));
-                let bytes = brin.read(block);
-                let tid =
-                    place.zip(bytes).and_then(|((_, entry), bytes)| map_entry(&Page::new(&bytes), entry));
-                let what =
-                    tid.map_or_else(|| "nothing".to_owned(), |tid| format!("{tid}, {}", brin.describe(tid)));
-                let found =
-                    format!("{count} that do not; the first, for the range from block {start}, names {what}");
-                (0, "entries that name the tuples of their ranges".to_owned(), found)
-            } else {
-                let found = format!("{count} that it does not; the first is of the range from block {start}");
-                (item, "tuples that the range map names".to_owned(), found)
-            };
-            self.report(Promised::BrinRange, index, Tid { block, item }, expected, found, findings);
+        for ((kind, is_claim, block), Contradicted { count, first }) in by_block {
+            let (promised, expected, mut found) = first.contradiction(is_claim);
+            let mut item = 0;
+            if kind == LinkKind::BrinRange {
+                found = match is_claim {
+                    true => {
+                        format!("{count} that do not; {found}, it names {}", brin.describe_entry(first.to))
+                    }
+                    false => format!("{count} that are not; {found}"),
+                };
+                item = if is_claim { 0 } else { u16::try_from(first.detail).unwrap_or(0) };
+            }
+            self.report(promised, index, Tid { block, item }, expected, found, findings);
         }
     }
 }
 
 impl BrinPlan {
+    /// What the range map says of the range from a block on.
+    fn describe_entry(&self, start: u32) -> String {
+        let place = self.meta.and_then(|meta| meta.map_place(start, self.block_bytes));
+        let tid = place.and_then(|(block, entry)| map_entry(&Page::new(&self.read(block)?), entry));
+        tid.map_or_else(|| "nothing".to_owned(), |tid| format!("{tid}, {}", self.describe(tid)))
+    }
+
     /// What stands where an entry of the range map leads.
     fn describe(&self, tid: Tid) -> String {
         let Some(bytes) = self.read(tid.block) else { return "beyond the end of the index".to_owned() };

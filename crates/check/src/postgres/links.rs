@@ -23,6 +23,10 @@ pub(crate) enum LinkKind {
     Sibling,
     /// B-tree: a parent and its child, with the bound of the child.
     Downlink,
+    /// BRIN: the meta page and a block of the range map.
+    BrinMapBlock,
+    /// BRIN: the range map and the summary of the range from block `to` on, at line pointer `detail`.
+    BrinRange,
 }
 
 impl LinkKind {
@@ -51,6 +55,26 @@ impl Link {
                 Promised::BtreeSiblings,
                 format!("block {to} of level {detail} names block {from} as its neighbour"),
                 "it does not".to_owned(),
+            ),
+            (LinkKind::BrinMapBlock, true) => (
+                Promised::BrinPage,
+                "a block of the range map, as the first block says".to_owned(),
+                "another kind of block".to_owned(),
+            ),
+            (LinkKind::BrinMapBlock, false) => (
+                Promised::BrinPage,
+                "no block of the range map, which ends before, as the first block says".to_owned(),
+                "one".to_owned(),
+            ),
+            (LinkKind::BrinRange, true) => (
+                Promised::BrinRange,
+                "entries that name the summaries of their ranges".to_owned(),
+                format!("the one of the range from block {to} on does not"),
+            ),
+            (LinkKind::BrinRange, false) => (
+                Promised::BrinRange,
+                "summaries that the range map names".to_owned(),
+                format!("the one of the range from block {to} on is not"),
             ),
         }
     }
