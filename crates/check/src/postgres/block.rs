@@ -116,7 +116,9 @@ impl PassContext<'_> {
             blocks: if stands_still { plan.blocks } else { u32::MAX },
             heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),
             heap_buckets: BlockBuckets::new(plan.heap_blocks.unwrap_or(u32::MAX)),
-            is_heap_still: stands_still || plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
+            // A newer index block names rows, and leaves out others, that the blocks of the table do not tell of.
+            is_heap_still: stands_still
+                || is_still && plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
             may_be_cut: &may_be_cut,
             matching: plan.matching,
             version: plan.version,

@@ -143,8 +143,8 @@ impl TreeCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let Some(index) = self.tree.relation.index.as_ref().filter(|index| index.unique) else { return };
-        if self.tree.matching == Matching::None || !self.tree.is_heap_still || self.tree.heap_blocks.is_none()
-        {
+        let Some(heap_blocks) = self.tree.heap_blocks else { return };
+        if self.tree.matching == Matching::None || !self.tree.is_heap_still {
             return;
         }
         let mut keys = index.columns.iter().zip(&walk.values).filter(|(column, _)| column.is_key);
@@ -152,7 +152,10 @@ impl TreeCheck<'_> {
             walk.live = None;
             return;
         }
-        for tid in tuple.heap_tids().filter(|tid| self.tree.exceptions.of(*tid) != Some(Exception::NotLive)) {
+        // No row is visible behind the end of the table.
+        let is_live =
+            |tid: &Tid| tid.block < heap_blocks && self.tree.exceptions.of(*tid) != Some(Exception::NotLive);
+        for tid in tuple.heap_tids().filter(is_live) {
             if let Some(other) = walk.live.replace(tid) {
                 let found = format!("rows {other} and {tid} with the same key");
                 work.report(

@@ -38,7 +38,8 @@ impl Run<'_> {
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
-            let (tree, is_moved) = (plan.trees.get(&number), |number| state.sums.moved.contains(&number));
+            let tree = plan.trees.get(&number);
+            let is_moved = |number| state.sums.moved.contains(&number) || plan.is_empty(number);
             let owners = |table: &Table| table.toast_number == Some(number) && is_moved(table.number);
             let has_moved = || {
                 is_moved(number)

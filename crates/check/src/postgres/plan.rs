@@ -390,6 +390,12 @@ impl Plan {
         }
     }
 
+    /// Whether a relation has no block: in a cluster that does not stand still it is perhaps being dropped, or was
+    /// written anew, and its file was cut without a record in the log.
+    pub(crate) fn is_empty(&self, number: u32) -> bool {
+        self.blocks.get(number as usize).is_none_or(|blocks| *blocks == 0)
+    }
+
     /// A map that describes blocks beyond the end of its heap tells that the heap was cut.
     ///
     /// `has_its_length` tells whether a table was not cut in order.

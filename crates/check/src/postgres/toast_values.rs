@@ -183,7 +183,7 @@ impl Run<'_> {
         for (toast, mut values) in packed {
             let owner = first.plan.tables.values().find(|table| table.toast_number == Some(toast));
             let Some(owner) = owner else { continue };
-            let is_moved = |number| state.sums.moved.contains(&number);
+            let is_moved = |number| state.sums.moved.contains(&number) || first.plan.is_empty(number);
             if first.snapshot.is_some() && (is_moved(toast) || is_moved(owner.number)) {
                 continue;
             }

@@ -49,6 +49,32 @@ fn a_running_server_is_told_and_its_blocks_are_tested_one_by_one() {
 }
 
 #[test]
+fn an_index_that_reached_its_file_before_its_table_did_has_no_duplicates() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    let map = format!("{}_fsm", path.display());
+    let of_table = [path.as_path(), Path::new(&map), Path::new("global/pg_control")];
+    cluster.crash_after("checkpoint\n");
+    let older = of_table.map(|name| std::fs::read(cluster.data().join(name)).unwrap());
+    cluster.crash_after("update t set v = v || 'x' where id % 3 = 0\ncheckpoint\n");
+    let mut editor = Editor::new(&cluster.data());
+    for (name, older) in of_table.into_iter().zip(older) {
+        editor.file(name, |bytes| *bytes = older);
+    }
+    let report = check(&cluster, CheckLevel::Full, 2);
+    assert!(report.facts.contains(&("state".to_owned(), "not shut down".to_owned())), "{:?}", report.facts);
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+}
+
+#[test]
+fn an_index_that_was_built_anew_and_is_known_in_memory_only_misses_no_rows() {
+    let Some(cluster) = newest() else { return };
+    cluster.crash_after("checkpoint\nreindex table t\n");
+    let report = check(&cluster, CheckLevel::Full, 2);
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+}
+
+#[test]
 fn in_a_backup_only_blocks_that_replay_will_not_replace_are_certain() {
     let Some(cluster) = newest() else { return };
     let path = cluster.path_of("t");
