@@ -107,6 +107,8 @@ pub(crate) struct Catalogs {
     pub(crate) relations: Vec<Relation>,
     /// Databases that there are for everyone.
     pub(crate) databases: HashSet<Oid>,
+    /// The oldest transaction and the oldest multixact that some table may name.
+    pub(crate) oldest: Option<(Xid, u32)>,
     /// Damage of map files, with the path.
     pub(crate) map_damage: Vec<(std::path::PathBuf, Damage)>,
     /// Databases whose catalogs could not be read, with the reason.

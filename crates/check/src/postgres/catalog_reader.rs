@@ -12,7 +12,8 @@ use formats::postgres::catalog::{
 use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
-use formats::postgres::{Damage, Oid, relmap};
+use formats::postgres::transaction::precedes;
+use formats::postgres::{Damage, Oid, Xid, relmap};
 
 use super::catalog::{Catalogs, Index, Relation};
 use super::catalog_rows::{
@@ -35,6 +36,7 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
         snapshot: cluster.snapshot(),
         map_damage: &mut catalogs.map_damage,
         maps: BTreeMap::new(),
+        oldest: None,
     };
     let mut names: HashMap<Oid, String> = HashMap::new();
     let mut with_shared = true;
@@ -47,6 +49,7 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
             Err(reason) => catalogs.unreadable.push((*database, reason)),
         }
     }
+    catalogs.oldest = reader.oldest;
     catalogs.databases = names.into_keys().collect();
     catalogs
 }
@@ -78,6 +81,7 @@ struct Reader<'c> {
     snapshot: Option<Snapshot>,
     map_damage: &'c mut Vec<(std::path::PathBuf, Damage)>,
     maps: BTreeMap<std::path::PathBuf, HashMap<Oid, Oid>>,
+    oldest: Option<(Xid, u32)>,
 }
 
 impl Reader<'_> {
@@ -153,16 +157,24 @@ impl Reader<'_> {
     }
 
     /// Reads the names of all databases; whether text is ordered by bytes in this one.
-    fn read_names(&self, open: &OpenDatabase, names: &mut HashMap<Oid, String>) -> Result<bool, String> {
+    fn read_names(&mut self, open: &OpenDatabase, names: &mut HashMap<Oid, String>) -> Result<bool, String> {
         let mut is_byte_ordered = false;
+        let mut oldest = self.oldest;
         self.each(open, PG_DATABASE, |row| {
             let (Some(id), Some(name)) = (row.u32("oid"), row.text("datname")) else { return };
             names.insert(id, name);
+            // EVIDENCE: src/backend/commands/vacuum.c vac_truncate_clog: pg_xact and pg_multixact are cut to these
+            if let Some((xid, multi)) = row.u32("datfrozenxid").zip(row.u32("datminmxid")) {
+                let older = |a: u32, b: u32| if precedes(b, a) { b } else { a };
+                let known = oldest.map_or((xid, multi), |(a, b)| (older(a, xid), older(b, multi)));
+                oldest = Some(known);
+            }
             if id == open.database {
                 let locale = row.text("datlocale");
                 is_byte_ordered = is_byte_order(row.u8("datlocprovider"), row.text("datcollate"), locale);
             }
         })?;
+        self.oldest = oldest;
         Ok(is_byte_ordered)
     }
 

@@ -232,9 +232,19 @@ impl HeapCheck<'_> {
             }
             let status = transactions.status(header.xmin, last_lookup);
             let hint = header.infomask & mask::XMIN_FROZEN;
+            let says_committed = hint == mask::XMIN_COMMITTED;
+            if fits(header.xmin) {
+                report_missing(
+                    transactions.missing_end(header.xmin, says_committed),
+                    header.xmin,
+                    number,
+                    work,
+                );
+            }
             let contradicts = match status {
                 Some(Status::Aborted) => hint == mask::XMIN_COMMITTED,
                 Some(Status::Committed) => hint == mask::XMIN_INVALID,
+                Some(Status::InProgress) => says_committed && transactions.had_ended(header.xmin),
                 _ => false,
             };
             if contradicts {
@@ -254,10 +264,15 @@ impl HeapCheck<'_> {
             if !fits {
                 let expected = format!("a multixact from {low} up to but not {high}");
                 work.report(Promised::XmaxBounds, number, expected, found);
+            } else if !header.is_xmax_lock_only() {
+                report_missing(transactions.missing_members(header.xmax), header.xmax, number, work);
             }
         } else if header.xmax >= FIRST_NORMAL_XID && !fits(header.xmax) {
             let expected = format!("a transaction from {horizon} up to but not {next}");
             work.report(Promised::XmaxBounds, number, expected, found);
+        } else if !header.is_xmax_lock_only() {
+            let says_committed = header.infomask & mask::XMAX_COMMITTED != 0;
+            report_missing(transactions.missing_end(header.xmax, says_committed), header.xmax, number, work);
         }
     }
 
@@ -324,6 +339,14 @@ impl HeapCheck<'_> {
                 return;
             }
         }
+    }
+}
+
+/// Reports a row that names a transaction or multixact whose page of the logs is not there, or is zero.
+fn report_missing<S>(missing: Option<(String, String)>, id: u32, item: Option<u16>, work: &mut Work<'_, S>) {
+    if let Some((file, found)) = missing {
+        let expected = format!("the end of {id}, which the row names, in {file}");
+        work.report(Promised::TransactionEnd, item, expected, found);
     }
 }
 

@@ -15,6 +15,7 @@ use super::plan::Plan;
 use super::rules::Promised;
 use super::run::Run;
 use super::sums::Sums;
+use super::transactions::Transactions;
 use super::truncations::{Truncations, log_files_end};
 
 impl Run<'_> {
@@ -66,6 +67,26 @@ impl Run<'_> {
             plan.check_map_lengths(|plan, table| {
                 is_stopped || truncations.is_some_and(|truncations| plan.has_its_length(table, truncations))
             });
+        }
+    }
+
+    /// Tests whether the logs of transactions are there.
+    pub(super) fn check_transaction_logs(
+        &mut self,
+        transactions: &mut Transactions,
+        plan: &mut Plan,
+        truncations: Option<&Truncations>,
+    ) {
+        let control = self.cluster.control.filter(|_| self.cluster.control_damage.is_empty());
+        let is_known = self.cluster.standing == Standing::Stopped || truncations.is_some();
+        let Some(control) = control.filter(|_| is_known && self.only.is_none()) else { return };
+        transactions.settle(&control, plan.oldest, truncations);
+        if transactions.needed.is_none() {
+            let why = "the log does not reach to its end, or no catalog tells which are needed";
+            self.left_out(None, "missing files of pg_xact and pg_multixact", why);
+        }
+        if self.options.level >= CheckLevel::Page {
+            transactions.missing_files(&control, &mut plan.findings);
         }
     }
 

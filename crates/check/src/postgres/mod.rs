@@ -51,6 +51,7 @@ mod source;
 mod structure;
 mod sums;
 mod toast_values;
+mod transaction_logs;
 mod transactions;
 mod truncations;
 

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use disk::scan::ScanFile;
-use formats::postgres::Oid;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
 use formats::postgres::index_pages::HashMeta;
 use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
+use formats::postgres::{Oid, Xid};
 use results::check::{Finding, NotChecked};
 
 use super::brin::BrinPlan;
@@ -80,6 +80,8 @@ pub(crate) struct Plan {
     pub(crate) findings: Vec<Finding>,
     pub(crate) not_checked: Vec<NotChecked>,
     pub(crate) block_bytes: usize,
+    /// The oldest transaction and the oldest multixact that some table may name.
+    pub(crate) oldest: Option<(Xid, u32)>,
     by_id: HashMap<(Oid, Oid), u32>,
     first_file_of_tree: HashMap<u32, Part>,
 }
@@ -87,8 +89,12 @@ pub(crate) struct Plan {
 impl Plan {
     /// Makes the plan from the files and the catalogs.
     pub(crate) fn new(cluster: &Cluster, catalogs: Catalogs) -> Plan {
-        let mut plan =
-            Plan { relations: catalogs.relations, block_bytes: cluster.block_bytes, ..Plan::default() };
+        let mut plan = Plan {
+            relations: catalogs.relations,
+            block_bytes: cluster.block_bytes,
+            oldest: catalogs.oldest,
+            ..Plan::default()
+        };
         plan.blocks = vec![0; plan.relations.len()];
         let ids = plan.relations.iter().zip(0u32..);
         plan.by_id = ids.map(|(relation, number)| ((relation.database, relation.id), number)).collect();

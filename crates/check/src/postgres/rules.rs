@@ -48,6 +48,11 @@ rules! {
         "a file is a whole number of blocks"
         "The file was cut inside a block: a full disk, or an interrupted copy. The server ignores the rest of the block."
         "the file was cut: compare its length with a backup",
+    TransactionLog "pg-transaction-log-missing" Page
+        "src/backend/access/transam/slru.c, clog.c, multixact.c"
+        "the files of pg_xact and pg_multixact are whole, from the oldest transaction that tables may name to the last"
+        "The server does not start, or reading rows fails (could not access status of transaction)."
+        "restore the file from a backup of the same cluster whose log is replayed; a file of zeros in its place would take all its transactions for aborted",
     Unreadable "pg-unreadable" Page
         "pread(2)"
         "each block can be read"
@@ -133,6 +138,11 @@ rules! {
         "a row that says its transaction committed or aborted agrees with pg_xact"
         "Rows of an aborted transaction are visible, or those of a committed one are not."
         "pg_xact or the block is from another time: compare both with a backup",
+    TransactionEnd "pg-transaction-end" Structure
+        "src/backend/access/transam/transam.c, multixact.c"
+        "pg_xact and pg_multixact tell of each transaction and multixact that a row names"
+        "Reading the row fails (could not access status of transaction); where zeros stand, rows of transactions that committed are gone. Such rows are matched with nothing."
+        "restore the file of pg_xact or pg_multixact from a backup of the same cluster whose log is replayed",
     VisibilityMap "pg-visibility-map" Structure
         "src/backend/access/heap/visibilitymap.c"
         "a block that the visibility map calls all-visible or frozen is so"

@@ -175,12 +175,15 @@ impl<'a> Run<'a> {
         self.report_control();
         let snapshot = cluster.snapshot().filter(|_| self.only.is_none());
         let horizon = snapshot.map(|snapshot| snapshot.horizon_xid);
-        let transactions =
+        let mut transactions =
             cluster.control.as_ref().map(|control| Transactions::load(&cluster.tree, control, horizon));
         let truncations = snapshot.zip(cluster.control.as_ref());
-        let truncations = truncations.map(|(_, control)| Truncations::new(&cluster.tree, control));
+        let truncations = truncations.map(|(_, control)| Truncations::new(cluster, control));
         let mut plan = self.plan(transactions.as_ref());
         self.check_map_lengths(&mut plan, truncations.as_ref());
+        if let Some(transactions) = &mut transactions {
+            self.check_transaction_logs(transactions, &mut plan, truncations.as_ref());
+        }
         let resumed = self.resume(&plan);
         for finding in std::mem::take(&mut plan.findings) {
             let is_wanted = self.only.is_none_or(|only| only.ends_with(&finding.file));

@@ -1,17 +1,18 @@
 //! How transactions ended, from `pg_xact`, `pg_multixact` and `pg_twophase`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use formats::postgres::control::Control;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::{
-    MEMBERS_MAX, Place, Status, is_update, member_places, multi_offset, multi_offset_place, precedes, status,
-    status_place,
+    BLOCKS_PER_SEGMENT, MEMBERS_MAX, Place, Status, is_update, member_places, multi_offset,
+    multi_offset_place, precedes, status, status_place,
 };
 use formats::postgres::{Oid, Xid};
 
 use super::source::Tree;
+use super::transaction_logs::Needed;
 
 /// The longest segment of these logs that is read, bytes: 32 blocks of 32 KiB.
 const SEGMENT_BYTES_MAX: u64 = 1 << 20;
@@ -30,10 +31,14 @@ pub(crate) enum Fate {
 /// The logs of a stopped cluster, read once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transactions {
-    commits: BTreeMap<u32, Vec<u8>>,
-    multi_offsets: BTreeMap<u32, Vec<u8>>,
-    multi_members: BTreeMap<u32, Vec<u8>>,
-    block_bytes: usize,
+    pub(super) commits: BTreeMap<u32, Vec<u8>>,
+    pub(super) multi_offsets: BTreeMap<u32, Vec<u8>>,
+    pub(super) multi_members: BTreeMap<u32, Vec<u8>>,
+    /// Pages of zeros of `pg_xact`.
+    pub(super) zero_pages: HashSet<u32>,
+    pub(super) block_bytes: usize,
+    /// From where on the logs must be there; `None` where that is not known.
+    pub(super) needed: Option<Needed>,
     next_multi: u32,
     next_multi_offset: u32,
     oldest_xid: Xid,
@@ -55,9 +60,12 @@ impl Transactions {
     ///
     /// Memory: two bits for each transaction since the oldest that is kept, at most 512 MiB.
     pub(crate) fn load(tree: &Tree, control: &Control, horizon_xid: Option<Xid>) -> Transactions {
+        let commits = segments(tree, "pg_xact");
         let prepared = tree.files(Path::new("pg_twophase")).is_ok_and(|files| !files.is_empty());
         Transactions {
-            commits: segments(tree, "pg_xact"),
+            zero_pages: zero_pages(&commits, control.block_bytes as usize),
+            commits,
+            needed: None,
             multi_offsets: segments(tree, "pg_multixact/offsets"),
             multi_members: segments(tree, "pg_multixact/members"),
             block_bytes: control.block_bytes as usize,
@@ -121,8 +129,12 @@ impl Transactions {
         if precedes(xid, self.oldest_xid) || !precedes(xid, self.next_xid) {
             return None;
         }
-        let segment = self.commits.get(&status_place(xid, self.block_bytes).segment)?;
-        status(segment, xid, self.block_bytes)
+        let place = status_place(xid, self.block_bytes);
+        let status = status(self.commits.get(&place.segment)?, xid, self.block_bytes)?;
+        // Lost, or what a crash left of a transaction with very many parts.
+        let is_told =
+            status != Status::InProgress || !self.zero_pages.contains(&page_of(place, self.block_bytes));
+        is_told.then_some(status)
     }
 
     /// The transaction that updated or deleted under a multixact; `Ok(None)` if all members only lock, `Err` if the
@@ -154,9 +166,15 @@ impl Transactions {
         Ok(None)
     }
 
-    fn multi_offset(&self, multi: u32) -> Option<u32> {
+    pub(super) fn multi_offset(&self, multi: u32) -> Option<u32> {
         let place = multi_offset_place(multi, self.block_bytes);
         multi_offset(self.multi_offsets.get(&place.segment)?, place).filter(|offset| *offset != 0)
+    }
+
+    /// The transaction that is a member, by its number; `None` if the log does not reach it.
+    pub(super) fn member(&self, number: u32) -> Option<Xid> {
+        let (_, xid) = member_places(number, self.block_bytes);
+        multi_offset(self.multi_members.get(&xid.segment)?, xid)
     }
 
     /// Who updated or deleted a row version, if anyone did whose work may count.
@@ -216,7 +234,7 @@ impl Transactions {
 
     /// Whether a transaction had ended at the moment that is looked at; always in a cluster that is stopped.
     #[inline]
-    fn had_ended(&self, xid: Xid) -> bool {
+    pub(super) fn had_ended(&self, xid: Xid) -> bool {
         self.horizon_xid.is_none_or(|horizon| xid < FIRST_NORMAL_XID || precedes(xid, horizon))
     }
 
@@ -237,6 +255,21 @@ impl Transactions {
 
 fn byte_at(segments: &BTreeMap<u32, Vec<u8>>, place: Place) -> Option<&u8> {
     segments.get(&place.segment)?.get(place.offset_bytes)
+}
+
+fn page_of(place: Place, block_bytes: usize) -> u32 {
+    place.segment * BLOCKS_PER_SEGMENT as u32 + (place.offset_bytes / block_bytes.max(1)) as u32
+}
+
+/// Pages of zeros, by number.
+fn zero_pages(segments: &BTreeMap<u32, Vec<u8>>, block_bytes: usize) -> HashSet<u32> {
+    let mut found = HashSet::new();
+    for (number, bytes) in segments {
+        let first = number.saturating_mul(BLOCKS_PER_SEGMENT as u32);
+        let pages = bytes.chunks_exact(block_bytes.max(1)).zip(first..);
+        found.extend(pages.filter(|(page, _)| page.iter().all(|byte| *byte == 0)).map(|(_, page)| page));
+    }
+    found
 }
 
 /// Reads the segment files of a log; names are hexadecimal numbers.

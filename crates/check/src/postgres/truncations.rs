@@ -1,20 +1,30 @@
-//! Which relations were cut since the moment that is looked at, from the write-ahead log.
+//! Which files were cut, made and dropped since the moment that is looked at, from the write-ahead log.
 //!
 //! A table in a cluster that does not stand still may be shorter than its indexes and maps say: VACUUM cut it, and what
 //! it did to those has not reached their files. The record of the cut is in the log before the file is cut, so whoever
-//! sees a short file and finds no such record has found damage.
+//! sees a short file and finds no such record has found damage. So it is with files that are dropped, and with segments
+//! of pg_xact and pg_multixact that VACUUM removes.
+//!
+//! A log that is not whole tells nothing: one that ends before the checkpoint, before the end of the backup, before what a
+//! standby must reach, or before a later segment that belongs to it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Mutex;
 
-use formats::postgres::Oid;
 use formats::postgres::control::Control;
 use formats::postgres::log::{
-    LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, Truncation, is_page_of,
+    LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, is_page_of,
 };
+use formats::postgres::log_changes::{BODY_BYTES_MAX, FileChange};
+use formats::postgres::transaction::precedes;
+use formats::postgres::{Oid, Xid};
 
+use super::cluster::{Cluster, Standing};
 use super::source::{Part, Tree};
+
+/// How often the log is read on that a server writes meanwhile.
+const READ_AGAIN_MAX: usize = 3;
 
 /// Reads the log on when it is asked.
 #[derive(Debug)]
@@ -23,7 +33,9 @@ pub(crate) struct Truncations {
     page_bytes: u64,
     segment_bytes: u64,
     /// The log must be readable up to here, else nothing is known.
-    checkpoint_lsn: u64,
+    needed_lsn: u64,
+    /// Where the backup started whose end must be in the log.
+    backup_lsn: Option<u64>,
     state: Mutex<State>,
     /// Answers about lengths at the start of the check.
     lengths: Mutex<HashMap<(Oid, Oid), bool>>,
@@ -35,45 +47,126 @@ struct State {
     next: u64,
     /// Where the one before began; 0 before the first.
     previous: u64,
-    /// Database and file number of what was cut.
-    cut: HashSet<(Oid, Oid)>,
+    /// What records say.
+    changes: Changes,
+    /// Whether there is a record that may say more and cannot be read.
+    is_unclear: bool,
     segments: BTreeMap<u64, Part>,
     page: Vec<u8>,
     page_lsn: Option<u64>,
 }
 
+/// What the log says since the moment that is looked at. Files by database and number.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    cut: HashSet<(Oid, Oid)>,
+    made: HashSet<(Oid, Oid)>,
+    dropped: HashSet<(Oid, Oid)>,
+    databases: HashSet<Oid>,
+    backups: HashSet<u64>,
+    /// What pg_xact was cut to.
+    pub(crate) oldest_xid: Option<Xid>,
+    /// What pg_multixact was cut to: multixact, and place of its members.
+    pub(crate) oldest_multi: Option<(u32, u32)>,
+}
+
+impl Changes {
+    fn add(&mut self, change: FileChange) {
+        match change {
+            FileChange::Cut(database, number) => drop(self.cut.insert((database, number))),
+            FileChange::Made(database, number) => drop(self.made.insert((database, number))),
+            FileChange::Dropped(files) => self.dropped.extend(files),
+            FileChange::Database(database) => drop(self.databases.insert(database)),
+            FileChange::BackupEnd(start) => drop(self.backups.insert(start)),
+            FileChange::TransactionsCut(xid) => {
+                self.oldest_xid = self.oldest_xid.filter(|known| !precedes(*known, xid)).or(Some(xid));
+            }
+            FileChange::MultixactsCut { multi, member } => {
+                let known = self.oldest_multi.filter(|(known, _)| !precedes(*known, multi));
+                self.oldest_multi = known.or(Some((multi, member)));
+            }
+        }
+    }
+
+    /// Whether a relation's files are those of the moment that is looked at, as long as they were or longer.
+    pub(crate) fn is_whole(&self, database: Oid, file_number: Oid) -> bool {
+        !self.cut.contains(&(database, file_number)) && self.is_there(database, file_number)
+    }
+
+    /// Whether a relation's files were neither made nor dropped.
+    pub(crate) fn is_there(&self, database: Oid, file_number: Oid) -> bool {
+        let file = (database, file_number);
+        !self.made.contains(&file) && !self.dropped.contains(&file) && !self.databases.contains(&database)
+    }
+}
+
 impl Truncations {
     /// Starts at the position from which replay would start. I/O: none until something is asked.
-    pub(crate) fn new(tree: &Tree, control: &Control) -> Truncations {
+    pub(crate) fn new(cluster: &Cluster, control: &Control) -> Truncations {
+        let (backup_end, backup_lsn) = match cluster.standing {
+            Standing::Backup { end_lsn: Some(end), .. } => (end, None),
+            Standing::Backup { start_lsn, end_lsn: None } => (0, Some(start_lsn)),
+            _ => (0, None),
+        };
+        // The record of the checkpoint begins there.
+        let needed_lsn = (control.checkpoint_lsn + 1).max(backup_end).max(control.min_recovery_lsn);
         Truncations {
-            tree: tree.clone(),
+            tree: cluster.tree.clone(),
             page_bytes: u64::from(control.log_page_bytes),
             segment_bytes: u64::from(control.log_segment_bytes),
-            checkpoint_lsn: control.checkpoint_lsn,
+            needed_lsn,
+            backup_lsn,
             state: Mutex::new(State { next: control.redo_lsn, ..State::default() }),
             lengths: Mutex::default(),
         }
     }
 
-    /// Whether a relation was not cut from the moment on that is looked at until now; `false` too when the log does not
-    /// tell.
+    /// Whether a relation was not cut, made or dropped from the moment on that is looked at until now; `false` too when
+    /// the log does not tell.
     ///
     /// I/O: the log from there on, once; later calls read what came since.
     pub(crate) fn is_whole(&self, database: Oid, file_number: Oid) -> bool {
+        self.ask(|changes| changes.is_whole(database, file_number)).unwrap_or(false)
+    }
+
+    /// Asks what the log says from the moment on that is looked at until now; `None` when it is not whole.
+    ///
+    /// I/O: as [`Truncations::is_whole`].
+    pub(crate) fn ask<T>(&self, question: impl FnOnce(&Changes) -> T) -> Option<T> {
         let is_possible = self.page_bytes.is_power_of_two()
             && (512..=65_536).contains(&self.page_bytes)
             && self.segment_bytes.is_power_of_two()
             && self.segment_bytes > self.page_bytes;
-        let Ok(mut state) = self.state.lock() else { return false };
-        if !is_possible {
+        let mut state = self.state.lock().ok().filter(|_| is_possible)?;
+        for _ in 0..READ_AGAIN_MAX {
+            state.segments = segments(&self.tree, self.segment_bytes);
+            // The last page was perhaps not complete when it was read.
+            state.page_lsn = None;
+            // Each turn reads a record, and positions ascend: bounded by the bytes of the log.
+            while self.record(&mut state).is_some() {}
+            let has_end = self.backup_lsn.is_none_or(|start| state.changes.backups.contains(&start));
+            if state.next < self.needed_lsn || !has_end || state.is_unclear {
+                return None;
+            }
+            if self.is_end(&mut state) {
+                return Some(question(&state.changes));
+            }
+        }
+        None
+    }
+
+    /// Whether the log ends where no record was found: what was read last is still there, and no later segment belongs
+    /// to the log.
+    fn is_end(&self, state: &mut State) -> bool {
+        let last = state.previous;
+        if self.load(state, last - last % self.page_bytes).is_none() {
             return false;
         }
-        state.segments = segments(&self.tree, self.segment_bytes);
-        // The last page was perhaps not complete when it was read.
-        state.page_lsn = None;
-        // Each turn reads a record, and positions ascend: bounded by the bytes of the log.
-        while self.record(&mut state).is_some() {}
-        state.next > self.checkpoint_lsn && !state.cut.contains(&(database, file_number))
+        let later = state.segments.range(state.next / self.segment_bytes + 1..).map(|(number, _)| *number);
+        let later: Vec<u64> = later.collect();
+        // A segment that is kept for later use bears its old address.
+        let belongs = |number: u64| self.load(state, number.saturating_mul(self.segment_bytes)).is_some();
+        !later.into_iter().any(belongs)
     }
 
     /// Whether a table whose length was taken at the start of the check was not cut before that; its first file is given.
@@ -95,19 +188,29 @@ impl Truncations {
     fn record(&self, state: &mut State) -> Option<()> {
         let mut at = state.next;
         let start = at + self.header_bytes(at);
-        let mut header = [0; RECORD_HEADER_BYTES];
-        self.payload(state, &mut at, &mut header)?;
-        let header = RecordHeader::read(&header)?;
+        let mut bytes = [0; RECORD_HEADER_BYTES];
+        self.payload(state, &mut at, &mut bytes)?;
+        let header = RecordHeader::read(&bytes)?;
         if state.previous != 0 && header.previous != state.previous {
             return None;
         }
         let mut rest = u64::from(header.bytes) - RECORD_HEADER_BYTES as u64;
-        if header.is_truncation() {
-            let mut body = [0; Truncation::BYTES];
+        if header.may_change_files() {
+            if rest > BODY_BYTES_MAX {
+                state.is_unclear = true;
+                return None;
+            }
+            let mut body = vec![0; rest as usize];
             self.payload(state, &mut at, &mut body)?;
-            rest = rest.checked_sub(body.len() as u64)?;
-            let truncation = Truncation::read(&body)?;
-            state.cut.insert((truncation.database, truncation.file_number));
+            // The server may be writing it.
+            if !header.is_whole(&bytes, &body) {
+                return None;
+            }
+            match header.file_change(&body) {
+                Some(change) => state.changes.add(change),
+                None => state.is_unclear = true,
+            }
+            rest = 0;
         }
         self.skip(&mut at, rest);
         if header.is_switch() && !at.is_multiple_of(self.segment_bytes) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use formats::postgres::checksum::page_checksum;
@@ -59,7 +60,11 @@ impl Editor {
     /// Puts back what was changed.
     pub(crate) fn undo(&mut self) {
         for (file, bytes) in std::mem::take(&mut self.originals) {
-            std::fs::write(self.data.join(file), bytes).unwrap();
+            std::fs::write(self.data.join(&file), bytes).unwrap();
+            // A file that was removed belongs to the server again.
+            let of_server = std::fs::metadata(&self.data).unwrap();
+            std::os::unix::fs::chown(self.data.join(file), Some(of_server.uid()), Some(of_server.gid()))
+                .unwrap();
         }
     }
 }

@@ -21,3 +21,4 @@ mod sessions;
 mod sources;
 mod standing;
 mod structure;
+mod transaction_logs;

@@ -33,7 +33,11 @@ pub fn exercise(bytes: &[u8]) {
     read_brin(&page, &mut damage);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
     let _ = relmap::read(bytes, &mut damage);
-    let _ = (log::RecordHeader::read(bytes), log::Truncation::read(bytes), log::is_page_of(bytes, 0));
+    let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
+    for (manager, info) in [(0, 0x50), (1, 0x80), (2, 0x10), (2, 0x20), (3, 0x10), (4, 0), (6, 0x30)] {
+        let header = log::RecordHeader { bytes: 24, previous: 0, info, manager, crc: 0 };
+        let _ = (header.file_change(bytes), header.is_whole(bytes, bytes));
+    }
     let _ = Control::read(bytes, &mut damage);
     let mut buffer = Vec::new();
     for method in [Method::Pglz, Method::Lz4] {

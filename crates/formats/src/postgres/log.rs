@@ -1,7 +1,7 @@
-//! The write-ahead log: pages, record headers, and the record that cuts a relation.
+//! The write-ahead log: pages and record headers.
 
-use super::Oid;
 use super::bytes::{u8_at, u16_at, u32_at, u64_at};
+use super::checksum::crc32c;
 
 /// Length of a page header; the first page of a segment has a longer one.
 // EVIDENCE: src/include/access/xlog_internal.h XLogPageHeaderData (20 bytes, aligned), XLogLongPageHeaderData
@@ -34,6 +34,8 @@ pub struct RecordHeader {
     pub info: u8,
     /// The resource manager.
     pub manager: u8,
+    /// Checksum of what follows the header, then the header up to here.
+    pub crc: u32,
 }
 
 impl RecordHeader {
@@ -46,9 +48,18 @@ impl RecordHeader {
             previous: u64_at(bytes, 8)?,
             info: u8_at(bytes, 16)?,
             manager: u8_at(bytes, 17)?,
+            crc: u32_at(bytes, 20)?,
         };
         let is_possible = (RECORD_HEADER_BYTES as u32..=RECORD_BYTES_MAX).contains(&header.bytes);
         is_possible.then_some(header)
+    }
+
+    /// Whether a record is whole: its header's bytes and what follows have the checksum.
+    // EVIDENCE: xlogreader.c ValidXLogRecord: CRC-32C
+    #[must_use]
+    pub fn is_whole(&self, header: &[u8], body: &[u8]) -> bool {
+        let sealed = header.get(..20).unwrap_or(header);
+        crc32c(&[body, sealed].concat()) == self.crc
     }
 
     /// Whether the rest of the segment is empty.
@@ -57,44 +68,6 @@ impl RecordHeader {
     pub fn is_switch(&self) -> bool {
         self.manager == 0 && self.info & 0xF0 == 0x40
     }
-
-    /// Whether the record cuts a relation.
-    // EVIDENCE: rmgrlist.h RM_SMGR_ID 2; storage_xlog.h XLOG_SMGR_TRUNCATE 0x20
-    #[must_use]
-    pub fn is_truncation(&self) -> bool {
-        self.manager == 2 && self.info & 0xF0 == 0x20
-    }
-}
-
-/// A relation that was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truncation {
-    /// Blocks that stay.
-    pub blocks: u32,
-    /// Database; 0 for shared relations.
-    pub database: Oid,
-    /// File number.
-    pub file_number: Oid,
-}
-
-impl Truncation {
-    /// Bytes of such a record behind its header.
-    pub const BYTES: usize = 22;
-
-    /// Reads what follows the header of a record that cuts a relation.
-    // EVIDENCE: xlogrecord.h XLR_BLOCK_ID_DATA_SHORT 255 and a length before the data; storage_xlog.h
-    // xl_smgr_truncate: blkno @0, tablespace @4, database @8, file number @12, flags @16
-    #[must_use]
-    pub fn read(body: &[u8]) -> Option<Truncation> {
-        if u8_at(body, 0)? != 255 || u8_at(body, 1)? < 20 {
-            return None;
-        }
-        Some(Truncation {
-            blocks: u32_at(body, 2)?,
-            database: u32_at(body, 10)?,
-            file_number: u32_at(body, 14)?,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -102,18 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_truncation_is_told_from_other_records() {
-        let mut bytes = [0u8; 46];
+    fn a_record_is_no_shorter_than_its_header() {
+        let mut bytes = [0u8; 24];
         bytes[0] = 46;
         bytes[8] = 0x28;
         (bytes[16], bytes[17]) = (0x20, 2);
-        (bytes[24], bytes[25], bytes[26], bytes[34], bytes[39]) = (255, 20, 7, 5, 0x40);
         let header = RecordHeader::read(&bytes);
-        assert_eq!(header, Some(RecordHeader { bytes: 46, previous: 0x28, info: 0x20, manager: 2 }));
-        assert!(header.is_some_and(|header| header.is_truncation() && !header.is_switch()));
-        let read = Truncation::read(&bytes[24..]);
-        assert_eq!(read, Some(Truncation { blocks: 7, database: 5, file_number: 0x4000 }));
+        assert_eq!(header, Some(RecordHeader { bytes: 46, previous: 0x28, info: 0x20, manager: 2, crc: 0 }));
+        assert!(header.is_some_and(|header| !header.is_switch()));
         assert_eq!(RecordHeader::read(&[0; 24]), None);
-        assert_eq!(Truncation::read(&[255, 4, 0]), None);
     }
 }

@@ -19,7 +19,8 @@
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
 //! | [`transaction`] | `pg_xact` and `pg_multixact` |
-//! | [`log`] | records of the write-ahead log, as far as a check needs them |
+//! | [`log`] | pages and headers of records of the write-ahead log |
+//! | [`log_changes`] | what its records say about files |
 //! | [`file_name`] | names of relation files |
 //! | [`catalog`] | rows of the catalogs that name everything else |
 
@@ -37,6 +38,7 @@ pub mod file_name;
 pub mod heap;
 pub mod index_pages;
 pub mod log;
+pub mod log_changes;
 pub mod maps;
 pub mod page;
 pub mod relmap;

@@ -32,7 +32,7 @@ pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
         }
         page.items().filter_map(|item| index_pages::entry(method, &page, item)).count();
     }
-    let _ = (log::RecordHeader::read(bytes), log::Truncation::read(bytes), log::is_page_of(bytes, 0));
+    let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
     let _ = index_pages::HashMeta::read(&page).map(|meta| meta.bucket_of(block));
     let kinds =
         [(Length::Fixed(4), 4), (Length::Variable, 4), (Length::ZeroTerminated, 1), (Length::Fixed(64), 1)];
