@@ -45,6 +45,12 @@ pub struct StoppedCluster {
     /// Packed values that were too many to remember, by TOAST table.
     #[serde(default)]
     pub packed_left_out: Vec<(u32, u64)>,
+    /// What blocks of GIN indexes say of each other, by index, in four words each.
+    #[serde(default)]
+    pub gin: Vec<(u32, Vec<[u32; 4]>)>,
+    /// GIN indexes with more blocks than may be kept in memory.
+    #[serde(default)]
+    pub gin_left_out: Vec<u32>,
     /// Relations that changed since the moment that is looked at.
     #[serde(default)]
     pub moved: Vec<u32>,

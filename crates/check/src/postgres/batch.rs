@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use results::stopped_cluster::{StoppedCluster, StoredLedger};
 
 use super::catalog::Storage;
+use super::gin_blocks::Record;
 use super::ledger::Ledger;
 use super::plan::{Plan, PlanFile};
 use super::sums::Sums;
@@ -142,6 +143,15 @@ impl Sums {
         stopped.moved.sort_unstable();
         stopped.ends = self.ends.iter().map(|(table, ends)| (*table, *ends)).collect();
         stopped.ends.sort_unstable();
+        stopped.gin = self
+            .gin
+            .records
+            .iter()
+            .map(|(index, records)| (*index, records.iter().map(|record| record.0).collect()))
+            .collect();
+        stopped.gin.sort_unstable();
+        stopped.gin_left_out = self.gin_left_out.iter().copied().collect();
+        stopped.gin_left_out.sort_unstable();
         stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
         stopped.order_not_known =
             self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
@@ -162,6 +172,12 @@ impl Sums {
                 codes.iter().for_each(|code| kept.push(*code));
             }
         }
+        for (index, records) in &stopped.gin {
+            for record in records {
+                sums.gin.push(*index, Record(*record), u64::MAX);
+            }
+        }
+        sums.gin_left_out = stopped.gin_left_out.iter().copied().collect();
         for (toast, values) in &stopped.packed_values {
             let kept = sums.packed.entry(*toast).or_default();
             kept.extend(values.iter().map(|numbers| PackedValue::of_numbers(*numbers)));

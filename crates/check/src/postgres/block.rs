@@ -10,6 +10,7 @@ use super::brin::BrinCheck;
 use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
+use super::gin::GinCheck;
 use super::heap::{HeapCheck, RowSink, Work};
 use super::index_entries::EntryCheck;
 use super::ledger::BlockBuckets;
@@ -124,6 +125,10 @@ impl PassContext<'_> {
             version: plan.version,
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
         };
+        if relation.storage == Storage::Gin {
+            GinCheck { tree: &tree, key: self.key }.block(page, &mut scratch.damage, work);
+            return;
+        }
         match relation.storage.entry_method() {
             None => TreeCheck { tree: &tree, key: self.key, level: self.level }.block(
                 page,

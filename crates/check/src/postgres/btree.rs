@@ -11,6 +11,7 @@ use super::btree_keys::Walk;
 use super::catalog::Relation;
 use super::entry::kind;
 use super::exceptions::Exceptions;
+use super::gin_blocks::Record as GinRecord;
 use super::heap::Work;
 use super::keyed::Key;
 use super::ledger::{BUCKETS, BlockBuckets, Side};
@@ -62,6 +63,10 @@ pub(crate) trait EntrySink {
     fn unfinished(&mut self, index: u32);
     /// Keys of this column or type could not be compared.
     fn order_not_known(&mut self, index: u32);
+    /// What a block of a GIN index says of itself or of another.
+    fn gin(&mut self, index: u32, record: GinRecord) {
+        let _ = (index, record);
+    }
 }
 
 /// Where two leaves meet.

@@ -36,7 +36,7 @@ impl Storage {
 
     /// Whether it is an index whose entries are matched with rows.
     pub(crate) fn is_matched(self) -> bool {
-        self == Storage::Btree || self.entry_method().is_some()
+        self == Storage::Btree || self == Storage::Gin || self.entry_method().is_some()
     }
 }
 

@@ -37,6 +37,7 @@ impl Run<'_> {
         );
         numbers.sort_unstable();
         numbers.dedup();
+        self.compare_gin(state, first, &exact);
         for number in numbers {
             let tree = plan.trees.get(&number);
             let is_moved = |number| state.sums.moved.contains(&number) || plan.is_empty(number);

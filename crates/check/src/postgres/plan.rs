@@ -19,7 +19,7 @@ use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
 use super::plan_files::{
-    MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_meta,
+    MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_version,
 };
 use super::rules::Promised;
 use super::source::Part;
@@ -265,9 +265,10 @@ impl Plan {
             hash: None,
         };
         let is_hash = relation.storage == Storage::Hash;
+        let is_gin = relation.storage == Storage::Gin;
         let first = self.first_file_of_tree.get(&number);
-        if let Some(meta) = first.and_then(|first| read_meta(first, self.block_bytes)) {
-            tree.version = meta.version;
+        if let Some(version) = first.and_then(|first| read_version(first, self.block_bytes, is_gin)) {
+            tree.version = version;
         }
         if is_hash {
             tree.hash = first.and_then(|first| read_hash_meta(first, self.block_bytes));
@@ -287,6 +288,7 @@ impl Plan {
                     Some(table) if table.attributes.is_empty() => {
                         Some("the columns of its table could not be read")
                     }
+                    Some(_) if is_gin => Some("keys of GIN indexes are not read"),
                     Some(_) if is_hash && tree.hash.is_none() => Some("its first block could not be read"),
                     Some(_) => {
                         // Whether the value of an expression is null is not known here.
@@ -358,7 +360,6 @@ impl Plan {
                 Storage::SpGist => {
                     ("SP-GiST", "links between blocks, keys", "is matched with rows, not read further")
                 }
-                Storage::Gin => ("GIN", "everything but headers", "is checked block by block only"),
                 Storage::Brin => {
                     ("BRIN", "values of rows", "is read by itself: rows are not held against summaries")
                 }

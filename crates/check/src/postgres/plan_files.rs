@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use formats::postgres::Oid;
 use formats::postgres::btree::Meta;
 use formats::postgres::checksum::page_checksum;
+use formats::postgres::gin;
 use formats::postgres::index_pages::HashMeta;
 use formats::postgres::page::Page;
 
@@ -89,9 +90,14 @@ pub(super) fn read_hash_meta(part: &Part, block_bytes: usize) -> Option<HashMeta
     HashMeta::read(&Page::new(&block))
 }
 
-pub(super) fn read_meta(part: &Part, block_bytes: usize) -> Option<Meta> {
+/// The version that the first block of a B-tree or GIN index says.
+pub(super) fn read_version(part: &Part, block_bytes: usize, is_gin: bool) -> Option<u32> {
     let mut block = vec![0; block_bytes];
     part.read_exact_at(&mut block, 0).ok()?;
-    let meta = Meta::read(&Page::new(&block))?;
-    meta.check(u32::MAX, &mut Vec::new()).then_some(meta)
+    let page = Page::new(&block);
+    if is_gin {
+        return gin::Meta::read(&page).map(|meta| meta.version);
+    }
+    let meta = Meta::read(&page)?;
+    meta.check(u32::MAX, &mut Vec::new()).then_some(meta.version)
 }

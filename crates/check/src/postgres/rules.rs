@@ -205,7 +205,7 @@ rules! {
         "REINDEX the index",
     IndexTid "pg-index-tid" Structure
         "PostgreSQL docs 73.1"
-        "an entry of a hash, GiST or SP-GiST index names a block that the table has"
+        "an entry of a hash, GIN, GiST or SP-GiST index names a block that the table has"
         "The table is shorter than when the index was written, or the entry was overwritten."
         "if the table was cut, restore it: its missing rows are gone; else REINDEX the index",
     BrinMeta "pg-brin-meta" Structure
@@ -227,6 +227,41 @@ rules! {
         "src/backend/access/brin/README"
         "each entry of the range map names the summary of its range, and each summary is named"
         "A range is judged by the summary of another one, so that its rows are missed; or insertions into it fail. A lost write of a block of the index, or of its map. Existing tools do not read BRIN indexes."
+        "REINDEX the index",
+    GinMeta "pg-gin-meta" Structure
+        "src/include/access/ginblock.h"
+        "the first block of a GIN index describes it, and its list of pending entries fits its counts"
+        "The index cannot be used, or its pending entries are lost."
+        "REINDEX the index",
+    GinPage "pg-gin-page" Structure
+        "src/include/access/ginblock.h"
+        "flags, links and contents of a GIN block are those of one kind of block"
+        "The block belongs to another file or was overwritten; searches in the index fail or end the server."
+        "REINDEX the index",
+    GinEntry "pg-gin-entry" Structure
+        "src/backend/access/gin/README"
+        "a GIN entry has a key, and leads to what its block calls for: a child, a posting tree, or rows"
+        "Searches for some keys fail, miss rows, or end the server."
+        "REINDEX the index",
+    GinPosting "pg-gin-posting" Structure
+        "src/backend/access/gin/ginpostinglist.c"
+        "the row pointers of a GIN key can be unpacked, ascend, are as many as the entry says, and stay below the block's bound"
+        "Searches for the key miss rows or give others."
+        "REINDEX the index",
+    GinTree "pg-gin-tree" Structure
+        "src/backend/access/gin/README; contrib/amcheck/verify_gin.c (18)"
+        "each block of a GIN index's trees has one link from above, and the bound that stands there"
+        "Searches for some keys go to the wrong block and find nothing: a stale block, a lost write or a wrong link."
+        "REINDEX the index",
+    GinSiblings "pg-gin-siblings" Structure
+        "src/backend/access/gin/README"
+        "the right sibling of a GIN block is of its kind, and the next in the order of the level above"
+        "Scans along the index skip or repeat keys or rows: a stale block or a lost write."
+        "REINDEX the index",
+    GinPending "pg-gin-pending" Structure
+        "src/backend/access/gin/ginfast.c"
+        "the list of pending entries leads from its first block to its last, with as many blocks and rows as the meta page says"
+        "Rows that were added lately are not found by searches, or cleaning the list fails."
         "REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
@@ -290,6 +325,10 @@ impl Promised {
             Promise::BrinMeta => Promised::BrinMeta,
             Promise::BrinPage => Promised::BrinPage,
             Promise::BrinTuple => Promised::BrinTuple,
+            Promise::GinMeta => Promised::GinMeta,
+            Promise::GinPage => Promised::GinPage,
+            Promise::GinEntry => Promised::GinEntry,
+            Promise::GinPosting => Promised::GinPosting,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

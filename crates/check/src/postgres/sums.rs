@@ -6,6 +6,7 @@ use formats::postgres::Tid;
 
 use super::btree::{Boundary, EntrySink};
 use super::exceptions::{Codes, boundary_code};
+use super::gin_blocks::{GinBlocks, Record as GinRecord};
 use super::heap::{Exception, RowSink, exception_code};
 use super::ledger::{Ledger, Ledgers, Side};
 use super::links::Link;
@@ -35,6 +36,10 @@ pub(crate) struct Sums {
     pub(crate) unfinished: HashMap<u32, u64>,
     /// B-trees with keys that could not be compared.
     pub(crate) order_not_known: HashMap<u32, u64>,
+    /// Blocks of GIN indexes and their links.
+    pub(crate) gin: GinBlocks,
+    /// GIN indexes with more blocks than may be kept in memory.
+    pub(crate) gin_left_out: HashSet<u32>,
     /// Relations with blocks that changed since the moment that is looked at.
     pub(crate) moved: HashSet<u32>,
     /// In a cluster that does not stand still: the last block of zeros of a table, and the last that stood still.
@@ -101,6 +106,12 @@ impl EntrySink for Sums {
     fn order_not_known(&mut self, index: u32) {
         *self.order_not_known.entry(index).or_default() += 1;
     }
+
+    fn gin(&mut self, index: u32, record: GinRecord) {
+        if !self.gin.push(index, record, self.exception_bytes_max) {
+            self.gin_left_out.insert(index);
+        }
+    }
 }
 
 impl Sums {
@@ -136,13 +147,15 @@ impl Sums {
     /// Bytes that the sums take.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let ledgers = self.entries.iter().chain(self.links.iter());
-        ledgers.map(|(_, ledger)| Ledger::memory_bytes(ledger)).sum()
+        ledgers.map(|(_, ledger)| Ledger::memory_bytes(ledger)).sum::<u64>() + self.gin.memory_bytes()
     }
 
     pub(crate) fn merge(&mut self, other: Sums) {
         self.entries.merge(other.entries);
         self.links.merge(other.links);
         self.moved.extend(other.moved);
+        self.gin.merge(other.gin);
+        self.gin_left_out.extend(other.gin_left_out);
         for (table, [zero, still]) in other.ends {
             let ends = self.ends.entry(table).or_default();
             *ends = [ends[0].max(zero), ends[1].max(still)];

@@ -12,6 +12,7 @@ use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
 use crate::clean::check;
 use crate::edit::Editor;
+use crate::gin_classes;
 use crate::server::{Cluster, servers};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
@@ -27,6 +28,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
         about_postgres.filter(|rule| !text.contains(&rule_row(rule))).map(|rule| rule.id).collect();
     let classes = CLASSES.iter().map(|(class, ..)| *class);
     let classes = classes.chain(brin_classes::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(gin_classes::CLASSES.iter().map(|(class, ..)| *class));
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
 }
@@ -52,7 +54,7 @@ fn document() -> String {
          transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
          shorter than its indexes or its map say is accused when the log has no record that cut it. A missing file is accused in a\n\
          cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: links and\n\
-         keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; everything but headers of GIN; the\n\
+         keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; rows and keys of GIN, whose blocks and links are tested; the\n\
          condition of a partial index, the values of expressions. A BRIN\n\
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\
          say, which deleted rows leave: neither is damage.\n\n\
@@ -71,6 +73,7 @@ fn document() -> String {
         cluster.run_all("create extension amcheck\n");
         add_rows(&mut text, &cluster, &scene(&cluster), CLASSES);
         add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
+        add_rows(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
     }
     text
 }

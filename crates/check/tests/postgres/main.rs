@@ -10,6 +10,8 @@ mod differential;
 mod document;
 mod drills;
 mod edit;
+mod gin;
+mod gin_classes;
 mod index_entries;
 mod live;
 mod live_damage;

@@ -24,6 +24,9 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// A number of two bytes.
+    pub(crate) const INT2: Attribute = Attribute { length: Length::Fixed(2), align_bytes: 2 };
+
     /// Makes one from `attlen` and `attalign` of a catalog row; `None` for values that do not exist.
     // EVIDENCE: PostgreSQL docs 51.7 pg_attribute, pg_type.typlen (-1 varlena, -2 cstring), typalign c s i d
     #[must_use]

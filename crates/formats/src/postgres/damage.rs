@@ -45,6 +45,14 @@ pub enum Promise {
     BrinPage,
     /// A BRIN tuple's header fits the tuple and the ranges.
     BrinTuple,
+    /// The first page of a GIN index describes it.
+    GinMeta,
+    /// Flags, links and contents of a GIN page fit each other.
+    GinPage,
+    /// A tuple of a GIN page is of the kind that its page calls for.
+    GinEntry,
+    /// The row pointers of a GIN key ascend and stay in their bounds.
+    GinPosting,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

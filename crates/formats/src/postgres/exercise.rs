@@ -6,12 +6,15 @@ use super::catalog::Layout;
 use super::checksum::page_checksum;
 use super::compression::{Method, unpack};
 use super::control::Control;
+use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
 use super::{brin, log, maps, relmap, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
+/// Tuples of a GIN page that are looked at.
+const GIN_TUPLES_MAX: usize = 24;
 
 /// Asks every view of PostgreSQL's pages, maps, log and small files everything about some bytes. Nothing may panic,
 /// hang or grow; what comes back does not matter.
@@ -31,6 +34,7 @@ pub fn exercise(bytes: &[u8]) {
     }
     read_tuples(&page, &mut damage);
     read_brin(&page, &mut damage);
+    read_gin(&page, &mut damage);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
     let _ = relmap::read(bytes, &mut damage);
     let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
@@ -59,6 +63,37 @@ fn read_brin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
         if let Some(tuple) = page.item_bytes(item).and_then(brin::Tuple::read) {
             tuple.check(item, 3, 16, damage);
             let _ = (tuple.is_all_null(2), tuple.has_null(2, 3), tuple.data());
+        }
+    }
+}
+
+fn read_gin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
+    let Some(opaque) = gin::Opaque::read(page) else { return };
+    for block in [0, 1, 2] {
+        opaque.check(usize::from(page.header().special), block, 100, damage);
+    }
+    if let Some(meta) = gin::Meta::read(page) {
+        meta.check(page, 100, damage);
+    }
+    let posting = gin::PostingPage::new(page, opaque);
+    posting.check_length(true, damage);
+    posting.check_items(7, 100, damage);
+    posting.list().check(32, None, damage);
+    let _ = (posting.right_bound(), posting.items().count());
+    let attributes = [(4, b'i'), (-1, b'i'), (-2, b'c')].map(|(length, align)| Attribute::new(length, align));
+    // In bytes of chance each tuple may be as long as the page.
+    for item in page.items().take(GIN_TUPLES_MAX) {
+        let Some(tuple) = page.item_bytes(item) else { continue };
+        gin::PostingList::packed(tuple).check(0, None, damage);
+        for kind in gin::Kind::ALL {
+            let Some(entry) = gin::EntryTuple::read(tuple, kind, item, damage) else { continue };
+            for columns in [1, 2] {
+                let _ = (entry.column(columns), entry.category(columns));
+                attributes.iter().flatten().filter_map(|attribute| entry.key(columns, *attribute)).count();
+            }
+            if let gin::Payload::Rows(list, _) = entry.payload {
+                list.check(0, None, damage);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | [`btree`] | B-tree pages and tuples |
 //! | [`brin`] | BRIN pages: meta page, range map, tuples |
 //! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
+//! | [`gin`] | GIN pages: key tree, posting trees, pending entries |
 //! | [`maps`] | visibility map and free space map |
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
@@ -35,6 +36,7 @@ pub mod control;
 pub mod damage;
 mod exercise;
 pub mod file_name;
+pub mod gin;
 pub mod heap;
 pub mod index_pages;
 pub mod log;
