@@ -1,5 +1,7 @@
 //! The page checksum, and the CRC-32C that guards control and map files.
 
+use multiversion::multiversion;
+
 /// Lanes that the page is summed in.
 // EVIDENCE: src/include/storage/checksum_impl.h N_SUMS
 const LANES: usize = 32;
@@ -51,6 +53,7 @@ const CHECKSUM_LANE: usize = 2;
 /// `page` is one page, a multiple of 128 bytes (a rest is left out, no page has one); `block` counts from the
 /// start of the relation fork, not of the segment file. Never 0. One pass, no copy.
 /// Source of the method: src/include/storage/checksum_impl.h.
+#[multiversion(targets("x86_64+avx2"))]
 #[must_use]
 pub fn page_checksum(page: &[u8], block: u32) -> u16 {
     let mut lanes = LANE_START;
