@@ -9,10 +9,11 @@ use formats::postgres::page::{Item, ItemState};
 use results::check::CheckLevel;
 
 use super::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
+use super::catalog::Index;
 use super::entry::{boundary_fact, entry_fact, tid_fact};
 use super::heap::{Exception, Work};
 use super::ledger::Side;
-use super::order::{KeyRelation, compare_keys};
+use super::order::{KeyRelation, compare_keys, leading_part};
 use super::rules::Promised;
 
 /// What is remembered from one tuple of a block to the next.
@@ -21,6 +22,8 @@ pub(super) struct Walk<'p> {
     pub(super) previous: Option<IndexTuple<'p>>,
     pub(super) previous_values: Vec<Datum<'p>>,
     pub(super) values: Vec<Datum<'p>>,
+    /// What [`leading_part`] gives for the tuple that was compared last.
+    leading_part: Option<u64>,
     /// A visible row with the key of the previous tuple.
     pub(super) live: Option<Tid>,
     /// How often the key changed.
@@ -35,6 +38,11 @@ impl<'p> Walk<'p> {
     pub(super) fn advance(&mut self, tuple: IndexTuple<'p>) {
         self.previous = Some(tuple);
         std::mem::swap(&mut self.previous_values, &mut self.values);
+    }
+
+    fn key_was_new(&mut self) {
+        self.live = None;
+        self.change_count += 1;
     }
 }
 
@@ -59,15 +67,23 @@ impl TreeCheck<'_> {
             return;
         }
         self.check_order(&tuple, item, walk, scratch, work);
-        self.check_unique(&tuple, item, walk, work);
-        if walk.change_count == 0 && walk.live.is_some() && walk.first_live.is_none() {
-            walk.first_live = walk.live;
-            walk.first_values.clone_from(&walk.values);
-        }
-        if self.tree.matching != Matching::None && self.tree.is_heap_still && self.tree.heap_blocks.is_some()
+        if let Some(index) = &self.tree.relation.index
+            && self.tree.matching != Matching::None
+            && self.tree.is_heap_still
+            && self.tree.heap_blocks.is_some()
         {
+            let is_unique = index.unique && self.is_distinct(index, walk);
+            // No row is visible behind the end of the table.
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
-                self.state_row(tid, item, walk, scratch, work);
+                let exception = self.tree.exceptions.of(tid);
+                if is_unique && exception != Some(Exception::NotLive) {
+                    self.check_unique(tid, item, walk, work);
+                }
+                self.state_row(index, tid, exception, item, walk, scratch, work);
+            }
+            if walk.change_count == 0 && walk.live.is_some() && walk.first_live.is_none() {
+                walk.first_live = walk.live;
+                walk.first_values.clone_from(&walk.values);
             }
         }
         walk.advance(tuple);
@@ -88,16 +104,15 @@ impl TreeCheck<'_> {
             Kind::Plain | Kind::Posting { .. } => index.columns.len(),
         };
         let mut reader = Columns::new(tuple.data(), tuple.null_bitmap());
-        for column in index.columns.iter().take(present) {
-            if !reader.push_column(column.attribute, &mut walk.values) {
-                let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
-                let found =
-                    format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
-                work.report(Promised::BtreeTuple, Some(item.number), expected, found);
-                return false;
-            }
+        let attributes = index.columns.iter().take(present).map(|column| column.attribute);
+        let is_whole = reader.push_columns(attributes, &mut walk.values);
+        if !is_whole {
+            let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
+            let found =
+                format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
+            work.report(Promised::BtreeTuple, Some(item.number), expected, found);
         }
-        true
+        is_whole
     }
 
     /// Compares a tuple with the one before it.
@@ -109,11 +124,16 @@ impl TreeCheck<'_> {
         scratch: &mut TreeScratch,
         work: &mut Work<'_, S>,
     ) {
-        let (Some(before), Some(index)) = (&walk.previous, &self.tree.relation.index) else { return };
+        let (Some(before), Some(index)) = (walk.previous, &self.tree.relation.index) else { return };
+        let before_part =
+            std::mem::replace(&mut walk.leading_part, leading_part(&index.columns, &walk.values));
+        if before_part.zip(walk.leading_part).is_some_and(|(before, this)| before < this) {
+            walk.key_was_new();
+            return;
+        }
         let relation = compare_keys(&index.columns, &walk.previous_values, &walk.values, &mut scratch.values);
         if relation != KeyRelation::Known(Ordering::Equal) {
-            walk.live = None;
-            walk.change_count += 1;
+            walk.key_was_new();
         }
         match relation {
             KeyRelation::NotKnown => work.sink.order_not_known(self.tree.number),
@@ -134,37 +154,22 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// Tells when a visible row has the key of one before it.
-    pub(super) fn check_unique<S: EntrySink>(
-        &self,
-        tuple: &IndexTuple<'_>,
-        item: Item,
-        walk: &mut Walk<'_>,
-        work: &mut Work<'_, S>,
-    ) {
-        let Some(index) = self.tree.relation.index.as_ref().filter(|index| index.unique) else { return };
-        let Some(heap_blocks) = self.tree.heap_blocks else { return };
-        if self.tree.matching == Matching::None || !self.tree.is_heap_still {
-            return;
-        }
-        let mut keys = index.columns.iter().zip(&walk.values).filter(|(column, _)| column.is_key);
-        if !index.nulls_not_distinct && keys.any(|(_, value)| matches!(value, Datum::Null)) {
+    /// Whether no other row may have the key of the tuple: one with a null may stand many times.
+    fn is_distinct(&self, index: &Index, walk: &mut Walk<'_>) -> bool {
+        let mut keys = index.columns.iter().zip(&walk.values).take_while(|(column, _)| column.is_key);
+        let is_free = !index.nulls_not_distinct && keys.any(|(_, value)| matches!(value, Datum::Null));
+        if is_free {
             walk.live = None;
-            return;
         }
-        // No row is visible behind the end of the table.
-        let is_live =
-            |tid: &Tid| tid.block < heap_blocks && self.tree.exceptions.of(*tid) != Some(Exception::NotLive);
-        for tid in tuple.heap_tids().filter(is_live) {
-            if let Some(other) = walk.live.replace(tid) {
-                let found = format!("rows {other} and {tid} with the same key");
-                work.report(
-                    Promised::BtreeUnique,
-                    Some(item.number),
-                    "one visible row per key".into(),
-                    found,
-                );
-            }
+        !is_free
+    }
+
+    /// Tells when a visible row has the key of one before it.
+    fn check_unique<S>(&self, tid: Tid, item: Item, walk: &mut Walk<'_>, work: &mut Work<'_, S>) {
+        if let Some(other) = walk.live.replace(tid) {
+            let found = format!("rows {other} and {tid} with the same key");
+            let expected = "one visible row per key".to_owned();
+            work.report(Promised::BtreeUnique, Some(item.number), expected, found);
         }
     }
 
@@ -194,16 +199,21 @@ impl TreeCheck<'_> {
     }
 
     /// States which row the entry is of.
-    pub(super) fn state_row<S: EntrySink>(
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the state of one loop, which would have to be put together per row"
+    )]
+    fn state_row<S: EntrySink>(
         &self,
+        index: &Index,
         tid: Tid,
+        exception: Option<Exception>,
         item: Item,
         walk: &Walk<'_>,
         scratch: &mut TreeScratch,
         work: &mut Work<'_, S>,
     ) {
-        let Some(index) = self.tree.relation.index.as_ref() else { return };
-        let fact = match self.tree.exceptions.of(tid) {
+        let fact = match exception {
             Some(Exception::NotLive) => return,
             Some(Exception::KeyElsewhere) => None,
             None => entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer),

@@ -2,6 +2,7 @@
 
 use formats::postgres::Tid;
 use formats::postgres::attribute::Datum;
+use formats::postgres::varlena::Varlena;
 
 use super::catalog::Index;
 use super::keyed::{FactHasher, Key};
@@ -22,26 +23,31 @@ pub(crate) mod kind {
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.
 ///
 /// `false` if the plain bytes cannot be had here.
-#[inline]
+#[inline(always)]
 pub(crate) fn add_value(
     hasher: &mut FactHasher<'_>,
     value: &Datum<'_>,
     name_as_string: bool,
     buffer: &mut Vec<u8>,
 ) -> bool {
-    if matches!(value, Datum::Null) {
-        hasher.null();
-        return true;
-    }
-    let Some(bytes) = plain(value, buffer) else { return false };
-    let bytes = if name_as_string {
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        &bytes[..end]
-    } else {
-        bytes
+    let bytes = match value {
+        Datum::Null => {
+            hasher.null();
+            return true;
+        }
+        Datum::Bytes(bytes) | Datum::Varlena(Varlena::Plain(bytes)) => bytes,
+        Datum::Varlena(_) => match plain(value, buffer) {
+            Some(bytes) => bytes,
+            None => return false,
+        },
     };
-    hasher.bytes(bytes);
+    hasher.bytes(if name_as_string { before_zero(bytes) } else { bytes });
     true
+}
+
+fn before_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    &bytes[..end]
 }
 
 /// Hash of an entry by its row pointer alone.
@@ -67,11 +73,8 @@ pub(crate) fn row_fact<'a>(
         else {
             continue;
         };
-        let is_added = match values.0.get(number) {
-            Some(value) => add_value(&mut hasher, value, column.name_as_string, buffer),
-            None => add_value(&mut hasher, &values.1(number), column.name_as_string, buffer),
-        };
-        if !is_added {
+        let value = values.0.get(number).copied().unwrap_or_else(|| values.1(number));
+        if !add_value(&mut hasher, &value, column.name_as_string, buffer) {
             return None;
         }
     }

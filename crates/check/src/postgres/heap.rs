@@ -147,12 +147,14 @@ impl HeapCheck<'_> {
         scratch.bucket = BlockBuckets::new(self.table.blocks).of(work.place.block);
         page.check_items(TUPLE_HEADER_BYTES, false, &mut scratch.damage);
         let mut slots = std::mem::take(&mut scratch.slots);
-        self.read_slots(page, &mut slots, &mut scratch.damage, &mut scratch.last_lookup);
+        let has_chains = self.read_slots(page, &mut slots, &mut scratch.damage, &mut scratch.last_lookup);
         work.drain(&mut scratch.damage);
-        check_redirects(&slots, work);
+        if has_chains {
+            check_redirects(&slots, work);
+        }
         if let Some(transactions) = self.transactions {
-            let chain_open = follow_chains(work.place.block, transactions, &mut slots);
-            let mut values: Vec<Datum<'_>> = Vec::new();
+            let chain_open = has_chains && follow_chains(work.place.block, transactions, &mut slots);
+            let mut values: Vec<Datum<'_>> = Vec::with_capacity(self.table.attributes.len());
             for slot in &slots {
                 let (Some(header), Some(tuple)) = (slot.header, page.item_bytes(slot.item)) else { continue };
                 self.check_transactions(slot, &header, transactions, &mut scratch.last_lookup, work);
@@ -185,14 +187,16 @@ impl HeapCheck<'_> {
         scratch.slots = slots;
     }
 
+    /// Reads all line pointers and headers; `false` if no row leads to another in the block, and each is its own root.
     fn read_slots(
         &self,
         page: &Page<'_>,
         slots: &mut Vec<Slot>,
         damage: &mut Vec<Damage>,
         last_lookup: &mut LastLookup,
-    ) {
+    ) -> bool {
         slots.clear();
+        let mut has_chains = false;
         for item in page.items() {
             let mut slot = Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false };
             if item.state == ItemState::Normal
@@ -200,11 +204,16 @@ impl HeapCheck<'_> {
                 && let Some(header) = TupleHeader::read(tuple)
                 && header.check(tuple, item.number, damage)
             {
+                has_chains |= header.infomask2 & (mask::HOT_UPDATED | mask::HEAP_ONLY) != 0;
                 slot.header = Some(header);
                 slot.fate = self.transactions.map_or(Fate::Open, |logs| logs.fate(&header, last_lookup));
+                slot.root = item.number;
+                slot.has_live = slot.fate == Fate::Live;
             }
+            has_chains |= item.state == ItemState::Redirect;
             slots.push(slot);
         }
+        has_chains
     }
 
     // EVIDENCE: contrib/amcheck/verify_heapam.c check_tuple_visibility
@@ -374,6 +383,9 @@ fn check_redirects<S>(slots: &[Slot], work: &mut Work<'_, S>) {
 // EVIDENCE: src/backend/access/heap/pruneheap.c heap_get_root_tuples
 fn follow_chains(block: u32, transactions: &Transactions, slots: &mut [Slot]) -> bool {
     let mut open = false;
+    for slot in slots.iter_mut() {
+        (slot.root, slot.has_live) = (0, false);
+    }
     for start in 0..slots.len() {
         let slot = slots[start];
         let mut at = match (slot.item.state, slot.header) {

@@ -92,7 +92,7 @@ impl FactHasher<'_> {
     }
 
     /// Adds bytes, and their length, so that two neighbours cannot be shifted into each other.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         let (chunks, rest) = bytes.as_chunks::<16>();
         for chunk in chunks {

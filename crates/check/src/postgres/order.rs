@@ -97,7 +97,24 @@ impl KeyOrder {
         }
     }
 
+    /// A number that does not descend where values ascend: two values with different ones stand in their order, of two
+    /// with the same nothing is told. `None` for types where there is no cheap one, and for impossible lengths.
+    #[inline]
+    fn leading_part(self, bytes: &[u8]) -> Option<u64> {
+        const SIGN: u64 = 1 << 63;
+        Some(match self {
+            KeyOrder::Int32 => i64::from(i32::from_le_bytes(bytes.try_into().ok()?)) as u64 ^ SIGN,
+            KeyOrder::Int64 => i64::from_le_bytes(bytes.try_into().ok()?) as u64 ^ SIGN,
+            KeyOrder::Unsigned32 => u32::from_le_bytes(bytes.try_into().ok()?).into(),
+            KeyOrder::Unsigned64 => u64::from_le_bytes(bytes.try_into().ok()?),
+            // Shorter ones would need care with what comes after their end.
+            KeyOrder::Bytes => u64::from_be_bytes(*bytes.first_chunk::<8>()?),
+            _ => return None,
+        })
+    }
+
     /// Compares two plain values; `None` if one has an impossible length.
+    #[inline]
     pub(crate) fn compare(self, a: &[u8], b: &[u8]) -> Option<Ordering> {
         fn fixed<const N: usize, T>(bytes: &[u8], make: fn([u8; N]) -> T) -> Option<T> {
             Some(make(bytes.try_into().ok()?))
@@ -236,6 +253,16 @@ pub(crate) struct Scratch {
     pub(crate) second: Vec<u8>,
 }
 
+/// A number for the first column of a key: two keys with different ones stand in their order. `None` where there is no
+/// cheap one.
+#[inline]
+pub(crate) fn leading_part(columns: &[IndexColumn], values: &[Datum<'_>]) -> Option<u64> {
+    let (column, value) = (columns.first()?, values.first()?);
+    let (Datum::Bytes(bytes) | Datum::Varlena(Varlena::Plain(bytes))) = value else { return None };
+    let part = column.order?.leading_part(bytes)?;
+    Some(if column.descending { !part } else { part })
+}
+
 /// Compares the key columns of two entries, as far as both have them.
 pub(crate) fn compare_keys(
     columns: &[IndexColumn],
@@ -243,23 +270,9 @@ pub(crate) fn compare_keys(
     b: &[Datum<'_>],
     scratch: &mut Scratch,
 ) -> KeyRelation {
-    for ((column, a), b) in columns.iter().filter(|column| column.is_key).zip(a).zip(b) {
+    for ((column, a), b) in columns.iter().take_while(|column| column.is_key).zip(a).zip(b) {
         let ordering = match (a, b) {
-            (Datum::Null, Datum::Null) => Ordering::Equal,
-            (Datum::Null, _) => {
-                if column.nulls_first {
-                    Ordering::Less
-                } else {
-                    Ordering::Greater
-                }
-            }
-            (_, Datum::Null) => {
-                if column.nulls_first {
-                    Ordering::Greater
-                } else {
-                    Ordering::Less
-                }
-            }
+            (Datum::Null, _) | (_, Datum::Null) => null_order(column, a, b),
             _ => {
                 let Some(order) = column.order else { return KeyRelation::NotKnown };
                 let (Some(a), Some(b)) = (plain(a, &mut scratch.first), plain(b, &mut scratch.second)) else {
@@ -274,6 +287,13 @@ pub(crate) fn compare_keys(
         }
     }
     KeyRelation::Known(Ordering::Equal)
+}
+
+/// The order of two values, at least one of which is null.
+fn null_order(column: &IndexColumn, a: &Datum<'_>, b: &Datum<'_>) -> Ordering {
+    let is_null = |value: &Datum<'_>| matches!(value, Datum::Null);
+    let nulls_last = is_null(a).cmp(&is_null(b));
+    if column.nulls_first { nulls_last.reverse() } else { nulls_last }
 }
 
 /// The plain bytes of a value that is in place.
@@ -340,6 +360,35 @@ mod tests {
         assert_eq!(form(f64::NAN), form(-f64::NAN));
         assert_ne!(form(1.0), form(-1.0));
         assert_eq!(order(-1.0, 1.0), Ordering::Less);
+    }
+
+    #[test]
+    fn leading_parts_never_contradict_the_order() {
+        let numbers =
+            [0, 1, -1, 255, 256, -256, i64::MAX, i64::MIN, 1 << 40, i64::from(i32::MIN), 0x7FFF_FFFF];
+        let eight: Vec<Vec<u8>> = numbers.iter().map(|number| number.to_le_bytes().to_vec()).collect();
+        let four: Vec<Vec<u8>> = eight.iter().map(|bytes| bytes[..4].to_vec()).collect();
+        let texts =
+            ["", "a", "abcdefgh", "abcdefg", "abcdefghi", "abcdefgi", "b", "bbbbbbbbbbbb", "\u{ff}bcdefgh"];
+        let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        for (order, values) in [
+            (KeyOrder::Int64, &eight),
+            (KeyOrder::Unsigned64, &eight),
+            (KeyOrder::Int32, &four),
+            (KeyOrder::Unsigned32, &four),
+            (KeyOrder::Bytes, &texts),
+        ] {
+            let mut told = 0;
+            for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
+                let parts = order.leading_part(a).zip(order.leading_part(b));
+                if let Some((of_a, of_b)) = parts.filter(|(of_a, of_b)| of_a != of_b) {
+                    assert_eq!(order.compare(a, b).unwrap(), of_a.cmp(&of_b), "{order:?} {a:?} {b:?}");
+                    told += 1;
+                }
+            }
+            assert!(told > 10, "{order:?}");
+            assert_eq!(order.leading_part(&[1, 2]), None);
+        }
     }
 
     #[test]

@@ -26,25 +26,25 @@ impl HeapCheck<'_> {
         scratch: &mut HeapScratch,
         work: &mut Work<'_, S>,
     ) {
-        if self.table.attributes.is_empty() || !self.read_values(slot, header, tuple, values, work) {
+        if self.table.attributes.is_empty() {
             return;
         }
+        let Some(has_packed) = self.read_values(slot, header, tuple, values, work) else { return };
         let item = slot.item.number;
-        for value in values.iter() {
-            if let Datum::Varlena(Varlena::External(pointer)) = value {
-                self.toast_pointer(pointer, item, work);
-            }
+        if has_packed {
+            self.packed_values(values, item, &mut scratch.buffer, work);
         }
         if self.table.relation.is_toast {
             self.toast_piece(values, item, work);
         }
         if self.level == CheckLevel::Full {
-            self.check_values(header, values, item, &mut scratch.buffer, work);
+            self.check_not_null(header, values, item, work);
             self.state_entries(values, slot.root, scratch, work);
         }
     }
 
-    /// Takes the row apart; `false` if that was not possible.
+    /// Takes the row apart, and tells whether it has values that are compressed or kept in TOAST; `None` if that was not
+    /// possible.
     pub(super) fn read_values<'p, S: RowSink>(
         &self,
         slot: &Slot,
@@ -52,35 +52,58 @@ impl HeapCheck<'_> {
         tuple: &'p [u8],
         values: &mut Vec<Datum<'p>>,
         work: &mut Work<'_, S>,
-    ) -> bool {
+    ) -> Option<bool> {
         values.clear();
         let item = Some(slot.item.number);
         let columns = usize::from(header.columns());
         if columns > self.table.attributes.len() {
             let expected = format!("at most the table's {} columns", self.table.attributes.len());
             work.report(Promised::TupleHeader, item, expected, format!("{columns} columns"));
-            return false;
+            return None;
         }
         let data = tuple.get(usize::from(header.hoff)..).unwrap_or(&[]);
         let mut reader = Columns::new(data, header.null_bitmap(tuple));
-        for (number, attribute) in self.table.attributes.iter().enumerate().take(columns) {
-            if !reader.push_column(*attribute, values) {
-                work.report(
-                    Promised::TupleAttribute,
-                    item,
-                    format!("column {} inside the row's {} bytes", number + 1, data.len()),
-                    format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
-                );
-                return false;
-            }
+        if !reader.push_columns(self.table.attributes.iter().take(columns).copied(), values) {
+            work.report(
+                Promised::TupleAttribute,
+                item,
+                format!("column {} inside the row's {} bytes", values.len() + 1, data.len()),
+                format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
+            );
+            return None;
         }
         if reader.offset_bytes() != data.len() {
             let expected = format!("columns that end with the row, at byte {}", data.len());
             let found = format!("columns that end at byte {}", reader.offset_bytes());
             work.report(Promised::TupleAttribute, item, expected, found);
-            return false;
+            return None;
         }
-        true
+        Some(reader.has_packed())
+    }
+
+    /// Tests values that do not stand in the row as they are.
+    fn packed_values<S: RowSink>(
+        &self,
+        values: &[Datum<'_>],
+        item: u16,
+        buffer: &mut Vec<u8>,
+        work: &mut Work<'_, S>,
+    ) {
+        for (number, value) in values.iter().enumerate() {
+            match value {
+                Datum::Varlena(Varlena::External(pointer)) => self.toast_pointer(pointer, item, work),
+                Datum::Varlena(value @ Varlena::Compressed { raw_bytes, .. })
+                    if self.level == CheckLevel::Full
+                        && (*raw_bytes as usize) < KEY_BYTES_MAX
+                        && value.plain(KEY_BYTES_MAX, buffer).is_none() =>
+                {
+                    let expected = format!("column {} unpacks to {raw_bytes} bytes", number + 1);
+                    let found = "packed bytes that do not".to_owned();
+                    work.report(Promised::ValueCompression, Some(item), expected, found);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn toast_pointer<S: RowSink>(&self, pointer: &ToastPointer, item: u16, work: &mut Work<'_, S>) {
@@ -131,12 +154,11 @@ impl HeapCheck<'_> {
         );
     }
 
-    fn check_values<S>(
+    fn check_not_null<S>(
         &self,
         header: &TupleHeader,
         values: &[Datum<'_>],
         item: u16,
-        buffer: &mut Vec<u8>,
         work: &mut Work<'_, S>,
     ) {
         if header.infomask & mask::HAS_NULL != 0 {
@@ -145,20 +167,6 @@ impl HeapCheck<'_> {
                     let expected = format!("a value in column {}, which is NOT NULL", number + 1);
                     work.report(Promised::NotNull, Some(item), expected, "null".into());
                 }
-            }
-        }
-        for (number, value) in values.iter().enumerate() {
-            if let Datum::Varlena(value @ Varlena::Compressed { raw_bytes, .. }) = value
-                && (*raw_bytes as usize) < KEY_BYTES_MAX
-                && value.plain(KEY_BYTES_MAX, buffer).is_none()
-            {
-                let expected = format!("column {} unpacks to {raw_bytes} bytes", number + 1);
-                work.report(
-                    Promised::ValueCompression,
-                    Some(item),
-                    expected,
-                    "packed bytes that do not".into(),
-                );
             }
         }
     }

@@ -67,6 +67,7 @@ pub struct Columns<'a> {
     nulls: Option<&'a [u8]>,
     offset: usize,
     index: usize,
+    has_packed: bool,
 }
 
 impl<'a> Columns<'a> {
@@ -74,7 +75,7 @@ impl<'a> Columns<'a> {
     #[inline]
     #[must_use]
     pub fn new(data: &'a [u8], nulls: Option<&'a [u8]>) -> Columns<'a> {
-        Columns { data, nulls, offset: 0, index: 0 }
+        Columns { data, nulls, offset: 0, index: 0, has_packed: false }
     }
 
     /// Offset in the data where the last column ended.
@@ -84,47 +85,82 @@ impl<'a> Columns<'a> {
         self.offset
     }
 
-    /// As [`Columns::next_column`], with the value put at the end of `values`; `false` for `None`.
+    /// Whether [`Columns::push_columns`] met a value that is compressed or kept in TOAST.
+    #[inline]
+    #[must_use]
+    pub fn has_packed(&self) -> bool {
+        self.has_packed
+    }
+
+    /// As [`Columns::next_column`] for each of the attributes, with the values put at the end of `values`; `false` at the
+    /// first `None`, with the values before it.
     ///
     /// For the loops that take every row apart: a value is written once, where it stays.
     #[inline]
-    pub fn push_column(&mut self, attribute: Attribute, values: &mut Vec<Datum<'a>>) -> bool {
-        let is_plain = self.nulls.is_none();
-        match attribute.length {
-            Length::Fixed(bytes) if is_plain => {
-                let start = align_up(self.offset, usize::from(attribute.align_bytes));
-                let Some(value) = self.data.get(start..start + usize::from(bytes)) else { return false };
-                self.offset = start + usize::from(bytes);
-                self.index += 1;
-                values.push(Datum::Bytes(value));
-                true
+    pub fn push_columns(
+        &mut self,
+        attributes: impl Iterator<Item = Attribute>,
+        values: &mut Vec<Datum<'a>>,
+    ) -> bool {
+        // A copy that nothing else sees can live in registers.
+        let mut columns = *self;
+        let mut is_whole = true;
+        for attribute in attributes {
+            if !columns.push_column(attribute, values) {
+                is_whole = false;
+                break;
             }
-            Length::Variable if is_plain => {
-                // A short header: one byte, odd, and not that of a pointer into TOAST.
-                match self.data.get(self.offset) {
-                    Some(first) if first & 1 == 1 && *first > 1 => {
-                        let end = self.offset + usize::from(first >> 1);
-                        let Some(value) = self.data.get(self.offset + 1..end) else { return false };
-                        self.offset = end;
-                        self.index += 1;
-                        values.push(Datum::Varlena(Varlena::Plain(value)));
-                        true
-                    }
-                    _ => self.push_other(attribute, values),
-                }
-            }
-            _ => self.push_other(attribute, values),
         }
+        *self = columns;
+        is_whole
     }
 
-    fn push_other(&mut self, attribute: Attribute, values: &mut Vec<Datum<'a>>) -> bool {
-        match self.next_column(attribute) {
-            Some(value) => {
-                values.push(value);
-                true
+    #[inline(always)]
+    fn push_column(&mut self, attribute: Attribute, values: &mut Vec<Datum<'a>>) -> bool {
+        if let Some(nulls) = self.nulls {
+            match nulls.get(self.index / 8) {
+                Some(byte) if byte >> (self.index % 8) & 1 == 1 => {}
+                Some(_) => {
+                    self.index += 1;
+                    values.push(Datum::Null);
+                    return true;
+                }
+                None => return false,
             }
-            None => false,
         }
+        if let Length::Fixed(bytes) = attribute.length {
+            let start = align_up(self.offset, usize::from(attribute.align_bytes));
+            let Some(value) = self.data.get(start..start + usize::from(bytes)) else { return false };
+            self.offset = start + usize::from(bytes);
+            self.index += 1;
+            values.push(Datum::Bytes(value));
+            return true;
+        }
+        // A short header: one byte, odd, and not that of a pointer into TOAST.
+        if attribute.length == Length::Variable
+            && let Some(first) = self.data.get(self.offset)
+            && first & 1 == 1
+            && *first > 1
+        {
+            let end = self.offset + usize::from(first >> 1);
+            let Some(value) = self.data.get(self.offset + 1..end) else { return false };
+            self.offset = end;
+            self.index += 1;
+            values.push(Datum::Varlena(Varlena::Plain(value)));
+            return true;
+        }
+        let Some((value, after)) = self.after_next(attribute) else { return false };
+        values.push(value);
+        *self = after;
+        true
+    }
+
+    /// The next column and the place behind it. By value, so that the place itself need not be in memory.
+    #[inline(never)]
+    fn after_next(mut self, attribute: Attribute) -> Option<(Datum<'a>, Columns<'a>)> {
+        let value = self.next_column(attribute)?;
+        self.has_packed |= matches!(value, Datum::Varlena(Varlena::Compressed { .. } | Varlena::External(_)));
+        Some((value, self))
     }
 
     /// Takes the next column; `None` if it does not lie inside the data or has an impossible length.

@@ -80,7 +80,7 @@ impl TupleHeader {
     #[inline]
     #[must_use]
     pub fn read(tuple: &[u8]) -> Option<TupleHeader> {
-        let tuple = tuple.get(..TUPLE_HEADER_BYTES)?;
+        let tuple = tuple.first_chunk::<TUPLE_HEADER_BYTES>()?;
         Some(TupleHeader {
             xmin: u32_at(tuple, 0)?,
             xmax: u32_at(tuple, 4)?,

@@ -74,6 +74,16 @@ pub struct Item {
     pub state: ItemState,
 }
 
+impl Item {
+    // EVIDENCE: itemid.h: lp_off 15 bits, lp_flags 2 bits, lp_len 15 bits, from the low end
+    #[inline]
+    fn of(number: u16, raw: u32) -> Item {
+        let states = [ItemState::Unused, ItemState::Normal, ItemState::Redirect, ItemState::Dead];
+        let state = states[(raw >> 15 & 3) as usize];
+        Item { number, offset: (raw & 0x7FFF) as u16, length: (raw >> 17) as u16, state }
+    }
+}
+
 /// One page, borrowed. The length of `bytes` is the block size.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
@@ -144,7 +154,6 @@ impl<'a> Page<'a> {
     }
 
     /// The line pointer of a number, from 1; `None` beyond the last.
-    // EVIDENCE: itemid.h: lp_off 15 bits, lp_flags 2 bits, lp_len 15 bits, from the low end
     #[inline]
     #[must_use]
     pub fn item(&self, number: u16) -> Option<Item> {
@@ -152,20 +161,15 @@ impl<'a> Page<'a> {
             return None;
         }
         let raw = u32_at(self.bytes, HEADER_BYTES + (usize::from(number) - 1) * ITEM_BYTES)?;
-        let state = match (raw >> 15) & 3 {
-            0 => ItemState::Unused,
-            1 => ItemState::Normal,
-            2 => ItemState::Redirect,
-            _ => ItemState::Dead,
-        };
-        Some(Item { number, offset: (raw & 0x7FFF) as u16, length: (raw >> 17) as u16, state })
+        Some(Item::of(number, raw))
     }
 
     /// All line pointers, in order.
     #[inline]
     pub fn items(&self) -> impl Iterator<Item = Item> + use<'a> {
-        let page = *self;
-        (1..=page.item_count()).filter_map(move |number| page.item(number))
+        let end = HEADER_BYTES + usize::from(self.item_count()) * ITEM_BYTES;
+        let (items, _) = self.bytes.get(HEADER_BYTES..end).unwrap_or(&[]).as_chunks::<ITEM_BYTES>();
+        (1u16..).zip(items).map(|(number, raw)| Item::of(number, u32::from_le_bytes(*raw)))
     }
 
     /// The bytes that a line pointer claims; `None` if they are not all inside the page.
@@ -301,6 +305,21 @@ impl Coverage {
     fn claim(&mut self, start_bytes: usize, length_bytes: usize) -> bool {
         let first = start_bytes / MAX_ALIGN;
         let end = (start_bytes + length_bytes).div_ceil(MAX_ALIGN);
+        let shift = first % 64;
+        // Most tuples are short, and their units stand in one word.
+        if (1..=64 - shift).contains(&(end - first))
+            && let Some(units) = self.units.get_mut(first / 64)
+        {
+            let mask = (u64::MAX >> (64 - (end - first))) << shift;
+            let free = *units & mask == 0;
+            *units |= mask;
+            return free;
+        }
+        self.claim_long(first, end)
+    }
+
+    /// Claims units, from the first up to the end.
+    fn claim_long(&mut self, first: usize, end: usize) -> bool {
         let mut free = true;
         // At most 64 words, a page being at most 32 KiB.
         for word in first / 64..=(end.saturating_sub(1)) / 64 {
