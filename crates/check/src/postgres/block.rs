@@ -2,6 +2,7 @@
 
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
+use formats::postgres::index_pages::Method;
 use formats::postgres::page::Page;
 use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
@@ -11,6 +12,7 @@ use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
 use super::gin::GinCheck;
+use super::hash::{HashCheck, check_zeros};
 use super::heap::{HeapCheck, RowSink, Work};
 use super::index_entries::EntryCheck;
 use super::ledger::BlockBuckets;
@@ -136,9 +138,19 @@ impl PassContext<'_> {
                 work,
             ),
             Some(method) => {
-                let check =
-                    EntryCheck { tree: &tree, method, hash: plan.hash, key: self.key, level: self.level };
-                check.block(page, &mut scratch.damage, work);
+                let hash = plan.hash.as_ref().filter(|_| self.transactions.is_some());
+                let meta = plan.hash.as_ref().map(|hash| &hash.meta);
+                let check = EntryCheck { tree: &tree, method, hash: meta, key: self.key, level: self.level };
+                let is_intact = check.block(page, &mut scratch.damage, work);
+                let damage = &mut scratch.damage;
+                match method {
+                    _ if !is_intact => {}
+                    Method::Hash => {
+                        let check = HashCheck { tree: &tree, plan: hash, is_still, key: self.key };
+                        check.block(page, damage, work);
+                    }
+                    Method::Gist | Method::SpGist => {}
+                }
             }
         }
     }
@@ -160,6 +172,10 @@ impl PassContext<'_> {
         };
         if self.snapshot.is_some() && self.plan.tables.contains_key(&number) {
             work.sink.stood_still(number, block, true);
+        }
+        let hash = self.plan.trees.get(&number).and_then(|tree| tree.hash.as_ref());
+        if let Some(hash) = hash.filter(|hash| hash.is_placed) {
+            check_zeros(&hash.meta, work);
         }
         // VACUUM may have cut the table, and the block was added again; the map need not tell.
         if self.stands_still() && self.plan.visibility_of(number, block).all_visible {

@@ -18,6 +18,8 @@ pub(crate) mod kind {
     pub(crate) const BOUNDARY: u32 = 6;
     pub(crate) const BRIN_MAP_BLOCK: u32 = 7;
     pub(crate) const BRIN_RANGE: u32 = 8;
+    pub(crate) const HASH_CHAIN: u32 = 30;
+    pub(crate) const HASH_BIT: u32 = 31;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.

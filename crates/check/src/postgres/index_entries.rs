@@ -1,7 +1,8 @@
 //! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are not looked at.
 
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
-use formats::postgres::index_pages::{HashMeta, Method, Opaque, Role, entry};
+use formats::postgres::hash::Meta;
+use formats::postgres::index_pages::{Method, Opaque, Role, entry};
 use formats::postgres::page::Page;
 use formats::postgres::{Damage, Tid};
 use results::check::CheckLevel;
@@ -18,7 +19,7 @@ pub(crate) struct EntryCheck<'a> {
     pub(crate) tree: &'a Tree<'a>,
     pub(crate) method: Method,
     /// How a hash index assigns values to buckets; `None` for others, or where it could not be read.
-    pub(crate) hash: Option<HashMeta>,
+    pub(crate) hash: Option<&'a Meta>,
     pub(crate) key: &'a Key,
     pub(crate) level: CheckLevel,
 }
@@ -41,15 +42,15 @@ impl Storage {
 }
 
 impl EntryCheck<'_> {
-    /// Tests a block whose header was found in order.
+    /// Tests a block whose header was found in order; whether its mark, flags and line pointers are.
     pub(crate) fn block<S: EntrySink>(
         &self,
         page: &Page<'_>,
         damage: &mut Vec<Damage>,
         work: &mut Work<'_, S>,
-    ) {
+    ) -> bool {
         damage.clear();
-        let Some(opaque) = Opaque::read(self.method, page) else { return };
+        let Some(opaque) = Opaque::read(self.method, page) else { return false };
         let fits = opaque.check(usize::from(page.header().special), damage);
         if fits && opaque.role() != Role::Other {
             page.check_items(TUPLE_HEADER_BYTES, true, damage);
@@ -60,7 +61,7 @@ impl EntryCheck<'_> {
             work.sink.unfinished(self.tree.number);
         }
         if !intact || opaque.role() != Role::Entries {
-            return;
+            return intact;
         }
         let heap_blocks = self.tree.heap_blocks.unwrap_or(u32::MAX);
         let is_matched = self.level == CheckLevel::Full
@@ -82,6 +83,7 @@ impl EntryCheck<'_> {
                 self.state_row(tid, item.number, work);
             }
         }
+        true
     }
 
     fn state_row<S: EntrySink>(&self, tid: Tid, item: u16, work: &mut Work<'_, S>) {

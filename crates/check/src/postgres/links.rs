@@ -12,7 +12,7 @@ pub(crate) struct Link {
     pub(crate) from: u32,
     /// The block that it is about: right sibling, child.
     pub(crate) to: u32,
-    /// What is said of that block beside its number: a level.
+    /// What is said of that block beside its number: a level, a bucket, whether a page is in use.
     pub(crate) detail: u32,
 }
 
@@ -27,6 +27,10 @@ pub(crate) enum LinkKind {
     BrinMapBlock,
     /// BRIN: the range map and the summary of the range from block `to` on, at line pointer `detail`.
     BrinRange,
+    /// Hash: a page of a bucket and the next one.
+    HashChain,
+    /// Hash: an overflow page and its bit in a bitmap page, which is the block that it is about.
+    HashBit,
 }
 
 impl LinkKind {
@@ -76,6 +80,30 @@ impl Link {
                 "summaries that the range map names".to_owned(),
                 format!("the one of the range from block {to} on is not"),
             ),
+            (LinkKind::HashChain, true) => (
+                Promised::HashChain,
+                format!("an overflow page of bucket {detail} that names block {from} as the one before it"),
+                "another page, or another bucket or block before it".to_owned(),
+            ),
+            (LinkKind::HashChain, false) => (
+                Promised::HashChain,
+                format!("a page of bucket {detail} that names block {from} as the next one"),
+                "another page, or another bucket or next block".to_owned(),
+            ),
+            (LinkKind::HashBit, true) => (
+                Promised::HashBitmap,
+                format!("an overflow page {}, block {from}, as its bit says", use_of(detail)),
+                "it is not".to_owned(),
+            ),
+            (LinkKind::HashBit, false) => (
+                Promised::HashBitmap,
+                format!("a bit that says that block {from} is {}", use_of(detail)),
+                "it does not".to_owned(),
+            ),
         }
     }
+}
+
+fn use_of(bit: u32) -> &'static str {
+    if bit != 0 { "in use" } else { "free" }
 }

@@ -34,6 +34,7 @@ mod finding;
 mod gin;
 mod gin_blocks;
 mod gin_outcome;
+mod hash;
 mod heap;
 mod index_entries;
 mod keyed;

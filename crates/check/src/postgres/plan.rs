@@ -6,7 +6,7 @@ use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
-use formats::postgres::index_pages::HashMeta;
+use formats::postgres::hash::Meta as HashMeta;
 use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
 use formats::postgres::{Oid, Xid};
@@ -55,8 +55,16 @@ pub(crate) struct TreePlan {
     pub(crate) heap: Option<u32>,
     pub(crate) heap_blocks: Option<u32>,
     pub(crate) matching: Matching,
-    /// How a hash index assigns values to buckets.
-    pub(crate) hash: Option<HashMeta>,
+    /// Of a hash index.
+    pub(crate) hash: Option<HashPlan>,
+}
+
+/// What the first page of a hash index says, at the moment that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HashPlan {
+    pub(crate) meta: HashMeta,
+    /// Whether it tells the places of pages: it passed its check, and the index is valid.
+    pub(crate) is_placed: bool,
 }
 
 /// The plan of a check.
@@ -113,7 +121,7 @@ impl Plan {
             plan.add_table(number as u32, cluster);
         }
         for number in 0..plan.relations.len() {
-            plan.add_tree(number as u32);
+            plan.add_tree(number as u32, cluster);
         }
         plan.attach_indexes();
         plan.add_brins();
@@ -252,7 +260,7 @@ impl Plan {
         self.tables.insert(number, table);
     }
 
-    fn add_tree(&mut self, number: u32) {
+    fn add_tree(&mut self, number: u32, cluster: &Cluster) {
         let Some(relation) = self.relation(number).filter(|relation| relation.storage.is_matched()) else {
             return;
         };
@@ -271,7 +279,9 @@ impl Plan {
             tree.version = version;
         }
         if is_hash {
-            tree.hash = first.and_then(|first| read_hash_meta(first, self.block_bytes));
+            let usable = relation.index.as_ref().is_some_and(|index| index.usable);
+            tree.hash =
+                first.filter(|_| usable).and_then(|first| read_hash_meta(first, tree.blocks, cluster));
         }
         let name = relation.name.clone();
         let reason = match &relation.index {
@@ -289,7 +299,9 @@ impl Plan {
                         Some("the columns of its table could not be read")
                     }
                     Some(_) if is_gin => Some("keys of GIN indexes are not read"),
-                    Some(_) if is_hash && tree.hash.is_none() => Some("its first block could not be read"),
+                    Some(_) if is_hash && tree.hash.is_none() => {
+                        Some("its first block is damaged, or changed since the last checkpoint")
+                    }
                     Some(_) => {
                         // Whether the value of an expression is null is not known here.
                         let is_open = index.partial || (is_hash && index.has_expressions);
@@ -351,9 +363,7 @@ impl Plan {
         }
         for relation in &self.relations {
             let (method, what, why) = match relation.storage {
-                Storage::Hash => {
-                    ("hash", "links between blocks, keys", "is matched with rows, not read further")
-                }
+                Storage::Hash => ("hash", "keys", "is matched with rows by row pointer"),
                 Storage::Gist => {
                     ("GiST", "links between blocks, keys", "is matched with rows, not read further")
                 }

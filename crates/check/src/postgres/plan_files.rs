@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use formats::postgres::Oid;
-use formats::postgres::btree::Meta;
+use formats::postgres::btree::Meta as TreeMeta;
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::gin;
-use formats::postgres::index_pages::HashMeta;
+use formats::postgres::hash::Meta;
 use formats::postgres::page::Page;
 
 use super::catalog::Relation;
-use super::cluster::{ForkFiles, Snapshot};
+use super::cluster::{Cluster, ForkFiles, Snapshot};
+use super::plan::HashPlan;
 use super::source::Part;
 
 /// Finds relations by the place of their files.
@@ -84,10 +85,22 @@ pub(super) fn keep_older_pages(
     }
 }
 
-pub(super) fn read_hash_meta(part: &Part, block_bytes: usize) -> Option<HashMeta> {
-    let mut block = vec![0; block_bytes];
+/// Reads the first page of a hash index; `None` if its masks do not fit, or it does not tell of the moment that is looked
+/// at.
+pub(super) fn read_hash_meta(part: &Part, block_count: u32, cluster: &Cluster) -> Option<HashPlan> {
+    let mut block = vec![0; cluster.block_bytes];
     part.read_exact_at(&mut block, 0).ok()?;
-    HashMeta::read(&Page::new(&block))
+    let mut block_count = block_count;
+    if let Some(snapshot) = cluster.snapshot() {
+        let mut again = vec![0; cluster.block_bytes];
+        part.read_exact_at(&mut again, 0).ok()?;
+        // A page that changed later is left out, and so is the whole index.
+        keep_older_pages(&mut block, &again, cluster.block_bytes, Some(snapshot), cluster.checksums);
+        block_count = u32::MAX;
+    }
+    let page = Page::new(&block);
+    let meta = Meta::read(&page).filter(Meta::has_masks)?;
+    Some(HashPlan { meta, is_placed: meta.check(&page, block_count, &mut Vec::new()) })
 }
 
 /// The version that the first block of a B-tree or GIN index says.
@@ -98,6 +111,6 @@ pub(super) fn read_version(part: &Part, block_bytes: usize, is_gin: bool) -> Opt
     if is_gin {
         return gin::Meta::read(&page).map(|meta| meta.version);
     }
-    let meta = Meta::read(&page)?;
+    let meta = TreeMeta::read(&page)?;
     meta.check(u32::MAX, &mut Vec::new()).then_some(meta.version)
 }

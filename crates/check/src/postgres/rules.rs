@@ -263,6 +263,36 @@ rules! {
         "the list of pending entries leads from its first block to its last, with as many blocks and rows as the meta page says"
         "Rows that were added lately are not found by searches, or cleaning the list fails."
         "REINDEX the index",
+    HashMeta "pg-hash-meta" Structure
+        "src/include/access/hash.h"
+        "the first block of a hash index describes it: masks, buckets, overflow and bitmap pages fit each other and the file"
+        "Searches go to wrong blocks, or the index cannot be used."
+        "REINDEX the index",
+    HashPage "pg-hash-page" Structure
+        "src/backend/access/hash/README"
+        "each block of a hash index is of the kind that its place calls for, and of the bucket that stands there, as it was last split"
+        "Searches in the bucket fail (unexpected zero page, corrupted page) or miss rows: a zeroed block, a lost write, or a block of another place."
+        "REINDEX the index",
+    HashChain "pg-hash-chain" Structure
+        "src/backend/access/hash/README"
+        "pages of a bucket name each other, forwards and backwards, and are of the same bucket; each overflow page in use is in one chain"
+        "Searches miss the rows behind the break, or find those of another bucket; an overflow page may be used twice."
+        "REINDEX the index",
+    HashBitmap "pg-hash-bitmap" Structure
+        "src/backend/access/hash/README"
+        "a bitmap page has a set bit for each overflow page in use, and a clear one for each that is free"
+        "A page in use is given to another bucket, which loses its entries; or a free page is never used again."
+        "REINDEX the index",
+    HashOrder "pg-hash-order" Structure
+        "src/backend/access/hash/README"
+        "entries of a page of a hash index ascend by hash value"
+        "Searches in the page miss rows."
+        "REINDEX the index",
+    HashBucket "pg-hash-bucket" Structure
+        "src/backend/access/hash/hashutil.c _hash_hashkey2bucket"
+        "an entry stands in the bucket of its hash value, or in the one that was split and is not cleaned yet"
+        "Searches look in another bucket and miss the row."
+        "REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
         "keys of a B-tree block ascend and stay below its high key"
@@ -329,6 +359,8 @@ impl Promised {
             Promise::GinPage => Promised::GinPage,
             Promise::GinEntry => Promised::GinEntry,
             Promise::GinPosting => Promised::GinPosting,
+            Promise::HashMeta => Promised::HashMeta,
+            Promise::HashPage => Promised::HashPage,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

@@ -13,6 +13,7 @@ use crate::classes::{CLASSES, scene};
 use crate::clean::check;
 use crate::edit::Editor;
 use crate::gin_classes;
+use crate::hash;
 use crate::server::{Cluster, servers};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
@@ -29,6 +30,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let classes = CLASSES.iter().map(|(class, ..)| *class);
     let classes = classes.chain(brin_classes::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(gin_classes::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(hash::CLASSES.iter().map(|(class, ..)| *class));
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
 }
@@ -53,7 +55,7 @@ fn document() -> String {
          the log, and rows of transactions that had ended by then; the report states the share that stood still. Bounds of\n\
          transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
          shorter than its indexes or its map say is accused when the log has no record that cut it. A missing file is accused in a\n\
-         cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: links and\n\
+         cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: the\n\
          keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; rows and keys of GIN, whose blocks and links are tested; the\n\
          condition of a partial index, the values of expressions. A BRIN\n\
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\
@@ -74,6 +76,7 @@ fn document() -> String {
         add_rows(&mut text, &cluster, &scene(&cluster), CLASSES);
         add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
         add_rows(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
+        add_rows(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
     }
     text
 }

@@ -12,6 +12,7 @@ mod drills;
 mod edit;
 mod gin;
 mod gin_classes;
+mod hash;
 mod index_entries;
 mod live;
 mod live_damage;

@@ -53,6 +53,10 @@ pub enum Promise {
     GinEntry,
     /// The row pointers of a GIN key ascend and stay in their bounds.
     GinPosting,
+    /// The first page of a hash index describes it: masks, places of buckets and overflow pages.
+    HashMeta,
+    /// A page of a hash index is of the kind that its place calls for, and of the bucket that stands there.
+    HashPage,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

@@ -9,7 +9,7 @@ use super::control::Control;
 use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{brin, log, maps, relmap, transaction, varlena};
+use super::{brin, hash, log, maps, relmap, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
@@ -35,6 +35,7 @@ pub fn exercise(bytes: &[u8]) {
     read_tuples(&page, &mut damage);
     read_brin(&page, &mut damage);
     read_gin(&page, &mut damage);
+    hash::read_everything(&page, bytes.len() as u32, &mut damage);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
     let _ = relmap::read(bytes, &mut damage);
     let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));

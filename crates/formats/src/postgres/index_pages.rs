@@ -2,7 +2,7 @@
 
 use super::btree::{IndexTuple, TUPLE_HEADER_BYTES};
 use super::bytes::{u16_at, u32_at};
-use super::page::{HEADER_BYTES, Item, Page};
+use super::page::{Item, Page};
 use super::{Damage, Promise, Tid};
 
 /// An access method whose pages are read here.
@@ -139,38 +139,6 @@ impl Opaque {
     }
 }
 
-/// How a hash index assigns hash values to buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HashMeta {
-    /// The last bucket.
-    pub bucket_max: u32,
-    /// Mask for the whole table.
-    pub high_mask: u32,
-    /// Mask for its lower half.
-    pub low_mask: u32,
-}
-
-impl HashMeta {
-    /// Reads the first page of a hash index; `None` if it has no magic number.
-    // EVIDENCE: hash.h HASH_MAGIC 0x6440640; HashMetaPageData: magic @0, maxbucket @24, highmask @28, lowmask @32
-    #[must_use]
-    pub fn read(page: &Page<'_>) -> Option<HashMeta> {
-        let at = |offset| u32_at(page.bytes(), HEADER_BYTES + offset);
-        if at(0)? != 0x0644_0640 {
-            return None;
-        }
-        Some(HashMeta { bucket_max: at(24)?, high_mask: at(28)?, low_mask: at(32)? })
-    }
-
-    /// The bucket of a hash value.
-    // EVIDENCE: src/backend/access/hash/hashutil.c _hash_hashkey2bucket
-    #[must_use]
-    pub fn bucket_of(&self, hash: u32) -> u32 {
-        let bucket = hash & self.high_mask;
-        if bucket > self.bucket_max { bucket & self.low_mask } else { bucket }
-    }
-}
-
 /// An entry that names a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -200,14 +168,6 @@ pub fn entry(method: Method, page: &Page<'_>, item: Item) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_hash_value_goes_to_the_bucket_that_exists() {
-        // Five buckets: 0 to 4; values of the upper half beyond the last go to the lower one.
-        let meta = HashMeta { bucket_max: 4, high_mask: 7, low_mask: 3 };
-        let buckets: Vec<u32> = (0..10).map(|hash| meta.bucket_of(hash)).collect();
-        assert_eq!(buckets, [0, 1, 2, 3, 4, 1, 2, 3, 0, 1]);
-    }
 
     #[test]
     fn the_mark_tells_the_access_method() {

@@ -14,6 +14,7 @@
 //! | [`compression`] | `pglz` and LZ4 blocks |
 //! | [`btree`] | B-tree pages and tuples |
 //! | [`brin`] | BRIN pages: meta page, range map, tuples |
+//! | [`hash`] | hash index pages: meta page, places of buckets and overflow pages, chains, bitmap |
 //! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
 //! | [`gin`] | GIN pages: key tree, posting trees, pending entries |
 //! | [`maps`] | visibility map and free space map |
@@ -37,6 +38,7 @@ pub mod damage;
 mod exercise;
 pub mod file_name;
 pub mod gin;
+pub mod hash;
 pub mod heap;
 pub mod index_pages;
 pub mod log;

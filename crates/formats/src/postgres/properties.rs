@@ -9,7 +9,7 @@ use super::compression::{Method, unpack};
 use super::control::Control;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{index_pages, log, maps, relmap, transaction, varlena};
+use super::{hash, index_pages, log, maps, relmap, transaction, varlena};
 
 /// Reads bytes as everything that a page can be, and gives the number of damages.
 pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
@@ -33,7 +33,7 @@ pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
         page.items().filter_map(|item| index_pages::entry(method, &page, item)).count();
     }
     let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
-    let _ = index_pages::HashMeta::read(&page).map(|meta| meta.bucket_of(block));
+    hash::read_everything(&page, block, &mut damage);
     let kinds =
         [(Length::Fixed(4), 4), (Length::Variable, 4), (Length::ZeroTerminated, 1), (Length::Fixed(64), 1)];
     let attributes = kinds.map(|(length, align_bytes)| Attribute { length, align_bytes });
