@@ -3,6 +3,7 @@
 
 mod support;
 
+use check::options::Options;
 use check::sqlite::drill::{CLASSES, damage};
 use results::check::{CheckLevel, CheckReport};
 use support::cases::{Case, cases, ruled};
@@ -32,10 +33,22 @@ fn rules_found(report: &CheckReport) -> Vec<&str> {
 #[test]
 fn every_class_of_damage_gives_the_finding_that_it_should() {
     let directory = tempfile::tempdir().unwrap();
+    let mut temporary_bytes = 0;
     for case in cases(directory.path()) {
         let report = checked(&case.path, &options(CheckLevel::Full));
         let text = check::text::text(&report);
         let found = rules_found(&report);
+        // What the map knows in a temporary file, with the keys and without them.
+        let much = checked(&case.path, &options(CheckLevel::Structure));
+        for memory_bytes_max in [64 << 10, 0] {
+            let little = Options { memory_bytes_max, worker_count: 2, ..options(CheckLevel::Structure) };
+            let little = checked(&case.path, &little);
+            let path = case.path.display();
+            temporary_bytes += little.counters.temporary_bytes;
+            assert_eq!(little.findings, much.findings, "{path}");
+            assert_eq!(little.rule_counts, much.rule_counts, "{path}");
+            assert_eq!(little.accounting, much.accounting, "{path}");
+        }
         if case.rules.is_empty() {
             assert!(found.is_empty(), "{}: {text}", case.path.display());
             continue;
@@ -47,6 +60,7 @@ fn every_class_of_damage_gives_the_finding_that_it_should() {
             assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");
         }
     }
+    assert!(temporary_bytes > 0, "nothing was written");
 }
 
 #[test]

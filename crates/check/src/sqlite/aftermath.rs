@@ -53,17 +53,14 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
                 format!("root page {page}"),
             )
             .tree(*tree),
-            MapFinding::Child { node, slot, page } => {
-                let Some(node) = map.node(*node) else { continue };
-                Draft::new(
-                    &rules::CHILD_POINTER,
-                    node.page,
-                    format!("a child page from 2 to {} that is no map", context.page_count),
-                    format!("page {page}"),
-                )
-                .slot(*slot as usize)
-                .tree(node.tree as usize)
-            }
+            MapFinding::Child { by, tree, slot, page } => Draft::new(
+                &rules::CHILD_POINTER,
+                *by,
+                format!("a child page from 2 to {} that is no map", context.page_count),
+                format!("page {page}"),
+            )
+            .slot(*slot as usize)
+            .tree(*tree as usize),
             MapFinding::UsedTwice { page, first, by, slot, what } => {
                 let owner = chain::use_text(context, *page, *first);
                 let found = format!("it is {owner} and also {what}");

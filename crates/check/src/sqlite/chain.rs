@@ -278,17 +278,15 @@ fn used_twice(context: &Context<'_>, chain: &OpenChain, first: Use) -> Draft {
 
 /// What a page is used for, in words.
 pub(super) fn use_text(context: &Context<'_>, page: u32, what: Use) -> String {
-    let tree = |node: u32| context.map.node(node).map_or("", |node| context.tree_name(node.tree as usize));
+    let owner = context.map.owner(page);
+    let tree = owner.map_or("", |owner| context.tree_name(owner.tree as usize));
     match what {
         Use::None => format!("page {page}, behind the end of the file"),
         Use::Lock => "the lock page".to_owned(),
         Use::PointerMap => "a pointer map".to_owned(),
         Use::FreeTrunk | Use::FreeLeaf => "on the free list".to_owned(),
         Use::Overflow => "an overflow page of another payload".to_owned(),
-        Use::Leaf(node) => {
-            let parent = context.map.node(node).map_or(0, |node| node.page);
-            format!("a page of {} below page {parent}", tree(node))
-        }
-        Use::Node(node) => format!("a page of {}", tree(node)),
+        Use::Leaf => format!("a page of {tree} below page {}", owner.map_or(0, |owner| owner.parent)),
+        Use::Node => format!("a page of {tree}"),
     }
 }

@@ -1,5 +1,6 @@
 //! What all workers of one check share, and how a finding is written down.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use formats::sqlite::{Encoding, Geometry};
@@ -37,30 +38,38 @@ pub(super) struct Context<'a> {
     pub(super) unreadable_count: AtomicU64,
 }
 
-/// One bit per page or tree.
+/// Numbers in a block of a [`PageSet`].
+const BLOCK_BITS: usize = 1 << 15;
+
+/// A set of pages or trees: one bit each, in blocks that are made when something is put into them.
 #[derive(Debug)]
 pub(super) struct PageSet {
-    words: Vec<AtomicU64>,
+    blocks: Vec<OnceLock<Box<[AtomicU64]>>>,
 }
 
 impl PageSet {
     /// Makes an empty set of numbers up to `last`.
     pub(super) fn new(last: usize) -> Self {
-        Self { words: (0..=last / 64).map(|_| AtomicU64::new(0)).collect() }
+        Self { blocks: (0..=last / BLOCK_BITS).map(|_| OnceLock::new()).collect() }
     }
 
     pub(super) fn insert(&self, number: usize) {
-        if let Some(word) = self.words.get(number / 64) {
+        let Some(block) = self.blocks.get(number / BLOCK_BITS) else { return };
+        let words = block.get_or_init(|| (0..BLOCK_BITS / 64).map(|_| AtomicU64::new(0)).collect());
+        if let Some(word) = words.get(number % BLOCK_BITS / 64) {
             word.fetch_or(1 << (number % 64), Ordering::Relaxed);
         }
     }
 
     pub(super) fn contains(&self, number: usize) -> bool {
-        self.words.get(number / 64).is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (number % 64) != 0)
+        let words = self.blocks.get(number / BLOCK_BITS).and_then(OnceLock::get);
+        let word = words.and_then(|words| words.get(number % BLOCK_BITS / 64));
+        word.is_some_and(|word| word.load(Ordering::Relaxed) & 1 << (number % 64) != 0)
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.words.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+        let words = self.blocks.iter().filter_map(OnceLock::get).flatten();
+        words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 }
 

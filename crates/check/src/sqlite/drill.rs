@@ -16,7 +16,7 @@ use super::anchor::Anchor;
 use super::drill_edits as edits;
 use super::drill_records as records;
 use super::drill_scene::{Edit, Scene};
-use super::map::Use;
+use super::map::{Use, header_offset};
 use super::{Prepared, prepare};
 use crate::drill;
 pub use crate::drill::DrillError;
@@ -217,9 +217,15 @@ fn find_place(
     seed: u64,
 ) -> Option<(u32, Vec<Edit>)> {
     let claimed = claim_overflow(anchor, geometry, prepared);
+    let is_inner = |page| {
+        let mut bytes = Vec::new();
+        let is_read = anchor.reader.read(page, &mut bytes).is_ok();
+        let view = BtreePage::new(&bytes, header_offset(page), geometry).0;
+        is_read && view.is_some_and(|view| !view.kind.is_leaf())
+    };
     let pages: Vec<u32> = (1..=anchor.page_count)
         .filter(|page| {
-            is_place(prepared, class.place, *page)
+            is_place(prepared, class.place, *page, is_inner)
                 || class.place == PlaceKind::Overflow && claimed.contains(page)
         })
         .collect();
@@ -256,7 +262,7 @@ fn find_place(
     None
 }
 
-fn is_place(prepared: &Prepared, place: PlaceKind, page: u32) -> bool {
+fn is_place(prepared: &Prepared, place: PlaceKind, page: u32, is_inner: impl Fn(u32) -> bool) -> bool {
     let plans = &prepared.plans;
     let what = prepared.map.use_of(page);
     let tree = prepared.map.tree_of(page);
@@ -264,22 +270,20 @@ fn is_place(prepared: &Prepared, place: PlaceKind, page: u32) -> bool {
     let has_rowid = |pair: &super::plan::Pair| pair.has_rowid && !pair.is_computed;
     match place {
         PlaceKind::Rows => {
-            matches!(what, Use::Leaf(_))
+            matches!(what, Use::Leaf)
                 && plans.pairs.iter().any(|pair| has_rowid(pair) && Some(pair.table_tree) == tree)
         }
         PlaceKind::Entries => {
-            matches!(what, Use::Leaf(_))
+            matches!(what, Use::Leaf)
                 && plans.pairs.iter().any(|pair| has_rowid(pair) && Some(pair.index_tree) == tree)
         }
         PlaceKind::Values => {
             let plan = tree.and_then(|tree| plans.trees.get(tree));
-            matches!(what, Use::Leaf(_))
+            matches!(what, Use::Leaf)
                 && plan.is_some_and(|plan| plan.is_table == Some(true) && plan.rows.is_some())
         }
-        PlaceKind::Inner => match what {
-            Use::Node(node) => prepared.map.node(node).is_some_and(|node| node.is_inner),
-            _ => false,
-        },
+        // A root may be a leaf.
+        PlaceKind::Inner => what == Use::Node && is_inner(page),
         PlaceKind::Trunk => what == Use::FreeTrunk,
         PlaceKind::PointerMap => what == Use::PointerMap,
         PlaceKind::First => page == 1,
@@ -292,8 +296,7 @@ fn claim_overflow(anchor: &Anchor, geometry: Geometry, prepared: &Prepared) -> V
     let mut heads = Vec::new();
     let mut bytes = Vec::new();
     for page in 1..=anchor.page_count {
-        if !matches!(prepared.map.use_of(page), Use::Leaf(_)) || anchor.reader.read(page, &mut bytes).is_err()
-        {
+        if !matches!(prepared.map.use_of(page), Use::Leaf) || anchor.reader.read(page, &mut bytes).is_err() {
             continue;
         }
         let Some(view) = BtreePage::new(&bytes, 0, geometry).0 else { continue };

@@ -1,41 +1,39 @@
 //! Which page has which use, found out before the pass: roots, inner pages, free list, pointer maps.
 //!
 //! Only inner pages are read here, level by level and in the order of the file: about one page in a hundred. Their
-//! children are claimed without being read. What is left over must be overflow pages; the pass claims those.
+//! children are claimed without being read, and what the page above promises about each is kept as its [`Link`]. What is
+//! left over must be overflow pages; the pass claims those.
 //!
 //! ```text
 //! INVARIANT  every page has one use: a claim of a page that has a use already is a finding, and is not followed.
 //! INVARIANT  depth: all leaves of a tree are equally deep, so that a few probes tell whether a level is the last.
 //! ```
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use formats::sqlite::{BtreePage, Geometry, PageKind, Trunk};
 
+use super::links::{Bound, LEAF_LEVEL, Link, Links, Range};
 pub(super) use super::page_use::Use;
 use super::plan::Plans;
 use super::reader::PageReader;
 
 /// Deepest tree that is followed. With the least fan-out of 2 to 4, 2^32 pages are reached earlier.
-const DEPTH_MAX: usize = 40;
+const DEPTH_MAX: u8 = 40;
 /// Children that are looked at to tell whether a level is the last one.
 const PROBE_COUNT: usize = 5;
+/// Pages of a level that are remembered for probes, at most; a power of two.
+const SAMPLE_COUNT_MAX: usize = 64;
 /// Pages whose reading is announced at a time.
 const PREFETCH_COUNT: usize = 256;
 
-/// A root or an inner page.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub(super) page: u32,
-    /// The node above; itself for a root.
+/// The tree page that refers to another, and their tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The page above; the page itself for a root.
     pub(super) parent: u32,
-    /// The position among the children of the node above.
-    pub(super) slot: u32,
     pub(super) tree: u32,
-    /// Where the bytes are kept, in pages; `u32::MAX` when they are read again.
-    kept: u32,
-    /// Whether the page has children, as far as the map could read it.
-    pub(super) is_inner: bool,
 }
 
 /// Something that the map saw, for the caller to report.
@@ -43,8 +41,8 @@ pub(super) struct Node {
 pub(super) enum MapFinding {
     /// A root page that cannot be one.
     Root { tree: usize, page: u32 },
-    /// A child pointer to a page that cannot be a child.
-    Child { node: u32, slot: u32, page: u32 },
+    /// A child pointer of page `by` to a page that cannot be a child.
+    Child { by: u32, tree: u32, slot: u32, page: u32 },
     /// A page claimed again. `by` is the page that refers to it.
     UsedTwice { page: u32, first: Use, by: u32, slot: Option<u32>, what: String },
     /// The free list at a trunk page: expected and found.
@@ -53,13 +51,11 @@ pub(super) enum MapFinding {
     Unreadable,
 }
 
-/// The use of every page. Memory: 4 bytes per page, and the inner pages as long as they fit.
+/// The use of every page. Memory: 1 byte per page, and the links as far as they may stay in memory.
 #[derive(Debug)]
 pub(super) struct PageMap {
-    uses: Vec<AtomicU32>,
-    pub(super) nodes: Vec<Node>,
-    kept: Vec<u8>,
-    kept_bytes_max: usize,
+    uses: Vec<AtomicU8>,
+    links: Links,
     pub(super) findings: Vec<MapFinding>,
     /// Trees that lost a branch: their pages may seem to have no use.
     pub(super) is_cut: bool,
@@ -67,14 +63,49 @@ pub(super) struct PageMap {
     page_count: u32,
 }
 
+/// Some pages of a level of a tree, evenly spread.
+#[derive(Debug, Clone)]
+struct Samples {
+    pages: Vec<u32>,
+    seen_count: usize,
+    /// One page of so many is kept.
+    step: usize,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self { pages: Vec::new(), seen_count: 0, step: 1 }
+    }
+}
+
+impl Samples {
+    fn push(&mut self, page: u32) {
+        if self.pages.len() == SAMPLE_COUNT_MAX {
+            let mut is_odd = true;
+            self.pages.retain(|_| {
+                is_odd = !is_odd;
+                !is_odd
+            });
+            self.step *= 2;
+        }
+        if self.seen_count.is_multiple_of(self.step) {
+            self.pages.push(page);
+        }
+        self.seen_count += 1;
+    }
+
+    /// One of [`PROBE_COUNT`] pages, from the first to the last.
+    fn probe(&self, index: usize) -> Option<u32> {
+        self.pages.get(index * self.pages.len().saturating_sub(1) / (PROBE_COUNT - 1)).copied()
+    }
+}
+
 impl PageMap {
-    pub(super) fn new(geometry: Geometry, page_count: u32, kept_bytes_max: u64) -> Self {
-        let uses = (0..=page_count).map(|_| AtomicU32::new(0)).collect();
+    /// `memory_bytes_max` bounds what links take in memory.
+    pub(super) fn new(geometry: Geometry, page_count: u32, memory_bytes_max: u64) -> Self {
         let map = Self {
-            uses,
-            nodes: Vec::new(),
-            kept: Vec::new(),
-            kept_bytes_max: usize::try_from(kept_bytes_max).unwrap_or(usize::MAX),
+            uses: (0..=page_count).map(|_| AtomicU8::new(0)).collect(),
+            links: Links::new(page_count, memory_bytes_max),
             findings: Vec::new(),
             is_cut: false,
             geometry,
@@ -125,42 +156,39 @@ impl PageMap {
         (2..=self.page_count).contains(&page) && !matches!(self.use_of(page), Use::Lock | Use::PointerMap)
     }
 
-    pub(super) fn node(&self, node: u32) -> Option<&Node> {
-        self.nodes.get(node as usize)
+    /// The links around a page, for as long as they are wanted; `None` when they could not be read back.
+    pub(super) fn range(&self, page: u32) -> Option<Arc<Range>> {
+        self.links.range(page)
+    }
+
+    /// Who refers to a tree page; `None` for any other page. Cost: links of a range are read when the page asked before
+    /// was far away.
+    pub(super) fn owner(&self, page: u32) -> Option<Owner> {
+        if !self.use_of(page).is_tree() {
+            return None;
+        }
+        let range = self.links.range(page)?;
+        range.link(page).map(|link| Owner { parent: link.parent, tree: link.tree })
     }
 
     /// The tree that a page belongs to.
     pub(super) fn tree_of(&self, page: u32) -> Option<usize> {
-        match self.use_of(page) {
-            Use::Leaf(node) | Use::Node(node) => self.node(node).map(|node| node.tree as usize),
-            _ => None,
-        }
+        self.owner(page).map(|owner| owner.tree as usize)
     }
 
-    /// Pages that the map takes, in bytes.
+    /// Bytes that the map takes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        (self.uses.len() * 4 + self.nodes.len() * size_of::<Node>() + self.kept.len()) as u64
+        self.uses.len() as u64 + self.links.memory_bytes()
     }
 
-    /// Shows the view of a node's page to a function; `None` when it cannot be read or is no tree page.
-    pub(super) fn with_node_page<R>(
-        &self,
-        reader: &PageReader,
-        node: &Node,
-        look: impl FnOnce(&BtreePage<'_>) -> R,
-    ) -> Option<R> {
-        let header_offset = if node.page == 1 { 100 } else { 0 };
-        let size = self.geometry.page_size_bytes as usize;
-        let start = (node.kept as usize).checked_mul(size).filter(|_| node.kept != u32::MAX);
-        let mut read = Vec::new();
-        let bytes = match start.and_then(|start| self.kept.get(start..start + size)) {
-            Some(bytes) => bytes,
-            None => {
-                reader.read(node.page, &mut read).ok()?;
-                read.as_slice()
-            }
-        };
-        BtreePage::new(bytes, header_offset, self.geometry).0.as_ref().map(look)
+    /// Bytes of links in a temporary file.
+    pub(super) fn temporary_bytes(&self) -> u64 {
+        self.links.temporary_bytes()
+    }
+
+    /// Why pages of trees could not be looked at, when they could not.
+    pub(super) fn trouble(&self) -> Option<&str> {
+        self.links.trouble()
     }
 
     /// Walks the free list.
@@ -221,144 +249,127 @@ impl PageMap {
 
     /// Claims the pages of all trees.
     pub(super) fn add_trees(&mut self, reader: &PageReader, plans: &Plans) {
-        let mut level = Vec::new();
-        for (tree, plan) in plans.trees.iter().enumerate() {
+        let mut samples = vec![Samples::default(); plans.trees.len()];
+        for ((tree, plan), samples) in plans.trees.iter().enumerate().zip(&mut samples) {
             let is_allowed = plan.root == 1 && tree == 0 || self.is_allowed(plan.root);
             if !is_allowed {
                 self.findings.push(MapFinding::Root { tree, page: plan.root });
                 continue;
             }
-            let ordinal = self.nodes.len() as u32;
-            if let Err(first) = self.claim(plan.root, Use::Node(ordinal)) {
+            if let Err(first) = self.claim(plan.root, Use::Node) {
                 let what = format!("root of {}", plan.name);
                 self.findings.push(MapFinding::UsedTwice { page: plan.root, first, by: 1, slot: None, what });
                 continue;
             }
-            self.push_node(plan.root, ordinal, 0, tree as u32);
-            level.push(ordinal);
+            self.links.push(&Link::root(plan.root, tree as u32));
+            samples.push(plan.root);
         }
-        for _depth in 0..DEPTH_MAX {
-            if level.is_empty() {
-                return;
+        for level in 0..DEPTH_MAX {
+            let due = self.links.take_due(level);
+            if due.is_empty() {
+                break;
             }
-            self.read_level(reader, &mut level);
-            level = self.next_level(reader, &level);
+            let mut next: Vec<NextLevel> = Vec::with_capacity(samples.len());
+            for samples in &mut samples {
+                let is_last = self.is_last_level(reader, samples);
+                next.push(NextLevel { is_last, samples: Samples::default() });
+            }
+            for number in due {
+                self.read_level(reader, number, level, &mut next);
+            }
+            samples = next.into_iter().map(|next| next.samples).collect();
         }
+        self.links.seal();
     }
 
-    fn push_node(&mut self, page: u32, parent: u32, slot: u32, tree: u32) {
-        self.nodes.push(Node { page, parent, slot, tree, kept: u32::MAX, is_inner: false });
-    }
-
-    /// Reads the pages of nodes in the order of the file and claims their children.
-    fn read_level(&mut self, reader: &PageReader, level: &mut [u32]) {
-        level.sort_unstable_by_key(|node| self.node(*node).map(|node| node.page));
-        let mut bytes = Vec::new();
+    /// Reads the pages of a level that lie in a range, in the order of the file, and claims their children.
+    fn read_level(&mut self, reader: &PageReader, number: usize, level: u8, next: &mut [NextLevel]) {
+        let Some(range) = self.links.load(number) else {
+            self.is_cut = true;
+            return;
+        };
         let pages: Vec<u32> =
-            level.iter().filter_map(|node| self.node(*node)).map(|node| node.page).collect();
-        let ahead = |index: usize| pages.chunks(PREFETCH_COUNT).nth(index).unwrap_or_default();
-        reader.prefetch(ahead(0));
-        for (index, part) in level.chunks(PREFETCH_COUNT).enumerate() {
+            range.links().filter(|link| link.level == level).map(|link| link.page).collect();
+        let mut bytes = Vec::new();
+        let mut parts = pages.chunks(PREFETCH_COUNT).peekable();
+        reader.prefetch(parts.peek().copied().unwrap_or_default());
+        while let Some(part) = parts.next() {
             // The device has the next ones to do while these are looked at.
-            reader.prefetch(ahead(index + 1));
-            for (&node, &page) in part.iter().zip(ahead(index)) {
-                if reader.read(page, &mut bytes).is_err() {
+            reader.prefetch(parts.peek().copied().unwrap_or_default());
+            for link in part.iter().filter_map(|page| range.link(*page)) {
+                let Some(next) = next.get_mut(link.tree as usize) else { continue };
+                if reader.read(link.page, &mut bytes).is_err() {
                     self.findings.push(MapFinding::Unreadable);
                     self.is_cut = true;
                 } else {
-                    self.read_node(node, page, &bytes);
+                    self.read_node(&link, &bytes, next);
                 }
             }
         }
     }
 
-    fn read_node(&mut self, node: u32, page: u32, bytes: &[u8]) {
-        let header_offset = if page == 1 { 100 } else { 0 };
-        let geometry = self.geometry;
-        let (view, damage) = BtreePage::new(bytes, header_offset, geometry);
+    fn read_node(&mut self, node: &Link<'_>, bytes: &[u8], next: &mut NextLevel) {
+        let (view, damage) = BtreePage::new(bytes, header_offset(node.page), self.geometry);
         // The pass reports what is wrong inside the page.
         self.is_cut |= damage.is_some();
         let Some(view) = view.filter(|view| !view.kind.is_leaf()) else { return };
-        let kept = u32::try_from(self.kept.len() / bytes.len().max(1)).unwrap_or(u32::MAX);
-        let fits = self.kept.len() + bytes.len() <= self.kept_bytes_max;
-        if fits {
-            self.kept.extend_from_slice(bytes);
-        }
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.is_inner = true;
-            node.kept = if fits { kept } else { u32::MAX };
-        }
+        let mut lower = node.lower;
         for slot in 0..=view.cell_count {
-            self.claim_child(node, page, slot as u32, view.child(slot));
+            let is_inside = slot < view.cell_count;
+            let upper = if is_inside { Some(Bound::of(node.page, bytes, &view, slot)) } else { node.upper };
+            let link = Link {
+                page: view.child(slot),
+                parent: node.page,
+                slot: slot as u16,
+                tree: node.tree,
+                level: if next.is_last { LEAF_LEVEL } else { node.level + 1 },
+                lower,
+                upper,
+            };
+            self.claim_child(&link, next);
+            lower = upper;
         }
     }
 
-    fn claim_child(&mut self, node: u32, parent: u32, slot: u32, page: u32) {
+    fn claim_child(&mut self, link: &Link<'_>, next: &mut NextLevel) {
+        let Link { page, parent, tree, .. } = *link;
+        let slot = u32::from(link.slot);
         if !self.is_allowed(page) {
-            self.findings.push(MapFinding::Child { node, slot, page });
+            self.findings.push(MapFinding::Child { by: parent, tree, slot, page });
             self.is_cut = true;
-        } else if let Err(first) = self.claim(page, Use::Leaf(node)) {
+            return;
+        }
+        if let Err(first) = self.claim(page, if next.is_last { Use::Leaf } else { Use::Node }) {
             let what = format!("child {slot} of page {parent}");
             self.findings.push(MapFinding::UsedTwice { page, first, by: parent, slot: Some(slot), what });
             self.is_cut = true;
+            return;
+        }
+        self.links.push(link);
+        if !next.is_last {
+            next.samples.push(page);
         }
     }
 
-    /// The children of a level that have children themselves, as new nodes.
-    fn next_level(&mut self, reader: &PageReader, level: &[u32]) -> Vec<u32> {
-        let mut by_tree: Vec<u32> =
-            level.iter().copied().filter(|node| self.node(*node).is_some_and(|node| node.is_inner)).collect();
-        by_tree.sort_unstable_by_key(|node| (self.node(*node).map(|node| node.tree), *node));
-        let trees: Vec<Vec<u32>> = by_tree
-            .chunk_by(|left, right| self.node(*left).map(|n| n.tree) == self.node(*right).map(|n| n.tree))
-            .map(<[u32]>::to_vec)
-            .collect();
-        let mut next = Vec::new();
-        for nodes in trees {
-            if !self.is_last_level(reader, &nodes) {
-                self.add_inner_children(reader, &nodes, &mut next);
-            }
-        }
-        next
-    }
-
-    fn add_inner_children(&mut self, reader: &PageReader, nodes: &[u32], next: &mut Vec<u32>) {
-        for &parent in nodes {
-            let Some(node) = self.node(parent).copied() else { continue };
-            for (slot, page) in self.children(reader, &node).into_iter().enumerate() {
-                // Only children that this node was the first to claim.
-                if self.use_of(page) == Use::Leaf(parent) {
-                    let ordinal = self.nodes.len() as u32;
-                    self.set(page, Use::Node(ordinal));
-                    self.push_node(page, parent, slot as u32, node.tree);
-                    next.push(ordinal);
-                }
-            }
-        }
-    }
-
-    fn children(&self, reader: &PageReader, node: &Node) -> Vec<u32> {
-        let all = |view: &BtreePage<'_>| (0..=view.cell_count).map(|slot| view.child(slot)).collect();
-        self.with_node_page(reader, node, all).unwrap_or_default()
-    }
-
-    /// Whether the children of these nodes are leaves: what most of a few of them say.
-    fn is_last_level(&self, reader: &PageReader, nodes: &[u32]) -> bool {
-        let mut probes = Vec::new();
+    /// Whether the children of a level are leaves: what most of a few of them say.
+    fn is_last_level(&self, reader: &PageReader, samples: &Samples) -> bool {
+        let mut bytes = Vec::new();
+        let (mut probes, mut at_hand) = (Vec::new(), None);
         for index in 0..PROBE_COUNT {
-            let Some(&parent) = nodes.get(index * nodes.len().saturating_sub(1) / (PROBE_COUNT - 1)) else {
+            let Some(parent) = samples.probe(index) else { continue };
+            if at_hand != Some(parent) && reader.read(parent, &mut bytes).is_err() {
                 continue;
-            };
-            let Some(node) = self.node(parent) else { continue };
-            let children = self.children(reader, node);
-            let place = index * children.len().saturating_sub(1) / (PROBE_COUNT - 1);
-            let page = children.get(place).copied().unwrap_or(0);
-            if self.use_of(page) == Use::Leaf(parent) && !probes.contains(&page) {
+            }
+            at_hand = Some(parent);
+            let view = BtreePage::new(&bytes, header_offset(parent), self.geometry).0;
+            let Some(view) = view.filter(|view| !view.kind.is_leaf()) else { continue };
+            let page = view.child(index * view.cell_count / (PROBE_COUNT - 1));
+            // Not what belongs to another.
+            if self.is_allowed(page) && self.use_of(page) == Use::None && !probes.contains(&page) {
                 probes.push(page);
             }
         }
         reader.prefetch(&probes);
-        let mut bytes = Vec::new();
         let (mut leaves, mut inner) = (0, 0);
         for page in probes {
             if reader.read(page, &mut bytes).is_ok() {
@@ -371,4 +382,16 @@ impl PageMap {
         }
         leaves >= inner
     }
+}
+
+/// What the children of a level of a tree are.
+#[derive(Debug)]
+struct NextLevel {
+    is_last: bool,
+    samples: Samples,
+}
+
+/// Where the header of a tree page begins.
+pub(super) fn header_offset(page: u32) -> usize {
+    if page == 1 { 100 } else { 0 }
 }

@@ -25,6 +25,7 @@ mod drill_scene;
 mod expressions;
 mod key_order;
 mod keys;
+mod links;
 mod map;
 mod opened;
 mod page_use;
@@ -39,6 +40,7 @@ mod resume;
 mod rules;
 mod schema;
 mod scratch;
+mod spool;
 mod structure;
 mod wishes;
 mod worker;
@@ -76,8 +78,8 @@ pub use structure::structure;
 ///
 /// Opens files for reading only. What hinders the check is in the report: `unfinished`, `not_checked`, and an
 /// accounting that is not complete. Cost: one read of the file, about one page in a hundred twice; memory as
-/// [`CheckCounters::memory_bytes_max`] says, about 4 bytes per page and the inner pages up to a quarter of
-/// `memory_bytes_max`.
+/// [`CheckCounters::memory_bytes_max`] says: 1 byte per page and what `memory_bytes_max` allows. What the map knows
+/// about tree pages, 30 to 100 bytes each, goes to a temporary file beyond an eighth of that.
 pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> CheckReport {
     let started = Instant::now();
     let mut report = empty_report(path, options.level);
@@ -145,6 +147,9 @@ fn describe(anchor: &Anchor, report: &mut CheckReport) {
     }
 }
 
+/// Most memory for links between pages: they are wanted range by range, so that more would not make a check faster.
+const LINK_BYTES_MAX: u64 = 24 << 20;
+
 /// What every level needs before the pass.
 struct Prepared {
     schema: SchemaRows,
@@ -157,7 +162,7 @@ fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
     let mut plans = Plans::default();
     let is_deep = options.level >= CheckLevel::Structure && anchor.page_count > 0;
     let page_count = if is_deep { anchor.page_count } else { 0 };
-    let mut map = PageMap::new(geometry, page_count, options.memory_bytes_max / 4);
+    let mut map = PageMap::new(geometry, page_count, (options.memory_bytes_max / 8).min(LINK_BYTES_MAX));
     if is_deep {
         schema = schema::read_schema(&anchor.reader, geometry, anchor.header.encoding, anchor.page_count);
         plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format);
@@ -401,12 +406,14 @@ fn after_pass(
         };
         passed.trouble = not_kept(outcome, path).or(passed.trouble.take());
     }
-    passed.trouble = passed.trouble.take().or(named.trouble);
+    let missing = context.map.trouble().map(str::to_owned);
+    passed.trouble = passed.trouble.take().or(missing).or(named.trouble);
     passed.worker.findings.merge(named.findings);
     report.counters.second_pass_object_count = named.object_count;
     let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
     report.counters.memory_bytes_max =
         context.map.memory_bytes() + sums + chain_bytes.max(named.memory_bytes_max);
+    report.counters.temporary_bytes = context.map.temporary_bytes();
     skipped
 }
 

@@ -55,18 +55,12 @@ fn is_overflow(kind: PointerMapKind) -> bool {
 }
 
 fn expected_entry(context: &Context<'_>, page: u32) -> Option<PointerMapEntry> {
-    let page_of = |node: u32| context.map.node(node).map(|node| node.page);
     let (kind, parent) = match context.map.use_of(page) {
         Use::FreeTrunk | Use::FreeLeaf => (PointerMapKind::Free, 0),
-        Use::Leaf(node) => (PointerMapKind::Tree, page_of(node)?),
-        Use::Node(node) => {
-            let here = context.map.node(node)?;
-            if here.parent == node {
-                (PointerMapKind::Root, 0)
-            } else {
-                (PointerMapKind::Tree, page_of(here.parent)?)
-            }
-        }
+        Use::Leaf | Use::Node => match context.map.owner(page)?.parent {
+            parent if parent == page => (PointerMapKind::Root, 0),
+            parent => (PointerMapKind::Tree, parent),
+        },
         Use::None | Use::Lock | Use::PointerMap | Use::Overflow => return None,
     };
     Some(PointerMapEntry { kind, parent })

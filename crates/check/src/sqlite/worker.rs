@@ -1,6 +1,7 @@
 //! One worker of the pass: takes the pages of an extent one after the other and keeps all it learns to itself.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field, has_right_checksum};
 use results::check::{CheckLevel, Confidence};
@@ -11,7 +12,8 @@ use crate::sums::Difference;
 use super::chain::{Chains, OpenChain, Window, is_refuted};
 use super::collect::Collector;
 use super::context::{Context, Draft};
-use super::map::{Node, Use};
+use super::links::{Link, Range};
+use super::map::{Use, header_offset};
 use super::plan::OwnedValue;
 use super::rules;
 use super::scratch::Evaluator;
@@ -33,6 +35,10 @@ pub(super) struct Worker<'a> {
     pub(super) collector: Option<Collector>,
     /// Made for the first page, and kept for the next.
     coverage: Option<Coverage>,
+    /// The links around the page in hand.
+    range: Option<Arc<Range>>,
+    /// A page above that was read for a key.
+    pub(super) above: Vec<u8>,
     /// Findings about the page in hand, until it was read again.
     pub(super) pending: Vec<Draft>,
     pub(super) fields: Vec<Field>,
@@ -68,6 +74,8 @@ impl<'a> Worker<'a> {
             changed_count: 0,
             collector: None,
             coverage: None,
+            range: None,
+            above: Vec::new(),
             pending: Vec::new(),
             fields: Vec::new(),
             key: Vec::new(),
@@ -87,7 +95,7 @@ impl<'a> Worker<'a> {
         }
         if self.collector.is_some() {
             for page in (0..window.page_count()).map(|index| window.first_page + index) {
-                let tree = self.context.map.tree_of(page);
+                let tree = self.tree_of(page);
                 if self.collector.as_ref().is_some_and(|collector| collector.needs(tree)) {
                     self.look_at_page(window, page);
                 }
@@ -127,16 +135,33 @@ impl<'a> Worker<'a> {
     /// Looks at one page of a window; findings count only when the page reads the same a second time.
     pub(super) fn look_at_page(&mut self, window: &Window<'_>, page: u32) {
         let Some(bytes) = window.page(page) else { return };
-        let (node, expects_leaf) = match self.context.map.use_of(page) {
-            Use::Leaf(node) => (node, Some(true)),
-            Use::Node(node) => (node, None),
-            _ => return,
-        };
-        let Some(node) = self.context.map.node(node) else { return };
-        self.tree_page(window, page, bytes, node, expects_leaf);
+        let what = self.context.map.use_of(page);
+        if !what.is_tree() {
+            return;
+        }
+        let Some(range) = self.range_of(page) else { return };
+        if let Some(link) = range.link(page) {
+            self.tree_page(window, bytes, &link, what == Use::Leaf);
+        }
+        self.range = Some(range);
         if !self.pending.is_empty() {
             self.confirm(page, bytes);
         }
+    }
+
+    /// The links around a page, taken out of the worker. What could not be read back is said at the end.
+    fn range_of(&mut self, page: u32) -> Option<Arc<Range>> {
+        self.range.take().filter(|range| range.has(page)).or_else(|| self.context.map.range(page))
+    }
+
+    fn tree_of(&mut self, page: u32) -> Option<usize> {
+        if !self.context.map.use_of(page).is_tree() {
+            return None;
+        }
+        let range = self.range_of(page)?;
+        let tree = range.link(page).map(|link| link.tree as usize);
+        self.range = Some(range);
+        tree
     }
 
     /// Reads the page again before accusing it.
@@ -163,21 +188,12 @@ impl<'a> Worker<'a> {
         self.pending.push(draft);
     }
 
-    fn tree_page(
-        &mut self,
-        window: &Window<'_>,
-        page: u32,
-        bytes: &[u8],
-        node: &Node,
-        expects_leaf: Option<bool>,
-    ) {
+    fn tree_page(&mut self, window: &Window<'_>, bytes: &[u8], link: &Link<'_>, is_leaf: bool) {
         let context = self.context;
-        let place = Place { page, tree: node.tree as usize, window: *window };
-        let is_own = expects_leaf.is_none();
-        let is_root = is_own && context.map.node(node.parent).is_some_and(|parent| parent.page == page);
-        let expects_leaf = if is_root { None } else { Some(expects_leaf.unwrap_or(false)) };
-        let header_offset = if page == 1 { 100 } else { 0 };
-        let (view, damage) = BtreePage::new(bytes, header_offset, context.geometry);
+        let page = link.page;
+        let place = Place { page, tree: link.tree as usize, window: *window };
+        let expects_leaf = if link.is_root() { None } else { Some(is_leaf) };
+        let (view, damage) = BtreePage::new(bytes, header_offset(page), context.geometry);
         let plan = context.plans.trees.get(place.tree);
         let expects_table = plan.and_then(|plan| plan.is_table);
         let fits = view.as_ref().is_some_and(|view| {
@@ -186,7 +202,9 @@ impl<'a> Worker<'a> {
         });
         let Some(view) = view.filter(|_| fits) else {
             context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
-            self.report(wrong_kind(page, bytes, header_offset, expects_leaf, expects_table).tree(place.tree));
+            self.report(
+                wrong_kind(page, bytes, header_offset(page), expects_leaf, expects_table).tree(place.tree),
+            );
             return;
         };
         if let Some(damage) = damage {
@@ -210,18 +228,8 @@ impl<'a> Worker<'a> {
         for damage in damages {
             self.page_damage(&place, damage);
         }
-        if let (Some(first), Some(last), false) = (first, last, is_root) {
-            let (parent, slot) =
-                if is_own { (node.parent, Some(node.slot as usize)) } else { (self.own_node(page), None) };
-            self.bounds(&place, &view, parent, slot, (&view.cell(first).0, &view.cell(last).0));
-        }
-    }
-
-    /// The node above a leaf.
-    fn own_node(&self, page: u32) -> u32 {
-        match self.context.map.use_of(page) {
-            Use::Leaf(node) | Use::Node(node) => node,
-            _ => 0,
+        if let (Some(first), Some(last)) = (first, last) {
+            self.bounds(&place, &view, link, (&view.cell(first).0, &view.cell(last).0));
         }
     }
 

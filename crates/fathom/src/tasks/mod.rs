@@ -130,6 +130,7 @@ fn check_metrics(report: &CheckReport, subject: &Subject) -> Vec<Metric> {
         metric("check_extra_reads", counters.extra_read_count as f64, "1"),
         metric("check_second_pass_objects", counters.second_pass_object_count as f64, "1"),
         metric("check_memory_bytes", counters.memory_bytes_max as f64, "bytes"),
+        metric("check_temporary_bytes", counters.temporary_bytes as f64, "bytes"),
         metric("check_pass_s", pass_s, "s"),
         metric("check_worker_cpu_s", seconds(counters.worker_cpu_ns), "s"),
         metric("check_worker_wait_s", (worker_s - seconds(counters.worker_cpu_ns)).max(0.0), "s"),

@@ -2,6 +2,7 @@
 
 use super::btree::{BtreePage, PageKind};
 use super::damage::{Damage, Fault};
+use super::geometry::Geometry;
 use super::read::{u32_at, varint};
 
 /// Longest payload that a row or an index entry can have, in bytes.
@@ -30,6 +31,26 @@ pub struct Cell<'a> {
     pub overflow: u32,
 }
 
+impl<'a> Cell<'a> {
+    /// Reads a cell from bytes that were cut out of a page of this kind: `size` bytes from `offset` on of a sound cell.
+    #[inline]
+    #[must_use]
+    pub fn alone(bytes: &'a [u8], kind: PageKind, geometry: Geometry) -> Option<Self> {
+        let page = BtreePage {
+            kind,
+            cell_count: 1,
+            content_start: 0,
+            first_free_block: 0,
+            fragmented_bytes: 0,
+            right_child: 0,
+            usable: bytes,
+            pointers_start: 0,
+            geometry,
+        };
+        page.sound_cell_at(0)
+    }
+}
+
 impl<'a> BtreePage<'a> {
     /// Reads a cell. What could be read of a damaged one is filled in; its size is then 0.
     #[inline]
@@ -47,7 +68,11 @@ impl<'a> BtreePage<'a> {
     /// stays in registers.
     #[inline(always)]
     pub(super) fn sound_cell(&self, index: usize) -> Option<Cell<'a>> {
-        let offset = self.cell_offset(index)?;
+        self.sound_cell_at(self.cell_offset(index)?)
+    }
+
+    #[inline(always)]
+    fn sound_cell_at(&self, offset: usize) -> Option<Cell<'a>> {
         if offset < self.content_start || offset + CELL_BYTES_MIN > self.usable.len() {
             return None;
         }

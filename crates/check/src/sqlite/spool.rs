@@ -1,0 +1,148 @@
+//! Records sorted into numbered parts: written part by part in any order, read back a part at a time.
+//!
+//! Parts collect bytes in buffers of their own. What they hand on stays in memory up to a limit, and is written to one file
+//! without a name beyond it. Where nothing can be written it stays in memory.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+/// Bytes that a part collects before it hands them on.
+const CHUNK_BYTES_MAX: u64 = 16 << 10;
+const CHUNK_BYTES_MIN: u64 = 512;
+
+/// A stretch of the bytes of a part.
+#[derive(Debug)]
+enum Chunk {
+    Kept(Vec<u8>),
+    Written { offset_bytes: u64, length_bytes: u32 },
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    open: Vec<u8>,
+    chunks: Vec<Chunk>,
+    length_bytes: u64,
+}
+
+/// Bytes in parts.
+#[derive(Debug)]
+pub(super) struct Spool {
+    parts: Vec<Part>,
+    chunk_bytes: usize,
+    kept_bytes: u64,
+    kept_bytes_max: u64,
+    /// Made when the first chunk is written.
+    file: Option<File>,
+    written_bytes: u64,
+}
+
+impl Spool {
+    /// Makes empty parts. `buffer_bytes_max` bounds the buffers of all parts together, down to 512 bytes each, and
+    /// `kept_bytes_max` what stays in memory of what they hand on.
+    pub(super) fn new(part_count: usize, buffer_bytes_max: u64, kept_bytes_max: u64) -> Self {
+        let share = buffer_bytes_max / (part_count as u64).max(1);
+        Self {
+            parts: (0..part_count).map(|_| Part::default()).collect(),
+            chunk_bytes: share.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX) as usize,
+            kept_bytes: 0,
+            kept_bytes_max,
+            file: None,
+            written_bytes: 0,
+        }
+    }
+
+    pub(super) fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Bytes of a part.
+    pub(super) fn length_bytes(&self, part: usize) -> u64 {
+        self.parts.get(part).map_or(0, |part| part.length_bytes)
+    }
+
+    /// Adds what a function writes to the end of a part.
+    pub(super) fn push(&mut self, number: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(part) = self.parts.get_mut(number) else { return };
+        let before = part.open.len();
+        write(&mut part.open);
+        part.length_bytes += (part.open.len() - before) as u64;
+        if part.open.len() >= self.chunk_bytes {
+            self.close(number);
+        }
+    }
+
+    /// Hands the open bytes of a part on: kept as long as they fit, then written.
+    fn close(&mut self, number: usize) {
+        let Some(part) = self.parts.get_mut(number) else { return };
+        let length = part.open.len() as u64;
+        if length == 0 {
+            return;
+        }
+        if self.kept_bytes + length > self.kept_bytes_max
+            && append(&mut self.file, &part.open, self.written_bytes).is_ok()
+        {
+            let length_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+            part.chunks.push(Chunk::Written { offset_bytes: self.written_bytes, length_bytes });
+            self.written_bytes += length;
+            part.open.clear();
+            return;
+        }
+        // Where nothing can be written it stays in memory.
+        part.open.shrink_to_fit();
+        self.kept_bytes += length;
+        part.chunks.push(Chunk::Kept(std::mem::take(&mut part.open)));
+    }
+
+    /// Hands on what is open in all parts, and gives the buffers back.
+    pub(super) fn seal(&mut self) {
+        for number in 0..self.parts.len() {
+            self.close(number);
+            if let Some(part) = self.parts.get_mut(number) {
+                part.open = Vec::new();
+            }
+        }
+    }
+
+    /// The bytes of a part, in the order in which they came.
+    pub(super) fn read(&self, number: usize) -> io::Result<Vec<u8>> {
+        let Some(part) = self.parts.get(number) else { return Ok(Vec::new()) };
+        let mut bytes = Vec::with_capacity(part.length_bytes as usize);
+        for chunk in &part.chunks {
+            match (chunk, &self.file) {
+                (Chunk::Kept(kept), _) => bytes.extend_from_slice(kept),
+                (Chunk::Written { offset_bytes, length_bytes }, Some(file)) => {
+                    let start = bytes.len();
+                    bytes.resize(start + *length_bytes as usize, 0);
+                    file.read_exact_at(bytes.get_mut(start..).unwrap_or_default(), *offset_bytes)?;
+                }
+                (Chunk::Written { .. }, None) => return Err(io::ErrorKind::NotFound.into()),
+            }
+        }
+        bytes.extend_from_slice(&part.open);
+        Ok(bytes)
+    }
+
+    /// Bytes of chunks in memory.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.kept_bytes
+    }
+
+    /// Bytes written to the file.
+    pub(super) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Puts another file in the place of what was written.
+    #[cfg(test)]
+    pub(super) fn lose_file(&mut self) {
+        self.file = tempfile::tempfile().ok();
+    }
+}
+
+fn append(file: &mut Option<File>, bytes: &[u8], offset_bytes: u64) -> io::Result<()> {
+    if file.is_none() {
+        *file = Some(tempfile::tempfile()?);
+    }
+    file.as_ref().map_or(Ok(()), |file| file.write_all_at(bytes, offset_bytes))
+}
