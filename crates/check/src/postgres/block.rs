@@ -12,6 +12,7 @@ use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
 use super::gin::GinCheck;
+use super::gist::GistCheck;
 use super::hash::{HashCheck, check_zeros};
 use super::heap::{HeapCheck, RowSink, Work};
 use super::index_entries::EntryCheck;
@@ -19,6 +20,7 @@ use super::ledger::BlockBuckets;
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;
+use super::spgist::SpGistCheck;
 use crate::findings::Findings;
 
 impl PassContext<'_> {
@@ -149,7 +151,18 @@ impl PassContext<'_> {
                         let check = HashCheck { tree: &tree, plan: hash, is_still, key: self.key };
                         check.block(page, damage, work);
                     }
-                    Method::Gist | Method::SpGist => {}
+                    Method::Gist => {
+                        let inner = self.gist_trees.get(&number).filter(|_| stands_still || is_still);
+                        GistCheck { tree: &tree, inner, key: self.key }.block(page, damage, work);
+                    }
+                    Method::SpGist => {
+                        SpGistCheck { tree: &tree, key: self.key }.block(
+                            page,
+                            &mut scratch.facts,
+                            damage,
+                            work,
+                        );
+                    }
                 }
             }
         }

@@ -20,6 +20,8 @@ pub(crate) mod kind {
     pub(crate) const BRIN_RANGE: u32 = 8;
     pub(crate) const HASH_CHAIN: u32 = 30;
     pub(crate) const HASH_BIT: u32 = 31;
+    pub(crate) const GIST_CHILD: u32 = 20;
+    pub(crate) const SP_GIST_CHILD: u32 = 21;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.

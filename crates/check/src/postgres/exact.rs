@@ -178,6 +178,9 @@ impl Exact<'_> {
         for (hash, side, link) in collector.links {
             let entry = balance.entry(hash).or_insert((0, link));
             entry.0 += if side == Side::Claim { 1 } else { -1 };
+            if side == Side::Claim {
+                entry.1 = link;
+            }
         }
         // Both sides of one contradiction have the same target; the smaller is named.
         let mut told: BTreeMap<(LinkKind, u32), (bool, Link)> = BTreeMap::new();
@@ -185,10 +188,10 @@ impl Exact<'_> {
             told.entry((link.kind, link.to)).or_insert((sum > 0, link));
         }
         for ((kind, to), (is_claim, link)) in told {
-            if kind.needs_finished_updates() && is_unfinished {
+            if kind.needs_finished_updates() && is_unfinished || !is_claim && link.is_needless() {
                 continue;
             }
-            let tid = Tid { block: to, item: 0 };
+            let tid = Tid { block: to, item: link.item() };
             let (promised, expected, found) = link.contradiction(is_claim);
             self.report(promised, index, tid, expected, found, findings);
         }

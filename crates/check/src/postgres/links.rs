@@ -12,7 +12,8 @@ pub(crate) struct Link {
     pub(crate) from: u32,
     /// The block that it is about: right sibling, child.
     pub(crate) to: u32,
-    /// What is said of that block beside its number: a level, a bucket, whether a page is in use.
+    /// What is said of that block beside its number: a level, a bucket, whether a page is in use or holds nothing, a
+    /// line pointer in it.
     pub(crate) detail: u32,
 }
 
@@ -31,6 +32,10 @@ pub(crate) enum LinkKind {
     HashChain,
     /// Hash: an overflow page and its bit in a bitmap page, which is the block that it is about.
     HashBit,
+    /// `GiST`: a parent and its child; the detail is 1 if the block that states it is empty.
+    GistChild,
+    /// SP-GiST: a node and the tuple that it names; the detail is the tuple's line pointer.
+    SpGistChild,
 }
 
 impl LinkKind {
@@ -41,10 +46,43 @@ impl LinkKind {
 }
 
 impl Link {
+    /// The line pointer that the fact is about; 0 if it is about the block.
+    pub(crate) fn item(&self) -> u16 {
+        if self.kind == LinkKind::SpGistChild { self.detail as u16 } else { 0 }
+    }
+
+    /// Whether nothing is lost when nobody names the block: a block that was made ready and never filled.
+    // EVIDENCE: gist.c gistplacetopage: GISTInitBuffer on a block that was used before, then another block, which may fail
+    pub(crate) fn is_needless(&self) -> bool {
+        self.kind == LinkKind::GistChild && self.detail == 1
+    }
+
     /// The rule that is broken when a fact has no counterpart, what was expected of block `to`, and what was found.
     pub(crate) fn contradiction(&self, is_claim: bool) -> (Promised, String, String) {
         let Link { kind, from, to, detail } = *self;
         match (kind, is_claim) {
+            (LinkKind::SpGistChild, true) => (
+                Promised::SpGistParent,
+                format!(
+                    "an inner tuple, or the first leaf tuple of a chain, that a node of block {from} and no other names"
+                ),
+                "none there, one of the other tree, or another node that names it".to_owned(),
+            ),
+            (LinkKind::SpGistChild, false) => (
+                Promised::SpGistParent,
+                format!("a node that names line pointer {detail}"),
+                "none".to_owned(),
+            ),
+            (LinkKind::GistChild, true) => (
+                Promised::GistParent,
+                format!("a block of the tree that block {from} and no other names"),
+                "another downlink to it, or no block of the tree".to_owned(),
+            ),
+            (LinkKind::GistChild, false) => (
+                Promised::GistParent,
+                format!("a downlink to block {to}, which is in use"),
+                "none".to_owned(),
+            ),
             (LinkKind::Downlink, true) => (
                 Promised::BtreeParent,
                 format!("a block of level {detail} with the high key that block {from} has as separator"),

@@ -6,12 +6,14 @@ use std::io::ErrorKind;
 use disk::scan::{Content, Extent};
 use formats::postgres::Damage;
 use formats::postgres::file_name::Fork;
+use formats::postgres::spgist::Fact;
 use results::check::{CheckLevel, Confidence};
 
 use super::btree::TreeScratch;
 use super::cluster::{Cluster, Snapshot, Standing};
 use super::exceptions::Exceptions;
 use super::finding::Place;
+use super::gist_tree::GistTree;
 use super::heap::HeapScratch;
 use super::keyed::Key;
 use super::log_end::LogEnd;
@@ -39,6 +41,8 @@ pub(crate) struct PassContext<'a> {
     pub(crate) no_exceptions: &'a Exceptions,
     /// The moment that is looked at, in a cluster that does not stand still.
     pub(crate) snapshot: Option<Snapshot>,
+    /// The inner blocks of GiST indexes, in the second pass.
+    pub(crate) gist_trees: &'a HashMap<u32, GistTree>,
     /// What tells whether a table was cut since.
     pub(crate) truncations: Option<&'a Truncations>,
     /// Tables with blocks that changed since; known in the second pass.
@@ -66,6 +70,7 @@ pub(crate) struct BlockScratch {
     pub(super) heap: HeapScratch,
     pub(super) tree: TreeScratch,
     pub(super) damage: Vec<Damage>,
+    pub(super) facts: Vec<Fact>,
     block: Vec<u8>,
 }
 

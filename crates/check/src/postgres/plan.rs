@@ -364,12 +364,8 @@ impl Plan {
         for relation in &self.relations {
             let (method, what, why) = match relation.storage {
                 Storage::Hash => ("hash", "keys", "is matched with rows by row pointer"),
-                Storage::Gist => {
-                    ("GiST", "links between blocks, keys", "is matched with rows, not read further")
-                }
-                Storage::SpGist => {
-                    ("SP-GiST", "links between blocks, keys", "is matched with rows, not read further")
-                }
+                Storage::Gist => ("GiST", "keys", "is matched with rows by row pointer"),
+                Storage::SpGist => ("SP-GiST", "keys", "is matched with rows by row pointer"),
                 Storage::Brin => {
                     ("BRIN", "values of rows", "is read by itself: rows are not held against summaries")
                 }

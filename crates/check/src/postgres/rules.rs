@@ -293,6 +293,41 @@ rules! {
         "an entry stands in the bucket of its hash value, or in the one that was split and is not cleaned yet"
         "Searches look in another bucket and miss the row."
         "REINDEX the index",
+    GistLinks "pg-gist-links" Structure
+        "src/backend/access/gist/README"
+        "flags and right link of a GiST block fit its place: the root is not deleted, leaves stand on the lowest level"
+        "Searches fail, or follow a link to a block of another part of the tree."
+        "REINDEX the index",
+    GistTuple "pg-gist-tuple" Structure
+        "src/include/access/gist_private.h"
+        "a GiST tuple fills its line pointer, and a downlink names another block and is valid"
+        "Searches fail (inner tuple marked as invalid), or go to a block that is no child."
+        "REINDEX the index",
+    GistParent "pg-gist-parent" Structure
+        "src/backend/access/gist/README"
+        "each used block of a GiST index but the root has one downlink, or its left sibling says that it has none yet"
+        "Searches miss all rows below a block that no parent names, and find those twice that two name: a lost write or a wrong downlink."
+        "REINDEX the index",
+    SpGistPage "pg-spgist-page" Structure
+        "src/include/access/spgist_private.h"
+        "meta data and roots of an SP-GiST index stand in its first three blocks, and a block counts its redirects and placeholders rightly"
+        "The index cannot be used, or its space is not found again."
+        "REINDEX the index",
+    SpGistTuple "pg-spgist-tuple" Structure
+        "src/include/access/spgist_private.h"
+        "an SP-GiST tuple is of a kind that its block may have, its parts fill it, and its nodes lead into the index"
+        "Searches fail (unexpected SPGiST tuple state), read beyond the tuple, or miss rows."
+        "REINDEX the index",
+    SpGistChain "pg-spgist-chain" Structure
+        "src/backend/access/spgist/README"
+        "leaf tuples of a node form a chain inside their block that ends; each is in one"
+        "Searches miss the rows behind the break, or do not end. VACUUM fails (inconsistent tuple chain links)."
+        "REINDEX the index",
+    SpGistParent "pg-spgist-parent" Structure
+        "src/backend/access/spgist/README"
+        "each inner tuple and each chain of leaf tuples of an SP-GiST index is named by one node, of the same tree"
+        "Searches miss all rows below a tuple that no node names: a lost write or a wrong downlink."
+        "REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
         "keys of a B-tree block ascend and stay below its high key"
@@ -361,6 +396,11 @@ impl Promised {
             Promise::GinPosting => Promised::GinPosting,
             Promise::HashMeta => Promised::HashMeta,
             Promise::HashPage => Promised::HashPage,
+            Promise::GistLinks => Promised::GistLinks,
+            Promise::GistTuple => Promised::GistTuple,
+            Promise::SpGistPage => Promised::SpGistPage,
+            Promise::SpGistTuple => Promised::SpGistTuple,
+            Promise::SpGistChain => Promised::SpGistChain,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

@@ -14,6 +14,7 @@ use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
+use super::gist_tree::{GistTree, gist_trees};
 use super::keyed::Key;
 use super::live_files::cut_tables;
 use super::log_end::LogEnd;
@@ -141,6 +142,7 @@ struct Nothing {
     exceptions: HashMap<u32, Exceptions>,
     of_one: Exceptions,
     moved: HashSet<u32>,
+    gist_trees: HashMap<u32, GistTree>,
 }
 
 impl<'a> Run<'a> {
@@ -222,6 +224,7 @@ impl<'a> Run<'a> {
             truncations: truncations.as_ref(),
             exceptions: &none.exceptions,
             no_exceptions: &none.of_one,
+            gist_trees: &none.gist_trees,
             also_index: None,
         };
         self.batches(&context, resumed, progress)?;
@@ -289,6 +292,11 @@ impl<'a> Run<'a> {
         self.counters.temporary_bytes += exceptions.values().map(Exceptions::temporary_bytes).sum::<u64>();
         let moved = state.sums.moved.clone();
         let second = PassContext { files: &batch.second, exceptions: &exceptions, moved: &moved, ..*context };
+        let gist_trees = if self.unfinished.is_none() { gist_trees(&second) } else { HashMap::new() };
+        let kept_bytes = gist_trees.values().map(GistTree::memory_bytes).sum::<u64>();
+        self.counters.memory_bytes_max = self.counters.memory_bytes_max.max(kept_bytes);
+        self.counters.extra_read_bytes += gist_trees.values().map(|tree| tree.bytes_read).sum::<u64>();
+        let second = PassContext { gist_trees: &gist_trees, ..second };
         let place = Position { batch: number, pass: 1, bytes: if from.pass == 1 { from.bytes } else { 0 } };
         self.pass(&second, place, &mut state, progress)?;
         let is_known = context.transactions.is_some() && self.only.is_none() && !self.options.is_raw;

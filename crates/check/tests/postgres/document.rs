@@ -13,8 +13,10 @@ use crate::classes::{CLASSES, scene};
 use crate::clean::check;
 use crate::edit::Editor;
 use crate::gin_classes;
+use crate::gist;
 use crate::hash;
 use crate::server::{Cluster, servers};
+use crate::spgist;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
 
@@ -31,6 +33,8 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let classes = classes.chain(brin_classes::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(gin_classes::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(hash::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(gist::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(spgist::CLASSES.iter().map(|(class, ..)| *class));
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
 }
@@ -77,6 +81,8 @@ fn document() -> String {
         add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
         add_rows(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
         add_rows(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
+        add_rows(&mut text, &cluster, &gist::scene(&cluster), gist::CLASSES);
+        add_rows(&mut text, &cluster, &spgist::scene(&cluster), spgist::CLASSES);
     }
     text
 }

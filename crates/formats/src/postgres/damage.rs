@@ -57,6 +57,16 @@ pub enum Promise {
     HashMeta,
     /// A page of a hash index is of the kind that its place calls for, and of the bucket that stands there.
     HashPage,
+    /// Flags and right link of a `GiST` page fit each other.
+    GistLinks,
+    /// A `GiST` tuple fits its line pointer, and a downlink names another page.
+    GistTuple,
+    /// The fixed pages of an SP-GiST index are what they must be, and a page counts its stand-ins rightly.
+    SpGistPage,
+    /// An SP-GiST tuple is of a kind that its page may have, and its parts fill it.
+    SpGistTuple,
+    /// Leaf tuples of an SP-GiST page form chains that end.
+    SpGistChain,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

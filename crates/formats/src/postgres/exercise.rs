@@ -9,7 +9,7 @@ use super::control::Control;
 use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{brin, hash, log, maps, relmap, transaction, varlena};
+use super::{brin, gist, hash, log, maps, relmap, spgist, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
@@ -31,6 +31,13 @@ pub fn exercise(bytes: &[u8]) {
     }
     if let Some(meta) = Meta::read(&page) {
         meta.check(100, &mut damage);
+    }
+    if let Some(opaque) = gist::Opaque::read(&page) {
+        opaque.check(usize::from(page.header().special), 1, 100, &mut damage);
+        let _ = opaque.follows();
+    }
+    for block in [spgist::META, spgist::ROOT, 7] {
+        spgist::check_page(&page, (block, 100), &mut damage, &mut Vec::new());
     }
     read_tuples(&page, &mut damage);
     read_brin(&page, &mut damage);
@@ -114,10 +121,19 @@ fn read_tuples(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
         }
         if let Some(entry) = IndexTuple::read(tuple) {
             entry.check(item, item.number % 2 == 0, 4, damage);
+            for is_leaf in [false, true] {
+                let _ = gist::check_tuple(&entry, item, is_leaf, (1, 100), damage);
+            }
             let _ = (entry.data(), entry.pivot_tid(), entry.separator(), entry.heap_tids().count());
         }
         if let Some((value, _)) = varlena::read(tuple) {
             let _ = value.plain(VALUE_BYTES_MAX, &mut buffer);
+        }
+        if let Some(inner) = spgist::InnerTuple::read(tuple) {
+            let _ = (inner.prefix(), inner.nodes().count());
+        }
+        if let Some(leaf) = spgist::LeafTuple::read(tuple) {
+            let _ = (leaf.data(), leaf.null_bitmap());
         }
         let _ = layout.row(tuple).and_then(|row| row.column());
     }

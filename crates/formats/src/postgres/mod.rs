@@ -15,8 +15,10 @@
 //! | [`btree`] | B-tree pages and tuples |
 //! | [`brin`] | BRIN pages: meta page, range map, tuples |
 //! | [`hash`] | hash index pages: meta page, places of buckets and overflow pages, chains, bitmap |
+//! | [`gist`] | links and downlinks of `GiST` pages |
 //! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
 //! | [`gin`] | GIN pages: key tree, posting trees, pending entries |
+//! | [`spgist`] | tuples, nodes and chains of SP-GiST pages |
 //! | [`maps`] | visibility map and free space map |
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
@@ -38,6 +40,7 @@ pub mod damage;
 mod exercise;
 pub mod file_name;
 pub mod gin;
+pub mod gist;
 pub mod hash;
 pub mod heap;
 pub mod index_pages;
@@ -46,6 +49,7 @@ pub mod log_changes;
 pub mod maps;
 pub mod page;
 pub mod relmap;
+pub mod spgist;
 pub mod transaction;
 pub mod varlena;
 
