@@ -190,8 +190,14 @@ impl PassContext<'_> {
         if let Some(hash) = hash.filter(|hash| hash.is_placed) {
             check_zeros(&hash.meta, work);
         }
-        // VACUUM may have cut the table, and the block was added again; the map need not tell.
-        if self.stands_still() && self.plan.visibility_of(number, block).all_visible {
+        // VACUUM may have cut the table, and the block was added again: the map need not tell, the log does.
+        let was_not_cut = || {
+            self.stands_still()
+                || self.plan.relation(number).zip(self.truncations).is_some_and(|(relation, log)| {
+                    relation.persistence == b'p' && log.is_whole(relation.database, relation.file_number)
+                })
+        };
+        if self.plan.visibility_of(number, block).all_visible && was_not_cut() {
             let expected = "rows in a block that the map calls all-visible".to_owned();
             work.report(Promised::VisibilityMap, None, expected, "a block that was never used".into());
         }

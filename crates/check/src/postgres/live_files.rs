@@ -1,11 +1,14 @@
 //! What is concluded from files that are absent, short or cut while the cluster does not stand still.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use formats::postgres::Oid;
+use formats::postgres::checksum::page_checksum;
 use formats::postgres::control::State;
 use formats::postgres::file_name::Fork;
-use results::check::CheckLevel;
+use formats::postgres::page::Page;
+use results::check::{CheckLevel, Finding};
 
 use super::catalog::Catalogs;
 use super::cluster::{Cluster, ForkFiles, Standing};
@@ -14,16 +17,82 @@ use super::pass::PassContext;
 use super::plan::Plan;
 use super::rules::Promised;
 use super::run::Run;
+use super::source::Tree;
 use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::{Truncations, log_files_end};
 
+/// Blocks at the beginning of a segment that are looked at to see whether it is old.
+const OLDER_BLOCKS_LOOKED_AT: u64 = 64;
+
 impl Run<'_> {
+    /// Asks the log about files that are absent or short where it must be replayed: it may have dropped or cut them, and
+    /// what it has not touched must be there.
+    ///
+    /// A segment that was copied, or lost, while the relation grew is no proof: a later one must have a block that is
+    /// older.
+    ///
+    /// I/O: the log once; a few blocks of relations with short segments.
+    fn confirm_by_log(&mut self, plan: &mut Plan, truncations: Option<&Truncations>) {
+        let first = std::mem::take(&mut plan.findings);
+        let files = std::mem::take(&mut plan.files_of_findings);
+        let is_partial = |tree: &Tree| matches!(tree, Tree::Archive(archive) if archive.cut.is_some());
+        let is_open = self.cluster.incremental_count > 0 || is_partial(&self.cluster.tree);
+        let log = truncations.filter(|_| !is_open);
+        let is_known = log.and_then(|log| log.ask(|_| ())).is_some();
+        if !is_known {
+            let why = "the log that replay needs is not here as a whole, or there are no checksums: replay may drop and cut files";
+            self.left_out(None, "missing files and segments", why);
+        }
+        for (finding, (database, number)) in first.into_iter().zip(files) {
+            let is_there = || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true);
+            let is_whole = || log.is_some_and(|log| log.is_whole(database, number));
+            let is_proven = if finding.rule == Promised::FileMissing.rule().id {
+                is_there()
+            } else if finding.rule == Promised::SegmentMissing.rule().id {
+                is_whole() && self.has_older_block(&finding, database, number)
+            } else {
+                true
+            };
+            plan.findings.extend(is_proven.then_some(finding));
+        }
+    }
+
+    /// Whether a segment behind one that is absent or short has a block from before the moment that is looked at.
+    fn has_older_block(&self, finding: &Finding, database: Oid, number: Oid) -> bool {
+        let (cluster, block_bytes) = (self.cluster, self.cluster.block_bytes);
+        let Some(snapshot) = cluster.snapshot() else { return false };
+        let of_relation = |fork: &&ForkFiles| fork.database == database && fork.number == number;
+        let segments = cluster.forks.iter().filter(of_relation).find_map(|fork| {
+            let at = fork.segments.iter().position(|segment| Path::new(&finding.file) == segment.shown)?;
+            let is_absent = fork.segments[at].number as usize != at;
+            Some(&fork.segments[if is_absent { at } else { at + 1 }..])
+        });
+        segments.unwrap_or_default().iter().any(|segment| {
+            let bytes = segment.part.read(OLDER_BLOCKS_LOOKED_AT * block_bytes as u64).unwrap_or_default();
+            let first = segment.number.saturating_mul(cluster.segment_blocks);
+            bytes.chunks_exact(block_bytes).zip(first..).any(|(block, number)| {
+                let page = Page::new(block);
+                !page.is_new()
+                    && page.header().lsn < snapshot.redo_lsn
+                    && page_checksum(block, number) == page.header().checksum
+            })
+        })
+    }
+
     /// Looks again at files that seemed to be absent or short in a cluster that runs: some are created, made longer or
     /// dropped while they are listed.
     ///
     /// I/O: the control file and all directories once more, only if something was seen.
-    pub(super) fn confirm_files(&mut self, plan: &mut Plan, databases: HashSet<Oid>) {
+    pub(super) fn confirm_files(
+        &mut self,
+        plan: &mut Plan,
+        databases: HashSet<Oid>,
+        truncations: Option<&Truncations>,
+    ) {
+        if matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. }) {
+            return self.confirm_by_log(plan, truncations);
+        }
         if self.cluster.standing != Standing::Running || plan.findings.is_empty() {
             return;
         }

@@ -86,6 +86,8 @@ pub(crate) struct Plan {
     /// Indexes whose entries are matched: read when all row pointers are known.
     pub(crate) second_files: Vec<PlanFile>,
     pub(crate) findings: Vec<Finding>,
+    /// Database and file number of each finding about files, in the same order.
+    pub(super) files_of_findings: Vec<(Oid, Oid)>,
     pub(crate) not_checked: Vec<NotChecked>,
     pub(crate) block_bytes: usize,
     /// The oldest transaction and the oldest multixact that some table may name.
@@ -182,6 +184,7 @@ impl Plan {
         let mut report = |promised, shown: &std::path::Path, expected: String, found: String| {
             let shown = shown.to_string_lossy();
             self.findings.push(file_finding(promised, &shown, object.as_deref(), expected, found));
+            self.files_of_findings.push((fork.database, fork.number));
         };
         let last_used = fork.segments.iter().rposition(|segment| segment.part.bytes > 0);
         for (position, segment) in fork.segments.iter().enumerate() {
@@ -212,13 +215,17 @@ impl Plan {
     }
 
     fn report_missing_files(&mut self, present: &[bool], cluster: &Cluster, databases: &HashSet<Oid>) {
-        if !matches!(cluster.standing, Standing::Stopped | Standing::Running) {
+        let is_replayed = matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. });
+        if is_replayed && cluster.snapshot().is_none() {
             return;
         }
         for (relation, present) in self.relations.iter().zip(present) {
             // A database that is being dropped loses its files in any order.
             let is_going = relation.database != 0 && !databases.contains(&relation.database);
-            if is_going && cluster.standing == Standing::Running {
+            // Replay makes the files of unlogged tables anew; a backup has none.
+            let is_made_anew = is_replayed && relation.persistence == b'u';
+            let is_elsewhere = cluster.absent_tablespaces.contains(&relation.tablespace);
+            if is_going && cluster.standing != Standing::Stopped || is_made_anew || is_elsewhere {
                 continue;
             }
             // Temporary relations of sessions that ended have no files any more.
@@ -233,6 +240,7 @@ impl Plan {
                     "none".into(),
                 );
                 self.findings.push(finding);
+                self.files_of_findings.push((relation.database, relation.file_number));
             }
         }
     }

@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
             cluster.control.as_ref().map(|control| Transactions::load(&cluster.tree, control, horizon));
         let truncations = snapshot.zip(cluster.control.as_ref());
         let truncations = truncations.map(|(_, control)| Truncations::new(cluster, control));
-        let mut plan = self.plan(transactions.as_ref());
+        let mut plan = self.plan(transactions.as_ref(), truncations.as_ref());
         self.check_map_lengths(&mut plan, truncations.as_ref());
         if let Some(transactions) = &mut transactions {
             self.check_transaction_logs(transactions, &mut plan, truncations.as_ref());
@@ -403,7 +403,7 @@ impl<'a> Run<'a> {
                     self.left_out(None, "missing files", why);
                 }
             }
-            Some(_) => self.left_out(None, "blocks that replay may change, missing files", why),
+            Some(_) => self.left_out(None, "blocks that replay may change", why),
             None => {
                 self.left_out(
                     None,
@@ -429,7 +429,7 @@ impl<'a> Run<'a> {
         });
     }
 
-    fn plan(&mut self, transactions: Option<&Transactions>) -> Plan {
+    fn plan(&mut self, transactions: Option<&Transactions>, truncations: Option<&Truncations>) -> Plan {
         let mut catalogs = match transactions.filter(|_| !self.options.is_raw) {
             Some(transactions) => catalog_reader::read(self.cluster, transactions),
             None => Catalogs::default(),
@@ -457,7 +457,7 @@ impl<'a> Run<'a> {
         }
         let databases = catalogs.databases.clone();
         let mut plan = Plan::new(self.cluster, catalogs);
-        self.confirm_files(&mut plan, databases);
+        self.confirm_files(&mut plan, databases, truncations);
         if let Some(only) = self.only {
             let keep = |file: &PlanFile| file.part.path == only;
             plan.first_files.retain(keep);

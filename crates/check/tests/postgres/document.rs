@@ -58,8 +58,8 @@ fn document() -> String {
          by a crash and a base backup are compared as they were when the last checkpoint began: blocks with an older position in\n\
          the log, and rows of transactions that had ended by then; the report states the share that stood still. Bounds of\n\
          transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
-         shorter than its indexes or its map say is accused when the log has no record that cut it. A missing file is accused in a\n\
-         cluster that was shut down or runs, not after a crash and in a backup, where replay may remove it. What is not known of an index is listed: the\n\
+         shorter than its indexes or its map say is accused when the log has no record that cut it, and so is a missing file or segment,\n\
+         after a crash and in a backup with its log too, when no record drops or makes it. What is not known of an index is listed: the\n\
          keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; rows and keys of GIN, whose blocks and links are tested; the\n\
          condition of a partial index, the values of expressions. A BRIN\n\
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\

@@ -13,11 +13,12 @@ pub(crate) const BLOCK: usize = 8192;
 pub(crate) struct Editor {
     data: PathBuf,
     originals: BTreeMap<PathBuf, Vec<u8>>,
+    added: Vec<PathBuf>,
 }
 
 impl Editor {
     pub(crate) fn new(data: &Path) -> Editor {
-        Editor { data: data.to_path_buf(), originals: BTreeMap::new() }
+        Editor { data: data.to_path_buf(), originals: BTreeMap::new(), added: Vec::new() }
     }
 
     pub(crate) fn read(&self, file: &Path) -> Vec<u8> {
@@ -52,6 +53,16 @@ impl Editor {
         });
     }
 
+    pub(crate) fn has(&self, file: &Path) -> bool {
+        self.data.join(file).exists()
+    }
+
+    /// Makes a file that was not there.
+    pub(crate) fn add(&mut self, file: &Path, bytes: &[u8]) {
+        std::fs::write(self.data.join(file), bytes).unwrap();
+        self.added.push(self.data.join(file));
+    }
+
     pub(crate) fn remove(&mut self, file: &Path) {
         self.keep(file);
         std::fs::remove_file(self.data.join(file)).unwrap();
@@ -59,6 +70,7 @@ impl Editor {
 
     /// Puts back what was changed.
     pub(crate) fn undo(&mut self) {
+        self.added.drain(..).for_each(|file| std::fs::remove_file(file).unwrap());
         for (file, bytes) in std::mem::take(&mut self.originals) {
             std::fs::write(self.data.join(&file), bytes).unwrap();
             // A file that was removed belongs to the server again.

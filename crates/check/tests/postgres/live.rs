@@ -73,9 +73,12 @@ fn a_server_under_heavy_writes_is_silent_and_what_stood_still_is_compared() {
     work.kill().unwrap();
     work.wait().unwrap();
     cluster.stop("immediate");
-    let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
-    assert_eq!(rules, ["pg-entry-without-row"], "{:#?}", report.findings);
-    assert_eq!((report.findings[0].page, report.findings[0].found.as_str()), (Some(3), "a block of zeros"));
+    // Whether its bit in the map is set depends on autovacuum.
+    let is_expected = |rule: &str| rule == "pg-entry-without-row" || rule == "pg-visibility-map";
+    let is_there = report.findings.iter().all(|found| is_expected(&found.rule) && found.page == Some(3));
+    let by_entries = report.findings.iter().find(|finding| finding.rule == "pg-entry-without-row");
+    assert!(is_there, "{:#?}", report.findings);
+    assert_eq!(by_entries.map(|finding| finding.found.as_str()), Some("a block of zeros"));
     editor.undo();
     // What the crash left is told apart, and silent before and after the log is replayed.
     let report = check(&cluster, CheckLevel::Full, 2);

@@ -17,6 +17,9 @@ update cold set v = 'changed' where id = 2000
 create table plain(id int, v text)
 create index plain_id on plain(id)
 insert into plain select i, repeat('p', i % 90) from generate_series(1, 3000) i
+create table bare(id int, v text)
+insert into bare select i, repeat('b', 80) from generate_series(1, 3000) i
+vacuum (freeze) bare
 create table hot(id int primary key)
 insert into hot select generate_series(1, 1000)
 ";
@@ -33,6 +36,7 @@ struct Scene {
     map: PathBuf,
     index: PathBuf,
     plain: PathBuf,
+    bare: PathBuf,
 }
 
 const CASES: &[Case] = &[
@@ -116,6 +120,11 @@ const CASES: &[Case] = &[
         "pg-entry-without-row",
     ),
     (
+        "block of a table without indexes zeroed",
+        |editor, scene| editor.block(&scene.bare, 7, |page| page.fill(0)),
+        "pg-visibility-map",
+    ),
+    (
         "position in the log of the future",
         |editor, scene| editor.sealed(&scene.plain, 1, |page| page[2] = 0x70),
         "pg-page-lsn",
@@ -135,6 +144,7 @@ fn damage_to_what_stands_still_is_found_while_the_server_runs() {
         map: PathBuf::from(format!("{}_vm", cold.display())),
         index: cluster.path_of_running("cold_pkey"),
         plain: cluster.path_of_running("plain"),
+        bare: cluster.path_of_running("bare"),
         cold,
     };
     let mut faults = Vec::new();
@@ -158,7 +168,13 @@ fn a_table_that_vacuum_cut_and_that_grew_again_is_silent() {
     let Some(cluster) = with_clients() else { return };
     cluster.run_all(COLD);
     cluster.start("-c wal_level=replica -c bgwriter_lru_maxpages=0");
-    cluster.sql(&["vacuum plain", "vacuum cold", "checkpoint"]);
+    cluster.sql(&[
+        "vacuum plain",
+        "vacuum cold",
+        "checkpoint",
+        "delete from bare where id > 2000",
+        "vacuum bare",
+    ]);
     let blocks = |table: &Path| std::fs::metadata(cluster.data().join(table)).unwrap().len();
     let plain = cluster.path_of_running("plain");
     let before = blocks(&plain);
@@ -167,6 +183,7 @@ fn a_table_that_vacuum_cut_and_that_grew_again_is_silent() {
     let cut = check(&cluster, CheckLevel::Full, 2);
     assert!(blocks(&plain) < before, "VACUUM did not cut the table");
     cluster.sql(&["insert into plain select i, repeat('n', 400) from generate_series(5001, 7000) i"]);
+    cluster.sql(&["insert into bare select i, repeat('n', 400) from generate_series(5001, 7000) i"]);
     let grown = check(&cluster, CheckLevel::Full, 2);
     cluster.sql(&["truncate cold", "drop table hot", "vacuum full plain"]);
     let replaced = check(&cluster, CheckLevel::Full, 2);

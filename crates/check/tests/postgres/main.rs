@@ -19,6 +19,7 @@ mod live;
 mod live_damage;
 mod live_entries;
 mod random;
+mod replayed_files;
 mod resume;
 mod server;
 mod sessions;
