@@ -169,6 +169,10 @@ pub struct CheckCounters {
     pub claim_bytes: u64,
     /// Claims that the pass took.
     pub claim_count: u64,
+    /// Time that workers spent getting claims, in nanoseconds: the counter that they share, and sleep where the limit
+    /// on reading had none for them.
+    #[serde(default)]
+    pub claim_wait_ns: u64,
     /// From the first open to the report, in nanoseconds.
     pub elapsed_ns: u64,
     /// The part of it that the pass over the pages took, in nanoseconds.

@@ -144,6 +144,7 @@ impl Run<'_> {
             outcome.files.iter().map(|file| claimed(file.expected_bytes, file.unclaimed_bytes)).sum::<u64>();
         counters.pass_ns += outcome.elapsed_ns;
         counters.worker_cpu_ns += outcome.worker_cpu_ns;
+        counters.claim_wait_ns += outcome.claim_wait_ns;
         let way = match outcome.page_cache_reason() {
             None => "direct".to_owned(),
             Some(reason) => format!("through the page cache: {reason}"),

@@ -70,6 +70,7 @@ fn merged<'a>(
     counters.reader = format!("{}, {direct}", outcome.backend.engine);
     counters.worker_count = outcome.states.len() as u64;
     counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    counters.claim_wait_ns = outcome.claim_wait_ns;
     let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
     let trouble = outcome.files.iter().find_map(|file| file.error.clone());
     let mut worker = Worker::new(context);

@@ -147,6 +147,7 @@ fn look_at_all(
         let left = unclaimed / page_size;
         report.unfinished = Some(format!("stopped before {left} pages of {page_count}"));
     }
+    report.counters.claim_wait_ns = outcome.claim_wait_ns;
     outcome.states.into_iter().for_each(|worker| all.merge(worker));
     if let Some(path) = &reading.options.resume_file {
         let kept = if unclaimed == 0 {

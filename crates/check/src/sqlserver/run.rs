@@ -267,6 +267,7 @@ impl Run<'_> {
         counters.claim_bytes = options.extent_bytes as u64;
         counters.pass_ns += outcome.elapsed_ns;
         counters.worker_cpu_ns += outcome.worker_cpu_ns;
+        counters.claim_wait_ns += outcome.claim_wait_ns;
         let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
         counters.reader = format!("{}, {way}", outcome.backend.engine);
         let mut all = Worker::new(context, Facts::new(context.key));

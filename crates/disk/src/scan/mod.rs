@@ -179,6 +179,9 @@ pub struct ScanOutcome<S> {
     pub elapsed_ns: u64,
     /// The processor time of the workers, the visitor's included, in nanoseconds.
     pub worker_cpu_ns: u64,
+    /// The time that workers spent getting their claims, in nanoseconds: the counter that they share, and sleep where
+    /// the limit on reading had none for them and nothing was under way.
+    pub claim_wait_ns: u64,
     /// The way to the kernel that was taken.
     pub backend: BackendFacts,
 }
@@ -340,10 +343,10 @@ pub fn scan_with<S: Send>(
         totals.merge(part);
     }
     let backend = totals.backend.take().expect("there is at least one worker");
-    let worker_cpu_ns = totals.cpu_ns;
+    let (worker_cpu_ns, claim_wait_ns) = (totals.cpu_ns, totals.claim_wait_ns);
     let files = sources.into_outcomes(&totals);
     let elapsed_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Ok(ScanOutcome { states, files, elapsed_ns, worker_cpu_ns, backend })
+    Ok(ScanOutcome { states, files, elapsed_ns, worker_cpu_ns, claim_wait_ns, backend })
 }
 
 fn check(options: &ScanOptions) -> Result<(), ScanError> {

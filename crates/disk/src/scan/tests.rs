@@ -280,6 +280,8 @@ fn progress_ends_at_what_was_expected_and_a_limit_changes_no_byte() {
     let (seen, _) = read_all(&files, &options);
     assert!(joined(&seen)[&0] == content);
     assert_eq!(progress_bytes.load(std::sync::atomic::Ordering::Relaxed), content.len() as u64);
+    let outcome = scan(&files, &options, |_| (), |(), _| ()).unwrap();
+    assert!(outcome.claim_wait_ns > 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::governor::Governor;
 use super::order::{Claim, ExtentOrder};
@@ -99,6 +99,7 @@ pub(super) struct Totals {
     /// By file; shorter than the list when the last files had nothing.
     pub(super) files: Vec<FileCounts>,
     pub(super) cpu_ns: u64,
+    pub(super) claim_wait_ns: u64,
     /// That of the first worker.
     pub(super) backend: Option<BackendFacts>,
 }
@@ -119,6 +120,7 @@ impl Totals {
             sum.missing_bytes += counts.missing_bytes;
         }
         self.cpu_ns += other.cpu_ns;
+        self.claim_wait_ns += other.claim_wait_ns;
         self.backend = self.backend.take().or(other.backend);
     }
 }
@@ -191,7 +193,11 @@ impl<'a> Worker<'a> {
                 }
             } else {
                 match wait {
-                    Some(wait) => thread::sleep(wait.min(SLEEP_MAX)),
+                    Some(wait) => {
+                        let asleep_since = Instant::now();
+                        thread::sleep(wait.min(SLEEP_MAX));
+                        self.waited_since(asleep_since);
+                    }
                     None => return Ok(()),
                 }
             }
@@ -215,7 +221,10 @@ impl<'a> Worker<'a> {
                 self.free.push(slot);
                 return Ok(None);
             }
-            let claim = match self.shared.claim() {
+            let asked_at = Instant::now();
+            let next = self.shared.claim();
+            self.waited_since(asked_at);
+            let claim = match next {
                 Next::Claim(claim) => claim,
                 next => {
                     self.free.push(slot);
@@ -235,6 +244,10 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(None)
+    }
+
+    fn waited_since(&mut self, start: Instant) {
+        self.totals.claim_wait_ns += u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     }
 
     fn start(&mut self, slot: usize, under_way: UnderWay) -> io::Result<()> {

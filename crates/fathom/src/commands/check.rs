@@ -76,7 +76,7 @@ fn check(
             target.display()
         ),
         Err(check::postgres::CheckError::NotARelation(_)) => bail!(
-            "cannot tell what \"{}\" is: it does not begin as a SQLite database and is no relation file of a PostgreSQL data directory\nhint: --raw checks it page by page as a SQLite database whose header is damaged",
+            "cannot tell what \"{}\" is: it does not begin as a SQLite database and is no relation file of a PostgreSQL data directory\nhint: an encrypted or compressed one looks like that, too: check what it unpacks to; --raw checks it page by page as a SQLite database whose header is damaged",
             target.display()
         ),
         Err(error) => Err(error.into()),
@@ -122,11 +122,17 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
         stop: Some(Arc::clone(&stop_on_signals()?)),
         ..Options::default()
     };
-    if options.worker_count == 0 {
-        bail!("--jobs takes at least 1");
-    }
     if let Some(rate) = &arguments.max_read_rate {
         options.rate_bytes_per_s_max = Some(bytes(rate)?);
+    }
+    let refused = [
+        ("jobs", options.worker_count == 0),
+        ("page-batch", options.page_batch == Some(0)),
+        ("object-batch", options.object_batch == Some(0)),
+        ("max-read-rate", options.rate_bytes_per_s_max == Some(0)),
+    ];
+    if let Some((name, _)) = refused.iter().find(|(_, is_zero)| *is_zero) {
+        bail!("--{name} takes at least 1");
     }
     if let Some(memory) = &arguments.max_memory {
         options.memory_bytes_max = bytes(memory)?;

@@ -126,6 +126,7 @@ fn check_metrics(report: &CheckReport, subject: &Subject) -> Vec<Metric> {
         metric("check_rows", counters.row_count as f64, "1"),
         metric("check_entries", counters.entry_count as f64, "1"),
         metric("check_claims", counters.claim_count as f64, "1"),
+        metric("check_claim_wait_s", seconds(counters.claim_wait_ns), "s"),
         metric("check_bytes_per_claim", counters.claim_bytes as f64, "bytes"),
         metric("check_extra_reads", counters.extra_read_count as f64, "1"),
         metric("check_second_pass_objects", counters.second_pass_object_count as f64, "1"),

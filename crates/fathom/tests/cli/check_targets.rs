@@ -63,6 +63,16 @@ fn what_is_no_file_is_refused_and_never_waited_for() {
 }
 
 #[test]
+fn limits_of_nothing_are_refused() {
+    let bench = Bench::new();
+    database(&bench.path().join("whole.db"), "").close().unwrap();
+    for limit in ["--jobs", "--page-batch", "--object-batch", "--max-read-rate"] {
+        let (_, err) = bench.expect(2, &["check", "whole.db", limit, "0"]);
+        assert!(err.contains(&format!("{limit} takes at least 1")), "{err}");
+    }
+}
+
+#[test]
 fn files_too_short_for_a_database_are_told_from_databases() {
     let bench = Bench::new();
     bench.write("empty.db", "");
@@ -71,6 +81,7 @@ fn files_too_short_for_a_database_are_told_from_databases() {
     assert!(err.contains("\"empty.db\": it is empty") && err.contains("hint:"), "{err}");
     let (_, err) = bench.expect(2, &["check", "short.db"]);
     assert!(err.contains("cannot tell what \"short.db\" is") && err.contains("--raw"), "{err}");
+    assert!(err.contains("encrypted or compressed"), "{err}");
     let (_, err) = bench.expect(2, &["structure", "empty.db"]);
     assert!(err.contains("empty.db"), "{err}");
     // The first 512 bytes of a database, and the first 50.

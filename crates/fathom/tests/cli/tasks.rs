@@ -61,6 +61,7 @@ fn every_cell_of_a_check_sees_all_bytes_and_batches_are_as_large_as_asked() {
         run(&bench, "check-vs-raw-read", target, &["table_rows=3000", "objects=3", "workers=2"]);
         let (claims, bytes) = (values(&bench, "check_claims"), values(&bench, "task_read_bytes"));
         assert_eq!((claims.len(), bytes.len()), (4, 4));
+        assert_eq!(values(&bench, "check_claim_wait_s").len(), 4);
         let per_claim = values(&bench, "check_bytes_per_claim");
         assert!(per_claim.contains(&8192.0) && per_claim.contains(&(64.0 * 8192.0)), "{per_claim:?}");
         let most = claims.iter().copied().fold(0.0, f64::max);

@@ -91,6 +91,7 @@ const KEY_FIGURES: [&[&str]; 6] = [
         "check_worker_wait_s",
         "check_claims",
         "check_bytes_per_claim",
+        "check_claim_wait_s",
     ],
     &["backup_s", "restore_s", "task_read_bytes", "backup_bytes_per_s", "restore_bytes_per_s"],
     &[
