@@ -8,6 +8,7 @@ use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
 
 use super::brin::BrinCheck;
+use super::brin_values::Ranges;
 use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
@@ -69,7 +70,11 @@ impl PassContext<'_> {
             (Some(Storage::Brin), Fork::Main, Some(number)) => {
                 let Some(plan) = self.plan.brins.get(&number) else { return };
                 let is_still = self.stands_still() || (self.snapshot.is_some() && is_still);
-                BrinCheck { plan, key: self.key, is_still }.block(&page, &mut scratch.damage, &mut work);
+                BrinCheck { plan, key: self.key, level: self.level, is_still }.block(
+                    &page,
+                    &mut scratch.damage,
+                    &mut work,
+                );
             }
             _ => {}
         }
@@ -92,6 +97,11 @@ impl PassContext<'_> {
             key: self.key,
             level: self.level,
             visibility,
+            ranges: Ranges {
+                plans: &self.plan.brins,
+                snapshot: self.snapshot,
+                checksums: self.cluster.checksums,
+            },
             also_index: self.also_index,
         };
         check.block(page, &mut scratch.heap, work);

@@ -6,14 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use formats::postgres::Damage;
 use formats::postgres::Tid;
 use formats::postgres::brin::{
     Kind, Meta, Opaque, TUPLE_BYTES_MIN, Tuple, check_item_states, map_entries_per_page, map_entry,
 };
 use formats::postgres::page::{ItemState, Page};
+use formats::postgres::{Damage, Promise};
 
+use results::check::CheckLevel;
+
+use super::brin_summaries::Summary;
 use super::btree::EntrySink;
+use super::catalog::IndexColumn;
 use super::entry::{kind, tid_code};
 use super::exact::Exact;
 use super::heap::Work;
@@ -33,8 +37,10 @@ pub(crate) struct BrinPlan {
     pub(crate) meta: Option<Meta>,
     /// Blocks of the index.
     pub(crate) blocks: u32,
-    /// Columns of the index; 0 if they are not known.
-    pub(crate) columns: usize,
+    /// Name of the index.
+    pub(crate) name: String,
+    /// Columns of the index; empty if they are not known.
+    pub(crate) columns: Vec<IndexColumn>,
     /// Its files in order: number of the first block, and where the bytes are.
     pub(crate) files: Vec<(u32, Part)>,
     /// Bytes of a block.
@@ -66,6 +72,7 @@ impl BrinPlan {
 pub(crate) struct BrinCheck<'a> {
     pub(crate) plan: &'a BrinPlan,
     pub(crate) key: &'a Key,
+    pub(crate) level: CheckLevel,
     /// Whether the block stands as it stood at the moment that is looked at.
     pub(crate) is_still: bool,
 }
@@ -122,10 +129,23 @@ impl BrinCheck<'_> {
         page.check_items(TUPLE_BYTES_MIN, true, damage);
         check_item_states(page, damage);
         work.drain(damage);
-        let Some(meta) = self.plan.meta.filter(|_| self.plan.columns > 0) else { return };
+        let Some(meta) = self.plan.meta.filter(|_| !self.plan.columns.is_empty()) else { return };
         for item in page.items().filter(|item| item.state == ItemState::Normal) {
             let Some(tuple) = page.item_bytes(item).and_then(Tuple::read) else { continue };
-            tuple.check(item, self.plan.columns, meta.pages_per_range, damage);
+            let columns = &self.plan.columns;
+            if tuple.check(item, columns.len(), meta.pages_per_range, damage)
+                && self.level == CheckLevel::Full
+            {
+                let found = match Summary::read(&tuple, columns) {
+                    None => Some("values that do not".to_owned()),
+                    Some(summary) => summary.contradiction(columns),
+                };
+                let expected = "values that fit the tuple, and ranges that end where they begin or above";
+                damage.extend(found.map(|found| {
+                    let offset = usize::from(item.offset);
+                    Damage::at(Promise::BrinTuple, offset, expected, found).of_item(item.number)
+                }));
+            }
             work.drain(damage);
             let tid = Tid { block: work.place.block, item: item.number };
             self.state_range(tuple.block, tid, Side::Witness, work);

@@ -6,6 +6,7 @@ use formats::postgres::attribute::Attribute;
 use formats::postgres::catalog::Column;
 use formats::postgres::{Damage, Oid, Xid};
 
+use super::brin_summaries::SummaryKind;
 use super::order::KeyOrder;
 
 /// What kind of storage a relation's main fork has.
@@ -40,6 +41,8 @@ pub(crate) struct IndexColumn {
     pub(crate) attribute: Attribute,
     /// How its values are ordered, if that is known here; always `None` for columns that are only included.
     pub(crate) order: Option<KeyOrder>,
+    /// BRIN: what is kept of its values in a range; `None` for others and for operator classes that are not known here.
+    pub(crate) summary: Option<SummaryKind>,
     /// Whether it is part of the key.
     pub(crate) is_key: bool,
     /// Whether the table's value is a `name` that the index keeps as a string.

@@ -6,6 +6,7 @@ use formats::postgres::attribute::Length;
 use formats::postgres::catalog::{Column, Row};
 use formats::postgres::{Oid, Xid};
 
+use super::brin_summaries::{SummaryKind, summary_order};
 use super::catalog::{Index, IndexColumn, Storage};
 use super::order::KeyOrder;
 
@@ -159,11 +160,17 @@ impl<'a> IndexSource<'a> {
         let source = usize::try_from(table_column).ok().and_then(|number| number.checked_sub(1));
         let source = source.and_then(|source| self.columns.get(&table)?.get(source)?.attribute);
         let is_name = source.is_some_and(|attribute| attribute.length == Length::Fixed(64));
-        let order = if is_key { KeyOrder::of(family, input, own.type_id, by_bytes) } else { None };
+        let summary = SummaryKind::of_family(family);
+        let order = match summary {
+            Some(_) => summary_order(family, input, by_bytes),
+            None if is_key => KeyOrder::of(family, input, own.type_id, by_bytes),
+            None => None,
+        };
         Some(IndexColumn {
             table_column,
             attribute,
             order,
+            summary,
             is_key,
             name_as_string: is_name && attribute.length == Length::ZeroTerminated,
             descending: option & 1 != 0,

@@ -8,6 +8,7 @@ use formats::postgres::transaction::{Status, precedes};
 use formats::postgres::{Damage, Tid, Xid};
 use results::check::CheckLevel;
 
+use super::brin_values::{RangeReader, Ranges};
 use super::catalog::{Index, Relation};
 use super::entry::tid_code;
 use super::finding::Place;
@@ -45,6 +46,8 @@ pub(crate) struct Table {
     pub(crate) attributes: Vec<Attribute>,
     /// Indexes whose entries are matched.
     pub(crate) indexes: Vec<RowIndex>,
+    /// BRIN indexes that rows are held against, by number in the plan.
+    pub(crate) summarised_by: Vec<u32>,
     /// Whether exceptions must be collected.
     pub(crate) has_matched_indexes: bool,
     /// Number of blocks.
@@ -98,6 +101,8 @@ pub(crate) struct HeapScratch {
     slots: Vec<Slot>,
     pub(super) damage: Vec<Damage>,
     pub(super) buffer: Vec<u8>,
+    /// What BRIN indexes know of the range of the block.
+    pub(crate) ranges: RangeReader,
     pub(super) facts: Vec<Option<u128>>,
     last_lookup: LastLookup,
     /// The bucket of the block's rows.
@@ -131,6 +136,8 @@ pub(crate) struct HeapCheck<'a> {
     pub(crate) level: CheckLevel,
     /// What the map says, as far as it can be told.
     pub(crate) visibility: Option<Visibility>,
+    /// BRIN indexes.
+    pub(crate) ranges: Ranges<'a>,
     /// A partial index whose entries are wanted for all rows, too.
     pub(crate) also_index: Option<u32>,
 }
@@ -144,6 +151,7 @@ impl HeapCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         scratch.damage.clear();
+        scratch.ranges.start_block(self.table.number);
         scratch.bucket = BlockBuckets::new(self.table.blocks).of(work.place.block);
         page.check_items(TUPLE_HEADER_BYTES, false, &mut scratch.damage);
         let mut slots = std::mem::take(&mut scratch.slots);

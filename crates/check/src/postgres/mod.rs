@@ -18,6 +18,9 @@
 mod batch;
 mod block;
 mod brin;
+mod brin_plan;
+mod brin_summaries;
+mod brin_values;
 mod btree;
 mod btree_keys;
 mod catalog;

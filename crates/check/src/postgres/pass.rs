@@ -88,6 +88,11 @@ impl PassState {
         }
     }
 
+    /// Blocks of BRIN indexes that were read beside their tables.
+    pub(crate) fn range_read_count(&self) -> u64 {
+        self.scratch.heap.ranges.read_count
+    }
+
     /// With a limit for row pointers that are kept in memory, bytes.
     pub(crate) fn with_memory(plan: &Plan, findings_per_rule_max: usize, memory_bytes_max: u64) -> PassState {
         let mut state = PassState::new(plan, findings_per_rule_max);

@@ -153,6 +153,7 @@ impl Run<'_> {
     }
 
     fn take(&mut self, part: PassState, into: &mut PassState) {
+        let reads_again = part.read_again + part.range_read_count();
         self.findings.merge(part.findings);
         self.accounting.clean_count += part.clean;
         self.accounting.damaged_count += part.damaged;
@@ -160,8 +161,8 @@ impl Run<'_> {
         for (why, count) in part.skipped {
             *self.skipped.entry(why.to_owned()).or_default() += count;
         }
-        self.counters.extra_read_count += part.read_again;
-        self.counters.extra_read_bytes += part.read_again * self.cluster.block_bytes as u64;
+        self.counters.extra_read_count += reads_again;
+        self.counters.extra_read_bytes += reads_again * self.cluster.block_bytes as u64;
         into.sums.merge(part.sums);
     }
 

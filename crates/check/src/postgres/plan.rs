@@ -259,6 +259,7 @@ impl Plan {
             toast_number,
             attributes: attributes.unwrap_or_default(),
             indexes: Vec::new(),
+            summarised_by: Vec::new(),
             has_matched_indexes: false,
             blocks: self.blocks[number as usize],
             toast_chunk_bytes: cluster.control.map_or(1996, |control| control.toast_chunk_bytes),
@@ -374,9 +375,6 @@ impl Plan {
                 Storage::Hash => ("hash", "keys", "is matched with rows by row pointer"),
                 Storage::Gist => ("GiST", "keys", "is matched with rows by row pointer"),
                 Storage::SpGist => ("SP-GiST", "keys", "is matched with rows by row pointer"),
-                Storage::Brin => {
-                    ("BRIN", "values of rows", "is read by itself: rows are not held against summaries")
-                }
                 _ => continue,
             };
             self.not_checked.push(NotChecked {
@@ -384,30 +382,6 @@ impl Plan {
                 what: what.to_owned(),
                 why: format!("access method {method} {why}"),
             });
-        }
-    }
-
-    fn add_brins(&mut self) {
-        for file in self.first_files.iter().filter(|file| file.fork == Fork::Main && !file.temporary) {
-            let relation =
-                file.relation.and_then(|number| Some((number, self.relations.get(number as usize)?)));
-            let Some((number, relation)) = relation.filter(|(_, relation)| relation.storage == Storage::Brin)
-            else {
-                continue;
-            };
-            let brin = self.brins.entry(number).or_insert_with(|| BrinPlan {
-                number,
-                meta: None,
-                blocks: self.blocks[number as usize],
-                columns: relation.index.as_ref().map_or(0, |index| index.columns.len()),
-                files: Vec::new(),
-                block_bytes: self.block_bytes,
-            });
-            brin.files.push((file.first_block, file.part.clone()));
-        }
-        for brin in self.brins.values_mut() {
-            brin.files.sort_unstable_by_key(|(first, _)| *first);
-            brin.read_meta();
         }
     }
 

@@ -40,6 +40,9 @@ impl HeapCheck<'_> {
         if self.level == CheckLevel::Full {
             self.check_not_null(header, values, item, work);
             self.state_entries(values, slot.root, scratch, work);
+            if !self.table.summarised_by.is_empty() {
+                self.check_ranges(values, item, scratch, work);
+            }
         }
     }
 
@@ -218,7 +221,7 @@ impl HeapCheck<'_> {
         }
     }
 
-    fn missing_value(&self, number: usize) -> Datum<'_> {
+    pub(super) fn missing_value(&self, number: usize) -> Datum<'_> {
         self.table
             .relation
             .columns

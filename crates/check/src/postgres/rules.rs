@@ -228,6 +228,11 @@ rules! {
         "each entry of the range map names the summary of its range, and each summary is named"
         "A range is judged by the summary of another one, so that its rows are missed; or insertions into it fail. A lost write of a block of the index, or of its map. Existing tools do not read BRIN indexes."
         "REINDEX the index",
+    BrinSummary "pg-brin-summary" Full
+        "src/backend/access/brin/brin_minmax.c, brin_minmax_multi.c, brin_bloom.c"
+        "each visible row lies within what a BRIN index knows of its range: bounds, ranges, filter, and whether there are nulls or rows at all"
+        "Scans of the index skip the range and miss the row: a block of the index or of the table is stale (a lost write), or was changed behind the server. Existing tools do not see this. Minor releases before May 2023 could lose the mark for nulls."
+        "compare the row with a backup; REINDEX makes the index follow the rows",
     GinMeta "pg-gin-meta" Structure
         "src/include/access/ginblock.h"
         "the first block of a GIN index describes it, and its list of pending entries fits its counts"

@@ -463,6 +463,7 @@ impl<'a> Run<'a> {
             plan.first_files.retain(keep);
             plan.second_files.retain(keep);
             plan.not_checked.clear();
+            plan.tables.values_mut().for_each(|table| table.summarised_by.clear());
             self.left_out(None, "links between blocks, rows and index entries", "one file is checked");
         }
         plan

@@ -12,17 +12,7 @@ use crate::random::Random;
 use crate::server::{Cluster, servers};
 
 /// A table of one row per block or fewer bytes, with indexes of every operator class and odd sizes of ranges.
-const TABLES: &str = "create table b(id int, k int, t text, n numeric, ts timestamp, u uuid, f float8, h bytea, c char(8), o oid, m name, r int4range, ip inet, wide text) with (autovacuum_enabled = off)
-alter table b alter wide set storage plain
-create index b_one on b using brin(k, t, n) with (pages_per_range = 1)
-create index b_four on b using brin(ts, u, f, h, c, o, m) with (pages_per_range = 4, autosummarize = on)
-create index b_multi on b using brin(k int4_minmax_multi_ops, n numeric_minmax_multi_ops, u uuid_minmax_multi_ops) with (pages_per_range = 2)
-create index b_bloom on b using brin(k int4_bloom_ops, t text_bloom_ops, id) with (pages_per_range = 3)
-create index b_inclusion on b using brin(r, ip inet_inclusion_ops, k) with (pages_per_range = 8)
-create index b_partial on b using brin(k) with (pages_per_range = 1) where k > 100
-create index b_expression on b using brin((k + 1), ts) with (pages_per_range = 1)
-create index b_default on b using brin(k, ts)
-";
+const TABLES: &str = include_str!("brin_tables.sql");
 
 /// Statements that insert, change, remove, summarise and forget, in an order that the seed tells.
 fn history(seed: u64, steps: usize) -> String {
@@ -74,37 +64,18 @@ vacuum e
 ";
 
 /// Ranges without rows, of a table that was empty, cut, and has grown again; and an index without any range.
-const EDGES: &str = "create table empty_one(k int)
-create index empty_k on empty_one using brin(k)
-create table cut(k int, t text)
-insert into cut select i, repeat('c', 200) from generate_series(1, 4000) i
-create index cut_k on cut using brin(k, t) with (pages_per_range = 2)
-delete from cut where k > 500
-vacuum (truncate) cut
-insert into cut select null, null from generate_series(1, 3000) i
-vacuum cut
-delete from cut
-vacuum (truncate) cut
-create unlogged table passing(k int)
-create index passing_k on passing using brin(k)
-insert into passing select generate_series(1, 1000)
-create table added(k int)
-insert into added select i from generate_series(1, 2000) i
-alter table added add column late int default 77
-create index added_late on added using brin(late, k) with (pages_per_range = 1)
-insert into added values (1, null)
-";
+const EDGES: &str = include_str!("brin_edges.sql");
 
 #[test]
 fn brin_indexes_are_silent_after_random_histories_in_every_major() {
     for (major, bin) in servers() {
         let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-        let output = cluster.run(&format!("{TABLES}{}{EDGES}", history(u64::from(major), 60)));
+        let output = cluster.run(&format!("{TABLES}{}{EDGES}", history(u64::from(major), 40)));
         // Pages behind the table's end cannot be summarised, which is an error in some majors.
         let unwanted = output.lines().find(|line| line.contains("ERROR:") && !line.contains("out of range"));
         assert_eq!(unwanted, None, "PostgreSQL {major}");
         assert_silent(&cluster, &format!("PostgreSQL {major}"));
-        if major % 2 == 1 {
+        if major != 18 {
             continue;
         }
         cluster.run(&history(100 + u64::from(major), 40));

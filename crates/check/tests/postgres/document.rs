@@ -63,7 +63,9 @@ fn document() -> String {
          keys of hash, GiST and SP-GiST, whose entries are matched with rows by row pointer; rows and keys of GIN, whose blocks and links are tested; the\n\
          condition of a partial index, the values of expressions. A BRIN\n\
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\
-         say, which deleted rows leave: neither is damage.\n\n\
+         say, which deleted rows leave: neither is damage. Rows are held against bounds, several ranges, Bloom filters, nulls and\n\
+         empty ranges; against what includes a value (box, inet, range types) and under operator classes of extensions by nulls\n\
+         and empty ranges at most, and values that a row keeps in TOAST are not compared.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));

@@ -1,6 +1,6 @@
 //! One function that asks every view everything, for fuzzing.
 
-use super::attribute::{Attribute, Columns};
+use super::attribute::{Attribute, Columns, Length};
 use super::btree::{IndexTuple, Meta, Opaque};
 use super::catalog::Layout;
 use super::checksum::page_checksum;
@@ -9,7 +9,7 @@ use super::control::Control;
 use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{brin, gist, hash, log, maps, relmap, spgist, transaction, varlena};
+use super::{brin, brin_summary, gist, hash, log, maps, relmap, spgist, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
@@ -66,6 +66,10 @@ fn read_brin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
         let _ = (kind, meta.map_place(77, block_bytes), meta.range_start(2, 7, block_bytes));
     }
     brin::check_item_states(page, damage);
+    for length in [Length::Fixed(4), Length::Variable, Length::ZeroTerminated] {
+        let _ = brin_summary::MultiRanges::read(page.bytes(), length);
+    }
+    let _ = brin_summary::BloomFilter::read(page.bytes()).map(|filter| filter.may_contain(7));
     let _ = (0..2000).filter_map(|entry| brin::map_entry(page, entry)).count();
     for item in page.items() {
         if let Some(tuple) = page.item_bytes(item).and_then(brin::Tuple::read) {

@@ -13,9 +13,10 @@
 //! | [`varlena`] | variable length values, inline, compressed or kept in TOAST |
 //! | [`compression`] | `pglz` and LZ4 blocks |
 //! | [`btree`] | B-tree pages and tuples |
-//! | [`brin`] | BRIN pages: meta page, range map, tuples |
 //! | [`hash`] | hash index pages: meta page, places of buckets and overflow pages, chains, bitmap |
 //! | [`gist`] | links and downlinks of `GiST` pages |
+//! | [`brin`], [`brin_summary`] | BRIN pages: meta page, range map, tuples; what tuples keep of values |
+//! | [`hash_value`] | the server's hash functions |
 //! | [`index_pages`] | hash, `GiST` and SP-GiST pages: their marks, and the rows that entries name |
 //! | [`gin`] | GIN pages: key tree, posting trees, pending entries |
 //! | [`spgist`] | tuples, nodes and chains of SP-GiST pages |
@@ -30,6 +31,7 @@
 
 pub mod attribute;
 pub mod brin;
+pub mod brin_summary;
 pub mod btree;
 mod bytes;
 pub mod catalog;
@@ -42,6 +44,7 @@ pub mod file_name;
 pub mod gin;
 pub mod gist;
 pub mod hash;
+pub mod hash_value;
 pub mod heap;
 pub mod index_pages;
 pub mod log;
