@@ -140,7 +140,12 @@ impl PassContext<'_> {
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
         };
         if relation.storage == Storage::Gin {
-            GinCheck { tree: &tree, key: self.key }.block(page, &mut scratch.damage, work);
+            let rows = self.row_sets.map(|sets| sets.get(&number));
+            GinCheck { tree: &tree, rows, key: self.key, level: self.level }.block(
+                page,
+                &mut scratch.damage,
+                work,
+            );
             return;
         }
         match relation.storage.entry_method() {

@@ -6,6 +6,7 @@ use formats::postgres::Tid;
 
 use super::btree::{Boundary, EntrySink};
 use super::exceptions::boundary_code;
+use super::gin_blocks::Record;
 use super::heap::{Exception, RowSink};
 use super::ledger::{BucketSet, Side};
 use super::links::Link;
@@ -30,6 +31,12 @@ pub(super) struct Collector {
     pub(super) boundaries: Vec<(u128, Side, Boundary)>,
     /// The wanted ones, as halves of [`boundary_code`].
     pub(super) wanted_boundaries: HashSet<u64>,
+    /// What blocks of a GIN index say of each other.
+    pub(super) gin: Vec<Record>,
+    /// Whether those are wanted.
+    pub(super) wants_gin: bool,
+    /// Facts about rows that were stated; where one may be stated often and counts once.
+    pub(super) seen: Option<HashSet<u128>>,
     /// Whether something changed since the moment that is looked at.
     pub(super) moved: bool,
 }
@@ -44,6 +51,9 @@ impl Collector {
             links: Vec::new(),
             boundaries: Vec::new(),
             wanted_boundaries: HashSet::new(),
+            gin: Vec::new(),
+            wants_gin: false,
+            seen: None,
             moved: false,
         }
     }
@@ -56,6 +66,7 @@ impl Collector {
             && self.witnesses == other.witnesses
             && self.links == other.links
             && self.boundaries == other.boundaries
+            && self.gin == other.gin
     }
 }
 
@@ -80,6 +91,9 @@ impl RowSink for Collector {
 impl EntrySink for Collector {
     fn entry(&mut self, index: u32, bucket: usize, hash: u128, tid: Tid, entry: (u32, u16)) {
         if index == self.relation && self.buckets.has(bucket) {
+            if self.seen.as_mut().is_some_and(|seen| !seen.insert(hash)) {
+                return;
+            }
             self.witnesses.push(Fact { tid, hash, entry });
         }
     }
@@ -93,6 +107,12 @@ impl EntrySink for Collector {
     fn boundary(&mut self, index: u32, side: Side, hash: u128, boundary: Boundary) {
         if index == self.relation && self.wanted_boundaries.contains(&(boundary_code(side, hash) >> 1)) {
             self.boundaries.push((hash, side, boundary));
+        }
+    }
+
+    fn gin(&mut self, index: u32, record: Record) {
+        if index == self.relation && self.wants_gin {
+            self.gin.push(record);
         }
     }
 

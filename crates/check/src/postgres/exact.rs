@@ -1,7 +1,7 @@
 //! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
@@ -13,8 +13,11 @@ use formats::postgres::page::{ItemState, Page};
 use results::check::{Confidence, Finding};
 
 use super::btree::{Boundary, EntrySink, Matching};
+use super::catalog::Storage;
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
+use super::gin_blocks::Record;
+use super::gin_rows::RowSets;
 use super::heap::RowSink;
 use super::ledger::{BUCKETS, BucketSet, Side};
 use super::links::{Link, LinkKind};
@@ -32,15 +35,18 @@ pub(crate) struct Exact<'a> {
     pub(crate) second: &'a PassContext<'a>,
     pub(crate) memory_bytes_max: u64,
     pub(crate) bytes_read: u64,
+    /// Sets that rows of GIN indexes go to; without them each entry states its row.
+    pub(crate) row_sets: Option<&'a RowSets>,
 }
 
 impl Exact<'_> {
-    /// Names rows and entries of an index that do not match.
+    /// Names rows and entries of an index that do not match; entries without row only where all entries count.
     pub(crate) fn entries(
         &mut self,
         index: u32,
         differing: BucketSet,
         fact_count: u64,
+        all_entries_count: bool,
         findings: &mut Findings,
     ) {
         let Some(tree) = self.second.plan.trees.get(&index).copied() else { return };
@@ -50,7 +56,10 @@ impl Exact<'_> {
                 return;
             };
             let Collector { claims, witnesses, .. } = collector;
-            let (rows, entries) = unmatched(claims, witnesses);
+            let (rows, mut entries) = unmatched(claims, witnesses);
+            if !all_entries_count {
+                entries.clear();
+            }
             self.name_entries(index, heap, tree.matching, &rows, &entries, findings);
         }
     }
@@ -278,6 +287,12 @@ impl Exact<'_> {
         files.iter().filter(move |file| file.relation == Some(relation) && file.fork == Fork::Main)
     }
 
+    /// What the blocks of a GIN index say of each other, read again; `None` if one changed meanwhile.
+    pub(super) fn gin_records(&mut self, index: u32) -> Option<Vec<Record>> {
+        let start = || Collector { wants_gin: true, ..Collector::new(index, BucketSet::none()) };
+        self.collected_with(start, &[(true, index)]).map(|collector| collector.gin)
+    }
+
     /// Facts about a relation from all parts that state any; `None` if one changed meanwhile. In a cluster that does
     /// not stand still the parts are read twice, so that a block that was half written at one of them is seen.
     pub(super) fn collected(
@@ -286,7 +301,11 @@ impl Exact<'_> {
         buckets: BucketSet,
         parts: &[(bool, u32)],
     ) -> Option<Collector> {
-        self.collected_with(|| Collector::new(relation, buckets), parts)
+        // A row stands under each of its keys, and in the list of pending entries until that is cleaned.
+        let relations = &self.second.plan;
+        let is_gin = relations.relation(relation).is_some_and(|relation| relation.storage == Storage::Gin);
+        let start = || Collector { seen: is_gin.then(HashSet::new), ..Collector::new(relation, buckets) };
+        self.collected_with(start, parts)
     }
 
     fn collected_with(&mut self, start: impl Fn() -> Collector, parts: &[(bool, u32)]) -> Option<Collector> {
@@ -322,7 +341,7 @@ impl Exact<'_> {
         sink: &mut S,
     ) -> bool {
         let context = if is_second { self.second } else { self.first };
-        let context = PassContext { also_index, ..*context };
+        let context = PassContext { also_index, row_sets: self.row_sets, ..*context };
         let block_bytes = context.cluster.block_bytes;
         let mut buffer = vec![0u8; block_bytes * 128];
         let mut scratch = BlockScratch::default();

@@ -10,17 +10,23 @@ use formats::postgres::page::{Item, Page};
 use formats::postgres::varlena::Varlena;
 use formats::postgres::{Damage, Tid};
 
-use super::btree::{EntrySink, Tree};
-use super::entry::kind as fact_kind;
+use results::check::CheckLevel;
+
+use super::btree::{EntrySink, Matching, Tree};
+use super::entry::{kind as fact_kind, tid_fact};
 use super::gin_blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
-use super::heap::Work;
+use super::gin_rows::RowSet;
+use super::heap::{Exception, Work};
 use super::keyed::Key;
 use super::rules::Promised;
 
 /// What a block of a GIN index is tested with.
 pub(crate) struct GinCheck<'a> {
     pub(crate) tree: &'a Tree<'a>,
+    /// Where its rows go: a set, nowhere yet if that is absent; without sets each entry states its row.
+    pub(crate) rows: Option<Option<&'a RowSet>>,
     pub(crate) key: &'a Key,
+    pub(crate) level: CheckLevel,
 }
 
 /// The key of an entry, as it stands.
@@ -212,7 +218,9 @@ impl GinCheck<'_> {
         {
             self.report_beyond(tid, item, work);
         }
-        let _ = key;
+        for tid in list.tids() {
+            self.state_row(tid, key, item, work);
+        }
         Some(count)
     }
 
@@ -226,7 +234,35 @@ impl GinCheck<'_> {
         if tid.item == 0 || tid.block >= self.tree.heap_blocks.unwrap_or(u32::MAX) {
             self.report_beyond(tid, item, work);
         }
+        self.state_row(tid, key, item, work);
+    }
+
+    /// States that an entry names a row.
+    fn state_row<S: EntrySink>(
+        &self,
+        tid: Tid,
+        key: Option<&EntryKey<'_>>,
+        item: Option<u16>,
+        work: &mut Work<'_, S>,
+    ) {
+        let tree = self.tree;
+        let is_matched =
+            self.level == CheckLevel::Full && tree.matching != Matching::None && tree.is_heap_still;
+        let heap_blocks = tree.heap_blocks.unwrap_or(0);
+        if !is_matched || tid.item == 0 || tid.block >= heap_blocks {
+            return;
+        }
         let _ = key;
+        match self.rows {
+            Some(Some(set)) if set.insert(tid) => return,
+            Some(None) => return,
+            _ => {}
+        }
+        if tree.exceptions.of(tid) != Some(Exception::NotLive) {
+            let bucket = tree.heap_buckets.of(tid.block);
+            let fact = tid_fact(self.key, tree.number, tid);
+            work.sink.entry(tree.number, bucket, fact, tid, (work.place.block, item.unwrap_or(0)));
+        }
     }
 
     fn report_beyond<S>(&self, tid: Tid, item: Option<u16>, work: &mut Work<'_, S>) {

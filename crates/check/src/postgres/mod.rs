@@ -37,6 +37,7 @@ mod finding;
 mod gin;
 mod gin_blocks;
 mod gin_outcome;
+mod gin_rows;
 mod gist;
 mod gist_tree;
 mod hash;

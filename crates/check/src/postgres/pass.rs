@@ -13,6 +13,7 @@ use super::btree::TreeScratch;
 use super::cluster::{Cluster, Snapshot, Standing};
 use super::exceptions::Exceptions;
 use super::finding::Place;
+use super::gin_rows::RowSets;
 use super::gist_tree::GistTree;
 use super::heap::HeapScratch;
 use super::keyed::Key;
@@ -49,6 +50,8 @@ pub(crate) struct PassContext<'a> {
     pub(crate) moved: &'a HashSet<u32>,
     /// Where the log of a running server ends.
     pub(crate) log_end: Option<&'a LogEnd>,
+    /// Sets of rows that GIN indexes name; without them each entry states its row at once.
+    pub(crate) row_sets: Option<&'a RowSets>,
     /// A partial index whose entries the rows state as well; for the second look.
     pub(crate) also_index: Option<u32>,
 }

@@ -6,6 +6,7 @@ use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
+use formats::postgres::gin::VERSION_NULL_ENTRIES;
 use formats::postgres::hash::Meta as HashMeta;
 use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
@@ -307,13 +308,14 @@ impl Plan {
                     Some(table) if table.attributes.is_empty() => {
                         Some("the columns of its table could not be read")
                     }
-                    Some(_) if is_gin => Some("keys of GIN indexes are not read"),
                     Some(_) if is_hash && tree.hash.is_none() => {
                         Some("its first block is damaged, or changed since the last checkpoint")
                     }
                     Some(_) => {
                         // Whether the value of an expression is null is not known here.
-                        let is_open = index.partial || (is_hash && index.has_expressions);
+                        let is_open = index.partial
+                            || (is_hash && index.has_expressions)
+                            || (is_gin && tree.version < VERSION_NULL_ENTRIES);
                         tree.matching = if is_open { Matching::EntriesOnly } else { Matching::Both };
                         None
                     }
@@ -365,7 +367,8 @@ impl Plan {
                     number,
                     index,
                     is_complete: tree.matching == Matching::Both,
-                    by_tid: storage.is_some_and(|storage| storage.entry_method().is_some()),
+                    by_tid: storage
+                        .is_some_and(|storage| storage == Storage::Gin || storage.entry_method().is_some()),
                     skips_nulls: storage == Some(Storage::Hash),
                 });
             }

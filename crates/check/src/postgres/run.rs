@@ -14,6 +14,7 @@ use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
+use super::gin_rows::{RowSets, row_sets};
 use super::gist_tree::{GistTree, gist_trees};
 use super::keyed::Key;
 use super::live_files::cut_tables;
@@ -226,6 +227,7 @@ impl<'a> Run<'a> {
             no_exceptions: &none.of_one,
             gist_trees: &none.gist_trees,
             also_index: None,
+            row_sets: None,
         };
         self.batches(&context, resumed, progress)?;
         self.report_cut_blocks();
@@ -292,6 +294,12 @@ impl<'a> Run<'a> {
         self.counters.temporary_bytes += exceptions.values().map(Exceptions::temporary_bytes).sum::<u64>();
         let moved = state.sums.moved.clone();
         let second = PassContext { files: &batch.second, exceptions: &exceptions, moved: &moved, ..*context };
+        let is_known = context.transactions.is_some() && self.only.is_none() && !self.options.is_raw;
+        // What an earlier call put into sets is gone: the indexes are read once more.
+        let is_whole =
+            is_known && self.options.level == CheckLevel::Full && (from.pass == 0 || from.bytes == 0);
+        let sets = if is_whole { row_sets(&second, self.options.memory_bytes_max) } else { RowSets::new() };
+        let second = PassContext { row_sets: Some(&sets), ..second };
         let gist_trees = if self.unfinished.is_none() { gist_trees(&second) } else { HashMap::new() };
         let kept_bytes = gist_trees.values().map(GistTree::memory_bytes).sum::<u64>();
         self.counters.memory_bytes_max = self.counters.memory_bytes_max.max(kept_bytes);
@@ -299,8 +307,10 @@ impl<'a> Run<'a> {
         let second = PassContext { gist_trees: &gist_trees, ..second };
         let place = Position { batch: number, pass: 1, bytes: if from.pass == 1 { from.bytes } else { 0 } };
         self.pass(&second, place, &mut state, progress)?;
-        let is_known = context.transactions.is_some() && self.only.is_none() && !self.options.is_raw;
         if is_known && self.unfinished.is_none() {
+            if self.options.level == CheckLevel::Full {
+                self.state_gin_rows(&sets, &first, &second, &mut state);
+            }
             progress.advance(Phase::Match, self.bytes_before, self.bytes_total);
             self.compare(&state, &first, &second, progress);
             self.unpack_values(&mut state, &first, progress);

@@ -6,21 +6,26 @@ use std::path::PathBuf;
 use crate::edit::{BLOCK, Editor, put_u32, tuple, u16_at, u32_at};
 use crate::server::Cluster;
 
-/// Tables with GIN indexes to damage.
+/// Tables with GIN indexes to damage, and a block of one as it was before the last changes.
 pub(crate) struct Scene {
+    k: PathBuf,
     /// Index on `a`: key 1 has a posting tree, three thousand others a few rows each.
     k_a: PathBuf,
     /// Index with a list of pending entries of some blocks.
     l_a: PathBuf,
+    /// The second leaf of the key tree before rows were added.
+    old_leaf: Vec<u8>,
 }
 
-const TABLES: &str = "create table k(id int, a int[])
+const BEFORE: &str = "create table k(id int, a int[])
 create index k_a on k using gin(a) with (fastupdate = off)
 insert into k select i, array[1, 1000 + i % 3000] from generate_series(1, 20000) i
 create table l(id int, a int[])
 create index l_a on l using gin(a)
 insert into l select i, array[i, i + 1] from generate_series(1, 1500) i
 ";
+
+const AFTER: &str = "insert into k select 20000 + i, array[1000 + i] from generate_series(1, 2900) i\n";
 
 /// Flags of blocks.
 const LEAF: usize = 2;
@@ -35,8 +40,12 @@ fn blocks(bytes: &[u8], flags: usize) -> Vec<usize> {
 }
 
 pub(crate) fn scene(cluster: &Cluster) -> Scene {
-    cluster.run_all(TABLES);
-    Scene { k_a: cluster.path_of("k_a"), l_a: cluster.path_of("l_a") }
+    cluster.run_all(BEFORE);
+    let (k, k_a, l_a) = (cluster.path_of("k"), cluster.path_of("k_a"), cluster.path_of("l_a"));
+    let bytes = std::fs::read(cluster.data().join(&k_a)).unwrap();
+    let leaf = blocks(&bytes, LEAF)[1];
+    cluster.run_all(AFTER);
+    Scene { k, k_a, l_a, old_leaf: bytes[leaf * BLOCK..(leaf + 1) * BLOCK].to_vec() }
 }
 
 /// Changes a block of the index on `k` that is found by flags and number among those.
@@ -228,5 +237,37 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
             })
         },
         &["pg-gin-pending"],
+    ),
+    (
+        "GIN: stale leaf of the key tree (lost write)",
+        |e, s| change(e, s, LEAF, 1, |p| p.copy_from_slice(&s.old_leaf)),
+        &["pg-row-without-entry"],
+    ),
+    (
+        "GIN: zeroed block of the table, no other index",
+        |e, s| e.block(&s.k, 20, |p| p.fill(0)),
+        &["pg-entry-without-row"],
+    ),
+    (
+        "GIN: entry of a row that never was",
+        |e, s| {
+            change(e, s, LEAF, 2, |p| {
+                let at = entry_with(p, 1);
+                let list = at + u16_at(p, at + 2);
+                put_u16(p, list + 4, 250)
+            })
+        },
+        &["pg-entry-without-row"],
+    ),
+    (
+        "GIN: pending entry of another row",
+        |e, s| {
+            let block = blocks(&e.read(&s.l_a), LIST)[2];
+            e.sealed(&s.l_a, block, |p| {
+                let at = tuple(p, 5);
+                put_u16(p, at + 4, 250)
+            });
+        },
+        &["pg-entry-without-row"],
     ),
 ];
