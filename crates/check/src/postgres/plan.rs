@@ -378,6 +378,7 @@ impl Plan {
                 Storage::Hash => ("hash", "keys", "is matched with rows by row pointer"),
                 Storage::Gist => ("GiST", "keys", "is matched with rows by row pointer"),
                 Storage::SpGist => ("SP-GiST", "keys", "is matched with rows by row pointer"),
+                Storage::Gin => ("GIN", "keys", "is matched with rows by row pointer"),
                 _ => continue,
             };
             self.not_checked.push(NotChecked {
