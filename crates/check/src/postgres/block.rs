@@ -140,13 +140,7 @@ impl PassContext<'_> {
             exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
         };
         if relation.storage == Storage::Gin {
-            let rows = self.row_sets.map(|sets| sets.get(&number));
-            GinCheck { tree: &tree, rows, key: self.key, level: self.level }.block(
-                page,
-                &mut scratch.damage,
-                work,
-            );
-            return;
+            return self.gin_block(&tree, page, scratch, work);
         }
         match relation.storage.entry_method() {
             None => TreeCheck { tree: &tree, key: self.key, level: self.level }.block(
@@ -181,6 +175,18 @@ impl PassContext<'_> {
                 }
             }
         }
+    }
+
+    fn gin_block<S: EntrySink>(
+        &self,
+        tree: &Tree<'_>,
+        page: &Page<'_>,
+        scratch: &mut BlockScratch,
+        work: &mut Work<'_, S>,
+    ) {
+        let rows = self.row_sets.map(|sets| sets.get(&tree.number));
+        let check = GinCheck { tree, rows, key: self.key, level: self.level };
+        check.block(page, &mut scratch.damage, work);
     }
 
     /// Whether a table is as long as it was at the moment that is looked at, or longer.

@@ -15,7 +15,7 @@ use results::check::{Finding, NotChecked};
 
 use super::brin::BrinPlan;
 use super::btree::Matching;
-use super::catalog::{Catalogs, Relation, Storage};
+use super::catalog::{Catalogs, Index, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
@@ -312,10 +312,7 @@ impl Plan {
                         Some("its first block is damaged, or changed since the last checkpoint")
                     }
                     Some(_) => {
-                        // Whether the value of an expression is null is not known here.
-                        let is_open = index.partial
-                            || (is_hash && index.has_expressions)
-                            || (is_gin && tree.version < VERSION_NULL_ENTRIES);
+                        let is_open = may_lack_entries(relation, index, tree.version);
                         tree.matching = if is_open { Matching::EntriesOnly } else { Matching::Both };
                         None
                     }
@@ -442,4 +439,15 @@ impl Plan {
     pub(super) fn number_of(&self, database: Oid, id: Oid) -> Option<u32> {
         self.by_id.get(&(database, id)).copied()
     }
+}
+
+/// Whether rows may have no entry in an index: a partial one, one of a version that left rows out, or one that leaves out
+/// nulls, where it is not known here whether the value of an expression is null.
+fn may_lack_entries(relation: &Relation, index: &Index, version: u32) -> bool {
+    index.partial
+        || match relation.storage {
+            Storage::Hash => index.has_expressions,
+            Storage::Gin => version < VERSION_NULL_ENTRIES,
+            _ => false,
+        }
 }
