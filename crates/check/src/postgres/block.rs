@@ -12,6 +12,7 @@ use super::brin_values::Ranges;
 use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
 use super::catalog::{Relation, Storage};
 use super::cluster::Standing;
+use super::free_space::free_space_block;
 use super::gin::GinCheck;
 use super::gist::GistCheck;
 use super::hash::{HashCheck, check_zeros};
@@ -66,6 +67,9 @@ impl PassContext<'_> {
             }
             (Some(storage), Fork::Main, Some(number)) if storage.is_matched() => {
                 self.tree_block(&page, number, is_still, scratch, &mut work)
+            }
+            (storage, Fork::FreeSpace, _) if is_whole => {
+                free_space_block(&page, storage, self.cluster.checksums, &mut scratch.damage, &mut work);
             }
             (Some(Storage::Brin), Fork::Main, Some(number)) => {
                 let Some(plan) = self.plan.brins.get(&number) else { return };

@@ -34,6 +34,7 @@ mod entry;
 mod exact;
 mod exceptions;
 mod finding;
+mod free_space;
 mod gin;
 mod gin_blocks;
 mod gin_outcome;

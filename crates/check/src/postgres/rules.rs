@@ -148,6 +148,11 @@ rules! {
         "a block that the visibility map calls all-visible or frozen is so"
         "Index-only scans give rows that are not there, and VACUUM skips blocks that need it."
         "run pg_truncate_visibility_map (extension pg_visibility) and VACUUM; results of index-only scans were wrong",
+    FreeSpaceMap "pg-free-space" Structure
+        "src/backend/storage/freespace/README, fsmpage.c, indexfsm.c"
+        "each node of a free space map is the highest of its children, and no slot is of a page that cannot be"
+        "Insertions look for space in wrong places, until somebody stumbles over it and the server mends the page: a block of another file, or overwritten. No row is lost. A crash before checksums were enabled may have left half a page behind."
+        "VACUUM the table; if it is found again, stop the server, remove the file that ends in _fsm, and VACUUM",
     ToastPointer "pg-toast-pointer" Structure
         "src/include/varatt.h"
         "a pointer into TOAST is possible and names the table's own TOAST table"
@@ -406,6 +411,7 @@ impl Promised {
             Promise::SpGistPage => Promised::SpGistPage,
             Promise::SpGistTuple => Promised::SpGistTuple,
             Promise::SpGistChain => Promised::SpGistChain,
+            Promise::FreeSpaceMap => Promised::FreeSpaceMap,
             Promise::MapPage => Promised::PageBounds,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,

@@ -12,6 +12,7 @@ use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
 use crate::clean::check;
 use crate::edit::Editor;
+use crate::free_space;
 use crate::gin_classes;
 use crate::gist;
 use crate::hash;
@@ -31,6 +32,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
         about_postgres.filter(|rule| !text.contains(&rule_row(rule))).map(|rule| rule.id).collect();
     let classes = CLASSES.iter().map(|(class, ..)| *class);
     let classes = classes.chain(brin_classes::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(free_space::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(gin_classes::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(hash::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(gist::CLASSES.iter().map(|(class, ..)| *class));
@@ -65,7 +67,10 @@ fn document() -> String {
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\
          say, which deleted rows leave: neither is damage. Rows are held against bounds, several ranges, Bloom filters, nulls and\n\
          empty ranges; against what includes a value (box, inet, range types) and under operator classes of extensions by nulls\n\
-         and empty ranges at most, and values that a row keeps in TOAST are not compared.\n\n\
+         and empty ranges at most, and values that a row keeps in TOAST are not compared. A free space map may say\n\
+         anything about the space of a block, about blocks that a crash took away, and in its upper pages about the lower ones; what\n\
+         cannot be is tested: nodes of a page that do not fit each other (with checksums, since a crash may leave half a page behind),\n\
+         and slots of pages that no table can have.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));
@@ -81,6 +86,7 @@ fn document() -> String {
         cluster.run_all("create extension amcheck\n");
         add_rows(&mut text, &cluster, &scene(&cluster), CLASSES);
         add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
+        add_rows(&mut text, &cluster, &free_space::scene(&cluster), free_space::CLASSES);
         add_rows(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
         add_rows(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
         add_rows(&mut text, &cluster, &gist::scene(&cluster), gist::CLASSES);

@@ -10,6 +10,7 @@ mod differential;
 mod document;
 mod drills;
 mod edit;
+mod free_space;
 mod gin;
 mod gin_classes;
 mod gist;

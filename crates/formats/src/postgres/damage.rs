@@ -67,6 +67,8 @@ pub enum Promise {
     SpGistTuple,
     /// Leaf tuples of an SP-GiST page form chains that end.
     SpGistChain,
+    /// The nodes of a page of the free space map fit each other, and describe pages that can be.
+    FreeSpaceMap,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

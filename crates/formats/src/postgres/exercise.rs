@@ -6,6 +6,7 @@ use super::catalog::Layout;
 use super::checksum::page_checksum;
 use super::compression::{Method, unpack};
 use super::control::Control;
+use super::free_space::{FreeSpaceContext, check_free_space};
 use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
@@ -44,6 +45,10 @@ pub fn exercise(bytes: &[u8]) {
     read_gin(&page, &mut damage);
     hash::read_everything(&page, bytes.len() as u32, &mut damage);
     let _ = (maps::visibility(&page, 7), maps::free_space(&page, 7), transaction::status(bytes, 9, 8192));
+    for block in [0, 1, 2] {
+        let context = FreeSpaceContext { block, has_whole_pages_only: block == 1, may_be_torn: false };
+        check_free_space(&page, context, &mut damage);
+    }
     let _ = relmap::read(bytes, &mut damage);
     let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
     for (manager, info) in [(0, 0x50), (1, 0x80), (2, 0x10), (2, 0x20), (3, 0x10), (4, 0), (6, 0x30)] {

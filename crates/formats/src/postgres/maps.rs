@@ -41,7 +41,7 @@ pub fn first_all_visible(page: &Page<'_>, from: u32) -> Option<u32> {
 
 /// Free space that a page of the map's lowest level records for its `slot`-th page, in units of 1/256 page.
 ///
-/// The map is not logged and repairs itself; its contents are never damage.
+/// The map is not logged and repairs itself; what it says of a page's space is never damage ([`super::free_space`]).
 // EVIDENCE: src/include/storage/fsm_internals.h FSMPageData: fp_next_slot @24, nodes from @28; a binary tree
 // whose leaves follow BLCKSZ / 2 - 1 inner nodes
 #[must_use]

@@ -21,6 +21,7 @@
 //! | [`gin`] | GIN pages: key tree, posting trees, pending entries |
 //! | [`spgist`] | tuples, nodes and chains of SP-GiST pages |
 //! | [`maps`] | visibility map and free space map |
+//! | [`free_space`] | what cannot be in a free space map |
 //! | [`control`] | `pg_control` |
 //! | [`relmap`] | `pg_filenode.map` |
 //! | [`transaction`] | `pg_xact` and `pg_multixact` |
@@ -41,6 +42,7 @@ pub mod control;
 pub mod damage;
 mod exercise;
 pub mod file_name;
+pub mod free_space;
 pub mod gin;
 pub mod gist;
 pub mod hash;
