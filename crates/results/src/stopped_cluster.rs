@@ -39,6 +39,12 @@ pub struct StoppedCluster {
     /// Keys where two leaves of a unique index meet, by index, as codes.
     #[serde(default)]
     pub boundaries: Vec<(u32, Vec<u64>)>,
+    /// Sides of seams between blocks of B-trees: index, left and right block, whether it is the right side, and its key.
+    #[serde(default)]
+    pub seams: Vec<(u32, u32, u32, bool, Vec<u8>)>,
+    /// Seams found broken: index, left and right block.
+    #[serde(default)]
+    pub broken_seams: Vec<(u32, u32, u32)>,
     /// Packed values by TOAST table: number, stored and plain bytes, method, block and line pointer of the row.
     #[serde(default)]
     pub packed_values: Vec<(u32, Vec<[u32; 6]>)>,

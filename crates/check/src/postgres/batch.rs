@@ -6,8 +6,9 @@ use results::stopped_cluster::{StoppedCluster, StoredLedger};
 
 use super::catalog::Storage;
 use super::gin_blocks::Record;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Side};
 use super::plan::{Plan, PlanFile};
+use super::seams::{Half, Seam};
 use super::sums::Sums;
 use super::toast_values::PackedValue;
 
@@ -134,6 +135,15 @@ impl Sums {
         stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
         stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
         stopped.boundaries.sort_unstable();
+        let seams = self.seams.all().into_iter();
+        stopped.seams = seams
+            .map(|(seam, half)| {
+                (seam.index, seam.left, seam.right, half.side == Side::Witness, half.key.into_vec())
+            })
+            .collect();
+        stopped.seams.sort_unstable();
+        let broken = self.seams.broken_so_far().iter();
+        stopped.broken_seams = broken.map(|seam| (seam.index, seam.left, seam.right)).collect();
         let numbers = |values: &Vec<PackedValue>| values.iter().map(PackedValue::numbers).collect();
         stopped.packed_values = self.packed.iter().map(|(toast, values)| (*toast, numbers(values))).collect();
         stopped.packed_values.sort_unstable();
@@ -171,6 +181,14 @@ impl Sums {
                 let kept = kept.entry(*relation).or_default();
                 codes.iter().for_each(|code| kept.push(*code));
             }
+        }
+        for (index, left, right, is_right, key) in &stopped.seams {
+            let side = if *is_right { Side::Witness } else { Side::Claim };
+            let half = Half { side, key: key.clone().into() };
+            sums.seams.restore(Seam { index: *index, left: *left, right: *right }, half);
+        }
+        for (index, left, right) in &stopped.broken_seams {
+            sums.seams.keep_broken(Seam { index: *index, left: *left, right: *right });
         }
         for (index, records) in &stopped.gin {
             for record in records {

@@ -17,6 +17,7 @@ use super::keyed::Key;
 use super::ledger::{BUCKETS, BlockBuckets, Side};
 use super::links::{Link, LinkKind};
 use super::order::Scratch;
+use super::seams::Seam;
 
 /// How the entries of an index are matched with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,15 @@ pub(crate) trait EntrySink {
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, link: Link);
     /// The key of a visible row where two leaves meet: a claim from the left leaf, a witness from the right one.
     fn boundary(&mut self, index: u32, side: Side, fact: u128, boundary: Boundary);
+    /// One side of a seam between two blocks; gives the key of the other side if that was stated before.
+    fn seam(&mut self, seam: Seam, side: Side, key: &[u8]) -> Option<Box<[u8]>> {
+        let _ = (seam, side, key);
+        None
+    }
+    /// A seam whose first key is not above the bound.
+    fn broken_seam(&mut self, seam: Seam) {
+        let _ = seam;
+    }
     /// A block that ends or starts an update of the index that was cut off: links or entries are not exact.
     fn unfinished(&mut self, index: u32);
     /// Keys of this column or type could not be compared.
@@ -190,6 +200,7 @@ impl TreeCheck<'_> {
         let child_level = opaque.level.saturating_sub(1);
         let mut walk = Walk::default();
         let mut child: Option<u32> = None;
+        let mut first_key: Option<IndexTuple<'_>> = None;
         for item in page.items() {
             let Some(tuple) = read(page, item) else { continue };
             let is_high_key = item.number < first;
@@ -202,6 +213,7 @@ impl TreeCheck<'_> {
                 continue;
             }
             if opaque.is_leaf() {
+                first_key = first_key.or(Some(tuple));
                 self.leaf_entry(tuple, item, &mut walk, scratch, work);
                 continue;
             }
@@ -213,6 +225,7 @@ impl TreeCheck<'_> {
                 && self.level == CheckLevel::Full
                 && self.read_values(&tuple, item, &mut walk, work)
             {
+                first_key = first_key.or(Some(tuple));
                 self.check_order(&tuple, item, &mut walk, scratch, work);
                 walk.advance(tuple);
             }
@@ -225,6 +238,9 @@ impl TreeCheck<'_> {
         }
         if let (Some(high_key), CheckLevel::Full) = (high_key, self.level) {
             self.check_high_key(&high_key, &mut walk, scratch, work);
+        }
+        if self.level == CheckLevel::Full {
+            self.state_seams(opaque, high_key, first_key, &mut scratch.values, work);
         }
     }
 }

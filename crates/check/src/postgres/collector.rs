@@ -1,6 +1,6 @@
 //! Facts about one relation, kept to be compared one by one.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use formats::postgres::Tid;
 
@@ -10,6 +10,7 @@ use super::gin_blocks::Record;
 use super::heap::{Exception, RowSink};
 use super::ledger::{BucketSet, Side};
 use super::links::Link;
+use super::seams::Seam;
 
 /// A fact with what is needed to name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,8 @@ pub(super) struct Collector {
     pub(super) wants_gin: bool,
     /// Facts about rows that were stated; where one may be stated often and counts once.
     pub(super) seen: Option<HashSet<u128>>,
+    /// Both sides of seams, of those that are wanted.
+    pub(super) seams: BTreeMap<Seam, [Option<Box<[u8]>>; 2]>,
     /// Whether something changed since the moment that is looked at.
     pub(super) moved: bool,
 }
@@ -54,6 +57,7 @@ impl Collector {
             gin: Vec::new(),
             wants_gin: false,
             seen: None,
+            seams: BTreeMap::new(),
             moved: false,
         }
     }
@@ -67,6 +71,7 @@ impl Collector {
             && self.links == other.links
             && self.boundaries == other.boundaries
             && self.gin == other.gin
+            && self.seams == other.seams
     }
 }
 
@@ -114,6 +119,13 @@ impl EntrySink for Collector {
         if index == self.relation && self.wants_gin {
             self.gin.push(record);
         }
+    }
+
+    fn seam(&mut self, seam: Seam, side: Side, key: &[u8]) -> Option<Box<[u8]>> {
+        if let Some(sides) = self.seams.get_mut(&seam) {
+            sides[side as usize] = Some(key.into());
+        }
+        None
     }
 
     fn unfinished(&mut self, _index: u32) {}

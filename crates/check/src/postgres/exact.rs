@@ -308,7 +308,11 @@ impl Exact<'_> {
         self.collected_with(start, parts)
     }
 
-    fn collected_with(&mut self, start: impl Fn() -> Collector, parts: &[(bool, u32)]) -> Option<Collector> {
+    pub(super) fn collected_with(
+        &mut self,
+        start: impl Fn() -> Collector,
+        parts: &[(bool, u32)],
+    ) -> Option<Collector> {
         let times = if self.first.snapshot.is_some() { 2 } else { 1 };
         let mut last = None;
         for _ in 0..times {

@@ -17,6 +17,7 @@
 
 mod batch;
 mod block;
+mod bounds;
 mod brin;
 mod brin_plan;
 mod brin_summaries;
@@ -58,6 +59,7 @@ mod plan_files;
 mod row;
 mod rules;
 mod run;
+mod seams;
 mod source;
 mod spgist;
 mod structure;

@@ -4,15 +4,18 @@ use std::path::Path;
 
 use results::check::{CheckReport, Skipped};
 
+use super::bounds::is_below;
 use super::btree::Matching;
 use super::catalog::Storage;
 use super::cluster::Standing;
 use super::exact::Exact;
 use super::heap::Table;
 use super::ledger::Side;
+use super::order::Scratch;
 use super::pass::{PassContext, PassState};
 use super::plan::Plan;
 use super::run::Run;
+use super::seams::Seam;
 use super::source::Tree;
 use crate::progress::{Phase, Progress};
 
@@ -45,6 +48,7 @@ impl Run<'_> {
         numbers.dedup();
         let left_behind = self.compare_gin(state, &mut exact);
         let is_gin = |number| plan.relation(number).is_some_and(|relation| relation.storage == Storage::Gin);
+        let seams = self.broken_seams(state, plan);
         for number in numbers {
             let tree = plan.trees.get(&number);
             let is_moved = |number| state.sums.moved.contains(&number) || plan.is_empty(number);
@@ -87,13 +91,7 @@ impl Run<'_> {
                     exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
                 }
             }
-            let boundaries = state.sums.boundaries.get(&number);
-            let pairs = boundaries.map_or(Vec::new(), |codes| codes.pairs(self.options.memory_bytes_max));
-            if !pairs.is_empty() && !self.is_out_of_time(object.as_deref()) {
-                progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
-                self.counters.second_pass_object_count += 1;
-                exact.straddling(number, &pairs, &mut self.findings);
-            }
+            self.compare_neighbours(number, state, &seams, &mut exact, progress);
             let Some(ledger) = state.sums.entries.get(number).filter(|_| !(is_by_tid && is_unfinished))
             else {
                 continue;
@@ -115,6 +113,48 @@ impl Run<'_> {
             }
         }
         self.counters.extra_read_bytes += exact.bytes_read;
+    }
+
+    /// Looks again at neighbouring blocks of a B-tree whose keys do not fit each other.
+    fn compare_neighbours(
+        &mut self,
+        number: u32,
+        state: &PassState,
+        seams: &[Seam],
+        exact: &mut Exact<'_>,
+        progress: &mut dyn Progress,
+    ) {
+        let object = exact.first.plan.relation(number).map(|relation| relation.name.as_str());
+        let broken: Vec<Seam> = seams.iter().filter(|seam| seam.index == number).copied().collect();
+        if !broken.is_empty() && !self.is_out_of_time(object) {
+            progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
+            self.counters.second_pass_object_count += 1;
+            exact.seams(number, &broken, &mut self.findings);
+        }
+        let boundaries = state.sums.boundaries.get(&number);
+        let pairs = boundaries.map_or(Vec::new(), |codes| codes.pairs(self.options.memory_bytes_max));
+        if !pairs.is_empty() && !self.is_out_of_time(object) {
+            progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
+            self.counters.second_pass_object_count += 1;
+            exact.straddling(number, &pairs, &mut self.findings);
+        }
+    }
+
+    /// Where blocks of B-trees meet and the right one begins too low.
+    fn broken_seams(&mut self, state: &PassState, plan: &Plan) -> Vec<Seam> {
+        let seams = &state.sums.seams;
+        self.counters.temporary_bytes += seams.temporary_bytes();
+        if seams.left_out_count > 0 {
+            let why =
+                "no room for temporary files: check with a larger --max-memory, or fewer objects at once";
+            self.left_out(None, "bounds of some B-tree blocks against those to their left", why);
+        }
+        let mut scratch = Scratch::default();
+        seams.broken(|seam, bound, first| {
+            let index = plan.relation(seam.index).and_then(|relation| relation.index.as_ref());
+            let known = index.zip(plan.trees.get(&seam.index));
+            known.is_none_or(|(index, tree)| is_below(index, tree.version, bound, first, &mut scratch))
+        })
     }
 
     /// Whether no time is left to look at an object whose sums differ; it is then told, since something is wrong there.

@@ -20,6 +20,7 @@ use super::keyed::Key;
 use super::log_end::LogEnd;
 use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
+use super::seams::Seams;
 use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::Truncations;
@@ -27,6 +28,9 @@ use crate::findings::Findings;
 
 /// How often a block is read again that looks damaged and changes meanwhile.
 const READ_AGAIN_MAX: usize = 5;
+
+/// Share of that memory for keys of B-tree blocks that wait for those of their neighbours.
+const SEAM_SHARE: u64 = 4;
 
 /// What all workers of a pass look at.
 #[derive(Clone, Copy)]
@@ -100,6 +104,7 @@ impl PassState {
     pub(crate) fn with_memory(plan: &Plan, findings_per_rule_max: usize, memory_bytes_max: u64) -> PassState {
         let mut state = PassState::new(plan, findings_per_rule_max);
         state.sums.exception_bytes_max = memory_bytes_max;
+        state.sums.seams = Seams::new(memory_bytes_max / SEAM_SHARE);
         state
     }
 }

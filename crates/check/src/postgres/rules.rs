@@ -340,7 +340,7 @@ rules! {
         "REINDEX the index",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
-        "keys of a B-tree block ascend and stay below its high key"
+        "keys of a B-tree block ascend, from above the separator that leads to the block up to its high key"
         "Searches miss rows, and unique keys can be entered twice."
         "REINDEX the index; if its order is that of a collation, compare the library's version",
     BtreeUnique "pg-btree-unique" Full

@@ -11,6 +11,7 @@ use super::heap::{Exception, RowSink, exception_code};
 use super::ledger::{Ledger, Ledgers, Side};
 use super::links::Link;
 use super::plan::Plan;
+use super::seams::{Seam, Seams};
 use super::toast_values::PackedValue;
 
 /// Relations with fewer blocks have one bucket for their sums.
@@ -27,6 +28,8 @@ pub(crate) struct Sums {
     pub(crate) exceptions: HashMap<u32, Codes>,
     /// Keys where two leaves of a unique index meet, by index, as codes.
     pub(crate) boundaries: HashMap<u32, Codes>,
+    /// Where blocks of B-trees meet.
+    pub(crate) seams: Seams,
     /// Packed values in TOAST, by TOAST table.
     pub(crate) packed: HashMap<u32, Vec<PackedValue>>,
     /// Those that were too many to remember.
@@ -99,6 +102,14 @@ impl EntrySink for Sums {
         self.code_was_added();
     }
 
+    fn seam(&mut self, seam: Seam, side: Side, key: &[u8]) -> Option<Box<[u8]>> {
+        self.seams.state(seam, side, key)
+    }
+
+    fn broken_seam(&mut self, seam: Seam) {
+        self.seams.keep_broken(seam);
+    }
+
     fn unfinished(&mut self, index: u32) {
         *self.unfinished.entry(index).or_default() += 1;
     }
@@ -126,6 +137,7 @@ impl Sums {
         Sums {
             small: (0..plan.relations.len()).map(is_small).collect(),
             exception_bytes_max: u64::MAX,
+            seams: Seams::new(u64::MAX),
             ..Sums::default()
         }
     }
@@ -155,6 +167,7 @@ impl Sums {
         self.links.merge(other.links);
         self.moved.extend(other.moved);
         self.gin.merge(other.gin);
+        self.seams.merge(other.seams);
         self.gin_left_out.extend(other.gin_left_out);
         for (table, [zero, still]) in other.ends {
             let ends = self.ends.entry(table).or_default();

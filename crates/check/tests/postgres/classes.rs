@@ -208,6 +208,21 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-btree-order"],
     ),
     (
+        "first key of a B-tree block below the separator that leads there, row and entry agreeing",
+        |e, s| {
+            // Order in the block, its high key, the row and its other index stay as they were.
+            let leaf = e.read(&s.v_k)[2 * BLOCK..3 * BLOCK].to_vec();
+            let entry = tuple(&leaf, 2);
+            let (block, item) = (u16_at(&leaf, entry + 2), u16_at(&leaf, entry + 4));
+            e.sealed(&s.v_k, 2, |p| put_u32(p, entry + 8, 2));
+            e.sealed(&s.v, block, |p| {
+                let t = tuple(p, item);
+                put_u32(p, t + 28, 2)
+            });
+        },
+        &["pg-btree-order"],
+    ),
+    (
         "index entry missing",
         |e, s| {
             e.sealed(&s.v_k, 2, |p| {

@@ -39,6 +39,7 @@ pub mod catalog;
 pub mod checksum;
 pub mod compression;
 pub mod control;
+mod coverage;
 pub mod damage;
 mod exercise;
 pub mod file_name;

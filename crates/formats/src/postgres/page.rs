@@ -1,7 +1,8 @@
 //! A relation page: header, line pointers, and which bytes they claim.
 
 use super::bytes::{u16_at, u32_at, u64_at};
-use super::{BLOCK_SIZE_MAX, Damage, MAX_ALIGN, Promise};
+use super::coverage::Coverage;
+use super::{Damage, MAX_ALIGN, Promise};
 
 /// Length of the page header, bytes; line pointers follow.
 // EVIDENCE: PostgreSQL docs 73.6 "Database Page Layout", PageHeaderData 24 bytes
@@ -287,57 +288,6 @@ fn storage_of_nothing(item: Item) -> Damage {
     Damage::at(Promise::ItemBounds, offset, expected, format!("length {}", item.length)).of_item(item.number)
 }
 
-/// Units of eight bytes in the largest page, as bits.
-const COVERAGE_WORDS: usize = BLOCK_SIZE_MAX / MAX_ALIGN / 64;
-
-/// Which eight byte units of a page are claimed.
-struct Coverage {
-    units: [u64; COVERAGE_WORDS],
-}
-
-impl Coverage {
-    fn new() -> Coverage {
-        Coverage { units: [0; COVERAGE_WORDS] }
-    }
-
-    /// Claims a range; `false` if a part of it is claimed already. The start is aligned, the range in the page.
-    #[inline]
-    fn claim(&mut self, start_bytes: usize, length_bytes: usize) -> bool {
-        let first = start_bytes / MAX_ALIGN;
-        let end = (start_bytes + length_bytes).div_ceil(MAX_ALIGN);
-        let shift = first % 64;
-        // Most tuples are short, and their units stand in one word.
-        if (1..=64 - shift).contains(&(end - first))
-            && let Some(units) = self.units.get_mut(first / 64)
-        {
-            let mask = (u64::MAX >> (64 - (end - first))) << shift;
-            let free = *units & mask == 0;
-            *units |= mask;
-            return free;
-        }
-        self.claim_long(first, end)
-    }
-
-    /// Claims units, from the first up to the end.
-    fn claim_long(&mut self, first: usize, end: usize) -> bool {
-        let mut free = true;
-        // At most 64 words, a page being at most 32 KiB.
-        for word in first / 64..=(end.saturating_sub(1)) / 64 {
-            let from = first.max(word * 64) - word * 64;
-            let to = end.min((word + 1) * 64).saturating_sub(word * 64);
-            if to <= from {
-                continue;
-            }
-            let mask = (u64::MAX >> (64 - (to - from))) << from;
-            if let Some(units) = self.units.get_mut(word) {
-                free &= *units & mask == 0;
-                *units |= mask;
-            }
-        }
-        free
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,16 +336,6 @@ mod tests {
         assert_eq!(damage_of(&page_with(&[(8150, 1, 40)]))[0].promise, Promise::ItemBounds);
         assert_eq!(damage_of(&page_with(&[(8152, 1, 48)]))[0].promise, Promise::ItemBounds);
         assert_eq!(damage_of(&page_with(&[(8168, 1, 8)]))[0].promise, Promise::ItemBounds);
-    }
-
-    #[test]
-    fn coverage_spans_words_without_gaps() {
-        let mut coverage = Coverage::new();
-        assert!(coverage.claim(0, 4096));
-        assert!(coverage.claim(4096, 4096));
-        assert!(!coverage.claim(4088, 8));
-        assert!(!coverage.claim(8184, 8));
-        assert!(coverage.claim(8192, 8));
     }
 
     #[test]

@@ -174,6 +174,16 @@ impl<'a> IndexTuple<'a> {
         (self.tid.item, self.info, self.bytes.get(TUPLE_HEADER_BYTES..self.length_bytes()).unwrap_or(&[]))
     }
 
+    /// The beginning of the tuple, with all columns and the first row pointer: read again, it has the same key.
+    #[must_use]
+    pub fn key_bytes(&self) -> &'a [u8] {
+        let end = match self.kind() {
+            Kind::Posting { offset, .. } => usize::from(offset) + 6,
+            Kind::Plain | Kind::Pivot { .. } => self.length_bytes(),
+        };
+        self.bytes.get(..end).unwrap_or(self.bytes)
+    }
+
     /// Tests length and kind. `pivot`: whether the place calls for a separator; `version`: that of the index.
     #[inline]
     pub fn check(&self, item: Item, pivot: bool, version: u32, damage: &mut Vec<Damage>) -> bool {
