@@ -22,6 +22,8 @@ use super::catalog_rows::{
 use super::cluster::{Cluster, ForkFiles, Snapshot};
 use super::transactions::{Fate, LastLookup, Transactions};
 
+/// `datconnlimit` (-2) of a database that is half dropped.
+const DROPPING: u32 = 0xFFFF_FFFE;
 /// How often a block is read that changes each time.
 const READ_AGAIN_MAX: usize = 5;
 
@@ -162,7 +164,10 @@ impl Reader<'_> {
         let mut oldest = self.oldest;
         self.each(open, PG_DATABASE, |row| {
             let (Some(id), Some(name)) = (row.u32("oid"), row.text("datname")) else { return };
-            names.insert(id, name);
+            // EVIDENCE: src/include/catalog/pg_database.h DATCONNLIMIT_INVALID_DB: DROP DATABASE was interrupted
+            if row.u32("datconnlimit") != Some(DROPPING) {
+                names.insert(id, name);
+            }
             // EVIDENCE: src/backend/commands/vacuum.c vac_truncate_clog: pg_xact and pg_multixact are cut to these
             if let Some((xid, multi)) = row.u32("datfrozenxid").zip(row.u32("datminmxid")) {
                 let older = |a: u32, b: u32| if precedes(b, a) { b } else { a };
@@ -184,6 +189,9 @@ impl Reader<'_> {
         self.each(open, PG_COLLATION, |row| source.add_collation(row))?;
         let mut indexes = HashMap::new();
         self.each(open, PG_INDEX, |row| indexes.extend(source.index(row)))?;
+        if indexes.is_empty() {
+            return Err("pg_index has no rows that can be read".to_owned());
+        }
         Ok(indexes)
     }
 
@@ -215,6 +223,9 @@ impl Reader<'_> {
                 columns.entry(column.relation).or_default().push(column);
             }
         })?;
+        if columns.is_empty() {
+            return Err("pg_attribute has no rows that can be read".to_owned());
+        }
         for list in columns.values_mut() {
             list.sort_by_key(|column| column.number);
             // A gap means that a row was lost: what follows cannot be placed.

@@ -18,6 +18,8 @@ use super::source::{Part, Tree};
 pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
 /// Blocks of a file by itself that tell whether it has checksums.
 const SAMPLE_BLOCKS: u64 = 64;
+/// Of these so many at most from one file of a cluster.
+const SAMPLE_BLOCKS_PER_FILE: u64 = 4;
 
 /// Why the data directory cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
@@ -185,7 +187,32 @@ impl Cluster {
             absent_tablespaces: Vec::new(),
         };
         cluster.list().map_err(|source| OpenError::Read { path: path.to_path_buf(), source })?;
+        if cluster.control.is_none() {
+            cluster.checksums = cluster.has_checksums();
+        }
         Ok(cluster)
+    }
+
+    /// Whether most of some blocks carry a checksum that fits: for a cluster whose control file is lost.
+    fn has_checksums(&self) -> bool {
+        let (mut fitting, mut count) = (0, 0);
+        for segment in
+            self.forks.iter().filter(|fork| fork.fork == Fork::Main).flat_map(|fork| &fork.segments)
+        {
+            let Ok(bytes) = segment.part.read(SAMPLE_BLOCKS_PER_FILE * self.block_bytes as u64) else {
+                continue;
+            };
+            let first = segment.number.saturating_mul(self.segment_blocks);
+            let blocks = bytes.chunks_exact(self.block_bytes).zip(first..);
+            for (block, number) in blocks.filter(|(block, _)| !Page::new(block).is_new()) {
+                fitting += u64::from(Page::new(block).header().checksum == page_checksum(block, number));
+                count += 1;
+            }
+            if count >= SAMPLE_BLOCKS {
+                break;
+            }
+        }
+        fitting > count / 2
     }
 
     /// The moment that can be told from files that do not stand still; `None` in a cluster that does, and where the

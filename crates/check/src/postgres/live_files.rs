@@ -1,4 +1,5 @@
-//! What is concluded from files that are absent, short or cut while the cluster does not stand still.
+//! What is concluded from files that are absent, short or cut while the cluster does not stand still, and from catalogs
+//! that are not there.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,6 +13,7 @@ use results::check::{CheckLevel, Finding};
 
 use super::catalog::Catalogs;
 use super::cluster::{Cluster, ForkFiles, Standing};
+use super::finding::file_finding;
 use super::log_end::LogEnd;
 use super::pass::PassContext;
 use super::plan::Plan;
@@ -114,6 +116,19 @@ impl Run<'_> {
             } else {
                 plan.findings.push(finding);
             }
+        }
+    }
+
+    /// Reports a database that stands still and cannot be told from its catalogs. One that nobody names was left behind
+    /// by an interrupted CREATE or DROP DATABASE; when none is named, all are broken.
+    pub(super) fn report_catalog(&mut self, database: Oid, reason: &str, named: &HashSet<Oid>) {
+        let directories: Vec<_> = self.cluster.databases.iter().filter(|(oid, _)| *oid == database).collect();
+        let is_named = named.is_empty() || named.contains(&database);
+        let [(_, directory)] = directories.as_slice() else { return };
+        if self.cluster.standing == Standing::Stopped && self.only.is_none() && is_named {
+            let expected = "catalogs that tell what the files of the database are".to_owned();
+            let file = directory.to_string_lossy();
+            self.findings.push(file_finding(Promised::Catalog, &file, None, expected, reason.to_owned()));
         }
     }
 

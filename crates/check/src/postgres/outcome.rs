@@ -200,7 +200,7 @@ impl Run<'_> {
         }
         let mut facts = vec![
             fact("PostgreSQL", if cluster.major == 0 { "?".to_owned() } else { cluster.major.to_string() }),
-            fact("state", standing.to_owned()),
+            fact("state", if cluster.control.is_some() { standing } else { "not known" }.to_owned()),
             fact("block size", cluster.block_bytes.to_string()),
             fact("checksums", if cluster.checksums { "on" } else { "off" }.to_owned()),
             fact("databases", cluster.databases.len().to_string()),

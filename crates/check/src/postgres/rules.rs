@@ -33,6 +33,11 @@ rules! {
         "a map of file numbers has its magic number and checksum"
         "The server cannot find its catalogs; every connection fails."
         "restore the map from a backup of the same cluster",
+    Catalog "pg-catalog" Page
+        "PostgreSQL docs 52"
+        "each database has rows in pg_class, pg_attribute and pg_index"
+        "Nobody can connect to the database, and what its files hold is known to nobody: its catalogs were lost or overwritten."
+        "restore the database from a backup; its blocks were tested one by one, without what tables and indexes say of each other",
     FileMissing "pg-file-missing" Page
         "PostgreSQL docs 73.1"
         "each relation of the catalog has its file"

@@ -451,6 +451,7 @@ impl<'a> Run<'a> {
                 "raw mode: each block is tested by itself",
             );
         }
+        let is_mapped = catalogs.map_damage.is_empty();
         for (path, damage) in catalogs.map_damage.drain(..) {
             let file = path.to_string_lossy();
             self.findings.push(file_finding(
@@ -463,6 +464,9 @@ impl<'a> Run<'a> {
         }
         for (database, reason) in std::mem::take(&mut catalogs.unreadable) {
             let name = format!("database {database}");
+            if is_mapped {
+                self.report_catalog(database, &reason, &catalogs.databases);
+            }
             self.left_out(Some(&name), "everything that needs the catalogs", &reason);
         }
         let databases = catalogs.databases.clone();

@@ -101,6 +101,15 @@ fn a_range_map_that_outgrew_its_block_is_silent_before_and_after_a_crash() {
 }
 
 #[test]
+fn summaries_of_an_index_whose_columns_are_not_known_are_there_all_the_same() {
+    for (major, bin) in servers().into_iter().rev().take(1) {
+        let cluster = Cluster::new(&bin, &["-k"]);
+        cluster.run_all("create table c(k int)\ninsert into c select generate_series(1, 3000)\ncreate index c_k on c using brin(k) with (pages_per_range = 1)\ndelete from pg_attribute where attrelid = 'c_k'::regclass\n");
+        assert_silent(&cluster, &format!("PostgreSQL {major}"));
+    }
+}
+
+#[test]
 fn each_class_of_damage_of_brin_indexes_is_found() {
     for (major, bin) in servers().into_iter().rev().take(1) {
         let cluster = Cluster::new(&bin, &["-k"]);

@@ -103,6 +103,35 @@ fn without_catalogs_every_block_is_still_tested() {
 }
 
 #[test]
+fn a_database_without_rows_in_a_catalog_is_damage() {
+    let Some(cluster) = newest() else { return };
+    for catalog in ["pg_class", "pg_attribute", "pg_index"] {
+        let path = cluster.path_of(catalog);
+        let mut editor = Editor::new(&cluster.data());
+        editor.file(&path, |bytes| bytes.fill(0));
+        let report = check(&cluster, CheckLevel::Page, 1);
+        let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+        assert_eq!(rules, ["pg-catalog"], "{catalog}");
+        assert!(report.findings[0].found.starts_with(catalog), "{:?}", report.findings);
+        assert!(report.accounting.is_balanced() && report.accounting.is_complete());
+        editor.undo();
+    }
+}
+
+#[test]
+fn without_a_control_file_checksums_are_still_tested() {
+    let Some(cluster) = newest() else { return };
+    let path = cluster.path_of("t");
+    let mut editor = Editor::new(&cluster.data());
+    editor.block(&path, 4, |page| page[5000] ^= 1);
+    editor.remove(Path::new("global/pg_control"));
+    let report = check(&cluster, CheckLevel::Full, 1);
+    let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+    assert_eq!(rules, ["pg-control-file", "pg-page-checksum"]);
+    assert!(report.accounting.is_balanced() && report.accounting.is_complete());
+}
+
+#[test]
 fn one_file_is_checked_by_itself_and_other_files_are_refused() {
     let Some(cluster) = newest() else { return };
     let path = cluster.path_of("t");
