@@ -107,12 +107,14 @@ fn little_memory_takes_more_readings_and_finds_the_same() {
 }
 
 #[test]
-fn long_values_are_followed_when_there_is_no_memory_for_them() {
+fn long_values_wait_in_files_when_there_is_no_memory_for_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = filled(directory.path(), &Shape { page_size: 512, auto_vacuum: 1, ..Shape::default() }, 600);
     let options =
         Options { memory_bytes_max: 0, page_batch: Some(8), worker_count: 4, ..options(CheckLevel::Full) };
-    assert_clean(&checked(&path, &options));
+    let report = checked(&path, &options);
+    assert_clean(&report);
+    assert!(report.counters.temporary_bytes > 0);
 }
 
 /// Checks with a device that has the faults of a plan.

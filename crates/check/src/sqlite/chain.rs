@@ -2,15 +2,18 @@
 //!
 //! A chain that leaves the extent is kept as its open end. Overflow pages that no chain of the extent reached are kept
 //! as runs: neighbours that refer to each other, with the page that follows. So a long value in neighbouring pages
-//! costs one run per extent, and nothing is read twice. Where memory for runs is short, the page is read again.
+//! costs one run per extent, and nothing is read twice. Where memory is short, both wait in temporary files ([`Ends`]).
 
-use std::collections::HashMap;
+use std::io;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 use formats::sqlite::{BtreePage, PointerMapKind, u32_at};
 
 use crate::sums::{Difference, keyed_hash};
 
 use super::context::{Context, Draft};
+use super::ends::Ends;
 use super::map::Use;
 use super::rules;
 
@@ -71,6 +74,12 @@ pub(super) struct Run {
     pub(super) next: u32,
 }
 
+impl Run {
+    fn has(&self, page: u32) -> bool {
+        page >= self.first && page - self.first < self.length
+    }
+}
+
 /// How far a chain could be followed.
 enum Step {
     Done,
@@ -114,29 +123,28 @@ impl Chains {
                 Step::Done if chain.left == 0 => return None,
                 Step::Done => {}
                 Step::Broken(draft) => return Some(draft),
-                Step::Elsewhere if self.open.len() * size_of::<OpenChain>() < context.run_bytes_max => {
+                Step::Elsewhere => {
                     self.open.push(chain);
+                    self.give_way(context);
                     return None;
                 }
-                Step::Elsewhere => return self.follow(context, chain),
             }
         }
     }
 
-    /// Follows a chain to its end page by page, because there is no room to keep it.
-    fn follow(&mut self, context: &Context<'_>, mut chain: OpenChain) -> Option<Draft> {
-        let mut bytes = Vec::new();
-        // Ends: each round claims a page that nothing had claimed, or stops.
-        while chain.left > 0 {
-            let next = context.reader.read(chain.next, &mut bytes).ok().and_then(|()| u32_at(&bytes, 0));
-            match self.step(context, &mut chain, |_| next) {
-                Step::Done => {}
-                Step::Broken(draft) => return Some(draft),
-                // Cannot be read: the pass reports the page.
-                Step::Elsewhere => return None,
-            }
+    /// Puts what waits among the ends of all workers, when it takes too much memory.
+    fn give_way(&mut self, context: &Context<'_>) {
+        let bytes = self.open.len() * size_of::<OpenChain>() + self.runs.len() * size_of::<Run>();
+        if bytes > context.run_bytes_max {
+            let mut ends = context.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let ends = ends.get_or_insert_with(|| Ends::new(context.page_count, context.end_bytes_max));
+            self.move_to(ends);
         }
-        None
+    }
+
+    fn move_to(&mut self, ends: &mut Ends) {
+        self.open.drain(..).for_each(|chain| ends.push_chain(chain));
+        self.runs.drain(..).for_each(|run| ends.push_run(run));
     }
 
     /// Claims the next page of a chain, or ends it.
@@ -179,7 +187,7 @@ impl Chains {
         Step::Done
     }
 
-    /// Keeps the runs of the window: pages that still have no use. Pages behind a full memory are read again later.
+    /// Keeps the runs of the window: pages that still have no use.
     pub(super) fn keep_runs(&mut self, context: &Context<'_>, window: &Window<'_>) {
         let mut current: Option<Run> = None;
         for index in 0..window.page_count() {
@@ -201,24 +209,84 @@ impl Chains {
             }
         }
         self.runs.extend(current);
-        let most = context.run_bytes_max / size_of::<Run>();
-        self.runs.truncate(most);
+        self.give_way(context);
     }
 
-    /// Joins open ends and runs after the pass; gives what is broken. Returns the bytes of memory that it took.
-    pub(super) fn finish(&mut self, context: &Context<'_>, mut report: impl FnMut(Draft)) -> u64 {
-        let runs: HashMap<u32, Run> = self.runs.drain(..).map(|run| (run.first, run)).collect();
-        let mut open = std::mem::take(&mut self.open);
+    /// Joins open ends and runs after the pass; gives what is broken.
+    pub(super) fn finish(&mut self, context: &Context<'_>, mut report: impl FnMut(Draft)) -> Joined {
+        let ends = context.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut ends) = ends else {
+            let (open, runs) = (std::mem::take(&mut self.open), std::mem::take(&mut self.runs));
+            let bytes = open.len() * size_of::<OpenChain>() + runs.len() * size_of::<Run>();
+            let left = self.join(context, open, runs, |_| true, &mut report);
+            debug_assert!(left.is_empty(), "every page is at hand");
+            return Joined { memory_bytes: bytes as u64, ..Joined::default() };
+        };
+        self.move_to(&mut ends);
+        let mut joined = Joined { memory_bytes: ends.memory_bytes(), ..Joined::default() };
+        if let Err(error) = self.join_ranges(context, &mut ends, &mut report) {
+            context.is_cut.store(true, Ordering::Relaxed);
+            let reason = format!("could not read back ends of long values from a temporary file: {error}");
+            joined.trouble = Some(reason);
+        }
+        joined.temporary_bytes = ends.temporary_bytes();
+        joined
+    }
+
+    /// Joins what is in each range, until no chain waits in any.
+    fn join_ranges(
+        &mut self,
+        context: &Context<'_>,
+        ends: &mut Ends,
+        report: &mut impl FnMut(Draft),
+    ) -> io::Result<()> {
+        loop {
+            let mut is_over = true;
+            // Ends: a chain that comes to a range claims a page there or stops.
+            for range in 0..ends.range_count() {
+                let open = ends.take_chains(range)?;
+                if open.is_empty() {
+                    continue;
+                }
+                is_over = false;
+                let runs = ends.runs(range)?;
+                let is_here = |page| ends.range_of(page) == range;
+                let left = self.join(context, open, runs, is_here, report);
+                left.into_iter().for_each(|chain| ends.push_chain(chain));
+            }
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Follows chains as long as they stay among pages whose runs are given; returns those that leave.
+    fn join(
+        &mut self,
+        context: &Context<'_>,
+        mut open: Vec<OpenChain>,
+        mut runs: Vec<Run>,
+        is_here: impl Fn(u32) -> bool,
+        report: &mut impl FnMut(Draft),
+    ) -> Vec<OpenChain> {
         open.sort_unstable();
-        let memory = (runs.len() * 2 * size_of::<(u32, Run)>() + open.len() * size_of::<OpenChain>()) as u64;
-        let mut bytes = Vec::new();
+        runs.sort_unstable_by_key(|run| run.first);
+        let run_with = |page: u32| {
+            let after = runs.partition_point(|run| run.first <= page);
+            runs.get(after.checked_sub(1)?).copied().filter(|run| run.has(page))
+        };
+        let (mut left, mut bytes) = (Vec::new(), Vec::new());
         for mut chain in open {
-            // Ends: each round claims a page that nothing had claimed, or stops.
             let mut inside: Option<Run> = None;
+            // Ends: each round claims a page that nothing had claimed, or stops.
             while chain.left > 0 {
                 let page = chain.next;
-                let run = inside.filter(|run| (run.first..run.first + run.length).contains(&page));
-                inside = run.or_else(|| runs.get(&page).copied());
+                inside = inside.filter(|run| run.has(page));
+                if inside.is_none() && !is_here(page) {
+                    left.push(chain);
+                    break;
+                }
+                inside = inside.or_else(|| run_with(page));
                 let next = match inside {
                     Some(run) if page + 1 < run.first + run.length => Some(page + 1),
                     Some(run) => Some(run.next),
@@ -235,8 +303,17 @@ impl Chains {
                 }
             }
         }
-        memory
+        left
     }
+}
+
+/// What it took to join ends.
+#[derive(Debug, Default)]
+pub(super) struct Joined {
+    pub(super) memory_bytes: u64,
+    pub(super) temporary_bytes: u64,
+    /// Why ends are missing, when they are.
+    pub(super) trouble: Option<String>,
 }
 
 /// Whether the chain of a cell is whole when everything is read anew: its cell's page and all its pages.

@@ -1,13 +1,14 @@
 //! What all workers of one check share, and how a finding is written down.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use formats::sqlite::{Encoding, Geometry};
 use results::check::{CheckLevel, Confidence, Finding};
 
 use crate::rule::Rule;
 
+use super::ends::Ends;
 use super::map::PageMap;
 use super::plan::Plans;
 use super::reader::PageReader;
@@ -25,8 +26,12 @@ pub(super) struct Context<'a> {
     /// Key of the sums.
     pub(super) key: u64,
     pub(super) findings_per_rule_max: usize,
-    /// Memory for the runs of overflow pages of each worker, in bytes.
+    /// Memory of each worker for ends of long values, in bytes.
     pub(super) run_bytes_max: usize,
+    /// Memory for those of all workers that did not fit.
+    pub(super) end_bytes_max: u64,
+    /// Ends of long values that workers had no memory for.
+    pub(super) ends: Mutex<Option<Ends>>,
     /// Whether trees or lists lost a branch, so that pages may seem to have no use.
     pub(super) is_cut: AtomicBool,
     pub(super) damaged_pages: PageSet,

@@ -22,6 +22,7 @@ pub mod drill;
 mod drill_edits;
 mod drill_records;
 mod drill_scene;
+mod ends;
 mod expressions;
 mod key_order;
 mod keys;
@@ -46,6 +47,7 @@ mod wishes;
 mod worker;
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -148,7 +150,9 @@ fn describe(anchor: &Anchor, report: &mut CheckReport) {
 }
 
 /// Most memory for links between pages: they are wanted range by range, so that more would not make a check faster.
-const LINK_BYTES_MAX: u64 = 24 << 20;
+const LINK_BYTES_MAX: u64 = 16 << 20;
+/// Most memory for ends of long values that workers hold, and as much again for those that they gave away.
+const END_BYTES_MAX: u64 = 4 << 20;
 
 /// What every level needs before the pass.
 struct Prepared {
@@ -189,6 +193,7 @@ fn check_anchored(
     let prepared = prepare(anchor, geometry, options);
     let identity = resume::identity(anchor, options.level);
     let stopped = stopped_check(resume::ENGINE, &identity, options, report);
+    let end_bytes_max = (options.memory_bytes_max / 8).min(END_BYTES_MAX);
     let context = Context {
         file: anchor.path.display().to_string(),
         level: options.level,
@@ -200,8 +205,9 @@ fn check_anchored(
         plans: &prepared.plans,
         key: stopped.as_ref().map_or(options.seed, |stopped| stopped.seed),
         findings_per_rule_max: options.findings_per_rule_max,
-        run_bytes_max: usize::try_from(options.memory_bytes_max / 4).unwrap_or(usize::MAX)
-            / options.worker_count.max(1),
+        run_bytes_max: usize::try_from(end_bytes_max).unwrap_or(usize::MAX) / options.worker_count.max(1),
+        end_bytes_max,
+        ends: Mutex::default(),
         is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
         damaged_pages: PageSet::new(anchor.page_count as usize),
         damaged_trees: PageSet::new(prepared.plans.trees.len()),
@@ -225,8 +231,11 @@ fn check_anchored(
         },
     };
     let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
-    if options.resume_file.is_some() && passed.unreached_count == 0 {
-        ending.stopped = Some(resume::stopped(anchor, &passed.worker, end, passed.bytes_read));
+    if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0) {
+        match resume::stopped(anchor, &passed.worker, end, passed.bytes_read) {
+            Ok(stopped) => ending.stopped = Some(stopped),
+            Err(error) => passed.trouble = not_kept(Err(error), path).or(passed.trouble.take()),
+        }
     }
     look_at_log_only_pages(anchor, &context, &mut passed);
     report_anchor(anchor, &mut passed.worker);
@@ -300,7 +309,8 @@ fn pass_from<'a>(
     if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count > 0) {
         let next = end - passed.unreached_count * page_size;
         let stopped = resume::stopped(anchor, &passed.worker, next, passed.bytes_read);
-        passed.trouble = not_kept(stopped.store(path), path).or(passed.trouble);
+        let outcome = stopped.and_then(|stopped| stopped.store(path));
+        passed.trouble = not_kept(outcome, path).or(passed.trouble);
     }
     passed
 }
@@ -377,7 +387,7 @@ fn after_pass(
     }
     let mut drafts = Vec::new();
     let mut chains = std::mem::take(&mut passed.worker.chains);
-    let chain_bytes = chains.finish(context, |draft| drafts.push(draft));
+    let joined = chains.finish(context, |draft| drafts.push(draft));
     if context.geometry.auto_vacuum {
         pointers::check_pointer_maps(context, &mut chains, |draft| drafts.push(draft));
     }
@@ -407,13 +417,13 @@ fn after_pass(
         passed.trouble = not_kept(outcome, path).or(passed.trouble.take());
     }
     let missing = context.map.trouble().map(str::to_owned);
-    passed.trouble = passed.trouble.take().or(missing).or(named.trouble);
+    passed.trouble = passed.trouble.take().or(missing).or(joined.trouble).or(named.trouble);
     passed.worker.findings.merge(named.findings);
     report.counters.second_pass_object_count = named.object_count;
     let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
     report.counters.memory_bytes_max =
-        context.map.memory_bytes() + sums + chain_bytes.max(named.memory_bytes_max);
-    report.counters.temporary_bytes = context.map.temporary_bytes();
+        context.map.memory_bytes() + sums + joined.memory_bytes.max(named.memory_bytes_max);
+    report.counters.temporary_bytes = context.map.temporary_bytes() + joined.temporary_bytes;
     skipped
 }
 

@@ -4,6 +4,7 @@
 //! seen is everything before one offset. The map is made anew by the next call; only what the pass learned is kept.
 
 use std::path::Path;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use results::check::StoppedCheck;
@@ -15,6 +16,7 @@ use super::anchor::Anchor;
 use super::chain::{OpenChain, Run};
 use super::collect::Named;
 use super::context::{Context, PageSet};
+use super::ends::Ends;
 use super::map::Use;
 use super::worker::Worker;
 
@@ -37,18 +39,23 @@ pub(super) fn identity(anchor: &Anchor, level: results::check::CheckLevel) -> Ve
     words.into_iter().map(u64::from).chain(numbers).collect()
 }
 
-/// What the pass learned, ready to be kept. `worker` is the sum of all workers, before anything else was reported.
+/// What the pass learned, ready to be kept. `worker` is the sum of all workers, before anything else was reported. Fails
+/// when ends of long values cannot be read back from their temporary file.
 pub(super) fn stopped(
     anchor: &Anchor,
     worker: &Worker<'_>,
     next_offset_bytes: u64,
     bytes_read: u64,
-) -> StoppedCheck {
+) -> std::io::Result<StoppedCheck> {
     let context = worker.context;
+    let ends = context.ends.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut open, mut runs) = ends.as_ref().map_or(Ok(Default::default()), Ends::all)?;
+    open.extend(&worker.chains.open);
+    runs.extend(&worker.chains.runs);
     let (findings, rule_counts) = worker.findings.clone().into_lists();
     let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
     let pages = || 0..=context.page_count as usize;
-    StoppedCheck {
+    Ok(StoppedCheck {
         engine: ENGINE.to_owned(),
         identity: identity(anchor, context.level),
         seed: context.key,
@@ -62,8 +69,8 @@ pub(super) fn stopped(
             (0..context.plans.trees.len()).filter(|tree| context.damaged_trees.contains(*tree)),
         ),
         claimed_pages: stretches(pages().filter(|page| context.map.use_of(*page as u32) == Use::Overflow)),
-        open_chains: worker.chains.open.iter().map(|chain| chain.to_numbers()).collect(),
-        runs: worker.chains.runs.iter().map(|run| [run.first, run.length, run.next]).collect(),
+        open_chains: open.into_iter().map(OpenChain::to_numbers).collect(),
+        runs: runs.into_iter().map(|run| [run.first, run.length, run.next]).collect(),
         sums: sums.map(Difference::to_stored).collect(),
         is_cut: context.is_cut.load(Ordering::Relaxed),
         unevaluated: worker
@@ -75,7 +82,7 @@ pub(super) fn stopped(
         second_pass_findings: Vec::new(),
         second_pass_rule_counts: Vec::new(),
         raw_counts: Vec::new(),
-    }
+    })
 }
 
 /// The same check, stopped in its second pass: `stopped` is from the end of the first.

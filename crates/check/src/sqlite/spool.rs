@@ -11,17 +11,15 @@ use std::os::unix::fs::FileExt as _;
 const CHUNK_BYTES_MAX: u64 = 16 << 10;
 const CHUNK_BYTES_MIN: u64 = 512;
 
-/// A stretch of the bytes of a part.
-#[derive(Debug)]
-enum Chunk {
-    Kept(Vec<u8>),
-    Written { offset_bytes: u64, length_bytes: u32 },
-}
+/// Bits of a written chunk's length; the others are its place.
+const LENGTH_BITS: u32 = 20;
 
 #[derive(Debug, Default)]
 struct Part {
     open: Vec<u8>,
-    chunks: Vec<Chunk>,
+    kept: Vec<Vec<u8>>,
+    /// Place in the file and length of what was written, as one number: there are many.
+    written: Vec<u64>,
     length_bytes: u64,
 }
 
@@ -80,10 +78,10 @@ impl Spool {
             return;
         }
         if self.kept_bytes + length > self.kept_bytes_max
+            && length < 1 << LENGTH_BITS
             && append(&mut self.file, &part.open, self.written_bytes).is_ok()
         {
-            let length_bytes = u32::try_from(length).unwrap_or(u32::MAX);
-            part.chunks.push(Chunk::Written { offset_bytes: self.written_bytes, length_bytes });
+            part.written.push(self.written_bytes << LENGTH_BITS | length);
             self.written_bytes += length;
             part.open.clear();
             return;
@@ -91,7 +89,7 @@ impl Spool {
         // Where nothing can be written it stays in memory.
         part.open.shrink_to_fit();
         self.kept_bytes += length;
-        part.chunks.push(Chunk::Kept(std::mem::take(&mut part.open)));
+        part.kept.push(std::mem::take(&mut part.open));
     }
 
     /// Hands on what is open in all parts, and gives the buffers back.
@@ -100,32 +98,39 @@ impl Spool {
             self.close(number);
             if let Some(part) = self.parts.get_mut(number) {
                 part.open = Vec::new();
+                part.written.shrink_to_fit();
             }
         }
     }
 
-    /// The bytes of a part, in the order in which they came.
+    /// The bytes of a part. What was added at one time stays together; the order is not kept.
     pub(super) fn read(&self, number: usize) -> io::Result<Vec<u8>> {
         let Some(part) = self.parts.get(number) else { return Ok(Vec::new()) };
         let mut bytes = Vec::with_capacity(part.length_bytes as usize);
-        for chunk in &part.chunks {
-            match (chunk, &self.file) {
-                (Chunk::Kept(kept), _) => bytes.extend_from_slice(kept),
-                (Chunk::Written { offset_bytes, length_bytes }, Some(file)) => {
-                    let start = bytes.len();
-                    bytes.resize(start + *length_bytes as usize, 0);
-                    file.read_exact_at(bytes.get_mut(start..).unwrap_or_default(), *offset_bytes)?;
-                }
-                (Chunk::Written { .. }, None) => return Err(io::ErrorKind::NotFound.into()),
-            }
+        part.kept.iter().for_each(|kept| bytes.extend_from_slice(kept));
+        for written in &part.written {
+            let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+            let start = bytes.len();
+            bytes.resize(start + (written & ((1 << LENGTH_BITS) - 1)) as usize, 0);
+            file.read_exact_at(bytes.get_mut(start..).unwrap_or_default(), written >> LENGTH_BITS)?;
         }
         bytes.extend_from_slice(&part.open);
         Ok(bytes)
     }
 
-    /// Bytes of chunks in memory.
+    /// Empties a part. Its place in the file is not used again.
+    pub(super) fn clear(&mut self, number: usize) {
+        let Some(part) = self.parts.get_mut(number) else { return };
+        self.kept_bytes -= part.kept.drain(..).map(|kept| kept.len() as u64).sum::<u64>();
+        part.written.clear();
+        part.open.clear();
+        part.length_bytes = 0;
+    }
+
+    /// Bytes that were handed on and stay in memory, and the places of the others.
     pub(super) fn kept_bytes(&self) -> u64 {
-        self.kept_bytes
+        let places: usize = self.parts.iter().map(|part| part.written.capacity()).sum();
+        self.kept_bytes + (places * size_of::<u64>()) as u64
     }
 
     /// Bytes written to the file.

@@ -1,8 +1,8 @@
 //! One function that asks every view everything, for fuzzing.
 
 use super::{
-    BtreePage, Collation, Coverage, Encoding, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header, KeyColumn,
-    PointerMapEntry, Record, Trunk, WalHeader, compare_keys, has_right_checksum,
+    BtreePage, Cell, Collation, Coverage, Encoding, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header,
+    KeyColumn, PageKind, PointerMapEntry, Record, Trunk, WalHeader, compare_keys, has_right_checksum,
 };
 
 /// Asks every view of SQLite's pages everything about some bytes. Nothing may panic; what comes back does not matter.
@@ -21,6 +21,13 @@ pub fn exercise(bytes: &[u8], geometry: Geometry) {
             &mut coverage,
             |index, cell, _| {
                 let _ = (view.child(index), view.rowid(index));
+                let cut = bytes.get(cell.offset..cell.offset + cell.size).unwrap_or_default();
+                if !view.kind.is_leaf() && cell.size > 0 {
+                    let alone = Cell::alone(cut, view.kind, geometry);
+                    assert!(
+                        alone.is_some_and(|alone| (alone.rowid, alone.local) == (cell.rowid, cell.local))
+                    );
+                }
                 let record = Record::new(cell.local, cell.payload_bytes).0;
                 if let Some(record) = record {
                     let _ = record.damage();
@@ -46,6 +53,9 @@ pub fn exercise(bytes: &[u8], geometry: Geometry) {
         let _ = PointerMapEntry::new(bytes, index * 5);
     });
     let _ = has_right_checksum(bytes);
+    for kind in [PageKind::TableInterior, PageKind::IndexInterior] {
+        let _ = Cell::alone(bytes, kind, geometry);
+    }
     let log = WalHeader::new(bytes, geometry.page_size_bytes, |_| {});
     let _ = FrameHeader::new(bytes).continues(&log, log.sum, bytes);
 }
