@@ -166,7 +166,8 @@ impl PassContext<'_> {
                     }
                     Method::Gist => {
                         let inner = self.gist_trees.get(&number).filter(|_| stands_still || is_still);
-                        GistCheck { tree: &tree, inner, key: self.key }.block(page, damage, work);
+                        let check = GistCheck { tree: &tree, inner, key: self.key, level: self.level };
+                        check.block(page, damage, work);
                     }
                     Method::SpGist => {
                         SpGistCheck { tree: &tree, key: self.key }.block(

@@ -145,6 +145,8 @@ mod tests {
             descending: false,
             nulls_first: false,
             summary: None,
+            form: None,
+            is_box: false,
         };
         Index {
             table: 1,

@@ -7,6 +7,7 @@ use formats::postgres::catalog::Column;
 use formats::postgres::{Damage, Oid, Xid};
 
 use super::brin_summaries::SummaryKind;
+use super::key_forms::KeyForm;
 use super::order::KeyOrder;
 
 /// What kind of storage a relation's main fork has.
@@ -43,6 +44,10 @@ pub(crate) struct IndexColumn {
     pub(crate) order: Option<KeyOrder>,
     /// BRIN: what is kept of its values in a range; `None` for others and for operator classes that are not known here.
     pub(crate) summary: Option<SummaryKind>,
+    /// What a `GiST` or SP-GiST index keeps of its values, if that is known here.
+    pub(crate) form: Option<KeyForm>,
+    /// Whether each inner block of a `GiST` index has a box that has all below in it.
+    pub(crate) is_box: bool,
     /// Whether it is part of the key.
     pub(crate) is_key: bool,
     /// Whether the table's value is a `name` that the index keeps as a string.

@@ -8,6 +8,7 @@ use formats::postgres::{Oid, Xid};
 
 use super::brin_summaries::{SummaryKind, summary_order};
 use super::catalog::{Index, IndexColumn, Storage};
+use super::key_forms::KeyForm;
 use super::order::KeyOrder;
 
 pub(crate) struct ClassRow {
@@ -171,6 +172,8 @@ impl<'a> IndexSource<'a> {
             attribute,
             order,
             summary,
+            form: if is_key { KeyForm::of(family) } else { Some(KeyForm::Plain) },
+            is_box: is_key && KeyForm::is_box(family),
             is_key,
             name_as_string: is_name && attribute.length == Length::ZeroTerminated,
             descending: option & 1 != 0,

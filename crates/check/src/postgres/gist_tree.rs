@@ -11,6 +11,8 @@ use formats::postgres::gist::{self, LEVEL_MAX, Opaque, ROOT};
 use formats::postgres::index_pages::{self, Method};
 use formats::postgres::page::Page;
 
+use results::check::CheckLevel;
+
 use super::catalog::Storage;
 use super::cluster::{Cluster, Snapshot};
 
@@ -20,11 +22,19 @@ use super::plan::PlanFile;
 /// Ways from the root to a leaf that tell how high the tree is.
 const ROUTES: usize = 5;
 
+/// Bytes that a downlink takes beside its own.
+const DOWNLINK_BYTES: usize = 48;
+
 /// What the inner blocks of an index say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GistTree {
     /// Levels of blocks that inner blocks above the lowest name, and of the root; leaves are level 0.
     levels: HashMap<u32, u8>,
+    /// The downlink of each block, where its keys are compared with those of the block.
+    downlinks: HashMap<u32, Box<[u8]>>,
+    downlink_bytes: u64,
+    /// Whether some were too many to keep.
+    pub(crate) is_cut: bool,
     /// Whether all inner blocks could be read.
     pub(crate) is_whole: bool,
     /// Bytes that were read for it.
@@ -39,7 +49,26 @@ impl GistTree {
 
     /// Bytes that it takes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        (self.levels.capacity() * 2 * size_of::<(u32, u8)>()) as u64
+        (self.levels.capacity() * 2 * size_of::<(u32, u8)>()) as u64 + self.downlink_bytes
+    }
+
+    /// The tuple that names a block, if it is the only one.
+    pub(crate) fn downlink_of(&self, block: u32) -> Option<IndexTuple<'_>> {
+        self.downlinks.get(&block).and_then(|bytes| IndexTuple::read(bytes))
+    }
+
+    fn keep_downlink(&mut self, child: u32, tuple: &[u8], bytes_max: u64) {
+        let bytes = (tuple.len() + DOWNLINK_BYTES) as u64;
+        if self.downlink_bytes + bytes > bytes_max {
+            self.is_cut = true;
+            return;
+        }
+        self.downlink_bytes += bytes;
+        // Of two that name a block, one is wrong, and nobody knows which.
+        let is_second = self.downlinks.insert(child, tuple.into()).is_some();
+        if is_second {
+            self.downlinks.insert(child, Box::default());
+        }
     }
 }
 
@@ -92,17 +121,21 @@ impl<'a> BlockReader<'a> {
         self.bytes_read
     }
 
-    /// Flags and links of a block, and its children if it is no leaf.
-    fn children(&mut self, block: u32) -> Option<(Opaque, Vec<u32>)> {
+    /// Flags and links of a block, and its children if it is no leaf; each is told to `tell` with its downlink.
+    fn children(&mut self, block: u32, mut tell: impl FnMut(u32, &[u8])) -> Option<(Opaque, Vec<u32>)> {
         let blocks = self.blocks;
         let page = self.read(Method::Gist, block)?;
         let opaque = Opaque::read(&page).filter(|opaque| !opaque.has(gist::flag::DELETED))?;
         let mut children = Vec::new();
         if !opaque.is_leaf() {
             for item in page.items() {
-                let tuple = page.item_bytes(item).and_then(IndexTuple::read);
+                let Some(bytes) = page.item_bytes(item) else { continue };
+                let tuple = IndexTuple::read(bytes);
                 let child = |tuple| gist::check_tuple(&tuple, item, false, (block, blocks), &mut Vec::new());
-                children.extend(tuple.and_then(child));
+                if let Some(child) = tuple.and_then(child) {
+                    tell(child, bytes);
+                    children.push(child);
+                }
             }
         }
         Some((opaque, children))
@@ -112,7 +145,7 @@ impl<'a> BlockReader<'a> {
     fn height(&mut self, route: usize) -> Option<u8> {
         let mut block = ROOT;
         for level in 0..LEVEL_MAX {
-            let (opaque, children) = self.children(block)?;
+            let (opaque, children) = self.children(block, |_, _| ())?;
             if opaque.is_leaf() {
                 return Some(level);
             }
@@ -123,8 +156,9 @@ impl<'a> BlockReader<'a> {
 }
 
 /// The trees of the `GiST` indexes whose files a pass reads, where facts between blocks can be tested.
-pub(crate) fn gist_trees(context: &PassContext<'_>) -> HashMap<u32, GistTree> {
-    let mut trees = HashMap::new();
+pub(crate) fn gist_trees(context: &PassContext<'_>, memory_bytes_max: u64) -> HashMap<u32, GistTree> {
+    let mut trees: HashMap<u32, GistTree> = HashMap::new();
+    let mut left_bytes = memory_bytes_max;
     if context.transactions.is_none() {
         return trees;
     }
@@ -135,8 +169,17 @@ pub(crate) fn gist_trees(context: &PassContext<'_>) -> HashMap<u32, GistTree> {
             let is_still = context.snapshot.is_none() || relation.persistence == b'p';
             relation.storage == Storage::Gist && is_still
         });
-        if is_wanted && !trees.contains_key(&number) {
-            trees.extend(read_tree(BlockReader::new(context, number)).map(|tree| (number, tree)));
+        if !is_wanted || trees.contains_key(&number) {
+            continue;
+        }
+        let index = context.plan.relation(number).and_then(|relation| relation.index.as_ref());
+        let has_boxes = index.is_some_and(|index| index.columns.iter().any(|column| column.is_box));
+        let is_compared = context.level == CheckLevel::Full && has_boxes;
+        let bytes_max = if is_compared { left_bytes } else { 0 };
+        if let Some(mut tree) = read_tree(BlockReader::new(context, number), bytes_max) {
+            tree.is_cut &= is_compared;
+            left_bytes = left_bytes.saturating_sub(tree.downlink_bytes);
+            trees.insert(number, tree);
         }
     }
     trees
@@ -144,8 +187,9 @@ pub(crate) fn gist_trees(context: &PassContext<'_>) -> HashMap<u32, GistTree> {
 
 /// Reads the inner blocks of an index; `None` if its height cannot be told.
 ///
-/// I/O: each inner block once, and a few ways from the root to a leaf. Memory: some bytes for each inner block.
-fn read_tree(mut reader: BlockReader<'_>) -> Option<GistTree> {
+/// I/O: each inner block once, and a few ways from the root to a leaf. Memory: some bytes for each inner block, and at most
+/// `downlink_bytes_max` for downlinks.
+fn read_tree(mut reader: BlockReader<'_>, downlink_bytes_max: u64) -> Option<GistTree> {
     let mut counts: HashMap<u8, usize> = HashMap::new();
     for route in 0..ROUTES {
         if let Some(height) = reader.height(route) {
@@ -163,7 +207,9 @@ fn read_tree(mut reader: BlockReader<'_>) -> Option<GistTree> {
             continue;
         }
         tree.levels.insert(block, level);
-        let Some((opaque, children)) = reader.children(block) else {
+        let told =
+            reader.children(block, |child, tuple| tree.keep_downlink(child, tuple, downlink_bytes_max));
+        let Some((opaque, children)) = told else {
             tree.is_whole = false;
             continue;
         };

@@ -30,6 +30,8 @@ pub(crate) struct RowIndex {
     pub(crate) is_complete: bool,
     /// Matched by row pointer alone: not a B-tree.
     pub(crate) by_tid: bool,
+    /// Of those, one whose keys are matched as well.
+    pub(crate) has_known_keys: bool,
     /// Rows without value have no entry: a hash index.
     pub(crate) skips_nulls: bool,
 }

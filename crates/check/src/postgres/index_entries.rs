@@ -1,16 +1,19 @@
-//! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are not looked at.
+//! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are, where it is known what
+//! an operator class keeps of a value (`key_forms`).
 
+use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
 use formats::postgres::hash::Meta;
 use formats::postgres::index_pages::{Method, Opaque, Role, entry};
-use formats::postgres::page::Page;
+use formats::postgres::page::{Item, Page};
 use formats::postgres::{Damage, Tid};
 use results::check::CheckLevel;
 
 use super::btree::{EntrySink, Matching, Tree};
-use super::catalog::Storage;
+use super::catalog::{Index, Storage};
 use super::entry::tid_fact;
 use super::heap::{Exception, Work};
+use super::key_forms::{entry_fact, has_known_keys, read_values};
 use super::keyed::Key;
 use super::rules::Promised;
 
@@ -68,6 +71,9 @@ impl EntryCheck<'_> {
             && self.tree.matching != Matching::None
             && self.tree.is_heap_still
             && self.tree.heap_blocks.is_some();
+        let index = self.tree.relation.index.as_ref();
+        let index = index.filter(|index| self.method != Method::Hash && has_known_keys(index));
+        let (mut values, mut buffer) = (Vec::new(), Vec::new());
         for item in page.items() {
             let Some(entry) = entry(self.method, page, item) else { continue };
             // After a split the old bucket keeps copies of entries that went to the new one.
@@ -80,17 +86,31 @@ impl EntryCheck<'_> {
                 let expected = format!("a row in the table's {heap_blocks} blocks");
                 work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
             } else if is_matched && !is_beyond {
-                self.state_row(tid, item.number, work);
+                let keys = index.map(|index| (index, page, item));
+                self.state_row(tid, item.number, keys, (&mut values, &mut buffer), work);
             }
         }
         true
     }
 
-    fn state_row<S: EntrySink>(&self, tid: Tid, item: u16, work: &mut Work<'_, S>) {
-        if self.tree.exceptions.of(tid) == Some(Exception::NotLive) {
+    fn state_row<'p, S: EntrySink>(
+        &self,
+        tid: Tid,
+        item: u16,
+        keys: Option<(&Index, &Page<'p>, Item)>,
+        (values, buffer): (&mut Vec<Datum<'p>>, &mut Vec<u8>),
+        work: &mut Work<'_, S>,
+    ) {
+        let exception = self.tree.exceptions.of(tid);
+        if exception == Some(Exception::NotLive) {
             return;
         }
-        let fact = tid_fact(self.key, self.tree.number, tid);
+        let keys = keys.filter(|_| exception != Some(Exception::KeyElsewhere));
+        let fact = keys.and_then(|(index, page, item)| {
+            let is_read = read_values(self.method, page, item, index, values);
+            is_read.then(|| entry_fact(self.key, self.tree.number, index, tid, values, buffer))?
+        });
+        let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
         work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item));
     }

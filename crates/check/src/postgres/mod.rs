@@ -45,6 +45,7 @@ mod gist_tree;
 mod hash;
 mod heap;
 mod index_entries;
+mod key_forms;
 mod keyed;
 mod ledger;
 mod links;

@@ -19,6 +19,7 @@ use super::catalog::{Catalogs, Index, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
 use super::heap::{RowIndex, Table};
+use super::key_forms::{has_known_keys, what_is_left_out};
 use super::plan_files::{
     MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_version,
 };
@@ -362,22 +363,18 @@ impl Plan {
                 table.has_matched_indexes = true;
                 table.indexes.push(RowIndex {
                     number,
-                    index,
                     is_complete: tree.matching == Matching::Both,
                     by_tid: storage
                         .is_some_and(|storage| storage == Storage::Gin || storage.entry_method().is_some()),
+                    has_known_keys: matches!(storage, Some(Storage::Gist | Storage::SpGist))
+                        && has_known_keys(&index),
+                    index,
                     skips_nulls: storage == Some(Storage::Hash),
                 });
             }
         }
         for relation in &self.relations {
-            let (method, what, why) = match relation.storage {
-                Storage::Hash => ("hash", "keys", "is matched with rows by row pointer"),
-                Storage::Gist => ("GiST", "keys", "is matched with rows by row pointer"),
-                Storage::SpGist => ("SP-GiST", "keys", "is matched with rows by row pointer"),
-                Storage::Gin => ("GIN", "keys", "is matched with rows by row pointer"),
-                _ => continue,
-            };
+            let Some((method, what, why)) = what_is_left_out(relation) else { continue };
             self.not_checked.push(NotChecked {
                 object: Some(relation.name.clone()),
                 what: what.to_owned(),

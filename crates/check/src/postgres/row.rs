@@ -9,6 +9,7 @@ use results::check::CheckLevel;
 use super::catalog::IndexColumn;
 use super::entry::{kind, row_fact, tid_fact};
 use super::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
+use super::key_forms;
 use super::keyed::Key;
 use super::ledger::Side;
 use super::order::KEY_BYTES_MAX;
@@ -192,7 +193,7 @@ impl HeapCheck<'_> {
         // Rows that are older than a column have its default.
         let missing = |number| self.missing_value(number);
         let value_of = |number: usize| values.get(number).copied().unwrap_or_else(|| missing(number));
-        for index in self.table.indexes.iter().filter(|index| index.by_tid) {
+        for index in self.table.indexes.iter().filter(|index| index.by_tid && !index.has_known_keys) {
             let is_null = |column: &IndexColumn| {
                 let number =
                     usize::try_from(column.table_column).ok().and_then(|number| number.checked_sub(1));
@@ -204,9 +205,13 @@ impl HeapCheck<'_> {
                 work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
             }
         }
-        let by_key = || self.table.indexes.iter().filter(|index| !index.by_tid);
+        let by_key = || self.table.indexes.iter().filter(|index| !index.by_tid || index.has_known_keys);
         for index in by_key() {
-            facts.push(row_fact(self.key, index.number, &index.index, tid, (values, &missing), buffer));
+            facts.push(if index.has_known_keys {
+                key_forms::row_fact(self.key, index.number, &index.index, tid, &value_of, buffer)
+            } else {
+                row_fact(self.key, index.number, &index.index, tid, (values, &missing), buffer)
+            });
         }
         let elsewhere = facts.iter().any(Option::is_none);
         for (index, fact) in by_key().zip(facts.iter()) {

@@ -323,6 +323,11 @@ rules! {
         "each used block of a GiST index but the root has one downlink, or its left sibling says that it has none yet"
         "Searches miss all rows below a block that no parent names, and find those twice that two name: a lost write or a wrong downlink."
         "REINDEX the index",
+    GistKeys "pg-gist-keys" Full
+        "src/backend/access/gist/README; src/backend/access/gist/gistproc.c"
+        "the box in a downlink of a GiST index has all boxes of its child in it"
+        "Searches miss rows whose boxes stick out: a key that was changed, or a lost write of an inner block."
+        "REINDEX the index",
     SpGistPage "pg-spgist-page" Structure
         "src/include/access/spgist_private.h"
         "meta data and roots of an SP-GiST index stand in its first three blocks, and a block counts its redirects and placeholders rightly"

@@ -137,6 +137,9 @@ pub(super) struct Run<'a> {
     pub(super) resumed_ns: u64,
 }
 
+/// The part of the memory that downlinks of GiST indexes may take.
+const GIST_MEMORY_PART: u64 = 8;
+
 /// What is known before the first pass.
 #[derive(Default)]
 struct Nothing {
@@ -300,7 +303,13 @@ impl<'a> Run<'a> {
             is_known && self.options.level == CheckLevel::Full && (from.pass == 0 || from.bytes == 0);
         let sets = if is_whole { row_sets(&second, self.options.memory_bytes_max) } else { RowSets::new() };
         let second = PassContext { row_sets: Some(&sets), ..second };
-        let gist_trees = if self.unfinished.is_none() { gist_trees(&second) } else { HashMap::new() };
+        let memory = self.options.memory_bytes_max / GIST_MEMORY_PART;
+        let gist_trees = if self.unfinished.is_none() { gist_trees(&second, memory) } else { HashMap::new() };
+        for (number, _) in gist_trees.iter().filter(|(_, tree)| tree.is_cut) {
+            let name = context.plan.relation(*number).map(|relation| relation.name.as_str());
+            let why = "its downlinks do not fit an eighth of the memory: give more with --max-memory";
+            self.left_out(name, "keys of some inner blocks", why);
+        }
         let kept_bytes = gist_trees.values().map(GistTree::memory_bytes).sum::<u64>();
         self.counters.memory_bytes_max = self.counters.memory_bytes_max.max(kept_bytes);
         self.counters.extra_read_bytes += gist_trees.values().map(|tree| tree.bytes_read).sum::<u64>();

@@ -152,6 +152,28 @@ pub(crate) const CLASSES: &[(&str, GistDamage, &[&str])] = &[
         &["pg-gist-parent"],
     ),
     (
+        "GiST key of a leaf changed",
+        |e, s| {
+            e.sealed(&s.index, s.leaves[0], |p| {
+                // The point is kept as a box whose corners it is.
+                let at = tuple(p, 5) + 8;
+                p[at + 4] ^= 1;
+                p[at + 16 + 4] ^= 1;
+            })
+        },
+        &["pg-entry-differs"],
+    ),
+    (
+        "GiST box of a downlink shrunk",
+        |e, s| {
+            e.sealed(&s.index, s.inner, |p| {
+                let at = tuple(p, 1) + 8;
+                p.copy_within(at + 16..at + 24, at);
+            })
+        },
+        &["pg-gist-keys"],
+    ),
+    (
         "GiST right link beyond the file",
         |e, s| {
             e.sealed(&s.index, s.leaves[0], |p| p[8184..8188].copy_from_slice(&0x00FF_0000u32.to_le_bytes()))

@@ -45,6 +45,9 @@ pub(crate) struct SpGistScene {
     chain: [usize; 2],
     /// The leaf before rows were added.
     old_leaf: Vec<u8>,
+    /// An index of points, a quad tree, and a leaf block of it.
+    points: PathBuf,
+    point_leaf: usize,
 }
 
 const BEFORE: &str = "create table sv(id int, v text)
@@ -52,6 +55,10 @@ insert into sv select i, md5((i % 2500)::text) || i from generate_series(1, 1200
 insert into sv select i, null from generate_series(1, 20) i
 create index sv_v on sv using spgist(v)
 vacuum (freeze) sv
+create table sp(p point)
+insert into sp select point(i % 100, i % 37) from generate_series(1, 3000) i
+create index sp_p on sp using spgist(p)
+vacuum (freeze) sp
 ";
 
 const SPECIAL: usize = 8184;
@@ -127,7 +134,21 @@ pub(crate) fn scene(cluster: &Cluster) -> SpGistScene {
     cluster.run_all(&format!("insert into sv select -1, v from sv where ctid = '({heap_block},{item})'\n"));
     let now = read();
     assert_ne!(now[leaf * BLOCK..(leaf + 1) * BLOCK], old_leaf, "the row was added to another leaf");
-    SpGistScene { index, inner, inner_item, nodes: [found[0], found[1]], leaf, chain, old_leaf }
+    let points = cluster.path_of("sp_p");
+    let bytes = std::fs::read(cluster.data().join(&points)).unwrap();
+    let mut blocks = bytes.chunks(BLOCK).map(|block| u16_at(block, SPECIAL) == IS_LEAF && items(block) > 9);
+    let point_leaf = blocks.position(|is_leaf| is_leaf).unwrap();
+    SpGistScene {
+        points,
+        point_leaf,
+        index,
+        inner,
+        inner_item,
+        nodes: [found[0], found[1]],
+        leaf,
+        chain,
+        old_leaf,
+    }
 }
 
 pub(crate) type SpGistDamage = fn(&mut Editor, &SpGistScene);
@@ -200,6 +221,17 @@ pub(crate) const CLASSES: &[(&str, SpGistDamage, &[&str])] = &[
         "SP-GiST inner block marked as a leaf",
         |e, s| e.sealed(&s.index, s.inner, |p| p[SPECIAL] |= 4),
         &["pg-spgist-tuple"],
+    ),
+    (
+        "SP-GiST point of a leaf changed",
+        |e, s| {
+            e.sealed(&s.points, s.point_leaf, |p| {
+                let item = (1..=items(p)).find(|item| is_live(p, *item)).unwrap();
+                let at = tuple(p, item) + 16;
+                p[at + 4] ^= 1;
+            })
+        },
+        &["pg-entry-differs"],
     ),
     (
         "SP-GiST meta page overwritten",
