@@ -71,17 +71,26 @@ fn read_brin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
         let _ = (kind, meta.map_place(77, block_bytes), meta.range_start(2, 7, block_bytes));
     }
     brin::check_item_states(page, damage);
-    for length in [Length::Fixed(4), Length::Variable, Length::ZeroTerminated] {
-        let _ = brin_summary::MultiRanges::read(page.bytes(), length);
-    }
-    let _ = brin_summary::BloomFilter::read(page.bytes()).map(|filter| filter.may_contain(7));
+    read_summary(page.bytes());
     let _ = (0..2000).filter_map(|entry| brin::map_entry(page, entry)).count();
     for item in page.items() {
         if let Some(tuple) = page.item_bytes(item).and_then(brin::Tuple::read) {
             tuple.check(item, 3, 16, damage);
-            let _ = (tuple.is_all_null(2), tuple.has_null(2, 3), tuple.data());
+            let _ = (tuple.is_all_null(2), tuple.has_null(2, 3));
+            let mut buffer = Vec::new();
+            let value = varlena::read(tuple.data()).map(|(value, _)| value);
+            if let Some(bytes) = value.as_ref().and_then(|value| value.plain(VALUE_BYTES_MAX, &mut buffer)) {
+                read_summary(bytes);
+            }
         }
     }
+}
+
+fn read_summary(bytes: &[u8]) {
+    for length in [Length::Fixed(4), Length::Variable, Length::ZeroTerminated] {
+        let _ = brin_summary::MultiRanges::read(bytes, length);
+    }
+    let _ = brin_summary::BloomFilter::read(bytes).map(|filter| filter.may_contain(7));
 }
 
 fn read_gin(page: &Page<'_>, damage: &mut Vec<super::Damage>) {
