@@ -164,7 +164,8 @@ impl<'a> IndexSource<'a> {
         let summary = SummaryKind::of_family(family);
         let order = match summary {
             Some(_) => summary_order(family, input, by_bytes),
-            None if is_key => KeyOrder::of(family, input, own.type_id, by_bytes),
+            None if is_key => KeyOrder::of(family, input, own.type_id, by_bytes)
+                .or_else(|| KeyOrder::of_gin(family, own.type_id, by_bytes)),
             None => None,
         };
         Some(IndexColumn {

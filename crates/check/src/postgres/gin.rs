@@ -1,5 +1,7 @@
 //! Rules of one block of a GIN index, and what it states about other blocks.
 
+use std::cmp::Ordering;
+
 use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
 use formats::postgres::gin::{
@@ -18,6 +20,7 @@ use super::gin_blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
 use super::gin_rows::RowSet;
 use super::heap::{Exception, Work};
 use super::keyed::Key;
+use super::order::plain;
 use super::rules::Promised;
 
 /// What a block of a GIN index is tested with.
@@ -30,6 +33,7 @@ pub(crate) struct GinCheck<'a> {
 }
 
 /// The key of an entry, as it stands.
+#[derive(Clone, Copy)]
 pub(super) struct EntryKey<'p> {
     pub(super) column: u16,
     pub(super) category: Category,
@@ -123,6 +127,7 @@ impl GinCheck<'_> {
             work.sink.gin(self.tree.number, Record::block(block, &opaque, kind, free_bytes));
         }
         let count = usize::from(page.item_count());
+        let mut previous: Option<EntryKey<'_>> = None;
         let mut last_bound = if is_intact && count > 0 { BOUND_NONE } else { BOUND_NOT_KNOWN };
         for (number, item) in page.items().enumerate() {
             let Some(bytes) = page.item_bytes(item).filter(|_| is_intact) else { continue };
@@ -131,6 +136,13 @@ impl GinCheck<'_> {
             let Some(key) = self.read_key(&entry, item, work) else { continue };
             let is_edge = opaque.next().is_none() && number + 1 == count;
             last_bound = if is_edge { BOUND_NONE } else { self.key_bound(key.as_ref()) };
+            // The last key of the last inner block of a level is that of long ago.
+            if kind == Kind::EntryLeaf || kind == Kind::EntryInner && !is_edge {
+                if self.level == CheckLevel::Full {
+                    self.check_order(previous.as_ref(), key.as_ref(), item, work);
+                }
+                previous = key;
+            }
             match entry.payload {
                 Payload::Child(child) if self.is_possible(child, item, work) => {
                     work.sink.gin(self.tree.number, Record::child(child, block, last_bound, number));
@@ -152,6 +164,37 @@ impl GinCheck<'_> {
         }
         if kind != Kind::List {
             work.sink.gin(self.tree.number, Record::block(block, &opaque, kind, last_bound));
+        }
+    }
+
+    /// Tests that a key stands behind the one before it.
+    // EVIDENCE: src/backend/access/gin/ginutil.c ginCompareAttEntries: by column, then by category, then by value
+    fn check_order<S: EntrySink>(
+        &self,
+        before: Option<&EntryKey<'_>>,
+        key: Option<&EntryKey<'_>>,
+        item: Item,
+        work: &mut Work<'_, S>,
+    ) {
+        let (Some(before), Some(key)) = (before, key) else { return };
+        let places = |key: &EntryKey<'_>| (key.column, key.category);
+        let mut ordering = places(before).cmp(&places(key));
+        if ordering == Ordering::Equal && key.category == Category::Normal {
+            let columns = self.tree.relation.index.as_ref().map(|index| &index.columns);
+            let column = columns.and_then(|columns| columns.get(usize::from(key.column) - 1));
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            let values = plain(&before.value, &mut one).zip(plain(&key.value, &mut other));
+            let known = column.and_then(|column| column.order).zip(values);
+            let Some(known) = known.and_then(|(order, (before, key))| order.compare(before, key)) else {
+                work.sink.order_not_known(self.tree.number);
+                return;
+            };
+            ordering = known;
+        }
+        if ordering != Ordering::Less {
+            let expected = format!("a key above that of line pointer {}", item.number - 1);
+            let found = if ordering == Ordering::Equal { "the same key" } else { "a smaller key" };
+            work.report(Promised::GinOrder, Some(item.number), expected, found.into());
         }
     }
 

@@ -348,6 +348,11 @@ rules! {
         "each inner tuple and each chain of leaf tuples of an SP-GiST index is named by one node, of the same tree"
         "Searches miss all rows below a tuple that no node names: a lost write or a wrong downlink."
         "REINDEX the index",
+    GinOrder "pg-gin-order" Full
+        "src/backend/access/gin/README; contrib/amcheck/verify_gin.c (18)"
+        "the keys of a GIN block ascend, each once"
+        "Searches for some keys find nothing, and rows that are added get entries of their own beside the old ones."
+        "REINDEX the index; if its order is that of a collation, compare the library's version",
     BtreeOrder "pg-btree-order" Full
         "src/backend/access/nbtree/README"
         "keys of a B-tree block ascend, from above the separator that leads to the block up to its high key"

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::edit::{BLOCK, Editor, put_u32, tuple, u16_at, u32_at};
+use crate::edit::{BLOCK, Editor, pointer, put_u32, tuple, u16_at, u32_at};
 use crate::server::Cluster;
 
 /// Tables with GIN indexes to damage, and a block of one as it was before the last changes.
@@ -269,5 +269,26 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
             });
         },
         &["pg-entry-without-row"],
+    ),
+    (
+        "GIN: keys out of order in a leaf",
+        |e, s| {
+            change(e, s, LEAF, 2, |p| {
+                let (one, other) = (u32_at(p, pointer(5)), u32_at(p, pointer(20)));
+                put_u32(p, pointer(5), other);
+                put_u32(p, pointer(20), one);
+            })
+        },
+        &["pg-gin-order"],
+    ),
+    (
+        "GIN: bit flip in a key, checksum valid",
+        |e, s| {
+            change(e, s, LEAF, 2, |p| {
+                let at = tuple(p, 10);
+                p[at + 9] ^= 1
+            })
+        },
+        &["pg-gin-order"],
     ),
 ];
