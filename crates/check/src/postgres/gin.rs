@@ -10,7 +10,7 @@ use formats::postgres::gin::{
 };
 use formats::postgres::page::{Item, Page};
 use formats::postgres::varlena::Varlena;
-use formats::postgres::{Damage, Tid};
+use formats::postgres::{Damage, Oid, Tid};
 
 use results::check::CheckLevel;
 
@@ -20,7 +20,7 @@ use super::gin_blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
 use super::gin_rows::RowSet;
 use super::heap::{Exception, Work};
 use super::keyed::Key;
-use super::order::plain;
+use super::order::{KeyOrder, plain};
 use super::rules::Promised;
 
 /// What a block of a GIN index is tested with.
@@ -339,5 +339,28 @@ impl GinCheck<'_> {
             Datum::Varlena(Varlena::External(_)) => {}
         }
         hasher.finish() as u32 | 1
+    }
+}
+
+impl KeyOrder {
+    /// The order of keys in an operator family of GIN for a type of keys; `None` if it is not known here.
+    // EVIDENCE: select oid, opfname from pg_opfamily where opfmethod = 2742: 2745 array_ops (the default order of the
+    // elements), 3659 tsvector_ops, 4036 jsonb_ops, 4037 jsonb_path_ops; src/backend/utils/adt/tsginidx.c gin_cmp_tslexeme and
+    // jsonb_gin.c gin_compare_jsonb compare bytes; pg_amproc: 4037 has btint4cmp
+    pub(crate) fn of_gin(family: Oid, key_type: Oid, by_bytes: bool) -> Option<KeyOrder> {
+        Some(match (family, key_type) {
+            (3659 | 4036, 25) => KeyOrder::Bytes,
+            (2745, 25 | 1043) if by_bytes => KeyOrder::Bytes,
+            (2745, 17 | 829 | 2950) => KeyOrder::Bytes,
+            (2745, 16 | 18) => KeyOrder::Byte,
+            (2745, 21) => KeyOrder::Int16,
+            (2745, 23 | 1082) | (4037, 23) => KeyOrder::Int32,
+            (2745, 20 | 1083 | 1114 | 1184) => KeyOrder::Int64,
+            (2745, 26) => KeyOrder::Unsigned32,
+            (2745, 700) => KeyOrder::Float32,
+            (2745, 701) => KeyOrder::Float64,
+            (2745, 1700) => KeyOrder::Numeric,
+            _ => return None,
+        })
     }
 }
