@@ -109,7 +109,7 @@ pub(crate) fn what_is_left_out(relation: &Relation) -> Option<(&'static str, &'s
     );
     Some(match relation.storage {
         Storage::Hash => ("hash", "keys", by_tid),
-        Storage::Gin => ("GIN", "keys", by_tid),
+        Storage::Gin => ("GIN", "which keys a row has", by_tid),
         Storage::Gist if !has_all(is_kept) => ("GiST", "keys of some columns", unknown),
         Storage::Gist if !has_all(|column| column.is_box) => (
             "GiST",
