@@ -383,10 +383,9 @@ mod tests {
         let due = links.take_due(3);
         assert!(!due.is_empty());
         assert!(links.take_due(3).is_empty() && links.take_due(2).is_empty());
-        let nodes = due.iter().flat_map(|number| {
-            let range = links.load(*number).unwrap();
-            range.links().filter(|link| link.level == 3).map(|link| link.page).collect::<Vec<_>>()
-        });
+        let pages =
+            |range: Range| range.links().filter(|link| link.level == 3).map(|link| link.page).collect();
+        let nodes = due.iter().flat_map(|number| -> Vec<u32> { pages(links.load(*number).unwrap()) });
         let expected = (0..=PAGE_COUNT).filter(|page| link(*page, &[]).is_some_and(|link| link.level == 3));
         assert_eq!(nodes.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     }

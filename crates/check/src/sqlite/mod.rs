@@ -231,12 +231,7 @@ fn check_anchored(
         },
     };
     let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
-    if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0) {
-        match resume::stopped(anchor, &passed.worker, end, passed.bytes_read) {
-            Ok(stopped) => ending.stopped = Some(stopped),
-            Err(error) => passed.trouble = not_kept(Err(error), path).or(passed.trouble.take()),
-        }
-    }
+    ending.stopped = kept_pass(anchor, &mut passed, end, options);
     look_at_log_only_pages(anchor, &context, &mut passed);
     report_anchor(anchor, &mut passed.worker);
     let mut skipped = Vec::new();
@@ -249,6 +244,18 @@ fn check_anchored(
         end_shallow(&context, &mut passed, options, report);
     }
     finish(&context, passed, skipped, options.resume_file.is_some(), report);
+}
+
+/// The check at the end of the pass, when it is to be kept.
+fn kept_pass(anchor: &Anchor, passed: &mut Passed<'_>, end: u64, options: &Options) -> Option<StoppedCheck> {
+    let path = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0)?;
+    match resume::stopped(anchor, &passed.worker, end, passed.bytes_read) {
+        Ok(stopped) => Some(stopped),
+        Err(error) => {
+            passed.trouble = not_kept(Err(error), path).or(passed.trouble.take());
+            None
+        }
+    }
 }
 
 /// Ends a check that looks at no page's inside.
