@@ -195,7 +195,7 @@ impl PassContext<'_> {
     }
 
     /// Whether a table is as long as it was at the moment that is looked at, or longer.
-    fn has_its_length(&self, table: u32) -> bool {
+    pub(super) fn has_its_length(&self, table: u32) -> bool {
         self.truncations.is_some_and(|truncations| self.plan.has_its_length(table, truncations))
     }
 

@@ -113,6 +113,9 @@ impl Reader<'_> {
             let Some(file_number) = open.file_of_class(class) else { continue };
             let schema = namespaces.get(&class.namespace).map_or("?", String::as_str);
             let method = methods.get(&class.method).map(String::as_str);
+            // Of a table that is being dropped or changed only some columns may be told.
+            let columns = open.columns.get(&class.id).cloned().unwrap_or_default();
+            let is_whole = columns.len() == usize::try_from(class.column_count).unwrap_or(0);
             relations.push(Relation {
                 id: class.id,
                 name: format!("{database_name}.{schema}.{}", class.name),
@@ -125,7 +128,7 @@ impl Reader<'_> {
                 min_multi: class.min_multi,
                 toast: class.toast,
                 is_toast: class.kind == b't',
-                columns: open.columns.get(&class.id).cloned().unwrap_or_default(),
+                columns: if is_whole { columns } else { Vec::new() },
                 index: indexes.remove(&class.id),
             });
         }

@@ -22,6 +22,7 @@ pub(crate) struct ClassRow {
     pub(crate) shared: bool,
     pub(crate) persistence: u8,
     pub(crate) kind: u8,
+    pub(crate) column_count: i16,
     pub(crate) frozen_xid: Xid,
     pub(crate) min_multi: u32,
 }
@@ -39,6 +40,7 @@ impl ClassRow {
             shared: row.bool("relisshared")?,
             persistence: row.u8("relpersistence")?,
             kind: row.u8("relkind")?,
+            column_count: row.i16("relnatts")?,
             frozen_xid: row.u32("relfrozenxid")?,
             min_multi: row.u32("relminmxid")?,
         })

@@ -109,6 +109,8 @@ impl Run<'_> {
                     let is_exact = !left_behind.contains(&number);
                     exact.entries(number, ledger.differing(), count, is_exact, &mut self.findings);
                 }
+                // VACUUM cuts TOAST tables before it writes their tables.
+                None if first.snapshot.is_some() && !first.has_its_length(number) => {}
                 None => exact.toast(number, ledger.differing(), count, &mut self.findings),
             }
         }

@@ -119,6 +119,13 @@ fn a_database_without_rows_in_a_catalog_is_damage() {
 }
 
 #[test]
+fn a_table_of_whose_columns_some_are_told_is_not_held_against_them() {
+    let Some(cluster) = newest() else { return };
+    cluster.run_all("delete from pg_attribute where attrelid = 't'::regclass and attnum = 2\n");
+    crate::clean::assert_silent(&cluster, "one column is missing");
+}
+
+#[test]
 fn without_a_control_file_checksums_are_still_tested() {
     let Some(cluster) = newest() else { return };
     let path = cluster.path_of("t");
