@@ -2,24 +2,27 @@
 //! `UPDATE_DOCS=1 cargo test -p check --test postgres document`, which needs a package with pg_amcheck.
 #![allow(clippy::unwrap_used)]
 
-use std::fmt::Write as _;
-use std::path::Path;
-
 use check::rule::rules;
-use results::check::CheckLevel;
 
 use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
-use crate::clean::check;
-use crate::edit::Editor;
 use crate::free_space;
 use crate::gin_classes;
 use crate::gist;
 use crate::hash;
+use crate::live_damage;
+use crate::peers::{Classes, of_scene, of_transaction_logs, running_rows, stopped_rows};
 use crate::server::{Cluster, servers};
 use crate::spgist;
+use crate::transaction_logs;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
+
+const RUNNING: &str = "\n## Damage while the server runs\n\n\
+    The same, to files of a server that runs, in tables that nobody has written to since the last checkpoint; beside them others\n\
+    are written. pg_checksums refuses to work then. The server has not read the damaged blocks: what stands in shared buffers\n\
+    is not read from the file again, and \"all, cached\" is pg_amcheck with all options when every table had been read before.\n\n\
+    | class | fathom | pg_amcheck | all | all, cached | backup |\n|---|---|---|---|---|---|\n";
 
 #[test]
 fn the_document_has_every_rule_and_every_class_of_damage() {
@@ -38,6 +41,15 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let classes = classes.chain(gist::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(spgist::CLASSES.iter().map(|(class, ..)| *class));
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
+    absent.extend(
+        transaction_logs::CASES
+            .iter()
+            .map(|case| case.0)
+            .filter(|class| !text.contains(&format!("| {class} |"))),
+    );
+    let running = text.split("## Damage while the server runs").nth(1).unwrap_or_default();
+    let live = live_damage::CASES.iter().map(|case| case.0);
+    absent.extend(live.filter(|class| !running.contains(&format!("| {class} |"))));
     assert!(absent.is_empty(), "docs/checks-postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
 }
 
@@ -79,55 +91,28 @@ fn document() -> String {
         "\n## Classes of damage\n\n\
          One damage at a time in a cluster of PostgreSQL 15 with checksums; checksums are made valid again where the class\n\
          needs it. pg_checksums: `--check`. pg_amcheck: with its defaults; all: `--heapallindexed --parent-check\n\
-         --rootdescend`. \"yes\": it reported damage or ended with an error; **no**: it found nothing.\n\n\
-         | class | fathom | pg_checksums | pg_amcheck | all |\n|---|---|---|---|---|\n",
+         --rootdescend`. Backup: pg_basebackup, then pg_verifybackup. \"yes\": it reported damage, ended with an error, or the server\n\
+         does not start for it; **no**: it found nothing.\n\n\
+         | class | fathom | pg_checksums | pg_amcheck | all | backup |\n|---|---|---|---|---|---|\n",
     );
     for (major, bin) in servers().into_iter().filter(|(_, bin)| bin.join("pg_amcheck").exists()).take(1) {
         let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
         cluster.run_all("create extension amcheck\n");
-        add_rows(&mut text, &cluster, &scene(&cluster), CLASSES);
-        add_rows(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
-        add_rows(&mut text, &cluster, &free_space::scene(&cluster), free_space::CLASSES);
-        add_rows(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
-        add_rows(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
-        add_rows(&mut text, &cluster, &gist::scene(&cluster), gist::CLASSES);
-        add_rows(&mut text, &cluster, &spgist::scene(&cluster), spgist::CLASSES);
+        add(&mut text, &cluster, &scene(&cluster), CLASSES);
+        add(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
+        add(&mut text, &cluster, &free_space::scene(&cluster), free_space::CLASSES);
+        add(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
+        add(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
+        add(&mut text, &cluster, &gist::scene(&cluster), gist::CLASSES);
+        add(&mut text, &cluster, &spgist::scene(&cluster), spgist::CLASSES);
+        cluster.run_all(transaction_logs::MULTIXACTS);
+        text.push_str(&stopped_rows(&cluster, &of_transaction_logs()));
+        text.push_str(RUNNING);
+        text.push_str(&running_rows(&Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] })));
     }
     text
 }
 
-/// Classes of damage in one scene: what is done, and the rules that are wanted.
-type Classes<S> = [(&'static str, fn(&mut Editor, &S), &'static [&'static str])];
-
-fn add_rows<S>(text: &mut String, cluster: &Cluster, scene: &S, classes: &Classes<S>) {
-    for (class, damage, _) in classes {
-        let copy = cluster.copied();
-        damage(&mut Editor::new(&copy.data()), scene);
-        let report = check(&copy, CheckLevel::Full, 2);
-        let rules: Vec<_> = report.rule_counts.iter().map(|count| format!("`{}`", count.rule)).collect();
-        let peers = peers(&copy).map(|found| if found { "yes" } else { "**no**" });
-        let fathom = if rules.is_empty() { "**no**".to_owned() } else { rules.join(" ") };
-        writeln!(text, "| {class} | {fathom} | {} |", peers.join(" | ")).unwrap();
-    }
-}
-
-/// Whether `pg_checksums`, `pg_amcheck` and `pg_amcheck` with all its options find something.
-fn peers(cluster: &Cluster) -> [bool; 3] {
-    let data = cluster.data();
-    let data = data.to_str().unwrap();
-    let place = Path::new(data).parent().unwrap().to_str().unwrap();
-    let sums = cluster.tool("pg_checksums", &["--check", "-D", data]) != Some(0);
-    let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' -c port=5432");
-    let started =
-        cluster.tool("pg_ctl", &["-D", data, "-l", &format!("{place}/log"), "-w", "-o", &settings, "start"]);
-    if started != Some(0) {
-        // A server that does not start is a finding of sorts.
-        return [sums, true, true];
-    }
-    let base = ["-h", place, "-p", "5432", "-U", "postgres", "-d", "postgres", "-j", "1"];
-    let plain = cluster.tool("pg_amcheck", &base) != Some(0);
-    let all = [&base[..], &["--heapallindexed", "--parent-check", "--rootdescend"]].concat();
-    let all = cluster.tool("pg_amcheck", &all) != Some(0);
-    cluster.tool("pg_ctl", &["-D", data, "-m", "immediate", "-w", "stop"]);
-    [sums, plain, all]
+fn add<S: Sync>(text: &mut String, cluster: &Cluster, scene: &S, classes: &Classes<S>) {
+    text.push_str(&stopped_rows(cluster, &of_scene(scene, classes)));
 }

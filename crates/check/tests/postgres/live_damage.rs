@@ -8,8 +8,9 @@ use results::check::{CheckLevel, CheckReport};
 use crate::clean::check;
 use crate::edit::{BLOCK, Editor, put_u32, tuple};
 use crate::live::with_clients;
+use crate::server::Cluster;
 
-const COLD: &str = "create table cold(id int primary key, v text)
+pub(crate) const COLD: &str = "create table cold(id int primary key, v text)
 insert into cold select i, repeat('c', i % 90) from generate_series(1, 5000) i
 delete from cold where id between 700 and 710
 vacuum (freeze) cold
@@ -29,9 +30,9 @@ fn rules(report: &CheckReport) -> Vec<&str> {
 }
 
 /// Class, what is done, and a rule that must be among the findings.
-type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
+pub(crate) type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
 
-struct Scene {
+pub(crate) struct Scene {
     cold: PathBuf,
     map: PathBuf,
     index: PathBuf,
@@ -39,7 +40,20 @@ struct Scene {
     bare: PathBuf,
 }
 
-const CASES: &[Case] = &[
+impl Scene {
+    pub(crate) fn new(cluster: &Cluster) -> Scene {
+        let cold = cluster.path_of_running("cold");
+        Scene {
+            map: PathBuf::from(format!("{}_vm", cold.display())),
+            index: cluster.path_of_running("cold_pkey"),
+            plain: cluster.path_of_running("plain"),
+            bare: cluster.path_of_running("bare"),
+            cold,
+        }
+    }
+}
+
+pub(crate) const CASES: &[Case] = &[
     (
         "all-visible bit of a block that is not",
         |editor, scene| {
@@ -139,14 +153,7 @@ fn damage_to_what_stands_still_is_found_while_the_server_runs() {
     cluster.sql(&["checkpoint", "update hot set id = -id where id % 3 = 0"]);
     let clean = check(&cluster, CheckLevel::Full, 2);
     assert!(clean.findings.is_empty(), "{:#?}", clean.findings);
-    let cold = cluster.path_of_running("cold");
-    let scene = Scene {
-        map: PathBuf::from(format!("{}_vm", cold.display())),
-        index: cluster.path_of_running("cold_pkey"),
-        plain: cluster.path_of_running("plain"),
-        bare: cluster.path_of_running("bare"),
-        cold,
-    };
+    let scene = Scene::new(&cluster);
     let mut faults = Vec::new();
     for (class, damage, wanted) in CASES {
         let mut editor = Editor::new(&cluster.data());

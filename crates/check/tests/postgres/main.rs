@@ -20,6 +20,7 @@ mod index_entries;
 mod live;
 mod live_damage;
 mod live_entries;
+mod peers;
 mod random;
 mod replayed_files;
 mod resume;

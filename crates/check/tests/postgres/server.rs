@@ -166,12 +166,17 @@ impl Cluster {
 
     /// Starts the server; it listens on a socket beside the data directory only.
     pub(crate) fn start(&self, settings: &str) {
+        let log = || std::fs::read_to_string(self.place.path().join("log")).unwrap_or_default();
+        assert!(self.starts(settings), "{}", log());
+    }
+
+    /// As [`Cluster::start`]; whether the server starts.
+    pub(crate) fn starts(&self, settings: &str) -> bool {
         let place = self.place.path().to_str().unwrap();
         let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' {settings}");
         let (data, log) = (self.data(), format!("{place}/log"));
-        let started =
-            self.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-l", &log, "-w", "-o", &settings, "start"]);
-        assert_eq!(started, Some(0), "{}", std::fs::read_to_string(log).unwrap_or_default());
+        let data = data.to_str().unwrap();
+        self.tool("pg_ctl", &["-D", data, "-l", &log, "-w", "-o", &settings, "start"]) == Some(0)
     }
 
     /// Stops the server: in order, or as a crash would.

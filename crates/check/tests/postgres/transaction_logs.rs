@@ -14,7 +14,7 @@ use crate::server::{Cluster, servers};
 const BURN: &str =
     "do $$ begin for i in 1..40000 loop perform pg_current_xact_id(); commit; end loop; end $$\n";
 /// Makes 3000 multixacts: rows that are locked, then updated in a subtransaction.
-const MULTIXACTS: &str = "create table m(id int, n int)
+pub(crate) const MULTIXACTS: &str = "create table m(id int, n int)
 insert into m select i, 0 from generate_series(1, 3000) i
 do $$ declare k int; begin for i in 1..3000 loop select id into k from m where id = i and n = 0 for key share; begin update m set n = 1 where id = i and n = 0; exception when others then null; end; end loop; end $$
 ";
@@ -51,7 +51,7 @@ fn missed(report: &CheckReport) -> (Vec<String>, u64) {
     (files.map(|finding| finding.file.clone()).collect(), rows.map_or(0, |count| count.found_count))
 }
 
-type Case = (&'static str, fn(&mut Editor), &'static str, bool);
+pub(crate) type Case = (&'static str, fn(&mut Editor), &'static str, bool);
 
 /// What is done, the file that must be missed as a whole (or none), and whether rows must miss something.
 pub(crate) const CASES: &[Case] = &[
