@@ -213,7 +213,9 @@ impl TreeCheck<'_> {
                 continue;
             }
             if opaque.is_leaf() {
-                first_key = first_key.or(Some(tuple));
+                if first_key.is_none() {
+                    first_key = Some(tuple);
+                }
                 self.leaf_entry(tuple, item, &mut walk, scratch, work);
                 continue;
             }

@@ -252,13 +252,13 @@ impl HeapCheck<'_> {
             let status = transactions.status(header.xmin, last_lookup);
             let hint = header.infomask & mask::XMIN_FROZEN;
             let says_committed = hint == mask::XMIN_COMMITTED;
-            if fits(header.xmin) {
-                report_missing(
-                    transactions.missing_end(header.xmin, says_committed),
-                    header.xmin,
-                    number,
-                    work,
-                );
+            // Rows that stand together come from the same transaction.
+            if fits(header.xmin) && last_lookup.kept != Some((header.xmin, says_committed)) {
+                let missing = transactions.missing_end(header.xmin, says_committed);
+                if missing.is_none() {
+                    last_lookup.kept = Some((header.xmin, says_committed));
+                }
+                report_missing(missing, header.xmin, number, work);
             }
             let contradicts = match status {
                 Some(Status::Aborted) => hint == mask::XMIN_COMMITTED,

@@ -53,6 +53,8 @@ pub(crate) struct Transactions {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastLookup {
     last: Option<(Xid, Option<Status>)>,
+    /// One whose end is in the log, or need not be, and whether rows said that it committed.
+    pub(super) kept: Option<(Xid, bool)>,
 }
 
 impl Transactions {
