@@ -154,8 +154,8 @@ impl PassContext<'_> {
             ),
             Some(method) => {
                 let hash = plan.hash.as_ref().filter(|_| self.transactions.is_some());
-                let meta = plan.hash.as_ref().map(|hash| &hash.meta);
-                let check = EntryCheck { tree: &tree, method, hash: meta, key: self.key, level: self.level };
+                let (key, level) = (self.key, self.level);
+                let check = EntryCheck { tree: &tree, method, hash: plan.hash.as_ref(), key, level };
                 let is_intact = check.block(page, &mut scratch.damage, work);
                 let damage = &mut scratch.damage;
                 match method {

@@ -141,6 +141,7 @@ mod tests {
             attribute: Attribute::new(4, b'i').unwrap(),
             order: Some(KeyOrder::Int32),
             is_key: true,
+            is_deterministic: true,
             name_as_string: false,
             descending: false,
             nulls_first: false,

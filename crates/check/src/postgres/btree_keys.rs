@@ -215,8 +215,10 @@ impl TreeCheck<'_> {
     ) {
         let fact = match exception {
             Some(Exception::NotLive) => return,
-            Some(Exception::KeyElsewhere) => None,
-            None => entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer),
+            Some(Exception::KeyElsewhere | Exception::Elsewhere) => None,
+            None | Some(Exception::HashElsewhere) => {
+                entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer)
+            }
         };
         let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);

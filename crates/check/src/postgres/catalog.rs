@@ -50,6 +50,8 @@ pub(crate) struct IndexColumn {
     pub(crate) is_box: bool,
     /// Whether it is part of the key.
     pub(crate) is_key: bool,
+    /// Whether equal texts of its collation have equal bytes, as far as is known.
+    pub(crate) is_deterministic: bool,
     /// Whether the table's value is a `name` that the index keeps as a string.
     pub(crate) name_as_string: bool,
     /// Descending.

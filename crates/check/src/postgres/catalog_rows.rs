@@ -95,6 +95,8 @@ pub(crate) struct IndexSource<'a> {
     operator_classes: HashMap<Oid, (Oid, Oid)>,
     /// Collations that order by bytes.
     byte_collations: Vec<Oid>,
+    /// Collations whose equal texts have equal bytes.
+    deterministic_collations: Vec<Oid>,
 }
 
 impl<'a> IndexSource<'a> {
@@ -102,7 +104,12 @@ impl<'a> IndexSource<'a> {
         // EVIDENCE: src/include/catalog/pg_collation.dat: 100 the database's own, 950 C, 951 POSIX
         let mut byte_collations = vec![950, 951];
         byte_collations.extend(is_byte_ordered.then_some(100));
-        IndexSource { columns, operator_classes: HashMap::new(), byte_collations }
+        IndexSource {
+            columns,
+            operator_classes: HashMap::new(),
+            byte_collations,
+            deterministic_collations: Vec::new(),
+        }
     }
 
     pub(crate) fn add_operator_class(&mut self, row: &Row<'_>) {
@@ -114,6 +121,10 @@ impl<'a> IndexSource<'a> {
     }
 
     pub(crate) fn add_collation(&mut self, row: &Row<'_>) {
+        // EVIDENCE: PostgreSQL docs 51.12 pg_collation collisdeterministic (12 and later)
+        if row.bool("collisdeterministic") == Some(true) {
+            self.deterministic_collations.extend(row.u32("oid"));
+        }
         let locale = row.text("colllocale").or_else(|| row.text("colliculocale"));
         if is_byte_order(row.u8("collprovider"), row.text("collcollate"), locale) {
             self.byte_collations.extend(row.u32("oid"));
@@ -159,6 +170,8 @@ impl<'a> IndexSource<'a> {
             class.and_then(|class| self.operator_classes.get(&class)).copied().unwrap_or((0, 0));
         let collation = row.oid_vector("indcollation")?.get(position).copied();
         let by_bytes = collation.is_some_and(|collation| self.byte_collations.contains(&collation));
+        let is_deterministic =
+            collation.is_some_and(|collation| self.deterministic_collations.contains(&collation));
         let option = row.int2_vector("indoption")?.get(position).copied().unwrap_or(0);
         let source = usize::try_from(table_column).ok().and_then(|number| number.checked_sub(1));
         let source = source.and_then(|source| self.columns.get(&table)?.get(source)?.attribute);
@@ -178,6 +191,7 @@ impl<'a> IndexSource<'a> {
             form: if is_key { KeyForm::of(family) } else { Some(KeyForm::Plain) },
             is_box: is_key && KeyForm::is_box(family),
             is_key,
+            is_deterministic,
             name_as_string: is_name && attribute.length == Length::ZeroTerminated,
             descending: option & 1 != 0,
             nulls_first: option & 2 != 0,

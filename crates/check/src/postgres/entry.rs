@@ -22,6 +22,7 @@ pub(crate) mod kind {
     pub(crate) const HASH_BIT: u32 = 31;
     pub(crate) const GIST_CHILD: u32 = 20;
     pub(crate) const SP_GIST_CHILD: u32 = 21;
+    pub(crate) const ENTRY_HASH: u32 = 32;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.
@@ -57,6 +58,13 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
 /// Hash of an entry by its row pointer alone.
 pub(crate) fn tid_fact(key: &Key, index: u32, tid: Tid) -> u128 {
     key.fact(kind::ENTRY_TID_ONLY, index, tid_code(tid)).finish()
+}
+
+/// Hash of an entry of a hash index by its row pointer and the hash value of its key.
+pub(crate) fn hash_fact(key: &Key, index: u32, tid: Tid, hash: u32) -> u128 {
+    let mut hasher = key.fact(kind::ENTRY_HASH, index, tid_code(tid));
+    hasher.word(u64::from(hash));
+    hasher.finish()
 }
 
 /// Hash of the entry that a row should have; `None` if a value is not in place.

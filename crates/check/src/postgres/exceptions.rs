@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt as _;
 
 use formats::postgres::Tid;
 
-use super::entry::tid_code;
 use super::heap::{Exception, exception_code};
 use super::ledger::Side;
 
@@ -152,12 +151,13 @@ impl Exceptions {
         codes.kept.sort_unstable();
         let mut blocks = Vec::new();
         let mut mark = |code: u64| {
-            let word = (code >> 17) as usize / 64;
+            let block = code >> (16 + Exception::BITS);
+            let word = block as usize / 64;
             if blocks.len() <= word {
                 blocks.resize(word + 1, 0u64);
             }
             if let Some(bits) = blocks.get_mut(word) {
-                *bits |= 1 << ((code >> 17) % 64);
+                *bits |= 1 << (block % 64);
             }
         };
         codes.kept.iter().for_each(|code| mark(*code));
@@ -178,15 +178,12 @@ impl Exceptions {
         if bits >> (tid.block % 64) & 1 == 0 {
             return None;
         }
-        let wanted = tid_code(tid) << 1;
+        let wanted = exception_code(tid, Exception::NotLive);
         let at = self.codes.kept.partition_point(|code| *code < wanted);
         let in_memory = self.codes.kept.get(at).copied();
         let on_disk = self.codes.runs.iter().filter_map(|run| run.first_from(wanted)).min();
-        match in_memory.into_iter().chain(on_disk).min()? {
-            code if code == exception_code(tid, Exception::NotLive) => Some(Exception::NotLive),
-            code if code == exception_code(tid, Exception::KeyElsewhere) => Some(Exception::KeyElsewhere),
-            _ => None,
-        }
+        let found = in_memory.into_iter().chain(on_disk).min()?;
+        Exception::ALL.into_iter().find(|exception| exception_code(tid, *exception) == found)
     }
 
     /// The codes, to be kept.
@@ -214,7 +211,7 @@ mod tests {
     fn what_was_spilled_is_found_as_what_was_kept() {
         let tid = |number: u64| Tid { block: (number / 7 * 3) as u32, item: (number % 7 + 1) as u16 };
         let code = |number| {
-            let kind = if number % 5 == 0 { Exception::KeyElsewhere } else { Exception::NotLive };
+            let kind = Exception::ALL[if number % 5 == 0 { number as usize / 5 % 4 } else { 0 }];
             exception_code(tid(number), kind)
         };
         let (mut in_memory, mut spilled) = (Codes::default(), Codes::default());

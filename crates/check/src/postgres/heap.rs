@@ -12,6 +12,7 @@ use super::brin_values::{RangeReader, Ranges};
 use super::catalog::{Index, Relation};
 use super::entry::tid_code;
 use super::finding::Place;
+use super::hash_values::HashFunction;
 use super::keyed::Key;
 use super::ledger::{BlockBuckets, Side};
 use super::rules::Promised;
@@ -34,6 +35,8 @@ pub(crate) struct RowIndex {
     pub(crate) has_known_keys: bool,
     /// Rows without value have no entry: a hash index.
     pub(crate) skips_nulls: bool,
+    /// The hash function of a hash index, if it is known here; entries then have its value.
+    pub(crate) hash: Option<HashFunction>,
 }
 
 /// What is known of a table while its blocks are looked at.
@@ -65,8 +68,35 @@ pub(crate) struct Table {
 pub(crate) enum Exception {
     /// No row version is live there: entries may be there or not.
     NotLive = 0,
-    /// Live, but its key is not in place: matched by row pointer alone.
+    /// Live, but its key is not in place: matched by row pointer alone in indexes that keep keys.
     KeyElsewhere = 1,
+    /// The same in indexes that keep hash values.
+    HashElsewhere = 2,
+    /// The same in both.
+    Elsewhere = 3,
+}
+
+impl Exception {
+    /// Bits of an exception in a code.
+    pub(crate) const BITS: u32 = 2;
+    /// All of them, by number.
+    pub(crate) const ALL: [Exception; 4] =
+        [Exception::NotLive, Exception::KeyElsewhere, Exception::HashElsewhere, Exception::Elsewhere];
+
+    /// What a live row is whose keys or hash values are not in place; `None` if all are.
+    pub(crate) fn of_live(key_elsewhere: bool, hash_elsewhere: bool) -> Option<Exception> {
+        match (key_elsewhere, hash_elsewhere) {
+            (false, false) => None,
+            (true, false) => Some(Exception::KeyElsewhere),
+            (false, true) => Some(Exception::HashElsewhere),
+            (true, true) => Some(Exception::Elsewhere),
+        }
+    }
+
+    /// Whether values that are hashed are not in place.
+    pub(crate) fn has_hash_elsewhere(self) -> bool {
+        matches!(self, Exception::HashElsewhere | Exception::Elsewhere)
+    }
 }
 
 /// Where a heap block's facts go.
@@ -106,6 +136,7 @@ pub(crate) struct HeapScratch {
     /// What BRIN indexes know of the range of the block.
     pub(crate) ranges: RangeReader,
     pub(super) facts: Vec<Option<u128>>,
+    pub(super) hashes: Vec<Option<u32>>,
     last_lookup: LastLookup,
     /// The bucket of the block's rows.
     pub(super) bucket: usize,
@@ -433,5 +464,5 @@ fn follow_chains(block: u32, transactions: &Transactions, slots: &mut [Slot]) ->
 
 /// An exception as one number: row pointer, then what kind.
 pub(crate) fn exception_code(tid: Tid, exception: Exception) -> u64 {
-    (tid_code(tid) << 1) | exception as u64
+    (tid_code(tid) << Exception::BITS) | exception as u64
 }

@@ -1,28 +1,28 @@
 //! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are, where it is known what
 //! an operator class keeps of a value (`key_forms`).
 
+use formats::postgres::Damage;
 use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
-use formats::postgres::hash::Meta;
-use formats::postgres::index_pages::{Method, Opaque, Role, entry};
+use formats::postgres::index_pages::{Entry, Method, Opaque, Role, entry};
 use formats::postgres::page::{Item, Page};
-use formats::postgres::{Damage, Tid};
 use results::check::CheckLevel;
 
 use super::btree::{EntrySink, Matching, Tree};
 use super::catalog::{Index, Storage};
-use super::entry::tid_fact;
+use super::entry::{hash_fact, tid_fact};
 use super::heap::{Exception, Work};
 use super::key_forms::{entry_fact, has_known_keys, read_values};
 use super::keyed::Key;
+use super::plan::HashPlan;
 use super::rules::Promised;
 
 /// What a block of such an index is tested with.
 pub(crate) struct EntryCheck<'a> {
     pub(crate) tree: &'a Tree<'a>,
     pub(crate) method: Method,
-    /// How a hash index assigns values to buckets; `None` for others, or where it could not be read.
-    pub(crate) hash: Option<&'a Meta>,
+    /// Buckets and hash function of a hash index; `None` for others, or where it could not be read.
+    pub(crate) hash: Option<&'a HashPlan>,
     pub(crate) key: &'a Key,
     pub(crate) level: CheckLevel,
 }
@@ -77,7 +77,7 @@ impl EntryCheck<'_> {
         for item in page.items() {
             let Some(entry) = entry(self.method, page, item) else { continue };
             // After a split the old bucket keeps copies of entries that went to the new one.
-            if self.hash.is_some_and(|meta| meta.bucket_of(entry.hash) != opaque.bucket) {
+            if self.hash.is_some_and(|hash| hash.meta.bucket_of(entry.hash) != opaque.bucket) {
                 continue;
             }
             let tid = entry.tid;
@@ -87,7 +87,7 @@ impl EntryCheck<'_> {
                 work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
             } else if is_matched && !is_beyond {
                 let keys = index.map(|index| (index, page, item));
-                self.state_row(tid, item.number, keys, (&mut values, &mut buffer), work);
+                self.state_row(entry, item.number, keys, (&mut values, &mut buffer), work);
             }
         }
         true
@@ -95,22 +95,28 @@ impl EntryCheck<'_> {
 
     fn state_row<'p, S: EntrySink>(
         &self,
-        tid: Tid,
+        entry: Entry,
         item: u16,
         keys: Option<(&Index, &Page<'p>, Item)>,
         (values, buffer): (&mut Vec<Datum<'p>>, &mut Vec<u8>),
         work: &mut Work<'_, S>,
     ) {
+        let tid = entry.tid;
         let exception = self.tree.exceptions.of(tid);
         if exception == Some(Exception::NotLive) {
             return;
         }
-        let keys = keys.filter(|_| exception != Some(Exception::KeyElsewhere));
+        let keys =
+            keys.filter(|_| !matches!(exception, Some(Exception::KeyElsewhere | Exception::Elsewhere)));
         let fact = keys.and_then(|(index, page, item)| {
             let is_read = read_values(self.method, page, item, index, values);
             is_read.then(|| entry_fact(self.key, self.tree.number, index, tid, values, buffer))?
         });
-        let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
+        // Where the rows state hash values, entries must.
+        let has_values = self.hash.is_some_and(|hash| hash.function.is_some());
+        let has_value = has_values && !exception.is_some_and(Exception::has_hash_elsewhere);
+        let hash = has_value.then(|| hash_fact(self.key, self.tree.number, tid, entry.hash));
+        let fact = fact.or(hash).unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
         work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item));
     }

@@ -108,7 +108,9 @@ pub(crate) fn what_is_left_out(relation: &Relation) -> Option<(&'static str, &'s
         "keeps of some columns what its operator class computes, which is not known here",
     );
     Some(match relation.storage {
-        Storage::Hash => ("hash", "keys", by_tid),
+        Storage::Hash => {
+            ("hash", "hash values", "has a function that is not known here: rows are matched by row pointer")
+        }
         Storage::Gin => ("GIN", "which keys a row has", by_tid),
         Storage::Gist if !has_all(is_kept) => ("GiST", "keys of some columns", unknown),
         Storage::Gist if !has_all(|column| column.is_box) => (

@@ -118,30 +118,34 @@ impl Link {
                 "summaries that the range map names".to_owned(),
                 format!("the one of the range from block {to} on is not"),
             ),
-            (LinkKind::HashChain, true) => (
-                Promised::HashChain,
-                format!("an overflow page of bucket {detail} that names block {from} as the one before it"),
-                "another page, or another bucket or block before it".to_owned(),
-            ),
-            (LinkKind::HashChain, false) => (
-                Promised::HashChain,
-                format!("a page of bucket {detail} that names block {from} as the next one"),
-                "another page, or another bucket or next block".to_owned(),
-            ),
+            (LinkKind::HashChain | LinkKind::HashBit, _) => self.hash_contradiction(is_claim),
+        }
+    }
+
+    fn hash_contradiction(&self, is_claim: bool) -> (Promised, String, String) {
+        let Link { kind, from, detail, .. } = *self;
+        let use_of = if detail != 0 { "in use" } else { "free" };
+        match (kind, is_claim) {
             (LinkKind::HashBit, true) => (
                 Promised::HashBitmap,
-                format!("an overflow page {}, block {from}, as its bit says", use_of(detail)),
+                format!("an overflow page {use_of}, block {from}, as its bit says"),
                 "it is not".to_owned(),
             ),
             (LinkKind::HashBit, false) => (
                 Promised::HashBitmap,
-                format!("a bit that says that block {from} is {}", use_of(detail)),
+                format!("a bit that says that block {from} is {use_of}"),
                 "it does not".to_owned(),
+            ),
+            (_, true) => (
+                Promised::HashChain,
+                format!("an overflow page of bucket {detail} that names block {from} as the one before it"),
+                "another page, or another bucket or block before it".to_owned(),
+            ),
+            (_, false) => (
+                Promised::HashChain,
+                format!("a page of bucket {detail} that names block {from} as the next one"),
+                "another page, or another bucket or next block".to_owned(),
             ),
         }
     }
-}
-
-fn use_of(bit: u32) -> &'static str {
-    if bit != 0 { "in use" } else { "free" }
 }

@@ -43,6 +43,7 @@ mod gin_rows;
 mod gist;
 mod gist_tree;
 mod hash;
+mod hash_values;
 mod heap;
 mod index_entries;
 mod key_forms;

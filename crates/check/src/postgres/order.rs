@@ -148,7 +148,7 @@ fn float_order(a: f64, b: f64) -> Ordering {
     }
 }
 
-fn without_blanks(bytes: &[u8]) -> &[u8] {
+pub(crate) fn without_blanks(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
     &bytes[..end]
 }
@@ -165,15 +165,15 @@ fn oid_vector_order(a: &[u8], b: &[u8]) -> Option<Ordering> {
 // EVIDENCE: src/backend/utils/adt/numeric.c: n_header u16; 0xC000 special (NaN 0xC000, +inf 0xD000, -inf 0xF000);
 // 0x8000 short form: sign 0x2000, weight sign 0x0040, weight 0x003F; else sign 0x4000, weight i16 follows. Digits
 // are i16 in base 10000, the first worth 10000^weight.
-struct Numeric<'a> {
+pub(super) struct Numeric<'a> {
     /// -1 negative, 0 zero, 1 positive; 2 infinity, 3 NaN, -2 minus infinity.
-    class: i8,
-    weight: i32,
-    digits: &'a [[u8; 2]],
+    pub(super) class: i8,
+    pub(super) weight: i32,
+    pub(super) digits: &'a [[u8; 2]],
 }
 
 impl<'a> Numeric<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Numeric<'a>> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Numeric<'a>> {
         let (header, rest) = bytes.split_first_chunk::<2>()?;
         let header = u16::from_le_bytes(*header);
         let special = |class| Some(Numeric { class, weight: 0, digits: &[] });

@@ -18,6 +18,7 @@ use super::btree::Matching;
 use super::catalog::{Catalogs, Index, Relation, Storage};
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::finding::file_finding;
+use super::hash_values::HashFunction;
 use super::heap::{RowIndex, Table};
 use super::key_forms::{has_known_keys, what_is_left_out};
 use super::plan_files::{
@@ -67,6 +68,8 @@ pub(crate) struct HashPlan {
     pub(crate) meta: HashMeta,
     /// Whether it tells the places of pages: it passed its check, and the index is valid.
     pub(crate) is_placed: bool,
+    /// The hash function, if it is known here and its values are those of a column.
+    pub(crate) function: Option<HashFunction>,
 }
 
 /// The plan of a check.
@@ -289,11 +292,8 @@ impl Plan {
         if let Some(version) = first.and_then(|first| read_version(first, self.block_bytes, is_gin)) {
             tree.version = version;
         }
-        if is_hash {
-            let usable = relation.index.as_ref().is_some_and(|index| index.usable);
-            tree.hash =
-                first.filter(|_| usable).and_then(|first| read_hash_meta(first, tree.blocks, cluster));
-        }
+        let valid = first.zip(relation.index.as_ref().filter(|index| is_hash && index.usable));
+        tree.hash = valid.and_then(|(first, index)| read_hash_meta(first, tree.blocks, cluster, index));
         let name = relation.name.clone();
         let reason = match &relation.index {
             None => Some("the catalog has no description of it"),
@@ -370,11 +370,16 @@ impl Plan {
                         && has_known_keys(&index),
                     index,
                     skips_nulls: storage == Some(Storage::Hash),
+                    hash: tree.hash.and_then(|hash| hash.function),
                 });
             }
         }
-        for relation in &self.relations {
-            let Some((method, what, why)) = what_is_left_out(relation) else { continue };
+        for (relation, number) in self.relations.iter().zip(0u32..) {
+            let hash = self.trees.get(&number).and_then(|tree| tree.hash);
+            let has_values = hash.is_some_and(|hash| hash.function.is_some());
+            let Some((method, what, why)) = what_is_left_out(relation).filter(|_| !has_values) else {
+                continue;
+            };
             self.not_checked.push(NotChecked {
                 object: Some(relation.name.clone()),
                 what: what.to_owned(),

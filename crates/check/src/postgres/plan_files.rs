@@ -9,8 +9,9 @@ use formats::postgres::gin;
 use formats::postgres::hash::Meta;
 use formats::postgres::page::Page;
 
-use super::catalog::Relation;
+use super::catalog::{Index, Relation};
 use super::cluster::{Cluster, ForkFiles, Snapshot};
+use super::hash_values::HashFunction;
 use super::plan::HashPlan;
 use super::source::Part;
 
@@ -87,7 +88,12 @@ pub(super) fn keep_older_pages(
 
 /// Reads the first page of a hash index; `None` if its masks do not fit, or it does not tell of the moment that is looked
 /// at.
-pub(super) fn read_hash_meta(part: &Part, block_count: u32, cluster: &Cluster) -> Option<HashPlan> {
+pub(super) fn read_hash_meta(
+    part: &Part,
+    block_count: u32,
+    cluster: &Cluster,
+    index: &Index,
+) -> Option<HashPlan> {
     let mut block = vec![0; cluster.block_bytes];
     part.read_exact_at(&mut block, 0).ok()?;
     let mut block_count = block_count;
@@ -100,7 +106,12 @@ pub(super) fn read_hash_meta(part: &Part, block_count: u32, cluster: &Cluster) -
     }
     let page = Page::new(&block);
     let meta = Meta::read(&page).filter(Meta::has_masks)?;
-    Some(HashPlan { meta, is_placed: meta.check(&page, block_count, &mut Vec::new()) })
+    let column = index.columns.first().filter(|column| column.table_column > 0);
+    Some(HashPlan {
+        meta,
+        is_placed: meta.check(&page, block_count, &mut Vec::new()),
+        function: column.and_then(|column| HashFunction::of(meta.function, column.is_deterministic)),
+    })
 }
 
 /// The version that the first block of a B-tree or GIN index says.

@@ -7,12 +7,12 @@ use formats::postgres::varlena::{ToastPointer, Varlena};
 use results::check::CheckLevel;
 
 use super::catalog::IndexColumn;
-use super::entry::{kind, row_fact, tid_fact};
+use super::entry::{hash_fact, kind, row_fact, tid_fact};
 use super::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
 use super::key_forms;
 use super::keyed::Key;
 use super::ledger::Side;
-use super::order::KEY_BYTES_MAX;
+use super::order::{KEY_BYTES_MAX, plain};
 use super::rules::Promised;
 use super::toast_values::PackedValue;
 
@@ -188,20 +188,39 @@ impl HeapCheck<'_> {
         }
         let tid = Tid { block: work.place.block, item: root };
         let bucket = scratch.bucket;
-        let HeapScratch { buffer, facts, .. } = scratch;
+        let HeapScratch { buffer, facts, hashes, .. } = scratch;
         facts.clear();
         // Rows that are older than a column have its default.
         let missing = |number| self.missing_value(number);
         let value_of = |number: usize| values.get(number).copied().unwrap_or_else(|| missing(number));
-        for index in self.table.indexes.iter().filter(|index| index.by_tid && !index.has_known_keys) {
+        let by_tid = || self.table.indexes.iter().filter(|index| index.by_tid && !index.has_known_keys);
+        hashes.clear();
+        let mut hash_elsewhere = false;
+        for (index, function) in by_tid().filter_map(|index| Some((index, index.hash?))) {
+            let value = index.index.columns.first().and_then(table_column).map(value_of);
+            let hash = match value {
+                Some(Datum::Null) => None,
+                Some(value) => {
+                    let hash = plain(&value, buffer).and_then(|bytes| function.hash(bytes));
+                    hash_elsewhere |= hash.is_none();
+                    hash
+                }
+                None => None,
+            };
+            hashes.push(hash);
+        }
+        let mut hashes = hashes.iter();
+        for index in by_tid() {
+            let hash = index.hash.and_then(|_| hashes.next().copied().flatten()).filter(|_| !hash_elsewhere);
             let is_null = |column: &IndexColumn| {
-                let number =
-                    usize::try_from(column.table_column).ok().and_then(|number| number.checked_sub(1));
-                number.is_some_and(|number| matches!(value_of(number), Datum::Null))
+                table_column(column).is_some_and(|number| matches!(value_of(number), Datum::Null))
             };
             let is_wanted = index.is_complete || self.also_index == Some(index.number);
             if is_wanted && !(index.skips_nulls && index.index.columns.iter().any(is_null)) {
-                let fact = tid_fact(self.key, index.number, tid);
+                let fact = match hash {
+                    Some(hash) => hash_fact(self.key, index.number, tid, hash),
+                    None => tid_fact(self.key, index.number, tid),
+                };
                 work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
             }
         }
@@ -221,8 +240,8 @@ impl HeapCheck<'_> {
             let fact = fact.filter(|_| !elsewhere).unwrap_or_else(|| tid_fact(self.key, index.number, tid));
             work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
         }
-        if elsewhere {
-            work.sink.exception(self.table.number, tid, Exception::KeyElsewhere);
+        if let Some(exception) = Exception::of_live(elsewhere, hash_elsewhere) {
+            work.sink.exception(self.table.number, tid, exception);
         }
     }
 
@@ -234,6 +253,11 @@ impl HeapCheck<'_> {
             .and_then(|column| column.missing_value())
             .unwrap_or(Datum::Null)
     }
+}
+
+/// The column of the table that a column of an index has, 0 based; `None` for an expression.
+fn table_column(column: &IndexColumn) -> Option<usize> {
+    usize::try_from(column.table_column).ok()?.checked_sub(1)
 }
 
 /// The pieces that a value in TOAST must have: number and bytes.

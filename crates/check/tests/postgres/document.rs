@@ -74,7 +74,7 @@ fn document() -> String {
          transactions, pg_xact and the visibility map are tested there too, for blocks and map pages that stood still; a table that is\n\
          shorter than its indexes or its map say is accused when the log has no record that cut it, and so is a missing file or segment,\n\
          after a crash and in a backup with its log too, when no record drops or makes it. What is not known of an index is listed: the\n\
-         keys of hash and GIN indexes, whose entries are matched with rows by row pointer; keys that an operator class of GiST or SP-GiST computes (full text,\n\
+         keys of GIN indexes and hash values of other types than numbers, dates, text, bytes, uuid, names and enumerations, whose entries are matched with rows by row pointer; keys that an operator class of GiST or SP-GiST computes (full text,\n\
          multiranges, networks in GiST, text in SP-GiST): points, boxes, circles, polygons and ranges are matched; the\n\
          condition of a partial index, the values of expressions. A BRIN\n\
          index may summarise ranges behind the end of its table, which VACUUM leaves, and may know more of a range than its rows\n\

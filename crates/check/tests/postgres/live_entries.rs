@@ -2,10 +2,12 @@
 //! left out.
 #![allow(clippy::unwrap_used)]
 
+use std::path::Path;
+
 use results::check::{CheckLevel, CheckReport};
 
 use crate::clean::check;
-use crate::edit::{BLOCK, Editor, pointer, put_u32, u16_at};
+use crate::edit::{BLOCK, Editor, pointer, put_u32, tuple, u16_at};
 use crate::live::with_clients;
 
 /// `cold`: nobody writes to it. `work`: everybody does. Each with an index of each kind.
@@ -79,6 +81,15 @@ fn entries_of_a_server_at_work_are_matched_where_rows_and_index_stood_still() {
             faults.push(format!("{name}, table block zeroed: {:#?}", zeroed.findings));
         }
     }
+    let hash = cluster.path_of_running("cold_hash");
+    for (what, damage, wanted) in HASH_CASES {
+        damage(&mut editor, &hash);
+        let report = check(&cluster, CheckLevel::Full, 2);
+        if !rules(&report).contains(wanted) {
+            faults.push(format!("{what}: {:?}, {:?}", rules(&report), report.not_checked));
+        }
+        editor.undo();
+    }
     work.kill().unwrap();
     work.wait().unwrap();
     cluster.stop("immediate");
@@ -90,6 +101,48 @@ fn entries_of_a_server_at_work_are_matched_where_rows_and_index_stood_still() {
         assert!(report.findings.is_empty(), "{what}: {:#?}", report.findings);
     }
 }
+
+/// Damage of a hash index: what is done, and a rule that must be among the findings.
+type HashCase = (&'static str, fn(&mut Editor, &Path), &'static str);
+
+const HASH_CASES: &[HashCase] = &[
+    (
+        "first page of a bucket with another number",
+        |e, index| {
+            let block = full_leaf(&e.read(index), false);
+            e.sealed(index, block, |p| p[8184] ^= 1)
+        },
+        "pg-hash-page",
+    ),
+    (
+        "first page of a bucket zeroed",
+        |e, index| {
+            let block = full_leaf(&e.read(index), false);
+            e.block(index, block, |p| p.fill(0))
+        },
+        "pg-hash-page",
+    ),
+    (
+        "bit of a page that is not there cleared",
+        |e, index| {
+            let block = e.read(index).chunks(BLOCK).position(|p| u16_at(p, 8188) == 4).unwrap();
+            e.sealed(index, block, |p| p[24 + 4000] = 0)
+        },
+        "pg-hash-bitmap",
+    ),
+    ("masks in the meta page changed", |e, index| e.sealed(index, 0, |p| p[24 + 28] ^= 4), "pg-hash-meta"),
+    (
+        "two entries with each other's rows",
+        |e, index| {
+            let block = full_leaf(&e.read(index), false);
+            e.sealed(index, block, |p| {
+                let (first, last) = (tuple(p, 1), tuple(p, (u16_at(p, 12) - 24) / 4));
+                (0..6).for_each(|byte| p.swap(first + byte, last + byte));
+            })
+        },
+        "pg-entry-differs",
+    ),
+];
 
 /// A block whose entries name rows, with many of them.
 fn full_leaf(bytes: &[u8], is_sp: bool) -> usize {

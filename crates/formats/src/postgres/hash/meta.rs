@@ -32,6 +32,8 @@ pub struct Meta {
     pub first_free: u32,
     /// Bitmap pages.
     pub map_count: u32,
+    /// The hash function, by its object id.
+    pub function: u32,
     /// Overflow pages up to the end of each phase.
     pub spares: [u32; PHASES_MAX],
 }
@@ -62,6 +64,7 @@ impl Meta {
             phase: at(36)?,
             first_free: at(40)?,
             map_count: at(44)?,
+            function: at(48)?,
             spares,
         })
     }
@@ -314,6 +317,7 @@ mod tests {
             phase: spares.len() as u32 - 1,
             first_free: 0,
             map_count: 1,
+            function: 450,
             spares: all,
         }
     }
