@@ -347,7 +347,9 @@ fn a_known_number_of_commits_is_found_with_its_flushes_and_all_samples_are_there
             if let Some(counted) = counted {
                 let own = wait(counted, "WalSync").unwrap();
                 assert!(own.count.unwrap() > 0 && own.count <= flushes.count, "{own:?} {flushes:?}");
-                assert!(own.how == How::Exact && own.wait_s <= flushes.wait_s, "{own:?} {flushes:?}");
+                // Sums of the same times, in different orders.
+                let is_part = own.wait_s <= flushes.wait_s + 1e-9;
+                assert!(own.how == How::Exact && is_part, "{own:?} {flushes:?}");
                 // The row, its entry in the index and the commit, of each transaction.
                 let records = run.metric("client_log_records").unwrap() / COMMITS as f64;
                 assert!((3.0..5.0).contains(&records), "{records}");
