@@ -260,3 +260,32 @@ fn a_page_count_that_the_file_never_had_takes_no_memory() {
     assert_eq!(report.accounting.page_count, bytes.len() as u64 / 4096);
     assert!(report.counters.memory_bytes_max < 1 << 20);
 }
+
+#[test]
+fn a_database_whose_schema_is_lost_is_judged_page_by_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 600);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // No tree page any more: which page is whose is not known then.
+    bytes[100] = 7;
+    std::fs::write(&path, &bytes).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    let text = check::text::text(&report);
+    let counts = &report.accounting;
+    assert_eq!((report.exit_code(), report.findings.len(), counts.damaged_count), (1, 1, 1), "{text}");
+    assert_eq!(report.findings[0].rule, "sqlite-page-kind", "{text}");
+    assert!(counts.clean_count > 300, "{text}");
+    assert!(counts.skipped.iter().all(|skipped| skipped.why.contains("no tree pages")), "{text}");
+    assert!(report.not_checked.iter().any(|gap| gap.why.contains("judged one by one")), "{text}");
+
+    // A cell pointer out of its page.
+    let leaf = (1..).find(|page| bytes[page * 1024] == 13).unwrap();
+    bytes[leaf * 1024 + 8] = 0xff;
+    std::fs::write(&path, &bytes).unwrap();
+    let report = checked(&path, &options(CheckLevel::Full));
+    let text = check::text::text(&report);
+    let found: Vec<_> =
+        report.findings.iter().filter(|finding| finding.rule == "sqlite-page-layout").collect();
+    assert_eq!((found.len(), report.accounting.damaged_count), (1, 2), "{text}");
+    assert_eq!((found[0].page, found[0].confidence), (Some(leaf as u64 + 1), Confidence::Possible), "{text}");
+}

@@ -1,12 +1,10 @@
 //! What is told when the pass is over: findings about the file, its map and its schema, and what was not checked.
 
-use std::sync::atomic::Ordering;
-
-use results::check::{CheckLevel, CheckReport, Confidence, Skipped};
+use results::check::{CheckLevel, CheckReport, Confidence};
 
 use super::anchor::Anchor;
-use super::context::{Context, Draft};
-use super::map::{MapFinding, PageMap, Use};
+use super::context::Draft;
+use super::map::{MapFinding, PageMap};
 use super::worker::Worker;
 use super::{Prepared, chain, gap, rules, worker};
 
@@ -113,25 +111,6 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
             Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
         worker.report_at_once(draft.tree(0));
     }
-}
-
-/// Pages that nothing refers to: lost when all trees could be followed, else not to be judged.
-pub(super) fn report_unused(context: &Context<'_>, worker: &mut Worker<'_>) -> Vec<Skipped> {
-    let is_cut = context.is_cut.load(Ordering::Relaxed);
-    let mut skipped = 0;
-    for page in 1..=context.page_count {
-        if context.map.use_of(page) != Use::None {
-            continue;
-        }
-        if is_cut {
-            skipped += 1;
-        } else {
-            let draft = Draft::new(&rules::PAGE_UNUSED, page, "a use or a place on the free list", "neither");
-            worker.report_at_once(draft);
-        }
-    }
-    let why = "nothing that could be read refers to them; a branch that could not be read may";
-    (skipped > 0).then(|| Skipped { why: why.to_owned(), page_count: skipped }).into_iter().collect()
 }
 
 pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {

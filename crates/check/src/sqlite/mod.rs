@@ -42,6 +42,7 @@ mod rules;
 mod schema;
 mod scratch;
 mod spool;
+mod stray;
 mod structure;
 mod wishes;
 mod worker;
@@ -60,7 +61,7 @@ use crate::findings::Findings;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
-use aftermath::{gaps, report_anchor, report_map, report_schema, report_unused};
+use aftermath::{gaps, report_anchor, report_map, report_schema};
 use anchor::Anchor;
 use collect::Named;
 use context::{Context, PageSet};
@@ -405,7 +406,8 @@ fn after_pass(
             passed.worker.report_at_once(draft);
         }
     }
-    let skipped = report_unused(context, &mut passed.worker);
+    let strays = stray::report_strays(context, &mut passed.worker, &ending.reading);
+    report.not_checked.extend(strays.not_checked);
     progress.advance(Phase::SecondPass, 0, 0);
     let named = collect::second_pass(
         context,
@@ -431,7 +433,7 @@ fn after_pass(
     report.counters.memory_bytes_max =
         context.map.memory_bytes() + sums + joined.memory_bytes.max(named.memory_bytes_max);
     report.counters.temporary_bytes = context.map.temporary_bytes() + joined.temporary_bytes;
-    skipped
+    strays.skipped
 }
 
 fn finish(
@@ -457,13 +459,14 @@ fn finish(
     let judged_count = page_count.saturating_sub(unreadable_count + unreached_count);
     let damaged_count = context.damaged_pages.count().min(judged_count);
     let rest = page_count.saturating_sub(damaged_count + unreadable_count + unreached_count);
-    if let Some(first) = skipped.first_mut() {
-        first.page_count = first.page_count.min(rest);
+    let mut left = rest;
+    for part in &mut skipped {
+        part.page_count = part.page_count.min(left);
+        left -= part.page_count;
     }
-    let skipped_count: u64 = skipped.iter().map(|skipped| skipped.page_count).sum();
     report.accounting = Accounting {
         page_count,
-        clean_count: rest - skipped_count,
+        clean_count: left,
         damaged_count,
         skipped,
         unreadable_count,

@@ -23,7 +23,7 @@ const ENGINE: &str = "sqlite, raw";
 const SAMPLE_COUNT: u32 = 256;
 
 /// What one page looks like by itself.
-enum Look {
+pub(super) enum Look {
     /// A tree page whose bytes are all accounted for.
     Intact,
     /// A tree page with something wrong.
@@ -305,7 +305,8 @@ fn plain_reader(path: &Path, geometry: Geometry, brake: Brake) -> std::io::Resul
     })
 }
 
-fn look(bytes: &[u8], page: u32, geometry: Geometry, coverage: &mut Coverage) -> Look {
+/// Looks at one page. Never panics on any bytes.
+pub(super) fn look(bytes: &[u8], page: u32, geometry: Geometry, coverage: &mut Coverage) -> Look {
     if bytes.iter().all(|byte| *byte == 0) {
         return Look::Zeros;
     }

@@ -94,7 +94,7 @@ impl Reading<'_> {
         self.is_stop_asked() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    fn is_stop_asked(&self) -> bool {
+    pub(super) fn is_stop_asked(&self) -> bool {
         self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 }

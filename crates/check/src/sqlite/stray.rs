@@ -1,0 +1,90 @@
+//! Pages that nothing refers to: lost when all trees could be followed, else judged one by one.
+
+use std::sync::atomic::Ordering;
+
+use formats::sqlite::Coverage;
+use results::check::{Confidence, NotChecked, Skipped};
+
+use super::context::{Context, Draft};
+use super::map::Use;
+use super::raw::{self, Look};
+use super::reading::Reading;
+use super::worker::Worker;
+use super::{gap, rules, worker};
+
+/// What became of pages that nothing refers to.
+#[derive(Default)]
+pub(super) struct Strays {
+    /// Those that could not be judged, and why.
+    pub(super) skipped: Vec<Skipped>,
+    /// What the others were not tested for.
+    pub(super) not_checked: Option<NotChecked>,
+}
+
+/// Reports pages that nothing refers to.
+///
+/// Where a branch could not be read, or the schema, they may belong to it: each is then judged by itself, as raw mode does.
+/// I/O: one read for each, in the order of the file, through the page cache, whatever the time limit says: a call that goes on
+/// must find the same. None on a file without damage.
+pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, reading: &Reading<'_>) -> Strays {
+    let mut pages = (1..=context.page_count).filter(|page| context.map.use_of(*page) == Use::None);
+    if !context.is_cut.load(Ordering::Relaxed) {
+        for page in pages {
+            let draft = Draft::new(&rules::PAGE_UNUSED, page, "a use or a place on the free list", "neither");
+            worker.report_at_once(draft);
+        }
+        return Strays::default();
+    }
+    let (mut zeros, mut others, mut judged, mut late) = (0, 0, 0, 0);
+    let (mut coverage, mut bytes, mut again) = (Coverage::default(), Vec::new(), Vec::new());
+    for page in pages.by_ref() {
+        if context.damaged_pages.contains(page as usize) {
+            continue;
+        }
+        if reading.is_stop_asked() {
+            late += 1;
+            continue;
+        }
+        // A page that cannot be read was counted by the pass.
+        if context.reader.read(page, &mut bytes).is_err() {
+            continue;
+        }
+        match raw::look(&bytes, page, context.geometry, &mut coverage) {
+            Look::Intact => judged += 1,
+            Look::Zeros => zeros += 1,
+            Look::Other => others += 1,
+            Look::Wrong(_) if context.reader.read(page, &mut again).is_err() || again != bytes => {
+                worker.changed();
+            }
+            Look::Wrong(damage) => {
+                judged += 1;
+                let expected = format!("{}: {}", worker::fault_text(damage.fault), damage.expected_text());
+                let mut draft = Draft::new(&rules::PAGE_LAYOUT, page, expected, damage.found_text());
+                draft.slot = damage.slot.map(u64::from);
+                draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+                worker.report_at_once(draft.confidence(Confidence::Possible));
+            }
+        }
+    }
+    let reasons = [
+        (zeros, "nothing that could be read refers to them, and they hold only zeros"),
+        (
+            others,
+            "nothing that could be read refers to them, and they are no tree pages: overflow, free or damaged",
+        ),
+        (
+            late,
+            "nothing that could be read refers to them, and the check was ended before they were looked at",
+        ),
+    ];
+    let skipped = reasons.into_iter().filter(|(count, _)| *count > 0);
+    Strays {
+        skipped: skipped.map(|(page_count, why)| Skipped { why: why.to_owned(), page_count }).collect(),
+        not_checked: (judged > 0).then(|| {
+            gap(
+                &format!("links, rows and index entries of {judged} pages"),
+                "what refers to them could not be read; they were judged one by one",
+            )
+        }),
+    }
+}
