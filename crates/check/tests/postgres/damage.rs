@@ -5,12 +5,65 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use results::check::CheckLevel;
+use results::check::{CheckLevel, CheckReport};
 
 use crate::classes::{CLASSES, scene};
 use crate::clean::{assert_silent, check};
 use crate::edit::{BLOCK, Editor, u16_at};
+use crate::peers::Classes;
 use crate::server::{Cluster, servers};
+
+/// Which of the rules that a class names must be found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Each of them.
+    All,
+    /// One of them at least.
+    Any,
+}
+
+/// Makes each damage alone in a cluster that `scene` has filled: it must be found, as `is_told_well` wants it told, and
+/// the cluster be silent before and after. On the newest major with tools at hand.
+pub(crate) fn assert_each_is_found<S>(
+    classes: &Classes<S>,
+    scene: fn(&Cluster) -> S,
+    level: CheckLevel,
+    wants: Wanted,
+    is_told_well: impl Fn(&str, &CheckReport) -> bool,
+) {
+    for (major, bin) in servers().into_iter().rev().take(1) {
+        let cluster = Cluster::new(&bin, &["-k"]);
+        let scene = scene(&cluster);
+        assert_silent(&cluster, "before any damage");
+        let mut faults = Vec::new();
+        for (class, damage, wanted) in classes {
+            let mut editor = Editor::new(&cluster.data());
+            damage(&mut editor, &scene);
+            let report = check(&cluster, level, 2);
+            let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+            let is_among = |rule: &&str| rules.contains(rule);
+            let is_found = match wants {
+                Wanted::All => wanted.iter().all(is_among),
+                Wanted::Any => wanted.iter().any(is_among),
+            };
+            let is_right = is_found && report.exit_code() == 1 && report.accounting.is_balanced();
+            if !is_right || !is_told_well(class, &report) {
+                let found = &report.findings;
+                faults.push(format!(
+                    "PostgreSQL {major}, {class}: wanted {wanted:?}, found {rules:?}, {found:#?}"
+                ));
+            }
+            editor.undo();
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        assert_silent(&cluster, "after all damage was undone");
+    }
+}
+
+/// How many findings are of rules with this beginning: one damage makes a few, not one for each page.
+pub(crate) fn count_of(report: &CheckReport, beginning: &str) -> usize {
+    report.findings.iter().filter(|finding| finding.rule.starts_with(beginning)).count()
+}
 
 #[test]
 fn each_class_of_damage_is_found_where_it_was_made_and_nothing_is_written() {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use results::check::CheckLevel;
 
 use crate::clean::{assert_silent, check};
+use crate::damage::{Wanted, assert_each_is_found, count_of};
 use crate::edit::{BLOCK, Editor, tuple, u16_at, u32_at};
 use crate::server::{Cluster, servers};
 
@@ -184,29 +185,9 @@ pub(crate) const CLASSES: &[(&str, GistDamage, &[&str])] = &[
 
 #[test]
 fn each_damage_of_a_gist_tree_is_found_at_level_structure_or_full() {
-    for (_, bin) in servers().into_iter().rev().take(1) {
-        let cluster = Cluster::new(&bin, &["-k"]);
-        let scene = scene(&cluster);
-        assert_silent(&cluster, "before any damage");
-        let mut faults = Vec::new();
-        for (class, damage, wanted) in CLASSES {
-            let mut editor = Editor::new(&cluster.data());
-            damage(&mut editor, &scene);
-            let report = check(&cluster, CheckLevel::Full, 2);
-            let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
-            if !wanted.iter().all(|rule| rules.contains(rule)) || !report.accounting.is_balanced() {
-                faults.push(format!("{class}: wanted {wanted:?}, found {rules:?}"));
-            }
-            // One damage makes a few findings, not one for each block below.
-            let about_tree = report.findings.iter().filter(|finding| finding.rule.starts_with("pg-gist-"));
-            if about_tree.clone().count() > 3 && !class.contains("inner block") {
-                faults.push(format!("{class}: {:#?}", about_tree.collect::<Vec<_>>()));
-            }
-            editor.undo();
-        }
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
-        assert_silent(&cluster, "after all damage was undone");
-    }
+    assert_each_is_found(CLASSES, scene, CheckLevel::Full, Wanted::All, |class, report| {
+        count_of(report, "pg-gist-") <= 3 || class.contains("inner block")
+    });
 }
 
 #[test]
