@@ -22,6 +22,34 @@ pub(crate) fn assert_silent(cluster: &Cluster, what: &str) -> CheckReport {
     report
 }
 
+/// Nothing is found after a history of at least so many index entries in any major, and on the newest after a crash that
+/// leaves some more to the log, and after its replay. `look` sees the report of each major.
+pub(crate) fn assert_history_is_silent(
+    history: &str,
+    entry_count_min: u64,
+    before_crash: &str,
+    after_replay: &str,
+    look: impl Fn(u32, &CheckReport),
+) {
+    let all = servers();
+    let latest = all.last().map(|(major, _)| *major);
+    for (major, bin) in all {
+        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+        cluster.run_all(history);
+        let report = assert_silent(&cluster, &format!("PostgreSQL {major}"));
+        assert!(report.counters.entry_count > entry_count_min, "{:?}", report.counters);
+        look(major, &report);
+        if Some(major) != latest {
+            continue;
+        }
+        cluster.crash_after(&format!("checkpoint\n{before_crash}"));
+        let report = check(&cluster, CheckLevel::Full, 2);
+        assert!(report.findings.is_empty(), "PostgreSQL {major}, after a crash: {:#?}", report.findings);
+        cluster.run_all(after_replay);
+        assert_silent(&cluster, &format!("PostgreSQL {major}, after replay"));
+    }
+}
+
 /// One statement per line, as single-user mode wants it.
 const EVERYTHING: &str = include_str!("everything.sql");
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use results::check::CheckLevel;
 
-use crate::clean::{assert_silent, check};
+use crate::clean::{assert_history_is_silent, assert_silent};
 use crate::damage::{Wanted, assert_each_is_found, count_of};
 use crate::edit::{BLOCK, Editor, tuple, u16_at, u32_at};
 use crate::server::{Cluster, servers};
@@ -15,22 +15,8 @@ const HISTORY: &str = include_str!("gist.sql");
 
 #[test]
 fn gist_indexes_of_any_history_are_silent_in_every_major() {
-    let all = servers();
-    let latest = all.last().map(|(major, _)| *major);
-    for (major, bin) in all {
-        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-        cluster.run_all(HISTORY);
-        let report = assert_silent(&cluster, &format!("PostgreSQL {major}"));
-        assert!(report.counters.entry_count > 40_000, "{:?}", report.counters);
-        if Some(major) != latest {
-            continue;
-        }
-        cluster.crash_after("checkpoint\ninsert into gp select i, point(i % 97, i % 89), repeat('c', 300) from generate_series(30001, 32000) i\ndelete from gb where c <@ '<(50,50),30>'\nvacuum gb\n");
-        let report = check(&cluster, CheckLevel::Full, 2);
-        assert!(report.findings.is_empty(), "PostgreSQL {major}, after a crash: {:#?}", report.findings);
-        cluster.run_all("select count(*) from gp\n");
-        assert_silent(&cluster, &format!("PostgreSQL {major}, after replay"));
-    }
+    let before_crash = "insert into gp select i, point(i % 97, i % 89), repeat('c', 300) from generate_series(30001, 32000) i\ndelete from gb where c <@ '<(50,50),30>'\nvacuum gb\n";
+    assert_history_is_silent(HISTORY, 40_000, before_crash, "select count(*) from gp\n", |_, _| {});
 }
 
 /// An index with three levels.

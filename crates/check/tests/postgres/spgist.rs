@@ -5,32 +5,24 @@ use std::path::PathBuf;
 
 use results::check::CheckLevel;
 
-use crate::clean::{assert_silent, check};
+use crate::clean::assert_history_is_silent;
 use crate::damage::{Wanted, assert_each_is_found};
 use crate::edit::{BLOCK, Editor, put_u32, tuple, u16_at, u32_at};
-use crate::server::{Cluster, servers};
+use crate::server::Cluster;
 
 /// One statement per line: splits, mass deletes with VACUUM, nulls, equal values, aborted transactions.
 const HISTORY: &str = include_str!("spgist.sql");
 
 #[test]
 fn sp_gist_indexes_of_any_history_are_silent_in_every_major() {
-    let all = servers();
-    let latest = all.last().map(|(major, _)| *major);
-    for (major, bin) in all {
-        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-        cluster.run_all(HISTORY);
-        let report = assert_silent(&cluster, &format!("PostgreSQL {major}"));
-        assert!(report.counters.entry_count > 40_000, "{:?}", report.counters);
-        if Some(major) != latest {
-            continue;
-        }
-        cluster.crash_after("checkpoint\ninsert into sq select i, point(i % 97, i % 89), 'c' from generate_series(30001, 32000) i\ndelete from st where id % 3 = 0\nvacuum st\ninsert into st select i, md5(md5(i::text)) from generate_series(1, 3000) i\n");
-        let report = check(&cluster, CheckLevel::Full, 2);
-        assert!(report.findings.is_empty(), "PostgreSQL {major}, after a crash: {:#?}", report.findings);
-        cluster.run_all("select count(*) from sq\nvacuum sq\n");
-        assert_silent(&cluster, &format!("PostgreSQL {major}, after replay"));
-    }
+    let before_crash = "insert into sq select i, point(i % 97, i % 89), 'c' from generate_series(30001, 32000) i\ndelete from st where id % 3 = 0\nvacuum st\ninsert into st select i, md5(md5(i::text)) from generate_series(1, 3000) i\n";
+    assert_history_is_silent(
+        HISTORY,
+        40_000,
+        before_crash,
+        "select count(*) from sq\nvacuum sq\n",
+        |_, _| {},
+    );
 }
 
 /// An index of text, a radix tree, with inner tuples outside the root and chains of several leaf tuples.
