@@ -119,6 +119,7 @@ mod tests {
             found: String::new(),
             confidence: Confidence::Certain,
             next_step: String::new(),
+            row: None,
         }
     }
 

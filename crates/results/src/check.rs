@@ -85,6 +85,10 @@ pub struct Finding {
     pub confidence: Confidence,
     /// What to do.
     pub next_step: String,
+    /// The row concerned, as a person finds it: `id = 17, name = 'x'`; absent where no row is concerned or its key is
+    /// not readable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
 }
 
 /// How often a rule was found broken, and how many of these findings are listed.
@@ -98,6 +102,19 @@ pub struct RuleCount {
     pub listed_count: u64,
 }
 
+/// What a thing that was not checked means for the verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapKind {
+    /// Pages, rows, index entries or objects of this database are not verified: the verdict says so, and
+    /// `--require full` ends with exit status 2.
+    #[default]
+    Coverage,
+    /// A rule that no level verifies on this engine (foreign keys, for example), listed with the engine's own command
+    /// that does; the verdict names it, `--require full` does not count it.
+    OutOfScope,
+}
+
 /// Something that was not checked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NotChecked {
@@ -105,8 +122,105 @@ pub struct NotChecked {
     pub object: Option<String>,
     /// What was not checked.
     pub what: String,
-    /// Why not.
+    /// Why not; with the engine's command that verifies it, where there is one.
     pub why: String,
+    /// What it means for the verdict.
+    #[serde(default)]
+    pub kind: GapKind,
+}
+
+impl NotChecked {
+    /// Something of this database that the level should have verified.
+    #[must_use]
+    pub fn coverage(object: Option<&str>, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            object: object.map(str::to_owned),
+            what: what.into(),
+            why: why.into(),
+            kind: GapKind::Coverage,
+        }
+    }
+
+    /// A rule that no level verifies on this engine.
+    #[must_use]
+    pub fn out_of_scope(object: Option<&str>, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { kind: GapKind::OutOfScope, ..Self::coverage(object, what, why) }
+    }
+}
+
+/// How many of a kind there are, and how many of them were verified. Merges by addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Share {
+    /// How many were verified.
+    pub verified_count: u64,
+    /// How many there are, as far as the check could count them.
+    pub total_count: u64,
+}
+
+impl Share {
+    /// Whether all were verified.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self.verified_count >= self.total_count
+    }
+
+    /// How many were not verified.
+    #[must_use]
+    pub fn missing_count(self) -> u64 {
+        self.total_count.saturating_sub(self.verified_count)
+    }
+
+    /// Adds so many, verified or not.
+    pub fn add(&mut self, count: u64, is_verified: bool) {
+        self.total_count += count;
+        self.verified_count += if is_verified { count } else { 0 };
+    }
+}
+
+impl std::ops::AddAssign for Share {
+    fn add_assign(&mut self, other: Self) {
+        self.verified_count += other.verified_count;
+        self.total_count += other.total_count;
+    }
+}
+
+/// What a check verified, of what there is. A share is absent where the level does not verify this kind.
+///
+/// Verified means: tested against every rule that applies at the level. What was tested and found damaged counts as
+/// verified, because the verdict on it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Pages whose header, address and checksum were tested, as far as the format has them (from level page).
+    pub pages: Option<Share>,
+    /// Pages whose contents and links to other pages were tested (from level structure).
+    pub page_contents: Option<Share>,
+    /// Tables and indexes of which nothing was left out (from level structure).
+    pub objects: Option<Share>,
+    /// Rows whose values, and whose entries in all indexes, were tested (level full).
+    pub rows: Option<Share>,
+    /// Index entries that were compared with their rows (level full).
+    pub entries: Option<Share>,
+}
+
+impl Coverage {
+    /// The shares that the level has, each with its name in texts: `pages`, `page contents`, `objects`, `rows`,
+    /// `index entries`.
+    pub fn shares(&self) -> impl Iterator<Item = (&'static str, Share)> {
+        let named = [
+            ("pages", self.pages),
+            ("page contents", self.page_contents),
+            ("objects", self.objects),
+            ("rows", self.rows),
+            ("index entries", self.entries),
+        ];
+        named.into_iter().filter_map(|(name, share)| Some((name, share?)))
+    }
+
+    /// Whether all that the level verifies was verified.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.shares().all(|(_, share)| share.is_complete())
+    }
 }
 
 /// Pages that were not judged, for one reason.
@@ -118,15 +232,18 @@ pub struct Skipped {
     pub page_count: u64,
 }
 
-/// Where all pages and bytes went: `pages = clean + damaged + skipped + unreadable + not reached`.
+/// Where all pages and bytes went: `pages = clean + damaged + affected + skipped + unreadable + not reached`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Accounting {
     /// Pages of everything that was to be checked.
     pub page_count: u64,
     /// Pages that kept all promises tested.
     pub clean_count: u64,
-    /// Pages with at least one finding.
+    /// Pages whose own bytes break a rule.
     pub damaged_count: u64,
+    /// Pages that keep the rules themselves, but are named by findings whose cause is elsewhere.
+    #[serde(default)]
+    pub affected_count: u64,
     /// Pages read but not judged, by reason.
     pub skipped: Vec<Skipped>,
     /// Pages that could not be read, or that the file ends before.
@@ -149,7 +266,7 @@ impl Accounting {
     /// Whether every page is in exactly one of the classes.
     #[must_use]
     pub fn is_balanced(&self) -> bool {
-        let classes = self.clean_count + self.damaged_count + self.skipped_count();
+        let classes = self.clean_count + self.damaged_count + self.affected_count + self.skipped_count();
         self.page_count == classes + self.unreadable_count + self.unreached_count
     }
 
@@ -214,6 +331,9 @@ pub struct CheckReport {
     pub rule_counts: Vec<RuleCount>,
     /// What was not checked, sorted.
     pub not_checked: Vec<NotChecked>,
+    /// What was verified, of what there is.
+    #[serde(default)]
+    pub coverage: Coverage,
     /// Where all pages and bytes went.
     pub accounting: Accounting,
     /// What it cost.
@@ -227,6 +347,16 @@ impl CheckReport {
     #[must_use]
     pub fn finding_count(&self) -> u64 {
         self.rule_counts.iter().map(|count| count.found_count).sum()
+    }
+
+    /// Whether everything that level full verifies was verified: what `--require full` asks for.
+    #[must_use]
+    pub fn is_fully_verified(&self) -> bool {
+        self.level == CheckLevel::Full
+            && self.unfinished.is_none()
+            && self.accounting.is_complete()
+            && self.coverage.is_complete()
+            && self.not_checked.iter().all(|gap| gap.kind == GapKind::OutOfScope)
     }
 
     /// 0 clean, 1 damage, 2 could not finish. Damage wins: it is true whatever else was not seen.
@@ -266,7 +396,7 @@ impl CheckReport {
         let summary = serde_json::json!({
             "engine": self.engine, "target": self.target, "level": self.level, "facts": self.facts,
             "finding_count": self.finding_count(), "rule_counts": self.rule_counts,
-            "accounting": self.accounting, "counters": self.counters, "unfinished": self.unfinished,
+            "coverage": self.coverage, "accounting": self.accounting, "counters": self.counters, "unfinished": self.unfinished,
             "exit_code": self.exit_code(),
         });
         push("summary", summary);
@@ -377,6 +507,7 @@ mod tests {
             findings: Vec::new(),
             rule_counts: Vec::new(),
             not_checked: Vec::new(),
+            coverage: Coverage::default(),
             accounting: Accounting { page_count: 3, clean_count: 3, ..Accounting::default() },
             counters: CheckCounters::default(),
             unfinished: None,
@@ -392,6 +523,24 @@ mod tests {
         assert_eq!(report.exit_code(), 2);
         report.rule_counts = vec![RuleCount { rule: "r".to_owned(), found_count: 5, listed_count: 1 }];
         assert_eq!((report.exit_code(), report.finding_count()), (1, 5));
+    }
+
+    #[test]
+    fn only_what_was_left_out_of_this_database_makes_a_check_incomplete() {
+        let mut report = report();
+        report.coverage.rows = Some(Share { verified_count: 7, total_count: 7 });
+        report.not_checked.push(NotChecked::out_of_scope(
+            None,
+            "foreign keys",
+            "PRAGMA foreign_key_check does",
+        ));
+        assert!(report.is_fully_verified());
+        report.coverage.entries = Some(Share { verified_count: 27, total_count: 100 });
+        assert!(!report.is_fully_verified());
+        report.coverage.entries = None;
+        report.not_checked.push(NotChecked::coverage(Some("i"), "index entries", "unknown access method"));
+        assert!(!report.is_fully_verified());
+        assert_eq!(report.exit_code(), 0);
     }
 
     #[test]

@@ -67,5 +67,6 @@ pub(crate) fn file_finding(
         found,
         confidence: Confidence::Certain,
         next_step: rule.next_step.to_owned(),
+        row: None,
     }
 }

@@ -220,6 +220,7 @@ impl Run<'_> {
             accounting: self.accounting,
             counters: self.counters,
             unfinished: self.unfinished.or(self.unfinished_source),
+            coverage: results::check::Coverage::default(),
         }
     }
 }

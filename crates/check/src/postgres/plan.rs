@@ -347,6 +347,7 @@ impl Plan {
             object: Some(object.to_owned()),
             what: what.to_owned(),
             why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
         });
     }
 
@@ -384,6 +385,7 @@ impl Plan {
                 object: Some(relation.name.clone()),
                 what: what.to_owned(),
                 why: format!("access method {method} {why}"),
+                kind: results::check::GapKind::Coverage,
             });
         }
     }

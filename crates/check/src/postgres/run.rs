@@ -445,6 +445,7 @@ impl<'a> Run<'a> {
             object: object.map(str::to_owned),
             what: what.to_owned(),
             why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
         });
     }
 

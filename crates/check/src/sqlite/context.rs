@@ -144,6 +144,7 @@ impl Draft {
             found: self.found,
             confidence: self.confidence,
             next_step: self.rule.next_step.to_owned(),
+            row: None,
         }
     }
 }

@@ -123,6 +123,7 @@ fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {
         accounting: Accounting::default(),
         counters: CheckCounters::default(),
         unfinished: None,
+        coverage: results::check::Coverage::default(),
     }
 }
 
@@ -342,7 +343,12 @@ fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
 }
 
 fn gap(what: &str, why: &str) -> NotChecked {
-    NotChecked { object: None, what: what.to_owned(), why: why.to_owned() }
+    NotChecked {
+        object: None,
+        what: what.to_owned(),
+        why: why.to_owned(),
+        kind: results::check::GapKind::Coverage,
+    }
 }
 
 /// Pages that the file is too short for but the log has.
@@ -449,6 +455,7 @@ fn finish(
             object: Some(context.tree_name(*tree).to_owned()),
             what: format!("constraints, conditions and expressions of {count} rows"),
             why: format!("SQLite could not compute them: {reason}"),
+            kind: results::check::GapKind::Coverage,
         });
     }
     report.counters.row_count = worker.row_count;
@@ -468,6 +475,7 @@ fn finish(
         page_count,
         clean_count: left,
         damaged_count,
+        affected_count: 0,
         skipped,
         unreadable_count,
         unreached_count,

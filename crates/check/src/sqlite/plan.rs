@@ -176,6 +176,7 @@ impl Planner {
             object: object.map(str::to_owned),
             what: what.to_owned(),
             why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
         });
     }
 

@@ -69,6 +69,7 @@ impl Draft {
             found: format!("{}{also}", self.found),
             confidence: self.confidence,
             next_step: rule.next_step.to_owned(),
+            row: None,
         }
     }
 }

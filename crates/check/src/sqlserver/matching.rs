@@ -32,6 +32,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
             object: name_of(context, *group),
             what: what.to_owned(),
             why: (*why).to_owned(),
+            kind: results::check::GapKind::Coverage,
         });
     }
     let is_unequal = |group: &Group| {

@@ -166,6 +166,7 @@ impl Plan {
                     object: Some(name),
                     what: "rows against index entries".to_owned(),
                     why,
+                    kind: results::check::GapKind::Coverage,
                 }),
             }
         }

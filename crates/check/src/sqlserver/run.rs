@@ -203,6 +203,7 @@ impl Run<'_> {
             object: object.map(str::to_owned),
             what: what.to_owned(),
             why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
         });
     }
 

@@ -132,6 +132,7 @@ fn measure(
         page_count: total / PAGE_BYTES as u64,
         clean_count: all.clean_count,
         damaged_count: all.damaged_count,
+        affected_count: 0,
         skipped: vec![Skipped { why: "not in use".to_owned(), page_count: all.free_count }],
         unreadable_count: all.unreadable_count,
         unreached_count: unclaimed / PAGE_BYTES as u64,
@@ -291,7 +292,12 @@ fn describe(
         }
     }
     let mut left_out = |object: Option<String>, what: String, why: &str| {
-        report.left_out.push(NotChecked { object, what, why: why.to_owned() });
+        report.left_out.push(NotChecked {
+            object,
+            what,
+            why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
+        });
     };
     if own_count > 0 && options.table.is_none() {
         let what = format!("tables and indexes of the system: {own_count}");

@@ -105,6 +105,7 @@ pub(super) fn empty_report(target: String, level: CheckLevel) -> CheckReport {
         accounting: Accounting::default(),
         counters: CheckCounters::default(),
         unfinished: None,
+        coverage: results::check::Coverage::default(),
     }
 }
 
@@ -113,7 +114,7 @@ pub(super) fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
     let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
     let what = format!("all of its blocks, {bytes} bytes");
     let why = "the backup is compressed, and the compression is not published".to_owned();
-    report.not_checked.push(NotChecked { object: None, what, why });
+    report.not_checked.push(NotChecked { object: None, what, why, kind: results::check::GapKind::Coverage });
     report.unfinished = Some(
         "the backup is compressed: restore it, or make one WITH NO_COMPRESSION, and check that".to_owned(),
     );

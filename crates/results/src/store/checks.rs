@@ -138,13 +138,16 @@ mod tests {
                 found: "f".to_owned(),
                 confidence: Confidence::Consequence,
                 next_step: "n".to_owned(),
+                row: None,
             }],
             rule_counts: vec![RuleCount { rule: "r".to_owned(), found_count: 900, listed_count: 1 }],
             not_checked: vec![NotChecked {
                 object: None,
                 what: "foreign keys".to_owned(),
                 why: "never".to_owned(),
+                kind: crate::check::GapKind::Coverage,
             }],
+            coverage: crate::check::Coverage::default(),
             accounting: Accounting {
                 page_count: 4,
                 clean_count: 2,

@@ -147,7 +147,12 @@ mod tests {
             facts: Vec::new(),
             objects: vec![object],
             free_page_count: Some(2),
-            left_out: vec![NotChecked { object: None, what: "w".to_owned(), why: "y".to_owned() }],
+            left_out: vec![NotChecked {
+                object: None,
+                what: "w".to_owned(),
+                why: "y".to_owned(),
+                kind: crate::check::GapKind::Coverage,
+            }],
             accounting: Accounting::default(),
             counters: StructureCounters::default(),
             unfinished: Some("u".to_owned()),

@@ -194,7 +194,12 @@ impl<'a> Work<'a> {
     }
 
     fn left_out(&mut self, what: &str, why: &str) {
-        self.report.left_out.push(NotChecked { object: None, what: what.to_owned(), why: why.to_owned() });
+        self.report.left_out.push(NotChecked {
+            object: None,
+            what: what.to_owned(),
+            why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
+        });
     }
 
     fn measure(
@@ -309,6 +314,7 @@ impl<'a> Work<'a> {
                 object: None,
                 what: "a file".to_owned(),
                 why: file.to_owned(),
+                kind: results::check::GapKind::Coverage,
             });
         }
         for state in outcome.states {
@@ -344,6 +350,7 @@ impl<'a> Work<'a> {
                     object: Some(subject.index.clone().unwrap_or_else(|| subject.table.clone())),
                     what: "levels, order and fill".to_owned(),
                     why: format!("a file could not be opened: {error}"),
+                    kind: results::check::GapKind::Coverage,
                 });
                 return;
             }

@@ -143,6 +143,7 @@ pub(super) fn subjects(
                         "access method {} has no levels of ordered pages that are known here",
                         method(other)
                     ),
+                    kind: results::check::GapKind::Coverage,
                 });
                 continue;
             }
@@ -154,7 +155,12 @@ pub(super) fn subjects(
         found.push(subject);
     }
     let mut gap = |what: String, why: &str| {
-        left_out.push(NotChecked { object: None, what, why: why.to_owned() });
+        left_out.push(NotChecked {
+            object: None,
+            what,
+            why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
+        });
     };
     if unnamed > 0 && wish.table.is_none() {
         gap(

@@ -170,7 +170,12 @@ fn is_own(row: &SchemaRow) -> bool {
 }
 
 fn left_out(report: &mut StructureReport, what: &str, why: &str) {
-    report.left_out.push(NotChecked { object: None, what: what.to_owned(), why: why.to_owned() });
+    report.left_out.push(NotChecked {
+        object: None,
+        what: what.to_owned(),
+        why: why.to_owned(),
+        kind: results::check::GapKind::Coverage,
+    });
 }
 
 /// Where the pages of the file went, and what no tree accounts for.
