@@ -109,16 +109,22 @@ fn certainty(summary: &StudySummary, cell: &CellSummary) -> String {
 fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
     let Some(cell) = cell else { return String::new() };
     let reason = summary.reasons.iter().find(|reason| reason.cell_index == cell.cell_index);
-    let wait = reason.and_then(|reason| {
-        let named = reason.limit.map_or_else(
-            || "no single limit has half of the time".to_owned(),
-            |limit| format!("the limit is {}", limit.words()),
-        );
-        let (wait, share) = (reason.dominant_wait.as_ref()?, reason.dominant_percent?);
-        Some(format!(
-            "{named}; the top wait is {wait} with {} % of the sessions' active time",
-            percent(share)
-        ))
+    let wait = reason.map(|reason| {
+        let named = match (reason.limit, reason.offered_rate.filter(|rate| rate.is_served)) {
+            (Some(limit), _) => format!("the limit is {}", limit.words()),
+            (None, Some(_)) => "the offered rate was served, no limit was reached".to_owned(),
+            (None, None) if reason.dominant_wait.is_some() => {
+                "no single limit has half of the time".to_owned()
+            }
+            (None, None) => "not explained, no wait was recorded".to_owned(),
+        };
+        match (reason.dominant_wait.as_ref(), reason.dominant_percent) {
+            (Some(wait), Some(share)) => format!(
+                "{named}; the top wait is {wait} with {} % of the sessions' active time",
+                percent(share)
+            ),
+            _ => named,
+        }
     });
     let near = |line: &&CeilingLine| line.label == cell.label && line.percent <= CEILING_PERCENT_MAX;
     let ceilings = summary.ceilings.iter().filter(near);

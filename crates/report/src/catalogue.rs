@@ -40,9 +40,23 @@ impl Limit {
             Self::Page => "a page that many sessions want at once",
             Self::Space => "the allocation of new pages",
             Self::Lock => "a lock",
-            Self::Cpu => "the processors",
+            Self::Cpu => "the CPUs",
             Self::Client => "the client or the way to it",
-            Self::Other => "something that is neither log, data device, page, lock nor processor",
+            Self::Other => "something that is neither log, data device, page, lock nor CPU",
+        }
+    }
+
+    /// What the sessions of a configuration with this limit do, as a clause.
+    pub(crate) fn sessions(self) -> &'static str {
+        match self {
+            Self::Log => "sessions wait for the log",
+            Self::DataDevice => "sessions wait for the data device",
+            Self::Page => "sessions wait for a page that many want at once",
+            Self::Space => "sessions wait for the allocation of new pages",
+            Self::Lock => "sessions wait for a lock",
+            Self::Cpu => "sessions are on CPUs or wait for one",
+            Self::Client => "sessions wait for their client",
+            Self::Other => "sessions wait for something else",
         }
     }
 
@@ -58,7 +72,7 @@ impl Limit {
             Self::Lock => {
                 Some(("connections-x-waits", "fewer connections, so that fewer queue for the lock"))
             }
-            Self::Cpu => Some(("populate-connections", "as many connections as the processors can carry")),
+            Self::Cpu => Some(("populate-connections", "as many connections as the CPUs can carry")),
             Self::Client | Self::Other => None,
         }
     }
@@ -178,14 +192,14 @@ const MINIATURES: &str = "
 ## Four loads whose limit is known
 
 Each ends, under Reasons, with the sentence that names its limit; on a machine that others keep busy the answer may be the
-processors, with the share that others had.
+CPUs, with the share that other processes had.
 
 | load | command | SQLite waits in | PostgreSQL waits in |
 |---|---|---|---|
 | bound by commits | `fathom run populate-batch --mini`, batch_size 1 | `vfs:WalSync` | `LWLock:WALWrite`, `IO:WalSync` |
 | bound by a lock | `fathom run connections-x-waits --mini`, several connections | `vfs:BusyWait` | (commits share a flush: the log) |
 | bound by the data device | `fathom run guid-lookup-join --mini` | `vfs:DataFileRead` | `IO:DataFileRead` |
-| bound by the processors | `fathom run populate-connections --mini --set durability=none` | `vfs:BusyWait` (one writer) | none |
+| bound by CPU | `fathom run populate-connections --mini --set durability=none` | `vfs:BusyWait` (one writer) | none |
 ";
 
 /// The document `docs/waits.md`, written from the table.

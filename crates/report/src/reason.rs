@@ -1,33 +1,34 @@
 //! Why a configuration took as long as it did: the dominant wait, what it stands for, and the counters that agree or
 //! disagree, in sentences that carry their figures.
 //!
-//! Pure: stored runs in, sentences out. A limit is named only when at least half of the sessions' active time stands
-//! for it; below that the parts are named and the answer is "not explained". Thresholds are constants below and are no
-//! statistics: they decide which sentence is said, and every sentence shows the figures that it was decided on.
+//! Pure: stored runs in, sentences out. `decision` says once what the limit is, and on what; ceilings, charts and the
+//! answer read it from here. A limit is named only when at least half of the sessions' active time stands for it; below
+//! that the parts are named and the answer is "not explained". Thresholds are constants and no statistics: they decide
+//! which sentence is said, and every sentence shows the values that it was decided on.
 
 use results::model::Run;
 use results::store::StudyResults;
 use serde::Serialize;
 
 use crate::catalogue::{Limit, READERS};
-use crate::summary::cell_label;
+use crate::summary::{CeilingLine, ceilings, cell_label};
 
 mod checks;
+mod decision;
 mod evidence;
 mod log_device;
 #[cfg(test)]
 mod made_up;
+mod offered;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use checks::{Check, checks, counted, of_elapsed};
-use evidence::{Evidence, Part};
+use decision::{Basis, Decision, decide};
+use evidence::Evidence;
 
-/// Share of the active time that one limit needs to be named.
-const NAMED_FROM: f64 = 0.5;
-
-/// Share of the session time in which sessions wait for their client before that is the answer.
-const CLIENT_FROM: f64 = 0.5;
+pub use offered::OfferedRate;
 
 /// Share of the elapsed time that log flushes need to be named as what the holders of a lock wait for.
 const HOLDER_FROM: f64 = 0.5;
@@ -45,8 +46,11 @@ pub struct CellReason {
     pub cell_index: u32,
     /// `batch_size=10 connections=4`.
     pub label: String,
-    /// What limits it; `None`: not explained.
+    /// What limits it; `None`: not explained, or an offered rate that was served.
     pub limit: Option<Limit>,
+    /// What an open loop offered and achieved; absent in a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_rate: Option<OfferedRate>,
     /// Wait type with the most time, as `class:name`; `None` when no wait was seen.
     pub dominant_wait: Option<String>,
     /// Its share of the sessions' active time, in percent.
@@ -55,8 +59,14 @@ pub struct CellReason {
     pub sentences: Vec<String>,
 }
 
-/// Explains each configuration that has counting runs in which something was looked at; the others are left out.
+/// Explains each configuration that has counting runs in which something was sampled, or whose device reached its
+/// measured maximum; the others are left out.
 pub fn cells(results: &StudyResults) -> Vec<CellReason> {
+    beside(results, &ceilings::measured(results))
+}
+
+/// As [`cells`], with the ceilings that were computed already.
+pub(crate) fn beside(results: &StudyResults, ceilings: &[CeilingLine]) -> Vec<CellReason> {
     let explain = |cell: &results::model::Cell| {
         let runs: Vec<&Run> = results
             .runs
@@ -64,11 +74,13 @@ pub fn cells(results: &StudyResults) -> Vec<CellReason> {
             .filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index)
             .map(|stored| &stored.run)
             .collect();
-        let was_looked_at = runs
+        let own: Vec<&CeilingLine> = ceilings.iter().filter(|line| line.cell_index == cell.index).collect();
+        let was_sampled = runs
             .iter()
             .any(|run| !run.observations.waits.is_empty() || !run.observations.samplers.is_empty());
-        was_looked_at.then(|| {
-            reason(cell.index, cell_label(results, cell.index), &Evidence::of(&results.study, &runs))
+        (was_sampled || own.iter().any(|line| line.is_at_maximum())).then(|| {
+            let evidence = Evidence::of(results, cell.index, &runs);
+            reason(cell.index, cell_label(results, cell.index), &evidence, &own)
         })
     };
     results.cells.iter().filter_map(explain).collect()
@@ -86,19 +98,35 @@ impl CellReason {
     }
 }
 
-fn reason(cell_index: u32, label: String, evidence: &Evidence) -> CellReason {
+fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&CeilingLine]) -> CellReason {
     let parts = evidence.parts();
-    let limit = limit(evidence, &parts);
+    let decision = decide(evidence, &parts, ceilings);
+    let Decision { limit, basis } = decision;
     let dominant = evidence.waits.first();
-    let mut sentences = vec![verdict(evidence, &parts, limit)];
+    let mut sentences = Vec::new();
+    sentences.extend(evidence.offered_rate.map(|rate| rate.sentence()));
+    if basis == Basis::ServedRate {
+        sentences.extend(verdict::idle(evidence));
+    } else {
+        let mut sentence = verdict::sentence(evidence, &parts, decision, ceilings);
+        // The first sentence stands behind the label of the cell, further ones behind a full stop.
+        if !sentences.is_empty() {
+            sentence = capitalised(&sentence);
+        }
+        sentences.push(sentence);
+    }
     sentences.extend(limit.and_then(|limit| meaning(evidence, limit)));
     if let Some(limit) = limit {
         sentences.extend(holders(evidence, limit));
         sentences.extend(starved(evidence, limit));
         let bytes = if limit == Limit::Log { log_device::bytes(evidence) } else { None };
-        let mut checks = checks(evidence, limit);
-        checks.extend(bytes.iter().flatten().cloned());
-        sentences.extend(weighed(&checks));
+        // The run's own CPU time is the verdict already, and how busy the machine is adds nothing to it.
+        if (limit, basis) != (Limit::Cpu, Basis::Counters) {
+            let mut checks = checks(evidence, limit);
+            checks.extend(maximum(limit, basis, ceilings));
+            checks.extend(bytes.iter().flatten().cloned());
+            sentences.extend(weighed(&checks));
+        }
         sentences.extend(bytes.and_then(Result::err).map(|reason| format!("Not shown: {reason}.")));
         sentences.extend(remedy(evidence, limit));
     }
@@ -107,117 +135,28 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence) -> CellReason {
         cell_index,
         label,
         limit,
+        offered_rate: evidence.offered_rate,
         dominant_wait: dominant.map(|wait| wait.name.clone()),
         dominant_percent: dominant.and_then(|wait| evidence.percent_of_active(wait.resource_s)),
         sentences,
     }
 }
 
-/// What limits the configuration: from the waits where there are any, else from the counters alone.
-fn limit(evidence: &Evidence, parts: &[Part]) -> Option<Limit> {
-    if let Some(idle) = evidence.client_idle_share()
-        && idle >= CLIENT_FROM
-    {
-        // Where no processor is free, a client that is late is waiting for one.
-        let is_full = evidence.processors_busy().is_some_and(|share| share >= checks::PROCESSORS_FROM);
-        return Some(if is_full { Limit::Cpu } else { Limit::Client });
-    }
-    if evidence.session_s > 0.0 {
-        let largest = parts.first()?;
-        let is_named = largest.share >= NAMED_FROM && largest.limit != Limit::Other;
-        return is_named.then_some(largest.limit);
-    }
-    checks::from_counters(evidence)
+fn capitalised(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-fn verdict(evidence: &Evidence, parts: &[Part], limit: Option<Limit>) -> String {
-    let how = if evidence.is_sampled { " (estimated from samples)" } else { "" };
-    let Some(limit) = limit else { return not_explained(evidence, parts) };
-    let idle = 100.0 * evidence.client_idle_share().unwrap_or(0.0);
-    if limit == Limit::Cpu && idle >= 100.0 * CLIENT_FROM {
-        return format!(
-            "the limit is {}: sessions wait for their client for {idle:.1} % of their time{how}, and no processor is free for it.",
-            limit.words()
-        );
-    }
-    if limit == Limit::Client {
-        return format!(
-            "the limit is {}: sessions wait for their client for {idle:.1} % of their time{how}.",
-            limit.words()
-        );
-    }
-    if evidence.session_s <= 0.0 {
-        return format!("the limit is {}, by its counters alone: no wait was recorded.", limit.words());
-    }
-    let share = parts.iter().find(|part| part.limit == limit).map_or(0.0, |part| 100.0 * part.share);
-    if limit == Limit::Cpu {
-        return format!(
-            "the limit is {}, with {share:.1} % of the sessions' active time{how}: {}.",
-            limit.words(),
-            on_processors(evidence)
-        );
-    }
-    let waits: Vec<String> = evidence
-        .waits
-        .iter()
-        .filter(|wait| wait.limit == limit)
-        .take(3)
-        .filter_map(|wait| {
-            let percent = evidence.percent_of_active(wait.resource_s)?;
-            (percent >= 1.0).then(|| format!("{} {percent:.1} %", wait.name))
-        })
-        .collect();
-    format!(
-        "the limit is {}, with {share:.1} % of the sessions' active time{how}: {}.",
-        limit.words(),
-        waits.join(", ")
-    )
-}
-
-/// How the time that stands for processors is made up. Where waits are not split nobody knows which part is whose.
-fn on_processors(evidence: &Evidence) -> String {
-    let percent = |seconds: Option<f64>| evidence.percent_of_active(seconds.unwrap_or(0.0)).unwrap_or(0.0);
-    let (on, delayed) = (percent(evidence.on_cpu_s), percent(evidence.run_delay_s));
-    if evidence.is_unsplit {
-        return format!(
-            "outside waits; the scheduler counted {on:.1} % on a processor and {delayed:.1} % ready without one, partly inside waits"
-        );
-    }
-    let inside: f64 =
-        evidence.waits.iter().filter(|wait| wait.limit == Limit::Cpu).map(|wait| wait.resource_s).sum();
-    let inside = percent(Some(inside));
-    let waits =
-        if inside >= 0.05 { format!(", in waits that stand for them {inside:.1} %") } else { String::new() };
-    format!("on a processor {on:.1} %, ready without one {delayed:.1} %{waits}")
-}
-
-/// Says the largest parts and what nothing accounts for.
-fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
-    if evidence.session_s <= 0.0 {
-        return "not explained: no wait was recorded, and no counter stands out.".to_owned();
-    }
-    let named: Vec<String> = parts
-        .iter()
-        .take(3)
-        .filter(|part| part.share >= 0.01)
-        .map(|part| format!("{} {:.1} %", part.limit.words(), 100.0 * part.share))
-        .collect();
-    let unknown = 100.0 * (1.0 - parts.iter().map(|part| part.share).sum::<f64>()).max(0.0);
-    let named = if named.is_empty() {
-        "less than 1 % of it to anything with a name".to_owned()
-    } else {
-        named.join(", ")
+/// A device at its measured maximum agrees with the limit that it is, and disagrees with another device or the CPUs.
+/// Behind a lock, a page or a client it may stand all the same.
+fn maximum(limit: Limit, basis: Basis, ceilings: &[&CeilingLine]) -> Vec<Check> {
+    let speaks = matches!(limit, Limit::Log | Limit::DataDevice | Limit::Cpu) && basis == Basis::Waits;
+    let at_maximum = ceilings.iter().filter(|line| speaks && line.is_at_maximum());
+    let check = |line: &&CeilingLine| Check {
+        agrees: line.device_limit() == limit,
+        text: format!("the {} device reached {:.0} % of its measured maximum", line.role, line.percent),
     };
-    let unknown =
-        if unknown >= 0.05 { format!(", and nothing accounts for {unknown:.1} %") } else { String::new() };
-    let dominant = evidence.waits.first().and_then(|wait| {
-        let percent = evidence.percent_of_active(wait.resource_s)?;
-        Some(format!(" The wait with the most time is {} with {percent:.1} %.", wait.name))
-    });
-    format!(
-        "not explained: no limit has half of the sessions' active time; it went to {named}{unknown}.{}",
-        dominant.unwrap_or_default()
-    )
+    at_maximum.map(check).collect()
 }
 
 /// What the longest wait of the limit means on this engine.
@@ -271,7 +210,7 @@ fn starved(evidence: &Evidence, limit: Limit) -> Option<String> {
     let wait_s = flush.resource_s + flush.signal_s;
     (flush.signal_s > flush.resource_s && wait_s >= STARVED_FROM * evidence.elapsed_s).then(|| {
         format!(
-            "Behind it stand the processors: of {wait_s:.3} s in {} sessions were ready, and had no processor, for {:.3} s ({:.1} %).",
+            "Behind it stand the CPUs: of {wait_s:.3} s in {} sessions were runnable without a CPU for {:.3} s ({:.1} %).",
             flush.name,
             flush.signal_s,
             100.0 * flush.signal_s / wait_s

@@ -352,12 +352,7 @@ mod tests {
             facts: vec![("version".to_owned(), "15".to_owned())],
             objects: vec![object],
             free_page_count: None,
-            left_out: vec![NotChecked {
-                object: None,
-                what: "x".to_owned(),
-                why: "y".to_owned(),
-                kind: results::check::GapKind::Coverage,
-            }],
+            left_out: vec![NotChecked::coverage(None, "x", "y")],
             accounting: Accounting { page_count: 10, damaged_count: 1, ..Accounting::default() },
             counters: StructureCounters::default(),
             unfinished: None,

@@ -26,8 +26,9 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let summary = page.summary;
     let mut html = reasons(summary);
     if let Some(shares) = shares(summary) {
-        let note = "Waits by type, idle time, and the rest: a session that ran or was ready to run. Hover shows \
-                    seconds; the tables below have all columns.";
+        let note = "Shares of the session time: waits by type, idle time, and the rest, in which a session ran or was \
+                    runnable. The reasons above leave idle time out of theirs. Hover shows seconds; the tables below \
+                    have all columns.";
         html.push_str(&format!(
             "<div class=\"charts wide\">{}</div>",
             figure(&shares.draw().unwrap_or_default(), note)
@@ -70,7 +71,7 @@ fn shares(summary: &StudySummary) -> Option<Shares> {
     let is_estimate = tables.iter().any(|(_, table)| lines(table).any(|line| line.had != Had::Exact));
     let colours = ["0", "1", "2", "3", "4"];
     let mut names: Vec<(String, &'static str)> = types.iter().cloned().zip(colours).collect();
-    let others = [("other waits", "5"), ("idle", "idle"), ("no wait: ran or ready to run", "run")];
+    let others = [("other waits", "5"), ("idle", "idle"), ("no wait: ran or runnable", "run")];
     names.extend(others.map(|(name, colour)| (name.to_owned(), colour)));
     let bar = |(cell, table): &(&CellWaits, &WaitTable)| {
         let whole = table.time.session_s;
@@ -87,11 +88,14 @@ fn shares(summary: &StudySummary) -> Option<Shares> {
         parts.push(part("other waits", others.max(0.0)));
         parts.push(part("idle", table.time.idle_s));
         parts.push(part("no wait", table.time.no_wait_s));
-        Bar { label: cell.label.clone(), parts }
+        let reason = summary.reasons.iter().find(|reason| reason.cell_index == cell.cell_index);
+        let limit = reason.and_then(|reason| reason.limit);
+        let limit = limit.map_or_else(String::new, |limit| format!(" · limit: {}", limit.words()));
+        Bar { label: format!("{}{limit}", cell.label), parts }
     };
     let estimate = if is_estimate { " (estimated from samples)" } else { " (measured)" };
     Some(Shares {
-        title: format!("Clients' time by wait, in %{estimate}"),
+        title: format!("Clients' session time by wait, in %{estimate}"),
         names,
         bars: tables.iter().map(bar).collect(),
     })

@@ -2,6 +2,7 @@
 
 use crate::catalogue::Limit;
 
+use super::decision::PROCESSORS_FROM;
 use super::evidence::Evidence;
 
 /// Share of the elapsed time from which log flushes agree that the log is the limit.
@@ -9,9 +10,6 @@ const FLUSHES_FROM: f64 = 0.4;
 
 /// Share of the elapsed time from which a device agrees that it is the limit.
 const DEVICE_FROM: f64 = 0.7;
-
-/// Share of all processors from which they are said to be busy.
-pub(super) const PROCESSORS_FROM: f64 = 0.85;
 
 /// Time in front of a processor, in percent of the active time, that is worth a word where waits may hide it.
 const DELAY_FROM_PERCENT: f64 = 10.0;
@@ -56,19 +54,6 @@ pub(super) fn checks(evidence: &Evidence, limit: Limit) -> Vec<Check> {
         Limit::Other => {}
     }
     checks
-}
-
-/// The limit that counters alone suggest, where no wait was recorded.
-pub(super) fn from_counters(evidence: &Evidence) -> Option<Limit> {
-    if evidence.processors_busy().is_some_and(|share| share >= PROCESSORS_FROM) {
-        return Some(Limit::Cpu);
-    }
-    let flush_share = evidence.mean("log_flush_s").map(|seconds| seconds / evidence.elapsed_mean_s());
-    if flush_share.is_some_and(|share| share >= 0.6) {
-        return Some(Limit::Log);
-    }
-    let is_busy = evidence.busiest_device().is_some_and(|(_, share)| share >= 0.9);
-    (is_busy && flush_share.is_some()).then_some(Limit::DataDevice)
 }
 
 /// Flush latency times flushes against the elapsed time.
@@ -142,16 +127,16 @@ fn processors_are_free(evidence: &Evidence) -> Option<Check> {
     Some(check(share < PROCESSORS_FROM, processors(evidence, share)))
 }
 
-/// `2 processors were busy for 95.0 % of the time, others kept 1.20 of them busy`.
+/// `2 CPUs were busy for 95.0 % of the time, 1.20 of them with other processes`.
 fn processors(evidence: &Evidence, share: f64) -> String {
     let count = evidence.processor_count.unwrap_or(0);
-    let subject = if count == 1 { "1 processor was".to_owned() } else { format!("{count} processors were") };
+    let subject = if count == 1 { "1 CPU was".to_owned() } else { format!("{count} CPUs were") };
     let mut text = format!("{subject} busy for {:.1} % of the time", 100.0 * share);
     // A noisy neighbour is no reason of the configuration's own; one that leaves room needs no word.
     if share >= PROCESSORS_FROM
         && let Some(others) = evidence.processors_of_others()
     {
-        text.push_str(&format!(", others kept {others:.2} of them busy"));
+        text.push_str(&format!(", {others:.2} of them with other processes"));
     }
     text
 }
@@ -174,7 +159,7 @@ fn delay_inside_waits(evidence: &Evidence) -> Option<Check> {
     let (delay_s, percent) = evidence.delay_inside_waits()?;
     (percent >= DELAY_FROM_PERCENT).then(|| {
         let text = format!(
-            "sessions were ready without a processor for {delay_s:.3} s ({percent:.1} % of their active time), partly inside these waits"
+            "sessions were runnable without a CPU for {delay_s:.3} s ({percent:.1} % of their active time), partly inside these waits"
         );
         check(false, text)
     })
@@ -214,5 +199,5 @@ fn client(evidence: &Evidence) -> Option<Check> {
     let busy = evidence.processors_busy();
     let busy = busy.map_or(String::new(), |share| format!("; {}", processors(evidence, share)));
     // A client that needs no processor makes its session wait by distance or by a rate, which no counter here shows.
-    Some(check(cpus >= 0.5, format!("the clients' threads kept {cpus:.2} processors busy{busy}")))
+    Some(check(cpus >= 0.5, format!("the clients' threads used {cpus:.2} CPUs{busy}")))
 }

@@ -1,12 +1,14 @@
 //! What the counting runs of one configuration say together: sums over the runs, shares of sums.
 
-use results::model::{Run, Study};
+use results::model::{Level, Run};
 use results::observations::How;
+use results::store::StudyResults;
 
 use crate::catalogue::{self, Limit};
 use crate::quantity::elapsed_s;
 
 use super::log_device::LogPlace;
+use super::offered::OfferedRate;
 
 /// Group of sessions that do the work.
 const CLIENTS: &str = "clients";
@@ -61,16 +63,25 @@ pub(super) struct Evidence {
     /// Processors of the machine.
     pub(super) processor_count: Option<usize>,
     pub(super) connections: usize,
+    /// Threads that a task was given beside its connection: workers of a check, streams of a backup; else 1.
+    pub(super) workers: usize,
+    /// What an open loop offered; `None` in a closed one.
+    pub(super) offered_rate: Option<OfferedRate>,
     /// Where the log lay.
     pub(super) log_place: LogPlace,
 }
 
 impl Evidence {
-    /// Adds up what the runs say.
-    pub(super) fn of(study: &Study, runs: &[&Run]) -> Self {
-        let engine = &study.engine;
-        let mut evidence =
-            Self { experiment: study.experiment.clone(), run_count: runs.len(), ..Self::default() };
+    /// Adds up what the runs of one configuration say.
+    pub(super) fn of(results: &StudyResults, cell_index: u32, runs: &[&Run]) -> Self {
+        let engine = &results.study.engine;
+        let mut evidence = Self {
+            experiment: results.study.experiment.clone(),
+            run_count: runs.len(),
+            workers: workers(results, cell_index),
+            offered_rate: OfferedRate::of(results, cell_index, runs),
+            ..Self::default()
+        };
         for run in runs {
             evidence.elapsed_s += elapsed_s(run);
             evidence.connections = evidence.connections.max(run.clients.len());
@@ -235,6 +246,33 @@ impl Evidence {
         (room_s > 0.0).then(|| (busy_s / room_s).min(1.0))
     }
 
+    /// CPUs that the run's own processes kept busy: fathom's and the server's.
+    pub(super) fn own_cpus(&self) -> Option<f64> {
+        let elapsed_s = self.elapsed_mean_s();
+        let own_s = self.mean("fathom_cpu_s")? + self.mean("server_cpu_s").unwrap_or(0.0);
+        (elapsed_s > 0.0).then(|| own_s / elapsed_s)
+    }
+
+    /// CPU time of the run's own processes as a share of what its threads could use, which is no more than the machine
+    /// has.
+    pub(super) fn own_cpu_share(&self) -> Option<f64> {
+        let threads = self.connections.max(1) * self.workers.max(1);
+        let usable = self.processor_count.map_or(threads, |count| threads.min(count));
+        Some(self.own_cpus()? / usable as f64)
+    }
+
+    /// Bytes that the run itself read and wrote as a share of what a device did; `None` where the one or the other is
+    /// not counted.
+    pub(super) fn own_share_of_bytes(&self, device: &str) -> Option<f64> {
+        let of_device = |name: &str| self.mean(&format!("{name}.{device}"));
+        let device_bytes = of_device("device_read_bytes")? + of_device("device_write_bytes").unwrap_or(0.0);
+        let raw_bytes =
+            self.mean("raw_mib_per_s").map(|rate| rate * f64::from(1 << 20) * self.elapsed_mean_s());
+        let counted = ["task_read_bytes", "data_written_bytes", "log_bytes"].map(|name| self.mean(name));
+        let own: Vec<f64> = counted.into_iter().chain([raw_bytes]).flatten().collect();
+        (device_bytes > 0.0 && !own.is_empty()).then(|| own.iter().sum::<f64>() / device_bytes)
+    }
+
     /// Processors kept busy by what is neither server nor fathom, at most all of them.
     pub(super) fn processors_of_others(&self) -> Option<f64> {
         let others = self.mean("other_cpu_s")? / self.elapsed_mean_s();
@@ -258,6 +296,20 @@ impl Evidence {
             busy.filter(|(_, share)| share.is_finite()).map(|(device, share)| (device, share.min(1.0)));
         busy.max_by(|left, right| left.1.total_cmp(&right.1))
     }
+}
+
+/// Parameters that give a task more threads than its one connection.
+const THREADS: [&str; 2] = ["workers", "streams"];
+
+fn workers(results: &StudyResults, cell_index: u32) -> usize {
+    let cell = results.cells.iter().find(|cell| cell.index == cell_index);
+    let levels = cell.into_iter().flat_map(|cell| &cell.levels).chain(&results.study.fixed);
+    let counts =
+        levels.filter(|(name, _)| THREADS.contains(&name.as_str())).filter_map(|(_, level)| match level {
+            Level::Integer(count) => usize::try_from(*count).ok(),
+            _ => None,
+        });
+    counts.max().unwrap_or(1)
 }
 
 /// From first statement to last answer, over all clients; `None` unless all have both.

@@ -23,11 +23,11 @@ fn four_kinds_of_load_end_with_four_sentences() {
         ("WalSync", "WalSync", "the limit is the log, "),
         ("BusyWait", "Lock:transactionid", "the limit is a lock, "),
         ("DataFileRead", "DataFileRead", "the limit is the data device, "),
-        ("", "", "the limit is the processors, "),
+        ("", "", "the limit is the CPUs, "),
     ];
     for (of_sqlite, of_postgres, sentence) in loads {
         let (class, name) = of_postgres.split_once(':').unwrap_or(("IO", of_postgres));
-        let (waits, waits_of_server, on_cpu_s) = if sentence.contains("processors") {
+        let (waits, waits_of_server, on_cpu_s) = if sentence.contains("CPUs") {
             (Vec::new(), Vec::new(), 39.0)
         } else {
             (vec![("vfs", of_sqlite, false, 36.0, 0.0)], vec![(class, name, false, 36.0, 0.5)], 1.0)
@@ -69,7 +69,7 @@ fn commits_that_wait_for_the_log_are_limited_by_it() {
          LWLock:WALWrite 65.8 %, IO:WalSync 19.7 %. In LWLock:WALWrite (65.8 %) the session waits for another \
          session that writes or flushes the log, which may do its own part, too (group commit). Agrees: 2000 log \
          flushes of 4.000 ms took 8.000 s of 10.000 s elapsed (80.0 %); device vda was busy for 85.0 % of the time; \
-         2 processors were busy for 20.0 % of the time. `fathom run populate-batch` would test a remedy: more rows per \
+         2 CPUs were busy for 20.0 % of the time. `fathom run populate-batch` would test a remedy: more rows per \
          transaction, so that fewer flushes are waited for."
     );
     has_its_figures(&reason);
@@ -84,7 +84,7 @@ fn a_counter_that_does_not_fit_is_said_to_disagree() {
     ]);
     let text = made_up.reason().paragraph();
     assert!(
-        text.contains("Disagrees: 100 log flushes of 5.000 ms took 0.500 s of 10.000 s elapsed (5.0 %); 2 processors were busy for 100.0 % of the time, others kept 1.70 of them busy."),
+        text.contains("Disagrees: 100 log flushes of 5.000 ms took 0.500 s of 10.000 s elapsed (5.0 %); 2 CPUs were busy for 100.0 % of the time, 1.70 of them with other processes."),
         "{text}"
     );
 }
@@ -204,7 +204,7 @@ fn a_flush_whose_session_waits_for_a_processor_is_said_to_be_the_processors_time
     let starved = vec![("LWLock", "WALWrite", false, 30.0, 1.0), ("IO", "WalSync", false, 8.0, 7.5)];
     let text = MadeUp::postgres(starved).reason().paragraph();
     assert!(
-        text.contains("Behind it stand the processors: of 8.000 s in IO:WalSync sessions were ready, and had no processor, for 7.500 s (93.8 %)."),
+        text.contains("Behind it stand the CPUs: of 8.000 s in IO:WalSync sessions were runnable without a CPU for 7.500 s (93.8 %)."),
         "{text}"
     );
 }
@@ -215,7 +215,7 @@ fn clock_ticks_make_no_processor_busier_than_all_of_the_time_and_who_keeps_them_
     (made_up.on_cpu_s, made_up.run_delay_s) = (2.0, 36.0);
     let text = made_up.reason().paragraph();
     assert!(
-        text.contains("2 processors were busy for 100.0 % of the time, others kept 1.72 of them busy"),
+        text.contains("2 CPUs were busy for 100.0 % of the time, 1.72 of them with other processes"),
         "{text}"
     );
     assert!(text.contains("Run it again on a quiet machine") && !text.contains("fathom run"), "{text}");
@@ -246,7 +246,7 @@ fn time_on_a_processor_inside_exact_waits_is_not_counted_twice() {
     assert_eq!(reason.dominant_percent, Some(90.0));
     let text = reason.paragraph();
     assert!(
-        text.contains("Disagrees: sessions were ready without a processor for 6.000 s (60.0 % of their active time), partly inside these waits."),
+        text.contains("Disagrees: sessions were runnable without a CPU for 6.000 s (60.0 % of their active time), partly inside these waits."),
         "{text}"
     );
 }
@@ -282,14 +282,12 @@ fn sessions_on_and_in_front_of_processors_are_limited_by_them() {
     let text = reason.paragraph();
     assert!(
         text.contains(
-            "85.0 % of the sessions' active time (estimated from samples): on a processor 40.0 %, ready without one 45.0 %."
+            "85.0 % of the sessions' active time (estimated from samples): on a CPU 40.0 %, runnable and waiting for one 45.0 %."
         ),
         "{text}"
     );
     assert!(
-        text.contains(
-            "Agrees: 2 processors were busy for 95.0 % of the time, others kept 0.10 of them busy."
-        ),
+        text.contains("Agrees: 2 CPUs were busy for 95.0 % of the time, 0.10 of them with other processes."),
         "{text}"
     );
     has_its_figures(&reason);
@@ -303,12 +301,12 @@ fn sessions_without_work_are_limited_by_their_clients() {
     assert_eq!(reason.limit, Some(Limit::Client));
     let text = reason.paragraph();
     assert!(text.contains("sessions wait for their client for 75.0 % of their time"), "{text}");
-    assert!(text.contains("the clients' threads kept 0.90 processors busy"), "{text}");
+    assert!(text.contains("the clients' threads used 0.90 CPUs"), "{text}");
     let full =
         MadeUp::postgres(vec![("Client", "ClientRead", true, 30.0, 0.0)]).with(&[("other_cpu_s", 16.0)]);
     let reason = full.reason();
     assert_eq!(reason.limit, Some(Limit::Cpu), "no processor is free for the clients");
-    assert!(reason.sentences[0].ends_with("and no processor is free for it."), "{:?}", reason.sentences);
+    assert!(reason.sentences[0].ends_with("and no CPU is free for it."), "{:?}", reason.sentences);
 }
 
 #[test]
@@ -371,7 +369,10 @@ fn without_waits_the_counters_alone_may_do_and_say_so() {
     assert_eq!(without_waits(&[("server_cpu_s", 18.0)]).limit, Some(Limit::Cpu));
     let nothing = without_waits(&[]);
     assert_eq!(nothing.limit, None);
-    assert_eq!(nothing.sentences, ["not explained: no wait was recorded, and no counter stands out."]);
+    assert_eq!(
+        nothing.sentences,
+        ["not explained: no wait was recorded. The run's own processes used 0.30 CPUs."]
+    );
 }
 
 #[test]

@@ -5,6 +5,9 @@ use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
 
+use crate::catalogue::Limit;
+use crate::reason::CellReason;
+
 /// From this share on the device is said to be the limit.
 const LIMIT_PERCENT: f64 = 80.0;
 
@@ -17,6 +20,8 @@ const SIZE_FACTOR_MAX: f64 = 1.25;
 /// One configuration beside one ceiling.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CeilingLine {
+    /// Index of the cell within the study.
+    pub cell_index: u32,
     /// Label of the cell.
     pub label: String,
     /// `log`, for flushes, or `data`, for bytes written to data files.
@@ -33,6 +38,11 @@ pub struct CeilingLine {
     pub possible: f64,
     /// `achieved` in percent of `possible`.
     pub percent: f64,
+    /// Do the ceiling's transfers have the size of the runs' own? Else nothing is concluded.
+    #[serde(skip)]
+    is_own_pattern: bool,
+    /// The limit of the configuration, where it is this device; absent where something else, or nothing, is.
+    pub limit: Option<Limit>,
     /// What the percentage says, where it says something: the device is the limit, or it cannot be a share.
     pub conclusion: Option<String>,
     /// All of it in words: `fdatasync 1,112 of 1,190 possible per second (93 %): the log device is the limit`.
@@ -41,8 +51,38 @@ pub struct CeilingLine {
     pub flags: Vec<String>,
 }
 
-/// All lines of a study: cells in their order, the log before the data. Empty without ceilings.
-pub(super) fn lines(results: &StudyResults) -> Vec<CeilingLine> {
+impl CeilingLine {
+    /// Did the device reach its measured maximum, within what it varies by?
+    pub(crate) fn is_at_maximum(&self) -> bool {
+        self.is_own_pattern && (LIMIT_PERCENT..=VARIES_PERCENT).contains(&self.percent)
+    }
+
+    /// The limit that this device is where it is one.
+    pub(crate) fn device_limit(&self) -> Limit {
+        if self.role == "log" { Limit::Log } else { Limit::DataDevice }
+    }
+
+    /// Says what the share means beside what was decided about the configuration.
+    fn conclude(&mut self, decided: Option<Limit>) {
+        let is_limit = self.is_at_maximum() && decided == Some(self.device_limit());
+        self.limit = decided.filter(|_| is_limit);
+        self.conclusion = if self.is_own_pattern { conclusion(self, is_limit, decided) } else { None };
+        if let Some(conclusion) = &self.conclusion {
+            self.sentence = format!("{}: {conclusion}", self.sentence);
+        }
+    }
+}
+
+/// Adds to each line what it means: the limit is what the reasons decided, and no line says another.
+pub(super) fn conclude(lines: &mut [CeilingLine], reasons: &[CellReason]) {
+    for line in lines {
+        let reason = reasons.iter().find(|reason| reason.cell_index == line.cell_index);
+        line.conclude(reason.and_then(|reason| reason.limit));
+    }
+}
+
+/// All lines of a study, without conclusions: cells in their order, the log before the data. Empty without ceilings.
+pub(crate) fn measured(results: &StudyResults) -> Vec<CeilingLine> {
     let mut lines = Vec::new();
     for cell in &results.cells {
         let runs: Vec<&Run> = results
@@ -149,12 +189,11 @@ fn line(
             asked.pattern
         ));
     }
-    let conclusion = if is_own_pattern { conclusion(percent, &ceiling.role) } else { None };
     let per = if asked.unit == "flushes/s" { "per second" } else { asked.unit };
     let Asked { subject, decimals, .. } = asked;
     let (reached, most) = (grouped(achieved, decimals), grouped(possible, decimals));
-    let ending = conclusion.as_ref().map_or_else(String::new, |conclusion| format!(": {conclusion}"));
     Some(CeilingLine {
+        cell_index: cell.index,
         label: cell.label(),
         role: ceiling.role.clone(),
         pattern: asked.pattern,
@@ -163,24 +202,33 @@ fn line(
         achieved,
         possible,
         percent,
-        conclusion,
-        sentence: format!("{subject} {reached} of {most} possible {per} ({percent:.0} %){ending}"),
+        is_own_pattern,
+        limit: None,
+        conclusion: None,
+        sentence: format!("{subject} {reached} of {most} possible {per} ({percent:.0} %)"),
         flags,
     })
 }
 
 /// What a share says: nothing below [`LIMIT_PERCENT`]; above 100 that it is no share.
-fn conclusion(percent: f64, role: &str) -> Option<String> {
-    let limit = format!("the {role} device is the limit");
-    match percent {
+fn conclusion(line: &CeilingLine, is_limit: bool, decided: Option<Limit>) -> Option<String> {
+    let role = &line.role;
+    let words = match decided {
+        _ if is_limit => format!("the {role} device is the limit"),
+        Some(limit) => {
+            format!("the {role} device is near its maximum, and {}", limit.sessions())
+        }
+        None => format!("the {role} device is near its maximum"),
+    };
+    match line.percent {
         percent if percent > VARIES_PERCENT => Some(format!(
             "above 100 %, so this was no ceiling: the {role} device gave less while it was measured alone, or a \
              cache took what the runs wrote"
         )),
         percent if percent > 100.0 => {
-            Some(format!("{limit}; above 100 % because it gave less while it was measured alone"))
+            Some(format!("{words}; above 100 % because it gave less while it was measured alone"))
         }
-        percent if percent >= LIMIT_PERCENT => Some(limit),
+        percent if percent >= LIMIT_PERCENT => Some(words),
         _ => None,
     }
 }
@@ -246,7 +294,9 @@ mod tests {
             decimals: 0,
         };
         let cell = Cell { index: 0, levels: Vec::new() };
-        line(&cell, &ceiling, asked, 1190.0 * percent / 100.0, 1190.0).unwrap()
+        let mut line = line(&cell, &ceiling, asked, 1190.0 * percent / 100.0, 1190.0).unwrap();
+        line.conclude(Some(Limit::Log));
+        line
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The view model of one study: every number that any output shows, computed once from the stored runs.
 
 mod caches;
-mod ceilings;
+pub(crate) mod ceilings;
 mod cells;
 mod factors;
 mod metrics;
@@ -236,6 +236,9 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
     let cells = cells::summaries(results, quantity);
     let reference_index = cells.iter().position(|cell| cell.is_reference);
     let study = &results.study;
+    let mut ceilings = ceilings::measured(results);
+    let reasons = reason::beside(results, &ceilings);
+    ceilings::conclude(&mut ceilings, &reasons);
     let mut summary = StudySummary {
         summary_version: SUMMARY_VERSION,
         study_key: study.key.0.clone(),
@@ -260,10 +263,10 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         metrics: metrics::metrics(results, quantity),
         plans: plans::plans(results),
         latencies: metrics::latencies(results),
-        reasons: reason::cells(results),
+        reasons,
         waits: cell_waits(results),
         stretches: Vec::new(),
-        ceilings: ceilings::lines(results),
+        ceilings,
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
         record: record(results),

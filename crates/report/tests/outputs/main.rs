@@ -5,6 +5,7 @@
 mod comparisons;
 mod exports;
 mod hostile;
+mod limits;
 mod made_up;
 mod pages;
 mod tables;
