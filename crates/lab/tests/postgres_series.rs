@@ -131,6 +131,31 @@ fn manual_checkpoints_are_seen(run: &Run, major: u32) {
 }
 
 #[test]
+fn pages_allocated_is_the_growth_of_the_tables_and_indexes_and_no_reads() {
+    for server in servers() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let work = Work { durability: Durability::Full, amount: Amount::Rows(600), ..work() };
+        let run = measured(&mut target, &work);
+        let bytes = run.metric("database_bytes").unwrap();
+        // The empty primary key and the empty index of the TOAST table had a metapage each; the table had no page.
+        let grown = bytes / 8192.0 - 2.0;
+        assert_eq!(run.metric("pages_allocated"), Some(grown), "{}", server.version);
+        assert!(grown >= 600.0 + 3.0, "{}: {grown}", server.version);
+        // The series adds up to the same, from its first look on.
+        let allocated = series(&run, "pages_allocated_per_s");
+        let first_ns = series(&run, "log_segments").at_ns[0];
+        let seen = total(allocated, first_ns);
+        assert!(seen <= grown + 0.5, "{}: {seen} of {grown}", server.version);
+        assert!(allocated.source.contains("pg_total_relation_size"), "{}", allocated.source);
+        // Reading what is there already allocates nothing.
+        let idle = Work { workload: lab::work::Workload::SelectOne, amount: Amount::Rows(500), ..work };
+        assert_eq!(measured(&mut target, &idle).metric("pages_allocated"), Some(0.0), "{}", server.version);
+        target.stop(false).unwrap();
+    }
+}
+
+#[test]
 fn a_server_that_is_gone_in_the_middle_is_named_and_ends_no_sampler() {
     for server in postgres_support::newest() {
         let scratch = scratch();

@@ -28,6 +28,23 @@ const fn asked(name: &'static str, unit: &'static str, source: &'static str, sql
     Asked { name, unit, source, sql }
 }
 
+/// Pages of all tables of the database that are not the server's own, with all forks, TOAST tables and indexes. The
+/// database is fathom's own, so these are the tables of the run.
+macro_rules! relation_pages {
+    () => {
+        "SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0)::bigint \
+         / current_setting('block_size')::bigint AS pages \
+         FROM pg_class AS class JOIN pg_namespace AS namespace ON namespace.oid = class.relnamespace \
+         WHERE class.relkind IN ('r', 'm') \
+         AND namespace.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
+    };
+}
+pub(super) use relation_pages;
+
+/// What the results call the source of [`relation_pages`].
+pub(super) const RELATION_PAGES_SOURCE: &str =
+    "pg_total_relation_size() over the block size, tables of the run";
+
 macro_rules! stat_io_sum {
     ($column:literal) => {
         concat!("SELECT coalesce(sum(", $column, "), 0) FROM pg_stat_io WHERE object = 'relation'")
@@ -104,12 +121,8 @@ const STAT_IO: [Asked; 8] = [
     asked("data_flushes", "1", "pg_stat_io.fsyncs", stat_io_sum!("fsyncs")),
     asked("data_flush_s", "s", "pg_stat_io.fsync_time", stat_io_time!("fsync_time")),
 ];
-const BUFFERS: Asked = asked(
-    "pages_allocated",
-    "1",
-    "pg_stat_bgwriter.buffers_alloc",
-    "SELECT buffers_alloc FROM pg_stat_bgwriter",
-);
+/// Sizes of files, exact at any moment. `pg_stat_bgwriter.buffers_alloc` is published late and counts reads.
+const GROWTH: Asked = asked("pages_allocated", "1", RELATION_PAGES_SOURCE, relation_pages!());
 const CHECKPOINTER: [Asked; 2] = [
     asked(
         "checkpoints",
@@ -176,8 +189,8 @@ pub(super) fn read(control: &mut Control, capabilities: &Capabilities) -> Result
     if capabilities.stat_io {
         list.extend(&STAT_IO);
     }
-    if capabilities.stat_bgwriter {
-        list.push(&BUFFERS);
+    if capabilities.relation_size {
+        list.push(&GROWTH);
     }
     if capabilities.stat_checkpointer {
         list.extend(&CHECKPOINTER);

@@ -18,6 +18,7 @@ use super::super::TargetError;
 use super::address;
 use super::checkpoints;
 use super::control::Control;
+use super::counters::{RELATION_PAGES_SOURCE, relation_pages};
 use super::wire::Login;
 
 /// Name of these connections in the list of sessions.
@@ -74,7 +75,7 @@ struct Group {
 const ALL: std::ops::RangeInclusive<u32> = 0..=u32::MAX;
 
 /// Everything that is asked for. The order is that of the statement.
-const GROUPS: [Group; 13] = [
+const GROUPS: [Group; 16] = [
     Group {
         alias: "position",
         subject: "log position",
@@ -124,8 +125,15 @@ const GROUPS: [Group; 13] = [
         alias: "bgwriter",
         subject: "pg_stat_bgwriter",
         majors: ALL,
-        columns: &[("pages_allocated", "buffers_alloc"), ("background_pages", "buffers_clean")],
+        columns: &[("background_pages", "buffers_clean")],
         from: "FROM pg_stat_bgwriter",
+    },
+    Group {
+        alias: "growth",
+        subject: "the sizes of the run's tables",
+        majors: ALL,
+        columns: &[("pages_allocated", "pages")],
+        from: concat!("FROM (", relation_pages!(), ") AS grown"),
     },
     Group {
         alias: "old_checkpoints",
@@ -155,10 +163,22 @@ const GROUPS: [Group; 13] = [
         alias: "io",
         subject: "pg_stat_io",
         majors: 16..=u32::MAX,
-        columns: &[
-            ("backend_pages", "sum(writes) FILTER (WHERE backend_type = 'client backend')"),
-            ("pages_extended", "sum(extends)"),
-        ],
+        columns: &[("backend_pages", "sum(writes) FILTER (WHERE backend_type = 'client backend')")],
+        from: "FROM pg_stat_io WHERE object = 'relation'",
+    },
+    Group {
+        alias: "extends",
+        subject: "pg_stat_io.extends",
+        majors: 16..=17,
+        columns: &[("pages_extended", "sum(extends)")],
+        from: "FROM pg_stat_io WHERE object = 'relation'",
+    },
+    // From 18 on `extends` counts calls, of which each adds one page or more.
+    Group {
+        alias: "extend_bytes",
+        subject: "pg_stat_io.extend_bytes",
+        majors: 18..=u32::MAX,
+        columns: &[("pages_extended", "sum(extend_bytes) / current_setting('block_size')::int")],
         from: "FROM pg_stat_io WHERE object = 'relation'",
     },
     Group {
@@ -308,8 +328,13 @@ const RATES: [(&str, &str, &str, &str); 14] = [
     ("log_writes_per_s", "log_writes", "1/s", "pg_stat_wal.wal_write; from 18 pg_stat_io.writes of the log"),
     ("log_full_pages_per_s", "log_full_pages", "1/s", "pg_stat_wal.wal_fpi"),
     ("log_buffers_full_per_s", "log_buffers_full", "1/s", "pg_stat_wal.wal_buffers_full"),
-    ("pages_allocated_per_s", "pages_allocated", "1/s", "pg_stat_bgwriter.buffers_alloc"),
-    ("pages_extended_per_s", "pages_extended", "1/s", "pg_stat_io.extends"),
+    ("pages_allocated_per_s", "pages_allocated", "1/s", RELATION_PAGES_SOURCE),
+    (
+        "pages_extended_per_s",
+        "pages_extended",
+        "1/s",
+        "pg_stat_io.extends; from 18 extend_bytes over the block size",
+    ),
     (
         "checkpoint_pages_per_s",
         "checkpoint_pages",
