@@ -16,7 +16,7 @@ use results::ceiling::{
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
-use crate::work::{Durability, Work, Workload};
+use crate::work::{Durability, Placement, Work, Workload};
 
 /// A ceiling older than this is measured again: devices fill up, and neighbours change.
 const AGE_S_MAX: u64 = 24 * 3600;
@@ -39,13 +39,29 @@ pub enum CeilingTime {
     Never,
 }
 
-/// Where a study keeps its log and its data.
+/// The directories of a study. Which of them a run uses for what follows from its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CeilingPlaces {
-    /// Directory of the log.
-    pub log: PathBuf,
-    /// First directory of the data.
-    pub data: PathBuf,
+    /// Directories of the data; at least one.
+    pub data: Vec<PathBuf>,
+    /// Directory for what is placed apart; `None` where everything is in the data directories.
+    pub log: Option<PathBuf>,
+}
+
+impl CeilingPlaces {
+    /// Where the log of a run is.
+    fn log_of(&self, work: &Work) -> Option<&Path> {
+        let apart = self.log.as_deref().filter(|_| work.placement == Placement::LogApart);
+        apart.or_else(|| self.data.first().map(PathBuf::as_path))
+    }
+
+    /// Where the data of a run are.
+    fn data_of(&self, work: &Work) -> Vec<&Path> {
+        match self.log.as_deref().filter(|_| work.placement == Placement::DataApart) {
+            Some(apart) => vec![apart],
+            None => self.data.iter().take(work.data_places(self.data.len())).map(PathBuf::as_path).collect(),
+        }
+    }
 }
 
 /// Measures, or takes from earlier studies, what `works` ask of the devices, and stores it with the study.
@@ -121,10 +137,12 @@ fn wanted<'a>(
                 wanted.push(ask);
             }
         };
-        if work.durability == Durability::Full {
-            add("log", places.log.as_path(), appends);
+        if let Some(log) = places.log_of(work).filter(|_| work.durability == Durability::Full) {
+            add("log", log, appends);
         }
-        add("data", places.data.as_path(), writes);
+        for data in places.data_of(work) {
+            add("data", data, writes.clone());
+        }
     }
     wanted
 }
@@ -213,7 +231,7 @@ mod tests {
 
     #[test]
     fn each_pattern_is_wanted_once_and_only_what_the_works_ask() {
-        let places = CeilingPlaces { log: "/log".into(), data: "/data".into() };
+        let places = CeilingPlaces { data: vec!["/data".into()], log: None };
         let mut works: Vec<Work> =
             [1, 1, 10, 1_000].into_iter().map(|batch_size| Work { batch_size, ..Work::example() }).collect();
         let estimated = wanted(&places, &works, "sqlite", &[]);
@@ -227,8 +245,36 @@ mod tests {
     }
 
     #[test]
+    fn each_role_is_measured_where_the_placement_of_the_cell_puts_it() {
+        let places =
+            CeilingPlaces { data: vec!["/fast".into(), "/fast 2".into()], log: Some("/slow".into()) };
+        let wanted_by = |placement, data_files| {
+            let work = Work { placement, data_files, ..Work::example() };
+            let wanted = wanted(&places, &[work], "postgres", &[]);
+            let path = |(role, place, _): &(&'static str, &Path, CeilingPattern)| {
+                format!("{role} {}", place.display())
+            };
+            wanted.iter().map(path).collect::<Vec<_>>()
+        };
+        assert_eq!(wanted_by(Placement::Together, 1), ["log /fast", "data /fast"]);
+        assert_eq!(wanted_by(Placement::LogApart, 1), ["log /slow", "data /fast"]);
+        assert_eq!(wanted_by(Placement::DataApart, 4), ["log /fast", "data /slow"]);
+        assert_eq!(wanted_by(Placement::LogApart, 2), ["log /slow", "data /fast", "data /fast 2"]);
+    }
+
+    #[test]
+    fn the_layout_of_a_run_names_its_devices_as_ceilings_do() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for place in [directory.path(), Path::new("/dev/shm"), Path::new("/")] {
+            let facts = storage_behind(place).expect("facts of a directory that exists");
+            let json = serde_json::to_value(&facts).expect("facts are JSON");
+            assert_eq!(results::ceiling::device_of(&json), Some(device_identity(&facts)));
+        }
+    }
+
+    #[test]
     fn what_the_runs_flushed_takes_the_place_of_the_estimate() {
-        let places = CeilingPlaces { log: "/log".into(), data: "/data".into() };
+        let places = CeilingPlaces { data: vec!["/data".into()], log: None };
         let works = [10, 1].map(|batch_size| Work { batch_size, ..Work::example() });
         let runs = [run(0, &[("log_flushes", 100.0), ("log_bytes", 9_700_000.0)])];
         let (estimated, seen) =

@@ -178,6 +178,12 @@ impl Work {
         self.workload == Workload::GuidPopulate && self.subject.storage.is_ordered()
     }
 
+    /// Directories of `available` that hold data of the run: one for each data file, and as many as `arrays` allows.
+    pub fn data_places(&self, available: usize) -> usize {
+        let arrays = self.subject.arrays.map_or(usize::MAX, |arrays| arrays as usize);
+        available.min(self.data_files.max(1) as usize).min(arrays).max(1)
+    }
+
     /// Rows that client `client_index` does of a total of `rows`: shares differ by at most one.
     pub fn share_of(&self, rows: u64, client_index: u32) -> u64 {
         let clients = u64::from(self.connections);

@@ -121,7 +121,10 @@ fn partitions_are_spread_over_the_data_directories() {
             assert_eq!(outcome.aftermath.table_pages, Some(50), "{}", server.version);
             // Two tables and their two indexes, each with something in it.
             assert_eq!(relations_below(second.path()), 4, "{}", server.version);
+            assert_eq!(target.directories().len(), 2, "{}", server.version);
         }
+        run(&mut target, &work());
+        assert_eq!(target.directories().len(), 1, "{}: one file is in one directory", server.version);
         target.stop(false).unwrap();
         assert_eq!(ours_in(first.path()), Vec::<PathBuf>::new());
         assert_eq!(ours_in(second.path()), Vec::<PathBuf>::new());

@@ -1,6 +1,9 @@
 //! What the device alone gave for the patterns of a study, stored beside its runs.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::model::Run;
 
@@ -40,6 +43,48 @@ pub fn append_bytes_for(flush_bytes: f64) -> u64 {
 /// device takes, to 1 MiB.
 pub fn transfer_bytes_for(write_bytes: f64) -> u64 {
     1 << (write_bytes.clamp(4096.0, 1_048_576.0).log2().round() as u32)
+}
+
+/// Device and file system of one entry of a run's layout, in the words of [`StoredCeiling::device`]; absent for an entry
+/// without facts about its storage.
+pub fn device_of(storage: &Value) -> Option<String> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut parts: Vec<String> = list(&storage["block_devices"])
+        .iter()
+        .filter_map(|device| {
+            let size_bytes = device["size_bytes"].as_u64().unwrap_or(0);
+            Some(format!(
+                "{} {size_bytes} {}",
+                text(&device["name"])?,
+                device["model"].as_str().unwrap_or("-")
+            ))
+        })
+        .collect();
+    if parts.is_empty() {
+        parts.extend(list(&storage["physical_devices"]).iter().filter_map(text));
+    }
+    if let Some(file_system) = text(&storage["mount"]["file_system"]) {
+        let options: Vec<String> = list(&storage["mount"]["super_options"]).iter().filter_map(text).collect();
+        parts.push(format!("{file_system} {}", options.join(",")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Devices that held a role (`log` or `data`) in a run, each once. Without a role of its own the log is with the first
+/// data directory. Empty where the run does not say.
+pub fn devices_of_role(run: &Run, role: &str) -> BTreeSet<String> {
+    let entries = run.environment.layout.as_array().map_or(&[][..], Vec::as_slice);
+    let has_role = |entry: &&Value, role: &str| {
+        let name = entry["role"].as_str().unwrap_or_default();
+        name == role || role == "data" && name.starts_with("data ")
+    };
+    let devices = |role: &str| entries.iter().filter(|entry| has_role(entry, role)).collect::<Vec<_>>();
+    let mut meant = devices(role);
+    if meant.is_empty() && role == "log" {
+        meant = devices("data").into_iter().take(1).collect();
+    }
+    meant.into_iter().filter_map(|entry| device_of(&entry["storage"])).collect()
 }
 
 /// What was asked of the device.

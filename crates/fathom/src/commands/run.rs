@@ -165,9 +165,13 @@ fn ceilings(
         CeilingWord::After => CeilingTime::After,
         CeilingWord::Never => return None,
     };
-    let data = layout.data.first().map_or(base, |directory| directory.as_path()).to_owned();
-    let log = layout.log.clone().unwrap_or_else(|| data.clone());
-    choice.is_local().then_some((time, CeilingPlaces { log, data }))
+    let data = if layout.data.is_empty() { vec![base.to_owned()] } else { layout.data.clone() };
+    let places = match choice {
+        // One file, with its WAL beside it.
+        TargetChoice::Sqlite => CeilingPlaces { data: data.into_iter().take(1).collect(), log: None },
+        _ => CeilingPlaces { data, log: layout.log.clone() },
+    };
+    choice.is_local().then_some((time, places))
 }
 
 fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {

@@ -1,6 +1,8 @@
 //! What the runs reached beside what the device alone gave: the figure of a database as a percentage.
 
-use results::ceiling::{CeilingPattern, StoredCeiling, data_write_bytes, flush_bytes};
+use std::collections::BTreeSet;
+
+use results::ceiling::{CeilingPattern, StoredCeiling, data_write_bytes, devices_of_role, flush_bytes};
 use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
@@ -102,7 +104,9 @@ fn log_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceilin
     let seconds = mean(runs, |run| Some(run.elapsed_ns as f64 / 1e9))?;
     let flushes = mean(runs, |run| run.metric("log_flushes")).filter(|flushes| *flushes > 0.0)?;
     let own_bytes = mean(runs, |run| flush_bytes(&results.study.engine, run))?;
-    let appends = results.ceilings.iter().filter_map(|ceiling| match ceiling.pattern {
+    let devices = devices_of(runs, "log")?;
+    let on_device = results.ceilings.iter().filter(|ceiling| devices.contains(&ceiling.device));
+    let appends = on_device.filter_map(|ceiling| match ceiling.pattern {
         CeilingPattern::Appends { size_bytes, fills_first } => Some((ceiling, size_bytes, fills_first)),
         CeilingPattern::Writes { .. } => None,
     });
@@ -130,7 +134,9 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
     let written = written.filter(|bytes| *bytes > 0.0)?;
     let own_bytes = mean(runs, |run| data_write_bytes(&results.study.engine, run));
     let is_random = workload(results, cell).is_none_or(|workload| workload == "random-insert");
-    let writes = results.ceilings.iter().filter_map(|ceiling| match ceiling.pattern {
+    let devices = devices_of(runs, "data")?;
+    let on_device = results.ceilings.iter().filter(|ceiling| devices.contains(&ceiling.device));
+    let writes = on_device.filter_map(|ceiling| match ceiling.pattern {
         CeilingPattern::Writes { transfer_bytes, random_percent, outstanding } => {
             Some((ceiling, transfer_bytes, random_percent > 0, outstanding))
         }
@@ -145,6 +151,12 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
         let (a, b) = (distance(a), distance(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
+    // What several devices give together, each for the same pattern.
+    let of_device = |device: &String| {
+        let of_pattern = |other: &&StoredCeiling| other.device == *device && other.pattern == ceiling.pattern;
+        results.ceilings.iter().find(of_pattern).map(StoredCeiling::bytes_per_s)
+    };
+    let possible: f64 = devices.iter().map(of_device).sum::<Option<f64>>()?;
     let place = if at_random { "random" } else { "sequential" };
     let mebibyte = f64::from(1 << 20);
     let asked = Asked {
@@ -155,7 +167,18 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
         subject: "writes to data files",
         decimals: 1,
     };
-    line(cell, ceiling, asked, written / mebibyte / seconds, ceiling.bytes_per_s() / mebibyte)
+    let mut line = line(cell, ceiling, asked, written / mebibyte / seconds, possible / mebibyte)?;
+    if devices.len() > 1 {
+        line.flags.push(format!("the ceiling is the sum of {} devices", devices.len()));
+    }
+    Some(line)
+}
+
+/// Devices that held a role in the runs of a cell; `None` unless all runs name the same.
+fn devices_of(runs: &[&Run], role: &str) -> Option<BTreeSet<String>> {
+    let first = devices_of_role(runs.first()?, role);
+    let is_same = runs.iter().all(|run| devices_of_role(run, role) == first);
+    (is_same && !first.is_empty()).then_some(first)
 }
 
 /// What a line is about.

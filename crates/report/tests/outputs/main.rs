@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod ceilings;
 mod comparisons;
 mod exports;
 mod hostile;

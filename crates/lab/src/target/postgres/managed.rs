@@ -63,6 +63,8 @@ pub struct ManagedPostgres {
     connector: Option<PostgresConnector>,
     /// Which of the layout's directories the current run uses for what.
     placement: Placement,
+    /// How many of its data directories the current run uses.
+    data_places: usize,
     /// Tablespaces made so far: directory of the layout, name.
     tablespaces: Vec<(PathBuf, String)>,
     /// Tables that runs read, made by earlier runs.
@@ -108,6 +110,7 @@ impl ManagedPostgres {
             capabilities: Capabilities::default(),
             connector: None,
             placement: Placement::Together,
+            data_places: 1,
             tablespaces: Vec::new(),
             stocks: Vec::new(),
             answers: Answers::default(),
@@ -175,6 +178,7 @@ impl Target for ManagedPostgres {
         self.connector = None;
         self.control = None;
         self.placement = work.placement;
+        self.data_places = work.data_places(self.layout.data.len());
         let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
         let cluster = self.cluster_mut()?;
         cluster.stop();
@@ -321,7 +325,8 @@ impl Target for ManagedPostgres {
             let data = self.layout.log.iter().map(|dir| ("data 1".to_owned(), dir.clone()));
             return data.chain(own.map(|directory| ("log".to_owned(), directory))).collect();
         }
-        let data = own.into_iter().chain(self.layout.data.iter().skip(1).cloned());
+        let others = self.layout.data.iter().take(self.data_places).skip(1);
+        let data = own.into_iter().chain(others.cloned());
         let log = self.layout.log.iter().filter(|_| self.placement == Placement::LogApart);
         data.enumerate()
             .map(|(index, directory)| (format!("data {}", index + 1), directory))

@@ -16,8 +16,7 @@ impl ManagedPostgres {
             // The first data directory holds the cluster: its default tablespace is there.
             _ => std::iter::once(None).chain(self.layout.data.iter().skip(1).cloned().map(Some)).collect(),
         };
-        let arrays = work.subject.arrays.map_or(usize::MAX, |arrays| arrays as usize);
-        let used = places.len().min(work.data_files.max(1) as usize).min(arrays);
+        let used = work.data_places(places.len());
         places
             .into_iter()
             .take(used)
