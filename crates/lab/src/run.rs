@@ -1,10 +1,7 @@
 //! One run: prepare, connect, release the barrier, measure around it, look at what is left, judge.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
 use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting, Warning};
 use results::observations::Observations;
 
@@ -21,7 +18,13 @@ use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
 use crate::reading;
 use crate::target::{Aftermath, Counters, LogRecords, Target, TargetError};
-use crate::work::{Durability, LoopSide, WarmUp, Work};
+use crate::work::{LoopSide, WarmUp, Work};
+
+mod cautions;
+mod totals;
+
+use cautions::{lost_looks_warnings, open_loop_warning, sync_latency};
+use totals::MachineTotals;
 
 /// Names under which engines tell how much they wrote, best first.
 const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
@@ -336,116 +339,6 @@ fn engine_metrics(after: &Counters, before: &Counters) -> Vec<Metric> {
     after.cumulative.iter().filter_map(difference).collect()
 }
 
-/// What devices and processors have done, read just before the barrier, when all samplers have begun, and just after
-/// the last client.
-struct MachineTotals {
-    devices: BTreeMap<String, DiskCounters>,
-    cpu: CpuTotals,
-}
-
-impl MachineTotals {
-    fn read(target: &dyn Target) -> Self {
-        // The processors last: at the barrier nothing comes in between, at the end the devices are soon read.
-        let devices = device_counters(&target.directories());
-        Self { devices, cpu: CpuTotals::read(target) }
-    }
-
-    fn since(&self, before: &Self) -> Vec<Metric> {
-        let mut metrics = Vec::new();
-        for (device, counters) in &self.devices {
-            let earlier = before.devices.get(device);
-            if let Some(activity) = earlier.and_then(|earlier| counters.since(earlier, 1).ok()) {
-                metrics.extend(device_metrics(device, &activity.difference));
-            }
-        }
-        metrics.extend(self.cpu.since(&before.cpu));
-        metrics
-    }
-}
-
-fn device_metrics(device: &str, counters: &DiskCounters) -> Vec<Metric> {
-    let source = format!("/proc/diskstats {device}");
-    let seconds = |ms: u64| ms as f64 / 1e3;
-    let mut metrics = vec![
-        metric(&format!("device_write_bytes.{device}"), counters.write_bytes as f64, "bytes", &source),
-        metric(&format!("device_read_bytes.{device}"), counters.read_bytes as f64, "bytes", &source),
-        metric(&format!("device_writes.{device}"), counters.writes as f64, "1", &source),
-        metric(&format!("device_write_s.{device}"), seconds(counters.write_ms), "s", &source),
-        metric(&format!("device_reads.{device}"), counters.reads as f64, "1", &source),
-        metric(&format!("device_read_s.{device}"), seconds(counters.read_ms), "s", &source),
-        metric(&format!("device_busy_s.{device}"), seconds(counters.io_ms), "s", &source),
-    ];
-    if let Some(flushes) = counters.flushes {
-        metrics.push(metric(&format!("device_flushes.{device}"), flushes.flushes as f64, "1", &source));
-        metrics.push(metric(&format!("device_flush_s.{device}"), seconds(flushes.flush_ms), "s", &source));
-    }
-    metrics
-}
-
-/// CPU clocks of machine, fathom and server.
-struct CpuTotals {
-    machine: Option<MachineCpu>,
-    own_ns: u64,
-    server_ns: Option<u64>,
-}
-
-impl CpuTotals {
-    fn read(target: &dyn Target) -> Self {
-        Self {
-            machine: machine_cpu().ok(),
-            own_ns: process_cpu_ns(),
-            server_ns: target.server_process_id().and_then(server_cpu_ns),
-        }
-    }
-
-    fn since(&self, before: &Self) -> Vec<Metric> {
-        let own_ns = self.own_ns - before.own_ns;
-        let mut metrics = vec![metric("fathom_cpu_s", own_ns as f64 / 1e9, "s", "CLOCK_PROCESS_CPUTIME_ID")];
-        let mut known_ns = own_ns;
-        if let (Some(after), Some(earlier)) = (self.server_ns, before.server_ns) {
-            let server_ns = after.saturating_sub(earlier);
-            known_ns += server_ns;
-            metrics.push(metric(
-                "server_cpu_s",
-                server_ns as f64 / 1e9,
-                "s",
-                "/proc/PID/stat of the server and its children",
-            ));
-        }
-        if let (Some(after), Some(earlier)) = (&self.machine, &before.machine) {
-            let other_ns = after.since(earlier).other_busy_ns(known_ns);
-            metrics.push(metric(
-                "other_cpu_s",
-                other_ns as f64 / 1e9,
-                "s",
-                "/proc/stat less fathom and server",
-            ));
-        }
-        metrics
-    }
-}
-
-/// CPU of the server's main process and all its children, ended or not.
-fn server_cpu_ns(process_id: u32) -> Option<u64> {
-    let own = process_cpu(process_id).ok()?.total_with_children_ns();
-    let children = std::fs::read_to_string(format!("/proc/{process_id}/task/{process_id}/children")).ok()?;
-    let living: u64 = children
-        .split_whitespace()
-        .filter_map(|child| child.parse().ok())
-        .filter_map(|child| process_cpu(child).ok())
-        .map(|cpu| cpu.total_with_children_ns())
-        .sum();
-    Some(own + living)
-}
-
-fn device_counters(directories: &[(String, PathBuf)]) -> BTreeMap<String, DiskCounters> {
-    environment::storage_by_role(directories)
-        .into_iter()
-        .filter_map(|(_, facts)| facts.block_devices.first().map(|device| device.name.clone()))
-        .filter_map(|name| disk_counters(&name).ok().map(|counters| (name, counters)))
-        .collect()
-}
-
 fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
     let Ok(aftermath) = aftermath else { return Vec::new() };
     let mut metrics = Vec::new();
@@ -468,65 +361,6 @@ fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
         metric("retries", retries as f64, "1", "counted by the clients"),
         metric("client_cpu_s", cpu_ns as f64 / 1e9, "s", "CLOCK_THREAD_CPUTIME_ID of the worker threads"),
     ]
-}
-
-/// Flushes tried before a run: enough for a median, few enough not to disturb.
-const FLUSHES_TRIED: u32 = 5;
-/// Size of each tried write: one log page of the engines under test.
-const FLUSH_SIZE_BYTES: usize = 8192;
-
-/// Time of one flush where the log lies, just before the run: the yardstick of every durable commit, and a sign of
-/// drift between runs. Warns where the device does not wait for flushes.
-fn sync_latency(target: &dyn Target, work: &Work, warnings: &mut Vec<Warning>) -> Option<Metric> {
-    if work.durability != Durability::Full {
-        return None;
-    }
-    let directories = target.directories();
-    let (_, directory) = directories.iter().find(|(role, _)| role == "log").or(directories.first())?;
-    let latency = match disk::probe::sync_latency(directory, FLUSHES_TRIED, FLUSH_SIZE_BYTES) {
-        Ok(latency) => latency,
-        Err(error) => {
-            tracing::debug!("{error}");
-            return None;
-        }
-    };
-    if latency.flushes_look_ignored() {
-        warnings.push(Warning {
-            code: FLUSHES_IGNORED.to_owned(),
-            text: format!(
-                "the device behind \"{}\" does not wait for flushes: a commit costs no disk time here",
-                directory.display()
-            ),
-        });
-    }
-    let source = "median of 5 appends of 8 KiB with fdatasync in the log directory before the run";
-    Some(metric("sync_latency_s", latency.median_ns as f64 / 1e9, "s", source))
-}
-
-fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warning> {
-    let unserved: u64 = dispatch.clients.iter().map(|client| client.arrivals_unserved).sum();
-    let rate = work.rate_per_s?;
-    (unserved > 0).then(|| Warning {
-        code: "rate_not_kept".to_owned(),
-        text: format!(
-            "{unserved} transactions of the asked {rate}/s had not begun when the time was over: response times are lower bounds"
-        ),
-    })
-}
-
-/// One caution per sampler that the machine was too busy for. Without figures, so that a study says it once; the record
-/// of the run has them.
-fn lost_looks_warnings(observations: &Observations, limits: &Limits) -> Vec<Warning> {
-    let lost = observations.samplers.iter().filter(|sampler| gates::has_lost_looks(sampler, limits));
-    lost.map(|sampler| Warning {
-        code: "looks_lost".to_owned(),
-        text: format!(
-            "{} had fewer than {:.0} % of its looks, because the machine was busy: what it says is less sure",
-            sampler.name,
-            100.0 * limits.samples_present_fraction
-        ),
-    })
-    .collect()
 }
 
 fn events(work: &Work) -> Vec<Event> {
