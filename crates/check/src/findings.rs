@@ -1,14 +1,23 @@
-//! Collecting findings: all are counted, so many of each rule are kept, and those always the first in the file.
+//! Collecting findings: all are counted, by rule and by object; so many of each rule are kept, and those always the
+//! first in the file.
 
 use std::collections::BTreeMap;
 
 use results::check::{Finding, RuleCount};
+use results::object::{Affected, ObjectCount};
+
+use crate::advice::role;
+
+/// Most pairs of rule and object that are counted apart, about 400 bytes each. Beyond it the last in the order of
+/// rules and objects are counted by rule only.
+const OBJECT_COUNTS_MAX: usize = 4096;
 
 /// The findings of one worker or of a whole check. Merges by addition, in any order with the same result.
 #[derive(Debug, Clone)]
 pub struct Findings {
     per_rule_max: usize,
     by_rule: BTreeMap<String, Kept>,
+    by_object: BTreeMap<(String, Option<String>), ObjectCount>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -17,28 +26,48 @@ struct Kept {
     findings: Vec<Finding>,
 }
 
+/// What was collected.
+#[derive(Debug, Clone, Default)]
+pub struct Lists {
+    /// The findings to list, sorted.
+    pub findings: Vec<Finding>,
+    /// Counts by rule, sorted.
+    pub rule_counts: Vec<RuleCount>,
+    /// Counts by rule and object, sorted.
+    pub object_counts: Vec<ObjectCount>,
+}
+
 impl Findings {
     /// Starts without findings. At most `per_rule_max` of each rule are kept.
     #[must_use]
     pub fn new(per_rule_max: usize) -> Self {
-        Self { per_rule_max, by_rule: BTreeMap::new() }
+        Self { per_rule_max, by_rule: BTreeMap::new(), by_object: BTreeMap::new() }
     }
 
     /// Starts from lists that were kept.
     #[must_use]
-    pub fn from_lists(per_rule_max: usize, findings: Vec<Finding>, counts: &[RuleCount]) -> Self {
+    pub fn from_lists(per_rule_max: usize, lists: Lists) -> Self {
         let mut all = Self::new(per_rule_max);
-        for count in counts {
+        for count in &lists.rule_counts {
             all.count_more(&count.rule, count.found_count);
         }
-        for finding in findings {
+        for finding in lists.findings {
             all.by_rule.entry(finding.rule.clone()).or_default().findings.push(finding);
         }
+        lists.object_counts.into_iter().for_each(|count| all.count_object(count));
         all
     }
 
-    /// Adds a finding.
+    /// Adds a finding. It affects one row or one index entry where its rule is about one.
     pub fn push(&mut self, finding: Finding) {
+        let affected = role(&finding.rule).unit.affected();
+        self.push_affecting(finding, affected);
+    }
+
+    /// Adds a finding that explains others: they are no findings of their own, and only the rows and index entries that
+    /// they are about are counted.
+    pub fn push_affecting(&mut self, finding: Finding, affected: Affected) {
+        self.count_object(ObjectCount { found_count: 1, affected, first: finding.clone() });
         let kept = self.by_rule.entry(finding.rule.clone()).or_default();
         kept.found_count += 1;
         kept.findings.push(finding);
@@ -64,6 +93,12 @@ impl Findings {
         self.by_rule.is_empty()
     }
 
+    /// Whether one of the findings is about a page's own bytes: the page is damaged, not only affected.
+    #[must_use]
+    pub fn breaks_own_bytes(&self) -> bool {
+        self.by_rule.keys().any(|rule| role(rule).breaks_own_bytes())
+    }
+
     /// Adds what another collected.
     pub fn merge(&mut self, other: Self) {
         for (rule, more) in other.by_rule {
@@ -72,21 +107,45 @@ impl Findings {
             kept.findings.extend(more.findings);
             kept.cut(self.per_rule_max, 2);
         }
+        other.by_object.into_values().for_each(|count| self.count_object(count));
     }
 
-    /// The findings to list, sorted, and the counts by rule.
+    /// The findings to list, sorted, and the counts.
     #[must_use]
-    pub fn into_lists(self) -> (Vec<Finding>, Vec<RuleCount>) {
-        let mut findings = Vec::new();
-        let mut counts = Vec::new();
+    pub fn into_lists(self) -> Lists {
+        let mut lists = Lists::default();
         for (rule, mut kept) in self.by_rule {
             kept.cut(self.per_rule_max, 1);
             let listed_count = kept.findings.len() as u64;
-            counts.push(RuleCount { rule, found_count: kept.found_count, listed_count });
-            findings.append(&mut kept.findings);
+            lists.rule_counts.push(RuleCount { rule, found_count: kept.found_count, listed_count });
+            lists.findings.append(&mut kept.findings);
         }
-        findings.sort();
-        (findings, counts)
+        lists.findings.sort();
+        lists.object_counts = self.by_object.into_values().collect();
+        lists
+    }
+
+    /// Adds counts of one rule in one object.
+    ///
+    /// A pair that is among the first `OBJECT_COUNTS_MAX` of all is never removed, since so many before it never come:
+    /// its counts are complete, and the same whatever the order of workers.
+    fn count_object(&mut self, more: ObjectCount) {
+        let key = (more.first.rule.clone(), more.first.object.clone());
+        match self.by_object.get_mut(&key) {
+            Some(count) => {
+                count.found_count += more.found_count;
+                count.affected += more.affected;
+                if more.first < count.first {
+                    count.first = more.first;
+                }
+            }
+            None => {
+                self.by_object.insert(key, more);
+                if self.by_object.len() > OBJECT_COUNTS_MAX {
+                    self.by_object.pop_last();
+                }
+            }
+        }
     }
 }
 
@@ -123,6 +182,10 @@ mod tests {
         }
     }
 
+    fn in_object(object: usize, page: u64) -> Finding {
+        Finding { object: Some(format!("{object:06}")), ..finding(page) }
+    }
+
     #[test]
     fn the_first_pages_are_kept_whoever_finds_them_first() {
         let mut late = Findings::new(3);
@@ -130,10 +193,43 @@ mod tests {
         (50..100).rev().for_each(|page| late.push(finding(page)));
         (0..50).rev().for_each(|page| early.push(finding(page)));
         late.merge(early);
-        let (list, counts) = late.into_lists();
-        let pages: Vec<_> = list.iter().filter_map(|finding| finding.page).collect();
+        let lists = late.into_lists();
+        let pages: Vec<_> = lists.findings.iter().filter_map(|finding| finding.page).collect();
         assert_eq!(pages, [0, 1, 2]);
-        let counts: Vec<_> = counts.iter().map(|count| (count.found_count, count.listed_count)).collect();
+        let counts: Vec<_> =
+            lists.rule_counts.iter().map(|count| (count.found_count, count.listed_count)).collect();
         assert_eq!(counts, [(100, 3)]);
+    }
+
+    #[test]
+    fn findings_that_are_not_listed_are_counted_by_object_in_bounded_memory() {
+        let mut one = Findings::new(3);
+        let mut other = Findings::new(3);
+        for object in (0..OBJECT_COUNTS_MAX + 10).rev() {
+            one.push(in_object(object, 7));
+            other.push(in_object(object, 5));
+            other.push(in_object(object, 9));
+        }
+        let mut reversed = other.clone();
+        reversed.merge(one.clone());
+        one.merge(other);
+        let counts = one.into_lists().object_counts;
+        assert_eq!(counts, reversed.into_lists().object_counts);
+        assert_eq!(counts.len(), OBJECT_COUNTS_MAX);
+        assert!(counts.iter().all(|count| count.found_count == 3 && count.first.page == Some(5)));
+        assert_eq!(counts[0].first.object.as_deref(), Some("000000"));
+    }
+
+    #[test]
+    fn counts_survive_being_kept_and_a_cause_carries_the_rows_that_it_explains() {
+        let mut findings = Findings::new(2);
+        findings.push_affecting(in_object(1, 1), Affected { row_count: 54, entry_count: 0 });
+        (2..9).for_each(|page| findings.push(in_object(1, page)));
+        let mut again = Findings::from_lists(2, findings.into_lists());
+        again.push(in_object(1, 0));
+        let lists = again.into_lists();
+        assert_eq!((lists.rule_counts[0].found_count, lists.findings.len()), (9, 2));
+        let count = &lists.object_counts[0];
+        assert_eq!((count.found_count, count.affected.row_count, count.first.page), (9, 54, Some(0)));
     }
 }

@@ -14,6 +14,7 @@
 //! | [`rule`] | the table of all promises; `fathom explain` and docs/checks.md come from it |
 //! | [`options`] | level, workers, limits |
 //! | [`findings`] | collecting findings under a cap, with the count kept |
+//! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |
 //! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
 //! | [`progress`] | how far a check is, and the wish to stop it |
 //! | [`text`] | a report for people |
@@ -27,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod decode;
 pub mod drill;
 pub mod findings;

@@ -40,6 +40,18 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     write_out(text.as_bytes())
 }
 
+/// Text with lines no wider than the terminal: `COLUMNS` where it is set, the terminal's own width otherwise. In a pipe
+/// lines are left as they are, for grep and diff.
+pub(crate) fn fitted(text: &str) -> String {
+    let is_terminal = stdout().is_terminal();
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let width = columns.or_else(|| Some(usize::from(console::Term::stdout().size_checked()?.1)));
+    match width.filter(|_| is_terminal) {
+        Some(width) => check::text::wrapped(text, width),
+        None => text.to_owned(),
+    }
+}
+
 /// Writes bytes to standard output; an error, not a panic, when the reader went away.
 pub(crate) fn write_out(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = stdout().lock();

@@ -6,6 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::object::DamagedObject;
+
+pub use crate::coverage::{Coverage, Share};
+pub use crate::stopped_check::{StoppedCheck, StoredSum};
+
 /// How much of a database a check proves. Each level contains those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -148,81 +153,6 @@ impl NotChecked {
     }
 }
 
-/// How many of a kind there are, and how many of them were verified. Merges by addition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Share {
-    /// How many were verified.
-    pub verified_count: u64,
-    /// How many there are, as far as the check could count them.
-    pub total_count: u64,
-}
-
-impl Share {
-    /// Whether all were verified.
-    #[must_use]
-    pub fn is_complete(self) -> bool {
-        self.verified_count >= self.total_count
-    }
-
-    /// How many were not verified.
-    #[must_use]
-    pub fn missing_count(self) -> u64 {
-        self.total_count.saturating_sub(self.verified_count)
-    }
-
-    /// Adds so many, verified or not.
-    pub fn add(&mut self, count: u64, is_verified: bool) {
-        self.total_count += count;
-        self.verified_count += if is_verified { count } else { 0 };
-    }
-}
-
-impl std::ops::AddAssign for Share {
-    fn add_assign(&mut self, other: Self) {
-        self.verified_count += other.verified_count;
-        self.total_count += other.total_count;
-    }
-}
-
-/// What a check verified, of what there is. A share is absent where the level does not verify this kind.
-///
-/// Verified means: tested against every rule that applies at the level. What was tested and found damaged counts as
-/// verified, because the verdict on it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Coverage {
-    /// Pages whose header, address and checksum were tested, as far as the format has them (from level page).
-    pub pages: Option<Share>,
-    /// Pages whose contents and links to other pages were tested (from level structure).
-    pub page_contents: Option<Share>,
-    /// Tables and indexes of which nothing was left out (from level structure).
-    pub objects: Option<Share>,
-    /// Rows whose values, and whose entries in all indexes, were tested (level full).
-    pub rows: Option<Share>,
-    /// Index entries that were compared with their rows (level full).
-    pub entries: Option<Share>,
-}
-
-impl Coverage {
-    /// The shares that the level has, each with its name in texts: `pages`, `page contents`, `objects`, `rows`,
-    /// `index entries`.
-    pub fn shares(&self) -> impl Iterator<Item = (&'static str, Share)> {
-        let named = [
-            ("pages", self.pages),
-            ("page contents", self.page_contents),
-            ("objects", self.objects),
-            ("rows", self.rows),
-            ("index entries", self.entries),
-        ];
-        named.into_iter().filter_map(|(name, share)| Some((name, share?)))
-    }
-
-    /// Whether all that the level verifies was verified.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.shares().all(|(_, share)| share.is_complete())
-    }
-}
-
 /// Pages that were not judged, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Skipped {
@@ -325,7 +255,10 @@ pub struct CheckReport {
     pub level: CheckLevel,
     /// Facts about the database that the user should see: page size, encoding, version.
     pub facts: Vec<(String, String)>,
-    /// The findings, sorted by file, page, slot and rule; at most so many of each rule.
+    /// The objects with findings, causes first; totals count findings that are not listed, too.
+    #[serde(default)]
+    pub objects: Vec<DamagedObject>,
+    /// The findings, causes first, then by file, page, slot and rule; at most so many of each rule.
     pub findings: Vec<Finding>,
     /// How often each broken rule was found, sorted by rule.
     pub rule_counts: Vec<RuleCount>,
@@ -343,6 +276,25 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// A report in which nothing was checked yet.
+    #[must_use]
+    pub fn empty(engine: &str, target: &str, level: CheckLevel) -> Self {
+        Self {
+            engine: engine.to_owned(),
+            target: target.to_owned(),
+            level,
+            facts: Vec::new(),
+            objects: Vec::new(),
+            findings: Vec::new(),
+            rule_counts: Vec::new(),
+            not_checked: Vec::new(),
+            coverage: Coverage::default(),
+            accounting: Accounting::default(),
+            counters: CheckCounters::default(),
+            unfinished: None,
+        }
+    }
+
     /// Findings made, those not listed included.
     #[must_use]
     pub fn finding_count(&self) -> u64 {
@@ -352,11 +304,7 @@ impl CheckReport {
     /// Whether everything that level full verifies was verified: what `--require full` asks for.
     #[must_use]
     pub fn is_fully_verified(&self) -> bool {
-        self.level == CheckLevel::Full
-            && self.unfinished.is_none()
-            && self.accounting.is_complete()
-            && self.coverage.is_complete()
-            && self.not_checked.iter().all(|gap| gap.kind == GapKind::OutOfScope)
+        self.missing_for_full().is_empty()
     }
 
     /// 0 clean, 1 damage, 2 could not finish. Damage wins: it is true whatever else was not seen.
@@ -371,9 +319,10 @@ impl CheckReport {
         }
     }
 
-    /// The report as JSON lines: one object for each finding and each thing not checked, then one with the rest.
+    /// The report as JSON lines: one object for each damaged object, each finding and each thing not checked, then one
+    /// with the rest.
     ///
-    /// Each object has a member `kind`: `finding`, `not_checked` or `summary`.
+    /// Each object has a member `kind`: `object`, `finding`, `not_checked` or `summary`.
     #[must_use]
     pub fn to_json_lines(&self) -> String {
         let mut lines = String::new();
@@ -387,6 +336,9 @@ impl CheckReport {
             lines.push('\n');
         };
         let value = |result: serde_json::Result<serde_json::Value>| result.unwrap_or_default();
+        for object in &self.objects {
+            push("object", value(serde_json::to_value(object)));
+        }
         for finding in &self.findings {
             push("finding", value(serde_json::to_value(finding)));
         }
@@ -395,101 +347,13 @@ impl CheckReport {
         }
         let summary = serde_json::json!({
             "engine": self.engine, "target": self.target, "level": self.level, "facts": self.facts,
-            "finding_count": self.finding_count(), "rule_counts": self.rule_counts,
-            "coverage": self.coverage, "accounting": self.accounting, "counters": self.counters, "unfinished": self.unfinished,
-            "exit_code": self.exit_code(),
+            "finding_count": self.finding_count(), "object_count": self.objects.len(),
+            "rule_counts": self.rule_counts, "verdict": self.verdict(), "is_fully_verified": self.is_fully_verified(),
+            "coverage": self.coverage, "accounting": self.accounting, "counters": self.counters,
+            "unfinished": self.unfinished, "exit_code": self.exit_code(),
         });
         push("summary", summary);
         lines
-    }
-}
-
-/// A check that was stopped: everything that the next call needs to go on.
-///
-/// Sums are stored, not facts, so that the size does not grow with the rows.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct StoppedCheck {
-    /// `sqlite`, `sqlite, raw` for pages judged one by one, or `postgres`.
-    pub engine: String,
-    /// Numbers that must be the same when the check goes on: level, sizes, counters of changes.
-    pub identity: Vec<u64>,
-    /// Key of the sums.
-    pub seed: u64,
-    /// Where the pass goes on, in bytes.
-    pub next_offset_bytes: u64,
-    /// Bytes read so far.
-    pub bytes_read: u64,
-    /// Rows, index entries and unreadable pages so far.
-    pub counts: [u64; 3],
-    /// The findings to list so far.
-    pub findings: Vec<Finding>,
-    /// Findings so far by rule.
-    pub rule_counts: Vec<RuleCount>,
-    /// Pages with findings: first page and number of pages of each stretch.
-    pub damaged_pages: Vec<(u64, u64)>,
-    /// Objects with findings about their structure, likewise.
-    pub damaged_objects: Vec<(u64, u64)>,
-    /// Pages whose use became known in the pass, likewise.
-    pub claimed_pages: Vec<(u64, u64)>,
-    /// Chains on their way.
-    pub open_chains: Vec<[u32; 7]>,
-    /// Runs of pages that refer to each other: first, length, next.
-    pub runs: Vec<[u32; 3]>,
-    /// Sums by pair, then one for pointer maps.
-    pub sums: Vec<StoredSum>,
-    /// Whether a branch was lost.
-    pub is_cut: bool,
-    /// Objects with rows whose expressions could not be computed: which, how many rows, and why.
-    #[serde(default)]
-    pub unevaluated: Vec<(u64, u64, String)>,
-    /// Readings of the second pass that are done.
-    #[serde(default)]
-    pub second_pass_done_count: u64,
-    /// The findings to list of the second pass so far.
-    #[serde(default)]
-    pub second_pass_findings: Vec<Finding>,
-    /// Findings of the second pass so far by rule.
-    #[serde(default)]
-    pub second_pass_rule_counts: Vec<RuleCount>,
-    /// Where pages are judged one by one: how many were intact, damaged, zeros, of no kind that can be told, unreadable
-    /// and changed so far.
-    #[serde(default)]
-    pub raw_counts: Vec<u64>,
-}
-
-/// A difference of two sides, in buckets.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct StoredSum {
-    /// Members seen on both sides.
-    pub counts: [u64; 2],
-    /// High and low half of each sum.
-    pub halves: Vec<[u64; 2]>,
-    /// Count of each bucket.
-    pub bucket_counts: Vec<i64>,
-}
-
-impl StoppedCheck {
-    /// Reads a stopped check.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is none.
-    pub fn load(path: &std::path::Path) -> std::io::Result<Self> {
-        Ok(serde_json::from_slice(&std::fs::read(path)?)?)
-    }
-
-    /// Writes the check to a file: whole or not at all, by way of a second name beside it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn store(&self, path: &std::path::Path) -> std::io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        let file = std::fs::File::create(&beside)?;
-        let mut writer = std::io::BufWriter::new(file);
-        serde_json::to_writer(&mut writer, self)?;
-        let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)
     }
 }
 
@@ -499,19 +363,8 @@ mod tests {
     use super::*;
 
     fn report() -> CheckReport {
-        CheckReport {
-            engine: "sqlite".to_owned(),
-            target: "a.db".to_owned(),
-            level: CheckLevel::Full,
-            facts: Vec::new(),
-            findings: Vec::new(),
-            rule_counts: Vec::new(),
-            not_checked: Vec::new(),
-            coverage: Coverage::default(),
-            accounting: Accounting { page_count: 3, clean_count: 3, ..Accounting::default() },
-            counters: CheckCounters::default(),
-            unfinished: None,
-        }
+        let accounting = Accounting { page_count: 3, clean_count: 3, ..Accounting::default() };
+        CheckReport { accounting, ..CheckReport::empty("sqlite", "a.db", CheckLevel::Full) }
     }
 
     #[test]

@@ -9,10 +9,15 @@
 
 pub mod ceiling;
 pub mod check;
+pub mod coverage;
 pub mod histogram;
 pub mod io;
 pub mod model;
+pub mod object;
 pub mod observations;
+pub mod stopped_check;
 pub mod stopped_cluster;
 pub mod store;
 pub mod structure;
+pub mod verdict;
+pub mod wording;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Accounting, CheckCounters, Finding, RuleCount};
+use crate::object::ObjectCount;
 
 /// What a stopped check of a PostgreSQL cluster had learned. Sums are stored, not rows; row pointers only where the row
 /// is not visible to all.
@@ -32,6 +33,9 @@ pub struct StoppedCluster {
     pub findings: Vec<Finding>,
     /// Findings so far by rule.
     pub rule_counts: Vec<RuleCount>,
+    /// Findings so far by rule and object.
+    #[serde(default)]
+    pub object_counts: Vec<ObjectCount>,
     /// Sums of the batch under way.
     pub sums: Vec<StoredLedger>,
     /// Row pointers of the batch under way that are not matched in the ordinary way, by table, as codes.

@@ -17,6 +17,7 @@ use super::plan::Plan;
 use super::run::Run;
 use super::seams::Seam;
 use super::source::Tree;
+use crate::advice::{self, Sources};
 use crate::progress::{Phase, Progress};
 
 impl Run<'_> {
@@ -181,7 +182,6 @@ impl Run<'_> {
         self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos())
             .unwrap_or(u64::MAX)
             .saturating_add(self.resumed_ns);
-        let (findings, rule_counts) = self.findings.into_lists();
         let fact = |name: &str, value: String| (name.to_owned(), value);
         let standing = match cluster.standing {
             Standing::Stopped => "shut down",
@@ -209,18 +209,34 @@ impl Run<'_> {
             fact("relations", plan.relations.len().to_string()),
         ];
         facts.append(&mut more);
-        CheckReport {
-            engine: "postgres".to_owned(),
-            target: target.to_string_lossy().into_owned(),
-            level: self.options.level,
+        let mut report = CheckReport {
             facts,
-            findings,
-            rule_counts,
             not_checked: self.not_checked,
             accounting: self.accounting,
             counters: self.counters,
             unfinished: self.unfinished.or(self.unfinished_source),
-            coverage: results::check::Coverage::default(),
+            ..CheckReport::empty("postgres", &target.to_string_lossy(), self.options.level)
+        };
+        advice::conclude(&mut report, self.findings.into_lists(), &sources(plan));
+        report
+    }
+}
+
+/// Indexes by table, TOAST tables by the table whose values they keep.
+fn sources(plan: &Plan) -> Sources {
+    let mut sources = Sources::default();
+    let name_of = |database, id| {
+        let relation = plan.number_of(database, id).and_then(|number| plan.relation(number));
+        relation.map(|relation| relation.name.clone())
+    };
+    for relation in &plan.relations {
+        let table = relation.index.as_ref().and_then(|index| name_of(relation.database, index.table));
+        if let Some(table) = table {
+            sources.add_index(relation.name.clone(), table);
+        }
+        if let Some(toast) = name_of(relation.database, relation.toast).filter(|_| relation.toast != 0) {
+            sources.add_part(toast, relation.name.clone());
         }
     }
+    sources
 }

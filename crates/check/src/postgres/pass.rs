@@ -65,6 +65,8 @@ pub(crate) struct PassState {
     pub(crate) findings: Findings,
     pub(crate) clean: u64,
     pub(crate) damaged: u64,
+    /// Blocks that keep the rules themselves, but are named by a finding.
+    pub(crate) affected: u64,
     pub(crate) unreadable: u64,
     pub(crate) skipped: HashMap<&'static str, u64>,
     pub(crate) read_again: u64,
@@ -87,6 +89,7 @@ impl PassState {
             findings: Findings::new(findings_per_rule_max),
             clean: 0,
             damaged: 0,
+            affected: 0,
             unreadable: 0,
             skipped: HashMap::new(),
             read_again: 0,
@@ -169,7 +172,10 @@ impl PassContext<'_> {
         }
         match self.confirm(state, file, block, bytes, found) {
             Some(found) => {
-                state.damaged += 1;
+                match found.breaks_own_bytes() {
+                    true => state.damaged += 1,
+                    false => state.affected += 1,
+                }
                 state.findings.merge(found);
             }
             None => state.clean += 1,

@@ -12,7 +12,7 @@ use super::cluster::Standing;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
 use super::run::{CheckError, Run};
-use crate::findings::Findings;
+use crate::findings::{Findings, Lists};
 use crate::progress::{Phase, Progress};
 
 /// Bytes of one claim, if the user does not say.
@@ -157,6 +157,7 @@ impl Run<'_> {
         self.findings.merge(part.findings);
         self.accounting.clean_count += part.clean;
         self.accounting.damaged_count += part.damaged;
+        self.accounting.affected_count += part.affected;
         self.accounting.unreadable_count += part.unreadable;
         for (why, count) in part.skipped {
             *self.skipped.entry(why.to_owned()).or_default() += count;
@@ -179,7 +180,7 @@ impl Run<'_> {
             .iter()
             .map(|(why, page_count)| results::check::Skipped { why: why.clone(), page_count: *page_count })
             .collect();
-        let (findings, rule_counts) = self.findings.clone().into_lists();
+        let Lists { findings, rule_counts, object_counts } = self.findings.clone().into_lists();
         let rest = rest_of(context.files, place.bytes, block_bytes);
         let next = rest.first();
         let whole = next.and_then(|next| context.files.iter().find(|file| file.shown == next.shown));
@@ -198,6 +199,7 @@ impl Run<'_> {
             counters: self.counters.clone(),
             findings,
             rule_counts,
+            object_counts,
             ..StoppedCluster::default()
         };
         state.sums.store(&mut stopped);
@@ -241,8 +243,11 @@ impl Run<'_> {
         self.counters = stopped.counters.clone();
         self.findings = Findings::from_lists(
             self.options.findings_per_rule_max,
-            stopped.findings.clone(),
-            &stopped.rule_counts,
+            Lists {
+                findings: stopped.findings.clone(),
+                rule_counts: stopped.rule_counts.clone(),
+                object_counts: stopped.object_counts.clone(),
+            },
         );
         self.resumed_ns = stopped.counters.elapsed_ns;
         self.seed = stopped.seed;

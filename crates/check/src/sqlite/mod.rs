@@ -53,11 +53,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
-use results::check::{
-    Accounting, CheckCounters, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck,
-};
+use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
 
-use crate::findings::Findings;
+use crate::advice::{self, Sources};
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -112,19 +110,7 @@ pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> Che
 }
 
 fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {
-    CheckReport {
-        engine: "sqlite".to_owned(),
-        target: path.display().to_string(),
-        level,
-        facts: Vec::new(),
-        findings: Vec::new(),
-        rule_counts: Vec::new(),
-        not_checked: Vec::new(),
-        accounting: Accounting::default(),
-        counters: CheckCounters::default(),
-        unfinished: None,
-        coverage: results::check::Coverage::default(),
-    }
+    CheckReport::empty("sqlite", &path.display().to_string(), level)
 }
 
 fn describe(anchor: &Anchor, report: &mut CheckReport) {
@@ -245,7 +231,7 @@ fn check_anchored(
     } else {
         end_shallow(&context, &mut passed, options, report);
     }
-    finish(&context, passed, skipped, options.resume_file.is_some(), report);
+    finish(&context, passed, skipped, options.resume_file.is_some(), &prepared.schema.sources(), report);
 }
 
 /// The check at the end of the pass, when it is to be kept.
@@ -447,6 +433,7 @@ fn finish(
     passed: Passed<'_>,
     mut skipped: Vec<Skipped>,
     keeps: bool,
+    sources: &Sources,
     report: &mut CheckReport,
 ) {
     let Passed { worker, unreached_count, bytes_read, trouble } = passed;
@@ -495,17 +482,11 @@ fn finish(
         };
         report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}; {next}"));
     }
-    list(worker.findings, report);
+    advice::conclude(report, worker.findings.into_lists(), sources);
     if worker.changed_count > 0 {
         // Rules about several pages may have met one of the pages as it was before.
         let is_about_several = |rule: &str| rule != rules::PAGE_LAYOUT.id && rule != rules::CELL_OVERLAP.id;
         let several = report.findings.iter_mut().filter(|finding| is_about_several(&finding.rule));
         several.for_each(|finding| finding.confidence = Confidence::Possible);
     }
-}
-
-fn list(findings: Findings, report: &mut CheckReport) {
-    let (findings, rule_counts) = findings.into_lists();
-    report.findings = findings;
-    report.rule_counts = rule_counts;
 }

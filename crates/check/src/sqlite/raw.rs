@@ -7,7 +7,8 @@ use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::{BtreePage, Coverage, Geometry};
 use results::check::{CheckReport, Confidence, Skipped, StoppedCheck};
 
-use crate::findings::Findings;
+use crate::advice::{self, Sources};
+use crate::findings::{Findings, Lists};
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -15,7 +16,7 @@ use super::anchor::Anchor;
 use super::context::Draft;
 use super::reader::{Brake, PageReader};
 use super::reading::Reading;
-use super::{forget, gap, list, not_kept, resume, rules, stopped_check, worker};
+use super::{forget, gap, not_kept, resume, rules, stopped_check, worker};
 
 /// What a stopped check is called that judged pages one by one.
 const ENGINE: &str = "sqlite, raw";
@@ -61,7 +62,7 @@ pub(super) fn check(
         report.accounting.bytes_expected = anchor.file_bytes;
         report.unfinished =
             Some("the file has no SQLite header, and no page size makes sense of its pages".to_owned());
-        list(findings, report);
+        advice::conclude(report, findings.into_lists(), &Sources::default());
         return;
     };
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
@@ -78,7 +79,7 @@ pub(super) fn check(
         governor: &anchor.reader.brake.governor,
     };
     look_at_all(anchor, geometry, reading, progress, (&mut findings, report));
-    list(findings, report);
+    advice::conclude(report, findings.into_lists(), &Sources::default());
 }
 
 /// What one worker has seen. Merges by addition.
@@ -233,7 +234,7 @@ impl<'a> RawWorker<'a> {
 
     /// What was seen so far, to go on from there.
     fn stopped(&self, identity: Vec<u64>, next_offset_bytes: u64, bytes_read: u64) -> StoppedCheck {
-        let (findings, rule_counts) = self.findings.clone().into_lists();
+        let Lists { findings, rule_counts, object_counts } = self.findings.clone().into_lists();
         let counts = [self.intact, self.wrong, self.zeros, self.other, self.unreadable, self.changed];
         StoppedCheck {
             engine: ENGINE.to_owned(),
@@ -242,6 +243,7 @@ impl<'a> RawWorker<'a> {
             bytes_read,
             findings,
             rule_counts,
+            object_counts,
             raw_counts: counts.to_vec(),
             ..StoppedCheck::default()
         }
@@ -249,7 +251,14 @@ impl<'a> RawWorker<'a> {
 
     /// Takes over what an earlier call had seen; returns where that ended and how much it had read, in bytes.
     fn go_on_from(&mut self, stopped: StoppedCheck, findings_per_rule_max: usize) -> (u64, u64) {
-        self.findings = Findings::from_lists(findings_per_rule_max, stopped.findings, &stopped.rule_counts);
+        self.findings = Findings::from_lists(
+            findings_per_rule_max,
+            Lists {
+                findings: stopped.findings,
+                rule_counts: stopped.rule_counts,
+                object_counts: stopped.object_counts,
+            },
+        );
         let counts = [
             &mut self.intact,
             &mut self.wrong,

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use results::check::StoppedCheck;
 
-use crate::findings::Findings;
+use crate::findings::{Findings, Lists};
 use crate::sums::Difference;
 
 use super::anchor::Anchor;
@@ -52,7 +52,7 @@ pub(super) fn stopped(
     let (mut open, mut runs) = ends.as_ref().map_or(Ok(Default::default()), Ends::all)?;
     open.extend(&worker.chains.open);
     runs.extend(&worker.chains.runs);
-    let (findings, rule_counts) = worker.findings.clone().into_lists();
+    let Lists { findings, rule_counts, object_counts } = worker.findings.clone().into_lists();
     let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
     let pages = || 0..=context.page_count as usize;
     Ok(StoppedCheck {
@@ -64,6 +64,7 @@ pub(super) fn stopped(
         counts: [worker.row_count, worker.entry_count, worker.unreadable_count],
         findings,
         rule_counts,
+        object_counts,
         damaged_pages: stretches(pages().filter(|page| context.damaged_pages.contains(*page))),
         damaged_objects: stretches(
             (0..context.plans.trees.len()).filter(|tree| context.damaged_trees.contains(*tree)),
@@ -81,6 +82,7 @@ pub(super) fn stopped(
         second_pass_done_count: 0,
         second_pass_findings: Vec::new(),
         second_pass_rule_counts: Vec::new(),
+        second_pass_object_counts: Vec::new(),
         raw_counts: Vec::new(),
     })
 }
@@ -91,13 +93,14 @@ pub(super) fn stopped_in_second_pass(
     context: &Context<'_>,
     named: &Named,
 ) -> StoppedCheck {
-    let (findings, rule_counts) = named.findings.clone().into_lists();
+    let Lists { findings, rule_counts, object_counts } = named.findings.clone().into_lists();
     let pages = 0..=context.page_count as usize;
     StoppedCheck {
         damaged_pages: stretches(pages.filter(|page| context.damaged_pages.contains(*page))),
         second_pass_done_count: named.done_count as u64,
         second_pass_findings: findings,
         second_pass_rule_counts: rule_counts,
+        second_pass_object_counts: object_counts,
         ..stopped
     }
 }
@@ -106,7 +109,14 @@ pub(super) fn stopped_in_second_pass(
 pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Named {
     let most = context.findings_per_rule_max;
     let findings = stopped.map_or(Findings::new(most), |stopped| {
-        Findings::from_lists(most, stopped.second_pass_findings.clone(), &stopped.second_pass_rule_counts)
+        Findings::from_lists(
+            most,
+            Lists {
+                findings: stopped.second_pass_findings.clone(),
+                rule_counts: stopped.second_pass_rule_counts.clone(),
+                object_counts: stopped.second_pass_object_counts.clone(),
+            },
+        )
     });
     let done_count = stopped.map_or(0, |stopped| stopped.second_pass_done_count);
     Named {
@@ -123,7 +133,14 @@ pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Na
 pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> Worker<'a> {
     let mut worker = Worker::new(context);
     let most = context.findings_per_rule_max;
-    worker.findings = Findings::from_lists(most, stopped.findings, &stopped.rule_counts);
+    worker.findings = Findings::from_lists(
+        most,
+        Lists {
+            findings: stopped.findings,
+            rule_counts: stopped.rule_counts,
+            object_counts: stopped.object_counts,
+        },
+    );
     [worker.row_count, worker.entry_count, worker.unreadable_count] = stopped.counts;
     mark(&context.damaged_pages, &stopped.damaged_pages);
     mark(&context.damaged_trees, &stopped.damaged_objects);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use formats::sqlite::{BtreePage, Cell, Encoding, Geometry, Record, Value, u32_at};
 
 use super::reader::PageReader;
+use crate::advice::Sources;
 
 /// Longest definition that is read, in bytes. SQLite's own limit for a statement is 1 GB; no definition comes near.
 const DEFINITION_BYTES_MAX: u64 = 16 << 20;
@@ -32,6 +33,17 @@ pub(super) struct SchemaRows {
     pub(super) pageless: Vec<SchemaRow>,
     /// Whether pages or rows of the schema could not be read, so that objects may be missing.
     pub(super) is_cut: bool,
+}
+
+impl SchemaRows {
+    /// Indexes by table, in the names that findings give them.
+    pub(super) fn sources(&self) -> Sources {
+        let mut sources = Sources::default();
+        for row in self.rows.iter().filter(|row| !row.is_table) {
+            sources.add_index(format!("index {}", row.name), format!("table {}", row.table_name));
+        }
+        sources
+    }
 }
 
 /// Reads the tree at page 1. Damage is not reported here: the pass sees the same pages.

@@ -6,6 +6,7 @@ use formats::sqlserver::{Header, PageId, PageKind, RowsetColumn};
 use results::check::NotChecked;
 
 use super::catalog::Catalog;
+use crate::advice::Sources;
 
 /// Bits of an index's status that clean files show; an index with others may not hold all rows of its table.
 // OBSERVED: 0x1, 0x2, 0x8, 0x20, 0x40, 0x400, 0x80000 on indexes with entries for all rows; 0x2000 on statistics
@@ -242,6 +243,18 @@ impl Plan {
     /// Whether a null that no bit tells may have a value in the catalog.
     pub(super) fn may_be_virtual(&self) -> bool {
         self.version >= VERSION_WITH_VIRTUAL_VALUES
+    }
+
+    /// Indexes by table; clustered indexes and large values are parts of their tables.
+    pub(super) fn sources(&self) -> Sources {
+        let mut sources = Sources::default();
+        for unit in self.units.iter().filter(|unit| unit.name != unit.table) {
+            match unit.kind == 1 && unit.index_id > 1 {
+                true => sources.add_index(unit.name.clone(), unit.table.clone()),
+                false => sources.add_part(unit.name.clone(), unit.table.clone()),
+            }
+        }
+        sources
     }
 
     /// The name of an allocation unit.

@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::rules::Promised;
 use super::run::Run;
 use super::worker::Worker;
+use crate::advice;
 
 impl Run<'_> {
     pub(super) fn describe(&mut self, boot: Option<&Boot>) {
@@ -139,7 +140,7 @@ impl Run<'_> {
         report.counters.row_count = worker.row_count;
         report.counters.entry_count = worker.entry_count;
         report.counters.extra_read_count += worker.extra_reads;
-        (report.findings, report.rule_counts) = worker.findings.into_lists();
+        advice::conclude(report, worker.findings.into_lists(), &worker.context.plan.sources());
     }
 }
 

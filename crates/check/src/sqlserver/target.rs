@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
+use results::check::{CheckLevel, CheckReport, NotChecked};
 
 use super::source::{FileKind, Source, recognise};
 
@@ -94,19 +94,7 @@ fn start_text(path: &Path) -> String {
 }
 
 pub(super) fn empty_report(target: String, level: CheckLevel) -> CheckReport {
-    CheckReport {
-        engine: "sqlserver".to_owned(),
-        target,
-        level,
-        facts: Vec::new(),
-        findings: Vec::new(),
-        rule_counts: Vec::new(),
-        not_checked: Vec::new(),
-        accounting: Accounting::default(),
-        counters: CheckCounters::default(),
-        unfinished: None,
-        coverage: results::check::Coverage::default(),
-    }
+    CheckReport::empty("sqlserver", &target, level)
 }
 
 pub(super) fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {

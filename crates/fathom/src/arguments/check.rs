@@ -18,6 +18,13 @@ pub(crate) enum LevelWord {
     Full,
 }
 
+/// What a check must have verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RequireWord {
+    /// Everything that level full verifies
+    Full,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// SQLite database; PostgreSQL data directory (stopped or running), base backup (directory or base.tar, packed or
@@ -29,10 +36,13 @@ pub(crate) struct CheckArguments {
     /// How much is proven
     #[arg(long, value_enum, default_value_t = LevelWord::Full)]
     pub(crate) level: LevelWord,
+    /// Exit status 2 when something of the level was not verified, although no damage was found
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) require: Option<RequireWord>,
     /// Workers [default: one per processor]
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Reads at most this much per second, e.g. 50MiB
+    /// Reads at most this much per second, e.g. 50MB or 50MiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_read_rate: Option<String>,
     /// Memory for the tables of the check [default: 256MiB]
@@ -44,9 +54,10 @@ pub(crate) struct CheckArguments {
     /// File that keeps how far a stopped check came
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
-    /// Findings of one rule that are listed; all are counted
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) max_findings: usize,
+    /// Findings of one rule that are listed; all are counted. The text shows 5 of each object unless this is given
+    /// [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_findings: Option<usize>,
     /// Pages claimed at a time by a worker
     #[arg(long, value_name = "N")]
     pub(crate) page_batch: Option<usize>,
@@ -59,7 +70,7 @@ pub(crate) struct CheckArguments {
     /// Judges each page alone, without trusting header and schema
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Prints JSON lines: findings, what was not checked, one summary
+    /// Prints JSON lines: damaged objects, findings, what was not checked, one summary
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

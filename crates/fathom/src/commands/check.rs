@@ -18,9 +18,15 @@ use super::io::{bytes, time_of};
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
-use crate::terminal::{print, say, stop_on_signals};
+use crate::terminal::{fitted, print, say, stop_on_signals};
+
+/// Findings of one rule that are listed, if the user does not say.
+const FINDINGS_PER_RULE_MAX: usize = 100;
 
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
+    if arguments.require.is_some() && arguments.level != LevelWord::Full {
+        bail!("--require full needs --level full\nhint: leave --level out");
+    }
     let options = options(arguments)?;
     let mut bar = Bar::new();
     let report = check(Path::new(&arguments.target), &arguments.more, &options, &mut bar)?;
@@ -31,11 +37,17 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     if arguments.json {
         print(&report.to_json_lines())?;
     } else {
-        print(&check::text::text(&report))?;
+        let shown_max = arguments.max_findings.unwrap_or(check::text::SHOWN_PER_OBJECT);
+        print(&fitted(&check::text::text_of(&report, shown_max)))?;
+    }
+    let missing = report.missing_for_full();
+    let is_short = arguments.require.is_some() && !missing.is_empty();
+    if is_short {
+        say(&format!("not fully verified, as --require full demands: {}", missing.join("; ")));
     }
     Ok(match report.exit_code() {
-        0 => Verdict::Clean,
         1 => Verdict::Findings,
+        0 if !is_short => Verdict::Clean,
         _ => Verdict::Stopped,
     })
 }
@@ -115,7 +127,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
         page_batch: arguments.page_batch,
         object_batch: arguments.object_batch,
-        findings_per_rule_max: arguments.max_findings,
+        findings_per_rule_max: arguments.max_findings.unwrap_or(FINDINGS_PER_RULE_MAX),
         want_direct: !arguments.buffered,
         is_raw: arguments.raw,
         resume_file: arguments.resume.clone(),

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf, absolute};
 
 use results::check::CheckReport;
 use results::store::{Store, StoredCheck};
+use results::wording::counted;
 
 use crate::Verdict;
 use crate::arguments::ListArguments;
-use crate::terminal::{print, say};
+use crate::terminal::{fitted, print, say};
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
 /// check itself is done.
@@ -55,7 +56,7 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
         report::plain::plain(&check.place),
         seconds(&check.stored_at),
         check.fathom_version,
-        check::text::text(&check.report)
+        fitted(&check::text::text_of(&check.report, usize::MAX))
     );
     // Writing to a String cannot fail.
     let _ = match (check.share_of_ceiling(), check.bytes_per_s()) {
@@ -75,22 +76,14 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
 
 fn line(check: &StoredCheck) -> String {
     let report = &check.report;
-    let verdict = match (report.finding_count(), report.exit_code()) {
-        (0, 0) => "clean".to_owned(),
-        (0, _) => "not complete".to_owned(),
-        (count, _) => format!("{count} findings"),
-    };
-    let gaps = match report.not_checked.len() {
-        0 => String::new(),
-        count => format!(", {count} not checked"),
-    };
     format!(
-        "check {}  {}Z  {} at level {}: {verdict}, {} pages{gaps}",
+        "check {}  {}Z  {}, {}, level {}: {}",
         check.id,
         seconds(&check.stored_at),
         report::plain::plain(&check.place),
+        counted(report.accounting.page_count, "page"),
         report.level.name(),
-        report.accounting.page_count
+        report.verdict().text
     )
 }
 

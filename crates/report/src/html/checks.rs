@@ -2,6 +2,8 @@
 //! that of reading alone.
 
 use results::store::StoredCheck;
+use results::verdict::VerdictKind;
+use results::wording::thousands;
 
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, Bar, Shares, against};
@@ -58,14 +60,21 @@ fn accounting(checks: &[StoredCheck]) -> Option<String> {
             parts: seen(vec![
                 part("clean", accounting.clean_count),
                 part("damaged", accounting.damaged_count),
+                part("affected", accounting.affected_count),
                 part("skipped", accounting.skipped_count()),
                 part("unreadable", accounting.unreadable_count),
                 part("not reached", accounting.unreached_count),
             ]),
         }
     };
-    let names =
-        [("clean", "2"), ("damaged", "1"), ("skipped", "run"), ("unreadable", "3"), ("not reached", "idle")];
+    let names = [
+        ("clean", "2"),
+        ("damaged", "1"),
+        ("affected", "4"),
+        ("skipped", "run"),
+        ("unreadable", "3"),
+        ("not reached", "idle"),
+    ];
     let names = names.map(|(name, colour)| (name.to_owned(), colour)).to_vec();
     let title = "Where all pages went, in % (no part is drawn too small to be seen)".to_owned();
     Shares { title, names, bars: checks.iter().map(bar).collect() }.draw()
@@ -151,6 +160,7 @@ fn overview(checks: &[StoredCheck]) -> Section {
         ("pages", Align::Right),
         ("clean", Align::Right),
         ("damaged", Align::Right),
+        ("affected", Align::Right),
         ("skipped", Align::Right),
         ("unreadable", Align::Right),
         ("not reached", Align::Right),
@@ -171,6 +181,7 @@ fn overview(checks: &[StoredCheck]) -> Section {
             accounting.page_count.to_string(),
             accounting.clean_count.to_string(),
             accounting.damaged_count.to_string(),
+            accounting.affected_count.to_string(),
             accounting.skipped_count().to_string(),
             accounting.unreadable_count.to_string(),
             accounting.unreached_count.to_string(),
@@ -187,14 +198,17 @@ fn overview(checks: &[StoredCheck]) -> Section {
 /// Findings, what was not checked, and why a check did not finish.
 fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
     let report = &check.report;
-    let mut blocks = Vec::new();
+    let verdict = report.verdict();
+    let mut blocks = vec![Block::Paragraph(sentence(&verdict.text))];
+    blocks.extend((report.coverage.shares().count() > 0).then(|| Block::Grid(coverage(check))));
     let accounting = &report.accounting;
     let balance = if accounting.is_balanced() { "" } else { " THE SUM DOES NOT AGREE." };
     blocks.push(Block::Paragraph(format!(
-        "{} pages = {} clean + {} damaged + {} skipped + {} unreadable + {} not reached; {} of {} bytes read.{balance}",
+        "{} pages = {} clean + {} damaged + {} affected + {} skipped + {} unreadable + {} not reached; {} of {} bytes read.{balance}",
         accounting.page_count,
         accounting.clean_count,
         accounting.damaged_count,
+        accounting.affected_count,
         accounting.skipped_count(),
         accounting.unreadable_count,
         accounting.unreached_count,
@@ -202,9 +216,10 @@ fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
         accounting.bytes_expected
     )));
     blocks.extend(report.unfinished.iter().map(|why| Block::Paragraph(format!("Not finished: {why}"))));
-    if report.findings.is_empty() {
-        blocks.push(Block::Paragraph("No finding.".to_owned()));
-    } else {
+    if !report.objects.is_empty() {
+        blocks.push(Block::Grid(objects(check)));
+    }
+    if !report.findings.is_empty() {
         blocks.push(Block::Grid(findings(check)));
         let all = report.finding_count();
         let shown = report.findings.len().min(FINDINGS_MAX) as u64;
@@ -222,7 +237,55 @@ fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
         blocks.push(Block::Items(not_checked));
     }
     let section = Section::new(format!("{}, {}", name(check), moment(&check.stored_at)), blocks);
-    tables::folded(&format!("check-{}", check.id), &section, definitions, report.exit_code() != 0)
+    let is_open = verdict.kind != VerdictKind::NoDamage;
+    tables::folded(&format!("check-{}", check.id), &section, definitions, is_open)
+}
+
+/// The text with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// What was verified, of what there is.
+fn coverage(check: &StoredCheck) -> Grid {
+    let mut grid = Grid::named_by([("verified".to_owned(), Align::Left)]).with([
+        ("count", Align::Right),
+        ("of", Align::Right),
+        ("not verified", Align::Right),
+    ]);
+    for (name, share) in check.report.coverage.shares() {
+        let counts = [share.verified_count, share.total_count, share.missing_count()].map(thousands);
+        grid.push([name.to_owned()].into_iter().chain(counts).collect());
+    }
+    grid
+}
+
+/// One row for each damaged object, causes first.
+fn objects(check: &StoredCheck) -> Grid {
+    let mut grid = Grid::named_by([("object".to_owned(), Align::Left)]).with([
+        ("findings", Align::Right),
+        ("rows affected", Align::Right),
+        ("index entries affected", Align::Right),
+        ("cause", Align::Left),
+        ("found", Align::Wrapped),
+        ("follows from", Align::Wrapped),
+        ("next step", Align::Wrapped),
+    ]);
+    for object in check.report.objects.iter().take(FINDINGS_MAX) {
+        grid.push(vec![
+            object.object.clone().unwrap_or_else(|| "the database".to_owned()),
+            thousands(object.finding_count),
+            thousands(object.affected.row_count),
+            thousands(object.affected.entry_count),
+            object.cause_rule.clone(),
+            object.found.clone(),
+            object.resolve_first.clone().unwrap_or_else(|| ABSENT.to_owned()),
+            object.next_step.clone(),
+        ]);
+    }
+    grid
 }
 
 fn findings(check: &StoredCheck) -> Grid {
@@ -230,7 +293,8 @@ fn findings(check: &StoredCheck) -> Grid {
         ("page", Align::Right),
         ("slot", Align::Right),
         ("object", Align::Left),
-        ("promise", Align::Wrapped),
+        ("row", Align::Left),
+        ("invariant", Align::Wrapped),
         ("expected", Align::Wrapped),
         ("found", Align::Wrapped),
         ("next step", Align::Wrapped),
@@ -243,6 +307,7 @@ fn findings(check: &StoredCheck) -> Grid {
             or_dash(finding.page),
             or_dash(finding.slot),
             finding.object.clone().unwrap_or_else(|| ABSENT.to_owned()),
+            finding.row.clone().unwrap_or_else(|| ABSENT.to_owned()),
             finding.promise.clone(),
             finding.expected.clone(),
             finding.found.clone(),

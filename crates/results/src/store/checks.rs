@@ -125,6 +125,7 @@ mod tests {
             target: "a.db".to_owned(),
             level,
             facts: vec![("page size".to_owned(), "4096".to_owned())],
+            objects: Vec::new(),
             findings: vec![Finding {
                 file: "a.db".to_owned(),
                 page: Some(u64::MAX),

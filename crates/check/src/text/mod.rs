@@ -1,0 +1,144 @@
+//! A report for people: one line for each damaged object, then details, what was not checked, the accounting, and the
+//! verdict.
+
+mod accounting;
+mod details;
+mod layout;
+mod objects;
+
+use std::borrow::Cow;
+
+use results::check::{CheckReport, Finding};
+
+pub use layout::wrapped;
+
+/// Findings shown of one rule in one object, if nobody asks for more.
+pub const SHOWN_PER_OBJECT: usize = 5;
+
+/// The report as text, with [`SHOWN_PER_OBJECT`] findings of each rule in each object.
+#[must_use]
+pub fn text(report: &CheckReport) -> String {
+    text_of(report, SHOWN_PER_OBJECT)
+}
+
+/// The report as text: causes first, and at most so many findings of one rule in one object.
+#[must_use]
+pub fn text_of(report: &CheckReport, shown_max: usize) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = objects::write(&mut out, report);
+    let _ = details::write(&mut out, report, shown_max);
+    let _ = accounting::write(&mut out, report);
+    out
+}
+
+/// Names come from the file under test and may hold anything: what would act on a terminal, or hide, is written out.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_hidden = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let written_out = |character: char| match is_hidden(character) {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    Cow::Owned(text.chars().map(written_out).collect())
+}
+
+/// The words of an engine for a page and for what stands in it.
+fn words_of(engine: &str) -> (&'static str, &'static str) {
+    match engine {
+        "postgres" => ("block", "item"),
+        "sqlite" => ("page", "cell"),
+        _ => ("page", "slot"),
+    }
+}
+
+/// Where a finding is: `base/5/16384 block 17 item 3`.
+fn place(finding: &Finding) -> String {
+    let (page_word, slot_word) = words_of(&finding.engine);
+    let mut place = harmless(&finding.file).into_owned();
+    for (word, number) in
+        [(page_word, finding.page), (slot_word, finding.slot), ("offset", finding.offset_bytes)]
+    {
+        if let Some(number) = number {
+            place.push_str(&format!(" {word} {number}"));
+        }
+    }
+    place
+}
+
+/// The rule with the message numbers of the engine's own checker, where it has them.
+fn rule_name(rule: &str) -> String {
+    match crate::sqlserver::dbcc_messages(rule) {
+        Some(messages) => format!("{rule} (DBCC {messages})"),
+        None => rule.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use results::check::{CheckLevel, Confidence};
+
+    use super::*;
+    use crate::advice::{Sources, conclude};
+    use crate::findings::Findings;
+
+    #[test]
+    fn names_that_would_act_on_a_terminal_are_written_out() {
+        assert_eq!(harmless("t\u{1b}[31m\n\u{202e}x"), "t\\u{1b}[31m\\n\\u{202e}x");
+        assert_eq!(harmless("Zoë"), "Zoë");
+    }
+
+    fn finding(rule: &str, object: &str, page: u64) -> Finding {
+        let known = crate::rule::rule(rule).unwrap();
+        Finding {
+            file: "base/5/16384".to_owned(),
+            page: Some(page),
+            slot: None,
+            offset_bytes: None,
+            rule: rule.to_owned(),
+            engine: "postgres".to_owned(),
+            object: Some(object.to_owned()),
+            promise: known.promise.to_owned(),
+            expected: "an entry".to_owned(),
+            found: "none".to_owned(),
+            confidence: Confidence::Certain,
+            next_step: known.next_step.to_owned(),
+            row: Some(format!("id = {page}")),
+        }
+    }
+
+    #[test]
+    fn the_text_begins_with_a_line_for_each_object_the_cause_before_its_consequences() {
+        let mut findings = Findings::new(100);
+        (0..212).for_each(|page| findings.push(finding("pg-row-without-entry", "d.s.orders_pkey", page)));
+        findings.push(finding("pg-page-checksum", "d.s.orders", 1017));
+        let mut sources = Sources::default();
+        sources.add_index("d.s.orders_pkey", "d.s.orders");
+        let mut report = CheckReport::empty("postgres", "data", CheckLevel::Full);
+        conclude(&mut report, findings.into_lists(), &sources);
+        let text = text(&report);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("d.s.orders: pg-page-checksum on base/5/16384 block 1017: "), "{text}");
+        let second =
+            "d.s.orders_pkey: 212 rows affected; probably follows from pg-page-checksum in d.s.orders";
+        assert!(lines[1].starts_with(second), "{text}");
+        assert!(
+            lines[1].contains("; next: resolve finding pg-page-checksum on base/5/16384 block 1017 first")
+        );
+        assert!(text.contains("pg-row-without-entry: 212 findings in d.s.orders_pkey, 5 shown"), "{text}");
+        assert!(!text.contains("REINDEX"), "{text}");
+        assert!(text.ends_with("damage found: 213 findings in 2 objects\n"), "{text}");
+        let all = text_of(&report, 100);
+        assert!(all.contains("212 findings in d.s.orders_pkey, 100 shown"), "{all}");
+        assert!(
+            all.contains("112 more findings of rule pg-row-without-entry are counted, not listed"),
+            "{all}"
+        );
+    }
+}
