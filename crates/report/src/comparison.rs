@@ -99,7 +99,8 @@ pub struct Pair {
     pub candidate_geometric_mean: Option<f64>,
     /// `100 * (ratio - 1)`: how much larger the candidate is; negative when it is smaller.
     pub difference_percent: Option<f64>,
-    /// Interval of the difference in percent; absent below two runs on a side.
+    /// Interval of the difference in percent, corrected for all pairs: it leaves 0 out where the verdict is better
+    /// or worse, and holds it where no difference is shown. Absent below two runs on a side.
     pub difference_percent_interval: Option<Range>,
     /// Two-sided p value of the permutation test.
     pub p_value: Option<f64>,

@@ -15,7 +15,7 @@ use stats::compare::{Comparison, compare};
 use stats::verdict::verdicts;
 
 use crate::comparison::{Changed, Measure, Side, changes, restrict_to_cell};
-use crate::summary::{ALPHA, Estimate, Verdict};
+use crate::summary::{ALPHA, Estimate, Range, Verdict};
 
 pub(crate) use sections::{outcome, sections};
 
@@ -42,9 +42,13 @@ pub struct Point {
     pub study_id: i64,
     /// RFC 3339, UTC: when it was made.
     pub created_at: String,
-    /// The measure over its counting runs.
+    /// The measure over its counting runs; its mean is the arithmetic one.
     pub estimate: Estimate,
-    /// `100 * (mean / mean before - 1)`, of geometric means; `None` at the first study.
+    /// Geometric mean of the runs: what tables and charts show, and every percentage here is made of.
+    pub geometric_mean: f64,
+    /// 95 % interval of the geometric mean; absent below two runs.
+    pub geometric_mean_interval: Option<Range>,
+    /// `100 * (geometric mean / geometric mean before - 1)`; `None` at the first study.
     pub vs_previous_percent: Option<f64>,
     /// Against the study before, its runs compared; corrected for all of these comparisons.
     pub vs_previous: Option<Verdict>,
@@ -176,6 +180,8 @@ fn points(members: &[Member<'_>], measure: &Measure, alpha: f64) -> Vec<Point> {
                 study_id: member.side.study_id,
                 created_at: member.side.results.study.created_at.clone(),
                 estimate: Estimate::of_positive(&member.values)?,
+                geometric_mean: geometric_mean(&member.values),
+                geometric_mean_interval: geometric_interval(&member.values),
                 vs_previous_percent: None,
                 vs_previous: None,
                 change: None,
@@ -200,8 +206,16 @@ fn points(members: &[Member<'_>], measure: &Measure, alpha: f64) -> Vec<Point> {
     points
 }
 
-fn geometric_mean(values: &[f64]) -> f64 {
+/// Of values above zero, of which there is at least one.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// Student's interval of the mean logarithm.
+fn geometric_interval(values: &[f64]) -> Option<Range> {
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let interval = Estimate::of(&logarithms)?.interval?;
+    Some(Range { low: interval.low.exp(), high: interval.high.exp() })
 }
 
 /// Compares every study with the one before it; all series of one study are one family, as in a comparison.

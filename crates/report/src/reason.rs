@@ -127,7 +127,7 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&Ceil
             checks.extend(bytes.iter().flatten().cloned());
             sentences.extend(weighed(&checks));
         }
-        sentences.extend(bytes.and_then(Result::err).map(|reason| format!("Not shown: {reason}.")));
+        sentences.extend(bytes.and_then(Result::err).map(|reason| format!("Not tested: {reason}.")));
         sentences.extend(remedy(evidence, limit));
     }
     sentences.extend(checkpoints(evidence));

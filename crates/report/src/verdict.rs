@@ -150,17 +150,16 @@ impl<'a> Words<'a> {
         )
     }
 
-    /// The runner-up is not tested against the best: choosing both by their means would flatter the difference.
+    /// The runner-up is not tested against the best: choosing both by their means would flatter the difference. So
+    /// nothing is said about it but its mean.
     fn next(&self, best: &CellSummary, rival: &CellSummary) -> String {
         let mean = rival.estimate.map_or_else(String::new, |estimate| self.mean(estimate));
         let means = best.estimate.zip(rival.estimate).map(|(best, rival)| (best.mean, rival.mean));
         let place = match means {
-            Some((best, rival)) if self.summary.quantity.is_better(rival, best) => {
-                "which has the better mean"
-            }
-            _ => "the next by mean",
+            Some((best, rival)) if self.summary.quantity.is_better(rival, best) => "Better by mean",
+            _ => "Next by mean",
         };
-        format!("Not shown: whether {} differs from {}, {place} ({mean}).", best.label, rival.label)
+        format!("{place}: {} ({mean}); not compared with {}.", rival.label, best.label)
     }
 
     fn no_difference(&self, reference: &CellSummary, reference_estimate: Estimate) -> String {

@@ -49,8 +49,11 @@ pub struct Comparison {
     pub method: Method,
     /// The geometric mean of the candidate over that of the reference; absent when a group has no run.
     pub ratio: Option<f64>,
-    /// The interval of `ratio`; absent when there are too few runs for one.
+    /// The interval of `ratio` at 95 %, as if this were the only comparison; absent when there are too few runs for one.
+    /// Beside verdicts stands the one that is corrected with them, see [`crate::verdict::Decision`].
     pub ratio_interval: Option<Interval>,
+    /// What the interval is made of; absent with it.
+    pub log_ratio: Option<LogRatio>,
     /// The two-sided p value, at most 1: the larger of that of the permutation test and that of the t statistic
     /// behind the interval.
     ///
@@ -127,7 +130,7 @@ pub fn compare_in_blocks(
 /// # Errors
 /// As [`compare`].
 pub fn ratio_interval(reference: &[f64], candidate: &[f64]) -> Result<Option<Interval>, InputError> {
-    Ok(Estimate::welch(&logarithms(reference)?, &logarithms(candidate)?)
+    Ok(LogRatio::welch(&logarithms(reference)?, &logarithms(candidate)?)
         .map(|estimate| estimate.ratio_interval()))
 }
 
@@ -168,7 +171,7 @@ fn logarithms(values: &[f64]) -> Result<Vec<f64>, InputError> {
 
 fn compare_all(reference: &[f64], candidate: &[f64], direction: Direction, seed: u64) -> Comparison {
     let is_empty = reference.is_empty() || candidate.is_empty();
-    let estimate = Estimate::welch(reference, candidate);
+    let estimate = LogRatio::welch(reference, candidate);
     let p_permutation = if is_empty { 1.0 } else { two_sided_p(&[Stratum::new(reference, candidate)], seed) };
     Comparison {
         n_reference: reference.len(),
@@ -177,8 +180,9 @@ fn compare_all(reference: &[f64], candidate: &[f64], direction: Direction, seed:
         direction,
         method: Method::AllRuns,
         ratio: (!is_empty).then(|| (mean(candidate) - mean(reference)).exp()),
-        ratio_interval: estimate.as_ref().map(Estimate::ratio_interval),
-        p_value: Estimate::p_value(estimate.as_ref(), p_permutation),
+        ratio_interval: estimate.as_ref().map(LogRatio::ratio_interval),
+        log_ratio: estimate,
+        p_value: LogRatio::p_value(estimate.as_ref(), p_permutation),
         p_attainable_min: attainable_p_min(&[(reference.len(), candidate.len())]),
     }
 }
@@ -189,7 +193,7 @@ fn compare_within(blocks: &[Block], direction: Direction, seed: u64) -> Comparis
     let sizes = sizes_of(blocks);
     let differences: Vec<f64> =
         blocks.iter().map(|block| mean(&block.candidate) - mean(&block.reference)).collect();
-    let estimate = Estimate::paired(&differences);
+    let estimate = LogRatio::paired(&differences);
     let p_permutation = if blocks.is_empty() { 1.0 } else { two_sided_p(&strata, seed) };
     Comparison {
         n_reference: sizes.iter().map(|size| size.0).sum(),
@@ -198,20 +202,25 @@ fn compare_within(blocks: &[Block], direction: Direction, seed: u64) -> Comparis
         direction,
         method: Method::WithinBlocks,
         ratio: (!blocks.is_empty()).then(|| mean(&differences).exp()),
-        ratio_interval: estimate.as_ref().map(Estimate::ratio_interval),
-        p_value: Estimate::p_value(estimate.as_ref(), p_permutation),
+        ratio_interval: estimate.as_ref().map(LogRatio::ratio_interval),
+        log_ratio: estimate,
+        p_value: LogRatio::p_value(estimate.as_ref(), p_permutation),
         p_attainable_min: attainable_p_min(&sizes),
     }
 }
 
 /// A difference of mean logarithms with what is needed to judge it by Student's t.
-struct Estimate {
-    difference: f64,
-    standard_error: f64,
-    degrees_of_freedom: f64,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogRatio {
+    /// Mean logarithm of the candidate minus that of the reference.
+    pub difference: f64,
+    /// Its standard error; 0 without any spread.
+    pub standard_error: f64,
+    /// At least 1, but for rounding.
+    pub degrees_of_freedom: f64,
 }
 
-impl Estimate {
+impl LogRatio {
     /// The difference of two groups with unlike variances (Welch 1947; degrees of freedom after Satterthwaite 1946).
     /// Absent unless both groups have two values or more.
     fn welch(reference: &[f64], candidate: &[f64]) -> Option<Self> {
@@ -241,6 +250,13 @@ impl Estimate {
             let standard_error = (variance(differences, difference) / n as f64).sqrt();
             Self { difference, standard_error, degrees_of_freedom: (n - 1) as f64 }
         })
+    }
+
+    /// The interval of the ratio at a confidence between 0 and 1.
+    pub fn ratio_interval_at(&self, confidence: f64) -> Interval {
+        let Self { difference, standard_error, degrees_of_freedom } = *self;
+        let interval = Interval::student_at(confidence, difference, standard_error, degrees_of_freedom);
+        Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval }
     }
 
     fn ratio_interval(&self) -> Interval {

@@ -24,9 +24,19 @@ impl Interval {
     /// `degrees_of_freedom` is above zero and need not be whole (Welch). Without spread (`standard_error` zero) the
     /// interval is the estimate itself.
     pub(crate) fn student(estimate: f64, standard_error: f64, degrees_of_freedom: f64) -> Self {
+        Self::student_at(CONFIDENCE, estimate, standard_error, degrees_of_freedom)
+    }
+
+    pub(crate) fn student_at(
+        confidence: f64,
+        estimate: f64,
+        standard_error: f64,
+        degrees_of_freedom: f64,
+    ) -> Self {
+        let is_spread = standard_error > 0.0;
         let half_width =
-            if standard_error > 0.0 { student_quantile(degrees_of_freedom) * standard_error } else { 0.0 };
-        Self { low: estimate - half_width, high: estimate + half_width, confidence: CONFIDENCE }
+            if is_spread { student_quantile(confidence, degrees_of_freedom) * standard_error } else { 0.0 };
+        Self { low: estimate - half_width, high: estimate + half_width, confidence }
     }
 
     /// Tells whether a value lies within, the ends included.
@@ -35,9 +45,9 @@ impl Interval {
     }
 }
 
-/// The t value that leaves half of `1 - CONFIDENCE` above it.
-fn student_quantile(degrees_of_freedom: f64) -> f64 {
-    let upper = 0.5 + CONFIDENCE / 2.0;
+/// The t value that leaves half of `1 - confidence` above it.
+fn student_quantile(confidence: f64, degrees_of_freedom: f64) -> f64 {
+    let upper = 0.5 + confidence / 2.0;
     if degrees_of_freedom > 1000.0 {
         // The quantile of statrs 0.19 loses digits from 1e5 degrees of freedom on (1.83 for 1.96 at 1e7). Here the
         // first two terms of the expansion around the normal quantile (Fisher and Cornish, 1960) are right to 1e-9.
@@ -181,7 +191,7 @@ mod tests {
             (1001.0, 1.962_336_708),
             (1e7, 1.959_964_222),
         ] {
-            let found = student_quantile(degrees_of_freedom);
+            let found = student_quantile(CONFIDENCE, degrees_of_freedom);
             assert!((found - quantile).abs() < 1e-8, "{degrees_of_freedom}: {found}");
         }
     }
@@ -189,7 +199,10 @@ mod tests {
     #[test]
     fn the_t_probabilities_belong_to_the_t_values() {
         for degrees_of_freedom in [1.0, 2.5, 4.0, 29.0, 1001.0, 1e6] {
-            for t in [student_quantile(degrees_of_freedom), -student_quantile(degrees_of_freedom)] {
+            for t in [
+                student_quantile(CONFIDENCE, degrees_of_freedom),
+                -student_quantile(CONFIDENCE, degrees_of_freedom),
+            ] {
                 let p = student_two_sided_p(t, degrees_of_freedom);
                 assert!((p - 0.05).abs() < 1e-9, "{degrees_of_freedom}: {p}");
             }

@@ -2,6 +2,7 @@
 
 use crate::compare::{Comparison, Direction};
 use crate::input::InputError;
+use crate::summary::Interval;
 
 /// What a comparison amounts to, once corrected for all that were made with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +37,10 @@ pub struct Decision {
     /// Holm's adjusted p value: the smallest level at which this comparison, within its family, shows a difference.
     /// Absent for a comparison that took no part in the family, because its runs could not reach the level alone.
     pub p_adjusted: Option<f64>,
+    /// The interval of the ratio, corrected for all comparisons decided together (Bonferroni): the chance that any of
+    /// them misses its ratio is at most `alpha`. It leaves 1 out where a difference is shown, and holds 1 where none is;
+    /// where runs are too few for a verdict it is Student's alone. Absent below two runs on a side.
+    pub ratio_interval: Option<Interval>,
 }
 
 /// Decides a family of comparisons so that the chance of one false "better" or "worse" among all is at most `alpha`.
@@ -55,7 +60,8 @@ pub fn verdicts(comparisons: &[Comparison], alpha: f64) -> Result<Vec<Decision>,
         (0..comparisons.len()).filter(|&index| can_decide(&comparisons[index], alpha)).collect();
     let p_values: Vec<f64> = family.iter().map(|&index| comparisons[index].p_value).collect();
     let adjusted = holm(&p_values);
-    let mut decisions = vec![Decision { verdict: Verdict::TooFewRuns, p_adjusted: None }; comparisons.len()];
+    let none = Decision { verdict: Verdict::TooFewRuns, p_adjusted: None, ratio_interval: None };
+    let mut decisions = vec![none; comparisons.len()];
     for (place, &index) in family.iter().enumerate() {
         let comparison = &comparisons[index];
         let verdict = if adjusted[place] <= alpha {
@@ -65,9 +71,31 @@ pub fn verdicts(comparisons: &[Comparison], alpha: f64) -> Result<Vec<Decision>,
         } else {
             Verdict::TooFewRuns
         };
-        decisions[index] = Decision { verdict, p_adjusted: Some(adjusted[place]) };
+        decisions[index] = Decision { verdict, p_adjusted: Some(adjusted[place]), ratio_interval: None };
+    }
+    let interval_count = comparisons.iter().filter(|comparison| comparison.log_ratio.is_some()).count();
+    for (decision, comparison) in decisions.iter_mut().zip(comparisons) {
+        let confidence = 1.0 - alpha / interval_count.max(1) as f64;
+        let interval = comparison.log_ratio.map(|log_ratio| log_ratio.ratio_interval_at(confidence));
+        decision.ratio_interval = interval.map(|interval| agreeing(interval, decision.verdict, comparison));
     }
     Ok(decisions)
+}
+
+/// Makes an interval agree with its verdict. The permutation may deny what Student's t shows: the interval then reaches
+/// to 1. Holm's correction may show what Bonferroni's leaves open: the interval then ends beside 1.
+fn agreeing(interval: Interval, verdict: Verdict, comparison: &Comparison) -> Interval {
+    match verdict {
+        // The runs are too few for the permutation to deny anything: Student's interval stands alone.
+        Verdict::TooFewRuns => interval,
+        Verdict::NoDifferenceShown => {
+            Interval { low: interval.low.min(1.0), high: interval.high.max(1.0), ..interval }
+        }
+        Verdict::Better | Verdict::Worse if comparison.ratio.is_some_and(|ratio| ratio < 1.0) => {
+            Interval { high: interval.high.min(1.0_f64.next_down()), ..interval }
+        }
+        Verdict::Better | Verdict::Worse => Interval { low: interval.low.max(1.0_f64.next_up()), ..interval },
+    }
 }
 
 /// Adjusts the p values of a family after Holm: the k-th smallest (k from 0) of n is multiplied by `n - k`, never
@@ -110,6 +138,7 @@ mod tests {
 
     use super::*;
     use crate::compare::{Method, compare};
+    use crate::random::Random;
 
     fn made_up(p_value: f64, p_attainable_min: f64, ratio: f64, direction: Direction) -> Comparison {
         Comparison {
@@ -120,6 +149,7 @@ mod tests {
             method: Method::AllRuns,
             ratio: Some(ratio),
             ratio_interval: None,
+            log_ratio: None,
             p_value,
             p_attainable_min,
         }
@@ -160,7 +190,49 @@ mod tests {
         let comparison =
             compare(&[1.0, 1.1, 1.2], &[100.0, 101.0, 102.0], Direction::SmallerIsBetter, 1).unwrap();
         let decisions = verdicts(&[comparison], 0.05).unwrap();
-        assert_eq!(decisions, [Decision { verdict: Verdict::TooFewRuns, p_adjusted: None }]);
+        assert_eq!((decisions[0].verdict, decisions[0].p_adjusted), (Verdict::TooFewRuns, None));
+    }
+
+    #[test]
+    fn the_interval_leaves_1_out_exactly_where_a_difference_is_shown() {
+        let mut random = Random::new(11);
+        let mut seen = [0; 4];
+        for _ in 0..400 {
+            let count = 1 + (random.below(5) as usize);
+            let comparisons: Vec<Comparison> = (0..count)
+                .map(|_| {
+                    let (n, factor) = (3 + random.below(5), 1.0 + 0.3 * random.below(6) as f64);
+                    let mut runs = |factor: f64| -> Vec<f64> {
+                        (0..n).map(|_| factor * (0.2 * random.normal_pair().0).exp()).collect()
+                    };
+                    let (reference, candidate) = (runs(1.0), runs(factor));
+                    compare(&reference, &candidate, Direction::SmallerIsBetter, 1).unwrap()
+                })
+                .collect();
+            for decision in verdicts(&comparisons, 0.05).unwrap() {
+                let is_shown = matches!(decision.verdict, Verdict::Better | Verdict::Worse);
+                let holds_1 = decision.ratio_interval.unwrap().contains(1.0);
+                let is_free = decision.verdict == Verdict::TooFewRuns;
+                assert!(is_free || holds_1 != is_shown, "{decision:?}");
+                seen[decision.verdict as usize] += 1;
+            }
+        }
+        assert!(seen[1] > 0 && seen[2] > 0 && seen[3] > 0, "{seen:?}");
+    }
+
+    #[test]
+    fn two_comparisons_have_wider_intervals_than_one() {
+        let one =
+            compare(&[1.0, 1.1, 1.2, 1.3, 1.4], &[2.0, 2.1, 2.4, 2.2, 2.3], Direction::SmallerIsBetter, 1);
+        let one = one.unwrap();
+        let alone = verdicts(&[one], 0.05).unwrap()[0].ratio_interval.unwrap();
+        assert_eq!(
+            Some((alone.low, alone.high)),
+            one.ratio_interval.map(|interval| (interval.low, interval.high))
+        );
+        let together = verdicts(&[one, one], 0.05).unwrap()[0].ratio_interval.unwrap();
+        assert_eq!(together.confidence, 0.975);
+        assert!(together.low < alone.low && together.high > alone.high);
     }
 
     #[test]

@@ -128,6 +128,27 @@ fn an_interval_of_the_ratio_covers_normal_data_too() {
     }
 }
 
+#[test]
+fn the_intervals_of_a_matrix_cover_all_their_ratios_95_times_in_100() {
+    // True ratios of the candidates; five runs each whose logarithms have a standard deviation of 0.1.
+    for (place, truths) in
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.2, 1.5], [1.2, 1.2, 1.2, 1.2]].into_iter().enumerate()
+    {
+        let covered = share(3000, 450 + place as u64, |random| {
+            let reference = draw(5, random, |random| lognormal(random, 5.0, 0.1));
+            let comparisons = truths.map(|truth| {
+                let candidate = draw(5, random, |random| lognormal(random, 5.0 * truth, 0.1));
+                compare(&reference, &candidate, SMALLER, 1).unwrap()
+            });
+            let decisions = verdicts(&comparisons, ALPHA).unwrap();
+            let mut pairs = decisions.iter().zip(truths);
+            pairs.all(|(decision, truth)| decision.ratio_interval.unwrap().contains(truth))
+        });
+        println!("intervals of four ratios {truths:?} together: {:.1} %", 100.0 * covered);
+        assert!(covered >= 0.95 - 4.0 * 0.004, "{truths:?}: {covered}");
+    }
+}
+
 fn ratio_covers(reference: &[f64], candidate: &[f64], truth: f64) -> bool {
     ratio_interval(reference, candidate).unwrap().unwrap().contains(truth)
 }

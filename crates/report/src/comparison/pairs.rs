@@ -3,6 +3,7 @@
 use results::model::{Cell, Run, RunState, StoredRun};
 use results::store::StudyResults;
 use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
+use stats::summary::Interval;
 use stats::verdict::verdicts;
 
 use super::plans::{self, PlanState, plans};
@@ -135,7 +136,7 @@ pub(super) fn judged(
             (None, Ok(comparison)) if pair.is_invalid => {
                 pair.why_not =
                     Some("another plan is another experiment: the difference is no verdict".to_owned());
-                put_difference(&mut pair, &comparison);
+                put_difference(&mut pair, &comparison, comparison.ratio_interval);
             }
             (None, Ok(comparison)) => compared.push((index, comparison)),
         }
@@ -145,7 +146,7 @@ pub(super) fn judged(
     let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
     for ((index, comparison), decision) in compared.iter().zip(decisions) {
         let pair = &mut pairs[*index];
-        put_difference(pair, comparison);
+        put_difference(pair, comparison, decision.ratio_interval);
         pair.p_value = Some(comparison.p_value);
         pair.p_adjusted = decision.p_adjusted;
         pair.verdict = Some(decision.verdict.into());
@@ -156,12 +157,11 @@ pub(super) fn judged(
     pairs
 }
 
-fn put_difference(pair: &mut Pair, comparison: &Comparison) {
+fn put_difference(pair: &mut Pair, comparison: &Comparison, interval: Option<Interval>) {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     pair.difference_percent = comparison.ratio.map(percent);
-    pair.difference_percent_interval = comparison
-        .ratio_interval
-        .map(|interval| Range { low: percent(interval.low), high: percent(interval.high) });
+    pair.difference_percent_interval =
+        interval.map(|interval| Range { low: percent(interval.low), high: percent(interval.high) });
 }
 
 fn pair_of(left: &Cell, right: &Cell, one: &Group<'_>, other: &Group<'_>) -> Pair {

@@ -71,7 +71,7 @@ fn sentence(series: &Series, point: &Point, change: &LevelChange) -> String {
 fn of_series(history: &History, series: &Series) -> Option<Section> {
     let unit =
         if history.measure.unit.is_empty() { String::new() } else { format!(" in {}", history.measure.unit) };
-    let mean = format!("mean{unit}");
+    let mean = format!("geometric mean{unit}");
     let mut grid = Grid::named_by([("study".to_owned(), Align::Right)]).with([
         ("made", Align::Left),
         ("n", Align::Right),
@@ -81,15 +81,15 @@ fn of_series(history: &History, series: &Series) -> Option<Section> {
         ("runs say", Align::Left),
         ("level", Align::Right),
     ]);
-    let means = || series.points.iter().map(|point| point.estimate.mean);
+    let means = || series.points.iter().map(|point| point.geometric_mean);
     let (decimals, largest) = (Decimals::for_values(means()), means().fold(0.0, f64::max));
     for point in &series.points {
         grid.push(vec![
             point.study_id.to_string(),
             minute(&point.created_at),
             point.estimate.n.to_string(),
-            decimals.write(point.estimate.mean),
-            bar(point.estimate.mean, largest),
+            decimals.write(point.geometric_mean),
+            bar(point.geometric_mean, largest),
             or_dash(point.vs_previous_percent, signed),
             or_dash(point.vs_previous, |verdict| verdict.words().to_owned()),
             point
@@ -131,9 +131,9 @@ fn notes(history: &History) -> Section {
     let better = if history.measure.is_smaller_better { "Smaller" } else { "Larger" };
     let level = number(100.0 * history.alpha);
     let text = format!(
-        "{better} is better. A series is what was measured with the same target, scale and parameters. \"Runs say\" \
+        "{better} is better. Means and percentages are of geometric means. A series is what was measured with the same target, scale and parameters. \"Runs say\" \
          compares the runs of a study with those of the one before, as `fathom compare` does (permutation test, Holm over \
-         the series; over many studies about {level} % of these give a false alarm). \"Level\" marks where the mean of \
+         the series; over many studies about {level} % of these give a false alarm). \"Level\" marks where the geometric mean of \
          the studies changed for good (E-divisive, permutation of the studies, {level} % over all series; at least {} \
          studies).",
         history.studies_min

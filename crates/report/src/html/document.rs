@@ -182,21 +182,21 @@ fn picture(series: &Series, chart: &LevelChart) -> Option<String> {
 
 fn chart(history: &History, series: &Series) -> LevelChart {
     let spot = |point: &history::Point| {
-        let estimate = point.estimate;
+        let mean = point.geometric_mean;
         let changed = point.change.as_ref().map_or(String::new(), |change| {
             format!(", the level changed here by {:+.1} %", change.difference_percent)
         });
         let study = format!("study {} of {}", point.study_id, point.created_at);
         Spot {
-            mean: Some(estimate.mean),
-            interval: estimate.interval.map(|range| (range.low, range.high)),
-            title: format!("{study}: mean {}, n = {}{changed}", number(estimate.mean), estimate.n),
+            mean: Some(mean),
+            interval: point.geometric_mean_interval.map(|range| (range.low, range.high)),
+            title: format!("{study}: geometric mean {}, n = {}{changed}", number(mean), point.estimate.n),
             words: None,
             dots: Vec::new(),
         }
     };
     LevelChart {
-        y_title: format!("{} [{}]", history.measure.name, history.measure.unit),
+        y_title: format!("{}, geometric mean [{}]", history.measure.name, history.measure.unit),
         x_title: "study".to_owned(),
         levels: series.points.iter().map(|point| point.study_id.to_string()).collect(),
         series: vec![(series.label.clone(), series.points.iter().map(spot).collect())],
@@ -218,7 +218,8 @@ fn stretches(series: &Series) -> Vec<Stretch> {
     let ends = changes.iter().copied().chain([series.points.len()]);
     let stretch = |(from, to): (usize, usize)| {
         let points = &series.points[from..to];
-        let mean = points.iter().map(|point| point.estimate.mean).sum::<f64>() / points.len().max(1) as f64;
+        let means: Vec<f64> = points.iter().map(|point| point.geometric_mean).collect();
+        let mean = history::geometric_mean(&means);
         let change = series.points[from].change.as_ref();
         Stretch {
             levels: (from, to),

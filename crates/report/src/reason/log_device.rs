@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn on_a_shared_or_unknown_device_nothing_is_claimed_and_that_is_said() {
         let written = [("device_write_bytes.vda", 25e6)];
-        let shared = "Not shown: whether the 10.00 MB of log are what a device wrote, because log and data share device vda, which wrote 25.00 MB.";
+        let shared = "Not tested: whether the 10.00 MB of log are what a device wrote, because log and data share device vda, which wrote 25.00 MB.";
         for roles in [vec![role("data 1", "vda")], vec![role("data 1", "vda"), role("log", "vda")]] {
             let text = said(&roles, &written, Vec::new());
             assert!(text.contains(shared), "{text}");

@@ -124,7 +124,8 @@ pub struct Comparison {
     pub n_candidate: usize,
     /// How many times as fast: the ratio of geometric means of the time (or of the time per row), reference over cell.
     pub speed_up: Option<f64>,
-    /// Interval of `speed_up`; absent below two runs on a side.
+    /// Interval of `speed_up`, corrected for all comparisons of the study: it leaves 1 out where the verdict is
+    /// better or worse, and holds it where no difference is shown. Absent below two runs on a side.
     pub speed_up_interval: Option<Range>,
     /// Two-sided p value of the permutation test.
     pub p_value: f64,
@@ -245,7 +246,7 @@ fn compare_with_first(
 fn view(comparison: &stats::compare::Comparison, decision: Decision, quantity: Quantity) -> Comparison {
     // The ratio is candidate over reference: of times it is the inverse of the speed-up, of rates the speed-up itself.
     let inverted = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
-    let interval = comparison.ratio_interval.map(Range::from);
+    let interval = decision.ratio_interval.map(Range::from);
     let (speed_up, speed_up_interval) = match quantity {
         Quantity::ElapsedS => (comparison.ratio.map(f64::recip), interval.map(inverted)),
         Quantity::RowsPerS => (comparison.ratio, interval),

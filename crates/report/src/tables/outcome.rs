@@ -240,9 +240,9 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
         format!(" Previous: the level before in {}, the others unchanged.", factor.name)
     });
     let note = format!(
-        "% is {}, {per}; speed-up is t_ref / t, its interval that of the ratio of geometric means. p is from a \
-         permutation test, corrected (Holm) for all comparisons of this table; the chance of one false \"better\" or \
-         \"worse\" among them is at most {} %.{previous}",
+        "% is {}, {per}; speed-up is t_ref / t, its interval that of the ratio of geometric means, for all \
+         comparisons of this table together. p is from a permutation test, corrected (Holm) for all of them; the chance \
+         of one false \"better\" or \"worse\" among them is at most {} %.{previous}",
         summary.percent_definition,
         number(100.0 * summary.alpha)
     );

@@ -265,6 +265,29 @@ fn a_change_of_the_level_is_marked_once_where_it_is_with_what_changed() {
 }
 
 #[test]
+fn percentages_of_a_history_follow_from_the_means_that_it_shows() {
+    // A run three times as long as the others parts the arithmetic mean from the geometric one.
+    let mut sides = ten_studies();
+    for side in sides.iter_mut().step_by(2) {
+        side.results.runs[0].run.elapsed_ns *= 3;
+    }
+    let history = history(&sides, &Measure::named("elapsed_s"));
+    for series in &history.series {
+        for pair in series.points.windows(2) {
+            let expected = 100.0 * (pair[1].geometric_mean / pair[0].geometric_mean - 1.0);
+            assert!((pair[1].vs_previous_percent.unwrap() - expected).abs() < 1e-9);
+            let interval = pair[1].geometric_mean_interval.unwrap();
+            assert!(interval.low < pair[1].geometric_mean && pair[1].geometric_mean < interval.high);
+        }
+    }
+    let text = report::text::history(&history);
+    assert!(text.contains("Means and percentages are of geometric means"), "{text}");
+    let page = report::html::history(&history);
+    let mean = report::number::number(history.series[0].points[0].geometric_mean);
+    assert!(page.contains(&format!("geometric mean {mean}, n = ")), "{mean}");
+}
+
+#[test]
 fn studies_with_other_parameters_are_other_series() {
     let mut studies = ten_studies();
     for side in &mut studies[5..] {

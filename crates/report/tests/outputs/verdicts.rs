@@ -102,3 +102,28 @@ fn every_configuration_with_a_verdict_is_named() {
     assert!(verdict.contains("Also better than batch_size=1: batch_size=10."), "{verdict}");
     assert!(verdict.contains("no difference from the reference shown: batch_size=1000"), "{verdict}");
 }
+
+/// The printed interval leaves 1 out exactly where the verdict is better or worse, also where Holm's correction for the
+/// table denies what the comparison shows alone.
+#[test]
+fn intervals_agree_with_the_verdicts_of_their_table() {
+    let mut results = made_up::study("agree", vec![factor("batch_size", [1_i64, 2, 3, 4, 5, 6, 7])], 6);
+    made_up::fill(&mut results, &[1.0, 0.985, 0.98, 0.99, 1.02, 1.5, 0.97]);
+    let summary = summarise(&results, &[]);
+    let compared: Vec<_> = summary.cells.iter().filter_map(|cell| cell.comparison).collect();
+    assert_eq!(compared.len(), 6);
+    for comparison in compared {
+        let interval = comparison.speed_up_interval.unwrap();
+        let leaves_out = interval.low > 1.0 || interval.high < 1.0;
+        let is_shown = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
+        assert_eq!(leaves_out, is_shown, "{comparison:?}");
+    }
+}
+
+/// Only pairs with the reference are tested: of another pair nothing is said to be shown or not shown.
+#[test]
+fn a_pair_that_was_not_tested_is_not_said_to_be_not_shown() {
+    let words = verdict(&made_up::batch());
+    assert!(!words.contains("Not shown"), "{words}");
+    assert!(words.contains("not compared with"), "{words}");
+}
