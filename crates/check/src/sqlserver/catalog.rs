@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use formats::sqlserver::{
     AllocationUnit, Boot, HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, Rowset,
-    RowsetColumn, object, slot_offset,
+    RowsetColumn, audit_protection, object, restore, slot_offset,
 };
 
 use super::finding::Draft;
@@ -14,6 +14,10 @@ use super::source::Source;
 
 /// Pages of the table of allocation units that are followed: far more than a database of the largest size has.
 const CHAIN_MAX: usize = 1 << 22;
+
+/// Base tables that say which columns and keys tables and indexes have.
+const DESCRIBING: [u32; 4] =
+    [object::ROWSETS, object::COLUMNS_OF_ROWSETS, object::INDEXES, object::INDEX_COLUMNS];
 
 /// What the base tables say.
 #[derive(Default)]
@@ -35,8 +39,9 @@ pub(super) struct Catalog {
     /// The path of each file of the database, as the server knew it, by number; the log among them.
     pub(super) files: HashMap<u16, String>,
     pub(super) findings: Vec<Draft>,
-    /// Whether a part could not be read.
-    pub(super) is_cut: bool,
+    /// The first page of the tables of rowsets, indexes and their columns that could not be used: keys and columns of any
+    /// table may be unknown.
+    pub(super) lost_page: Option<PageId>,
 }
 
 /// An object: a table, a view, an internal table.
@@ -94,7 +99,6 @@ impl Catalog {
     }
 
     fn lose(&mut self, page: PageId, expected: &str, found: String) {
-        self.is_cut = true;
         self.findings.push(Draft::new(Promised::Catalog, page, expected.to_owned(), found));
     }
 
@@ -200,14 +204,23 @@ impl Catalog {
     fn each_row(&mut self, source: &Source, maps: &Maps, rowset: u64, mut show: impl FnMut(&Record<'_>)) {
         let units = (0u32..).zip(&self.units).filter(|(_, unit)| unit.owner == rowset && unit.kind == 1);
         let units: HashSet<u32> = units.map(|(number, _)| number).collect();
+        let object = (rowset >> 16) as u32;
+        let is_needed = DESCRIBING.contains(&object);
+        if is_needed && units.iter().any(|unit| maps.lost.contains_key(unit)) {
+            self.lost_page.get_or_insert(PageId { file: 1, page: 0 });
+        }
         for id in maps.pages_of(&units) {
-            let Ok(page) = source.read(id) else {
-                self.is_cut = true;
-                continue;
-            };
-            let header = Header::new(&page[..]);
+            let mut raw = Box::new([0; PAGE_BYTES]);
+            let is_read = source.read_raw(id, &mut raw).is_ok();
+            let header = Header::new(&raw[..]);
+            let mut is_sound = is_read && header.page == id;
+            audit_protection(&raw[..], &header, |_| is_sound = false);
+            if !is_sound && is_needed {
+                self.lost_page.get_or_insert(id);
+            }
+            restore(&mut raw[..]);
             if header.kind == PageKind::Data && header.page == id {
-                for_each_row(&page, &header, |_, record| show(record));
+                for_each_row(&raw, &header, |_, record| show(record));
             }
         }
     }

@@ -112,7 +112,7 @@ impl Worker<'_> {
     fn judge_fullness(&mut self, place: &Place<'_>) {
         let header = &place.header;
         let is_kept = match header.kind {
-            PageKind::Data => place.unit.index_id == 0,
+            PageKind::Data => place.unit.index_id == 0 && place.unit.is_known,
             // OBSERVED: pages of kind text tree are always called full
             PageKind::TextMix => true,
             _ => false,
@@ -366,6 +366,7 @@ fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
         return;
     }
     let suits = match (unit.kind, unit.index_id) {
+        _ if !unit.is_known => true,
         (1, 0) => header.kind == PageKind::Data,
         (1, 1) if header.level > 0 => header.kind == PageKind::Index,
         (1, 1) => matches!(header.kind, PageKind::Data | PageKind::Index),

@@ -1,6 +1,6 @@
 //! Which page is in use, and by whom: PFS, GAM, SGAM and the chains of IAM pages, each checked against the others.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use formats::sqlserver::{
     AllocationUnit, EXTENT_PAGES, ExtentMap, Header, Iam, PAGE_BYTES, PageId, PageKind, PfsByte,
@@ -43,8 +43,14 @@ pub(super) struct Maps {
     pub(super) missing_count: u64,
     /// Whether a map was found damaged, so that facts that follow from it are not certain.
     pub(super) is_damaged: bool,
-    /// Files that allocation pages name and that are not at hand.
-    pub(super) missing_files: BTreeSet<u16>,
+    /// Files that allocation pages name and that are not at hand, each with the first page that names it.
+    pub(super) missing_files: BTreeMap<u16, PageId>,
+    /// Data files that are too short: their length and the length that they should have, in pages.
+    pub(super) short: HashMap<u16, (u32, u32)>,
+    /// Pages past the end of a file that is too short, by allocation unit.
+    pub(super) lost: BTreeMap<u32, u64>,
+    /// Whether IAM pages are among them, so that pages at hand may have no owner.
+    pub(super) has_lost_iam: bool,
     /// Whether owners are known.
     pub(super) has_owners: bool,
 }
@@ -76,7 +82,10 @@ impl Maps {
             findings: Vec::new(),
             missing_count: 0,
             is_damaged: false,
-            missing_files: BTreeSet::new(),
+            missing_files: BTreeMap::new(),
+            short: HashMap::new(),
+            lost: BTreeMap::new(),
+            has_lost_iam: false,
             has_owners: false,
         };
         for (file, page_count) in files {
@@ -178,11 +187,14 @@ impl Maps {
             let broken = |maps: &mut Self, page: PageId, expected: String, found: String| {
                 maps.findings.push(Draft::new(Promised::IamChain, page, expected, found).unit(number));
             };
-            if !self.knows(at.file) {
+            if !self.knows(at.file, referrer) {
                 return;
             }
             if !source.has(at) {
-                if !source.is_backup {
+                if self.is_cut_off(at) {
+                    *self.lost.entry(number).or_default() += 1;
+                    self.has_lost_iam = true;
+                } else if !source.is_backup {
                     let expected = "an IAM page that the database has".to_owned();
                     self.findings.push(
                         Draft::new(Promised::AllocationRange, referrer, expected, format!("page {at}"))
@@ -225,16 +237,21 @@ impl Maps {
     }
 
     /// Whether a file is at hand; one that is not is kept in mind.
-    fn knows(&mut self, file: u16) -> bool {
+    fn knows(&mut self, file: u16, referrer: PageId) -> bool {
         let is_known = self.files.iter().any(|map| map.file == file);
         if !is_known {
-            self.missing_files.insert(file);
+            self.missing_files.entry(file).or_insert(referrer);
         }
         is_known
     }
 
+    /// Whether a page lies past the end of a file that is too short.
+    pub(super) fn is_cut_off(&self, page: PageId) -> bool {
+        self.short.get(&page.file).is_some_and(|(has, should)| (*has..*should).contains(&page.page))
+    }
+
     fn claim(&mut self, at: PageId, iam: &Iam<'_>, number: u32) {
-        if !self.knows(iam.start.file) {
+        if !self.knows(iam.start.file, at) {
             return;
         }
         let mut drafts = Vec::new();
@@ -243,8 +260,13 @@ impl Maps {
             drafts.push(Draft::new(Promised::AllocationRange, at, expected, what).unit(number));
         };
         let mut doubles = Vec::new();
+        let mut lost_count = 0;
         for (slot, page) in iam.single_pages() {
-            if !self.knows(page.file) {
+            if !self.knows(page.file, at) {
+                continue;
+            }
+            if self.is_cut_off(page) {
+                lost_count += 1;
                 continue;
             }
             match self
@@ -261,6 +283,7 @@ impl Maps {
                 }
             }
         }
+        let short = self.short.get(&iam.start.file).copied().unwrap_or_default();
         let Some(map) = self.files.iter_mut().find(|map| map.file == iam.start.file) else {
             out_of_range(format!("an interval from page {}", iam.start));
             self.findings.append(&mut drafts);
@@ -273,6 +296,7 @@ impl Maps {
                 let extent = iam.start.page / EXTENT_PAGES + extent;
                 let page = PageId { file: map.file, page: extent.saturating_mul(EXTENT_PAGES) };
                 match map.owners.get_mut(extent as usize) {
+                    None if (short.0..short.1).contains(&page.page) => lost_count += u64::from(EXTENT_PAGES),
                     None => out_of_range(format!("extent {page}")),
                     Some(owner) if *owner == NOBODY => *owner = number,
                     Some(owner) => doubles.push((Promised::ExtentOwnedTwice, page, *owner, None)),
@@ -280,6 +304,9 @@ impl Maps {
             }
         }
         self.findings.append(&mut drafts);
+        if lost_count > 0 {
+            *self.lost.entry(number).or_default() += lost_count;
+        }
         for (promised, page, first, slot) in doubles {
             let mut draft =
                 Draft::new(promised, page, "one owner".to_owned(), format!("also named by IAM page {at}"));
@@ -315,47 +342,16 @@ impl Maps {
         Some(map.byte(page.page))
     }
 
-    /// The pages that allocation units have in use, ascending.
-    pub(super) fn pages_of(&self, units: &HashSet<u32>) -> Vec<PageId> {
-        let by_unit = self.pages_by_unit(|unit| units.contains(&unit));
-        let mut pages: Vec<PageId> = by_unit.into_values().flatten().collect();
-        pages.sort_unstable();
-        pages.dedup();
-        pages
-    }
-
-    /// The pages that allocation units have in use, each list ascending. One look at all extents.
-    pub(super) fn pages_by_unit(&self, is_wanted: impl Fn(u32) -> bool) -> HashMap<u32, Vec<PageId>> {
-        let mut by_unit: HashMap<u32, Vec<PageId>> = HashMap::new();
-        for map in &self.files {
-            for (page, unit) in map.singles.iter().filter(|(page, _)| map.byte(**page).is_allocated()) {
-                if is_wanted(*unit) {
-                    by_unit.entry(*unit).or_default().push(PageId { file: map.file, page: *page });
-                }
-            }
-            for (extent, owner) in map.owners.iter().enumerate() {
-                if *owner == NOBODY || !is_wanted(*owner) {
-                    continue;
-                }
-                let first = extent as u32 * EXTENT_PAGES;
-                let in_use = (first..first + EXTENT_PAGES).filter(|page| map.byte(*page).is_allocated());
-                let pages = in_use.map(|page| PageId { file: map.file, page });
-                by_unit.entry(*owner).or_default().extend(pages);
-            }
-        }
-        for pages in by_unit.values_mut() {
-            pages.sort_unstable();
-            pages.dedup();
-        }
-        by_unit
-    }
-
     /// Compares the maps with each other: the phase that DBCC calls CHECKALLOC.
     pub(super) fn compare(&self) -> Vec<Draft> {
         let mut drafts = Vec::new();
         for map in &self.files {
             map.compare_extents(&mut drafts);
             map.compare_pages(&self.iam_pages, &mut drafts);
+        }
+        if self.has_lost_iam {
+            // Their owners stood in the IAM pages that are past the end.
+            drafts.retain(|draft| !matches!(draft.promised, Promised::PageUnowned | Promised::ExtentLeaked));
         }
         drafts
     }

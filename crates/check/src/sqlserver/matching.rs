@@ -50,7 +50,16 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         return compared;
     }
     compared.second_pass_count = groups.len() as u64;
-    for (group, names, there) in facts_of(context, groups).unmatched() {
+    for (group, mut names, mut there) in facts_of(context, groups).unmatched() {
+        if !drop_cut_off(context, group, &mut names, &mut there) {
+            let why = "pages of it are past the end of a file that is too short";
+            compared.not_checked.push(NotChecked::coverage(
+                name_of(context, group).as_deref(),
+                "rows against index entries",
+                why,
+            ));
+            continue;
+        }
         let is_damaged = units_of(context, group).iter().any(|unit| worker.damaged_units.contains(unit));
         let before = compared.drafts.len();
         name_facts(context, group, &names, &there, &mut compared.drafts);
@@ -61,6 +70,20 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         }
     }
     compared
+}
+
+/// Drops facts that follow from pages past the end of a file that is too short: that finding names the object. False
+/// where nothing can be compared for want of these pages.
+fn drop_cut_off(context: &Context<'_>, group: Group, names: &mut Vec<Fact>, there: &mut Vec<Fact>) -> bool {
+    let maps = context.maps;
+    let has_lost = units_of(context, group).iter().any(|unit| maps.lost.contains_key(unit));
+    names.retain(|fact| !maps.is_cut_off(fact.other.page));
+    there.retain(|fact| !maps.is_cut_off(fact.other.page));
+    // Whoever names these may stand in a lost page.
+    if has_lost && matches!(group.0, FactKind::Child | FactKind::Forward | FactKind::Lob) {
+        there.clear();
+    }
+    !(has_lost && group.0 == FactKind::Entry)
 }
 
 /// The allocation units whose pages state facts of a group.

@@ -26,6 +26,7 @@ mod inventory;
 mod keys;
 mod maps;
 mod maps_compare;
+mod maps_pages;
 mod matching;
 mod pieces;
 mod plan;
@@ -38,6 +39,7 @@ mod sparse;
 mod structure;
 mod summary;
 mod target;
+mod whole;
 mod worker;
 
 pub use inventory::{Inventory, Table, inventory};

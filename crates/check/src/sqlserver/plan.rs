@@ -32,6 +32,8 @@ pub(super) struct Unit {
     /// Whether its rows are those of a B-tree.
     pub(super) is_tree: bool,
     pub(super) is_compressed: bool,
+    /// Whether the catalog has its table or index.
+    pub(super) is_known: bool,
     /// Whether it belongs to a base table of the system.
     pub(super) is_system: bool,
     pub(super) root: PageId,
@@ -110,6 +112,10 @@ impl Plan {
             };
             let mut keys: Vec<_> = columns.iter().filter(|column| column.key_ordinal > 0).copied().collect();
             keys.sort_by_key(|column| column.key_ordinal);
+            if catalog.lost_page.is_some() {
+                // A column of the key may be missing: what differs in it would look equal.
+                keys.clear();
+            }
             let names = columns.iter().filter_map(|column| {
                 let name = catalog.column_names.get(&(object_id, column.column_id)).filter(|_| index_id < 2);
                 Some((column.column_id, name?.clone()))
@@ -123,6 +129,7 @@ impl Plan {
                 index: catalog.indexes.get(&(object_id, index_id)).map(|index| index.name.clone()),
                 counted: (rowset.map_or(0, |rowset| rowset.row_count), unit.used_page_count),
                 is_tree: unit.kind == 1 && index_id > 0,
+                is_known: rowset.is_some(),
                 is_compressed: rowset.is_some_and(|rowset| rowset.compression != 0),
                 is_system: !object_key(catalog, object_id).0,
                 root: unit.root,
@@ -135,7 +142,18 @@ impl Plan {
                 entry_of: None,
             });
         }
-        plan.match_indexes(catalog);
+        match catalog.lost_page {
+            None => plan.match_indexes(catalog),
+            Some(page) => plan.not_checked.push(NotChecked::coverage(
+                None,
+                "keys, and rows against index entries",
+                match page.page {
+                    0 => "pages of the base tables that describe columns are past the end of the file"
+                        .to_owned(),
+                    _ => format!("page {page} of the base tables that describe columns is damaged"),
+                },
+            )),
+        }
         plan
     }
 

@@ -9,6 +9,7 @@ use super::maps::Maps;
 use super::plan::Plan;
 use super::source::{FileKind, Source};
 use super::target::{CheckError, kinds, open};
+use super::whole::{self, Whole};
 
 /// A database that was opened and whose catalog could be read.
 pub(super) struct Prepared {
@@ -16,6 +17,8 @@ pub(super) struct Prepared {
     pub(super) maps: Maps,
     pub(super) plan: Plan,
     pub(super) boot: Boot,
+    /// What of the database is missing.
+    pub(super) whole: Whole,
 }
 
 /// Opens the files of a database; or says in words why its catalog is out of reach.
@@ -30,7 +33,20 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
     let source = open(paths, kinds.contains(&FileKind::Backup))?;
     let mut maps = Maps::new(&source, &source.database_files(), true);
     let boot = source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
+    let whole = whole::look(&source, boot.as_ref());
+    maps.short.clone_from(&whole.short);
+    if whole.is_partial {
+        let found = whole
+            .drafts
+            .iter()
+            .map(|(_, draft)| format!("expected {}, found {}", draft.expected, draft.found));
+        let why: Vec<String> = whole.reasons.iter().cloned().chain(found).collect();
+        return Ok(Err(why.join("; ")));
+    }
     let Some(boot) = boot else {
+        if let Some(why) = whole.reasons.first() {
+            return Ok(Err(why.clone()));
+        }
         return Ok(Err("page 9 of the first file does not describe a database".to_owned()));
     };
     let mut catalog = Catalog::default();
@@ -41,5 +57,5 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
         return Ok(Err("the base tables are damaged, or in another stripe of the backup".to_owned()));
     }
     let plan = Plan::new(&catalog, boot.version);
-    Ok(Ok(Prepared { source, maps, plan, boot }))
+    Ok(Ok(Prepared { source, maps, plan, boot, whole }))
 }

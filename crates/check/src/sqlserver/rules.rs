@@ -40,11 +40,21 @@ rules! {
         "the first page of a file is its header, and its record can be taken apart"
         "The server does not attach the file."
         "restore the file from a backup",
-    FileSize "mssql-file-size" Page ""
-        "observed: size in the file header, never greater than the file"
-        "a file is a whole number of pages, and has at least the pages that its header tells"
-        "The file was cut: a full disk, an interrupted copy. The server does not attach it, or marks the database suspect."
-        "compare the length with the original, and copy or restore the file again",
+    FileSize "mssql-file-size" Read ""
+        "observed: sizes in the file header (never greater than the file), in PFS, GAM and sys.sysprufiles (equal to the file) of six files"
+        "a data file is a whole number of pages, and at least as long as its header, its PFS and GAM pages and the catalog say"
+        "The file was truncated: a full disk, an interrupted copy or download. The server does not attach it, or marks the database suspect. The pages past its end are lost in this copy."
+        "compare the length with the original, and copy the file again; else restore the database from a backup",
+    BackupStream "mssql-backup-stream" Read ""
+        "Microsoft Tape Format Specification 1.00a, 5.1 common block header, 6.1 data stream header"
+        "the blocks and streams of a backup file follow each other up to the end of each backup set, and their checksums fit"
+        "The backup file was truncated or overwritten: an interrupted backup, copy or download. RESTORE ends with message 3241 or 3203."
+        "compare the length with the original, and copy the file again; else take another backup",
+    BackupExtent "mssql-backup-extent" Page ""
+        "Microsoft Learn, Full Database Backups; observed: two full backups of one stripe have all extents that their GAM pages call allocated"
+        "a full backup has each extent that the GAM pages in it call allocated"
+        "The pages of the missing extents cannot be restored from this backup. The file was changed, or parts of it were cut out."
+        "take another backup of the same database",
     BootPage "mssql-boot-page" Page ""
         "observed: page 9 of the first file, versions 655 to 706; field names of DBCC DBINFO"
         "page 9 of the first file describes the database"

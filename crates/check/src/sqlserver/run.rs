@@ -21,6 +21,7 @@ use super::rules::Promised;
 use super::source::{FileKind, Source};
 use super::summary::Phases;
 use super::target::{CheckError, empty_report, kinds, open, refuse_compressed};
+use super::whole;
 use super::worker::Worker;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -53,7 +54,8 @@ pub fn check(
         let is_backup = kinds.contains(&FileKind::Backup);
         let source = open(paths, is_backup)?;
         progress.advance(Phase::Map, 0, 0);
-        let mut run = Run { source: &source, options, started, lacks_files: false, report };
+        let mut run =
+            Run { source: &source, options, started, lacks_files: false, reasons: Vec::new(), report };
         run.check(progress)?;
         report = run.report;
         report.counters.extra_read_count += source.read_count.load(Ordering::Relaxed);
@@ -71,7 +73,9 @@ pub(super) struct Run<'a> {
     pub(super) options: &'a Options,
     started: Instant,
     /// Whether files of the database were not named.
-    lacks_files: bool,
+    pub(super) lacks_files: bool,
+    /// Why the check is not complete, beside what the pass itself meets.
+    pub(super) reasons: Vec<String>,
     pub(super) report: CheckReport,
 }
 
@@ -83,17 +87,19 @@ impl Run<'_> {
         let mut maps = Maps::new(self.source, if wants_maps { &files } else { &[] }, is_deep);
         let boot =
             self.source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
+        let whole = whole::look(self.source, boot.as_ref());
+        maps.short.clone_from(&whole.short);
         self.describe(boot.as_ref());
-        let is_partial = self.look_at_parts(&maps);
+        let is_partial = self.look_at_parts(&whole);
         let mut catalog = Catalog::default();
         let mut is_catalogued = false;
         if let Some(boot) = boot.as_ref().filter(|_| is_deep && !is_partial) {
             catalog.read_units(self.source, boot);
             maps.add_owners(self.source, &catalog.units);
             catalog.read_tables(self.source, &maps);
-            self.look_at_files(&maps, &catalog);
             is_catalogued = !catalog.units.is_empty();
         }
+        self.look_at_files(&mut maps, &catalog, &whole);
         let plan = Plan::new(&catalog, boot.as_ref().map_or(0, |boot| boot.version));
         let context = Context {
             source: self.source,
@@ -109,7 +115,7 @@ impl Run<'_> {
             keys_are_cut: AtomicBool::new(false),
         };
         let (mut worker, compared) = self.first_pass(&context, progress)?;
-        self.report_files(&context, &mut worker);
+        self.report_whole(&context, &whole, &mut worker);
         let mut cross = catalog.findings.clone();
         worker.between.sort_by_key(|draft| draft.page);
         cross.extend(maps.findings.iter().cloned().chain(compared));
@@ -131,6 +137,11 @@ impl Run<'_> {
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
         self.finish(worker);
+        if !self.reasons.is_empty() {
+            let unfinished = self.report.unfinished.take();
+            let all: Vec<String> = unfinished.into_iter().chain(std::mem::take(&mut self.reasons)).collect();
+            self.report.unfinished = Some(all.join("; "));
+        }
         self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
             - context.key_bytes_left.load(Ordering::Relaxed);
         Ok(())
@@ -160,42 +171,6 @@ impl Run<'_> {
             self.options.object_batch.map_or(u32::MAX, |size| u32::try_from(size.max(1)).unwrap_or(u32::MAX));
         // One more than there are: units without an object have the first one's position.
         start..start.saturating_add(size).min(plan.object_count.max(1))
-    }
-
-    /// Whether parts of the database are missing by design: other stripes, pages of a differential backup.
-    fn look_at_parts(&mut self, maps: &Maps) -> bool {
-        let is_partial = self.source.is_backup
-            && (maps.missing_count > 0
-                || self
-                    .source
-                    .stripe_count
-                    .is_some_and(|count| usize::from(count) > self.source.files.len()));
-        if is_partial && self.options.level >= CheckLevel::Structure && !self.options.is_raw {
-            let why = "these files hold a part of the backup: name all of its stripes together";
-            self.left_out(None, "owners, links, rows and index entries", why);
-        }
-        if self.source.is_backup && self.source.scan_bytes() == 0 {
-            self.report.unfinished = Some("the backup holds no pages of data files".to_owned());
-        }
-        if let Some(trouble) = &self.source.trouble {
-            self.report.unfinished = Some(trouble.clone());
-        }
-        is_partial
-    }
-
-    /// Files that allocation pages name, and that the user did not.
-    fn look_at_files(&mut self, maps: &Maps, catalog: &Catalog) {
-        if maps.missing_files.is_empty() {
-            return;
-        }
-        self.lacks_files = true;
-        let name = |number: &u16| match catalog.files.get(number).filter(|path| !path.is_empty()) {
-            Some(path) => format!("{number} (\"{path}\" on the server)"),
-            None => number.to_string(),
-        };
-        let files: Vec<String> = maps.missing_files.iter().map(name).collect();
-        let why = format!("file {} of the database is not among the files that were named", files.join(", "));
-        self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
     }
 
     pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {

@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use disk::scan::ScanFile;
 use formats::sqlserver::{
-    Block, COMPRESSED_MAGIC, EXTENT_PAGES, Header, PAGE_BYTES, PAGES_OFFSET, PageId, PageKind,
-    STREAM_HEADER_BYTES, Stream, TAPE_MAGIC, place, restore, stripe_count,
+    Block, COMPRESSED_MAGIC, EXTENT_PAGES, Header, PAGE_BYTES, PageId, PageKind, TAPE_MAGIC, place, restore,
 };
+
+use super::whole::Layout;
 
 /// Length of an extent, bytes.
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
-/// Blocks and streams of one backup that are looked at; far more than one has, and an end for a circle.
-const BLOCKS_MAX: usize = 1 << 20;
 
 /// What a file is, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +63,8 @@ pub(super) struct Source {
     /// Files of backups: where each extent is.
     extents: HashMap<(u16, u32), (usize, u64)>,
     pub(super) is_backup: bool,
-    /// Stripes that the media says the backup has.
-    pub(super) stripe_count: Option<u16>,
-    /// What is not understood in the stream of a backup.
-    pub(super) trouble: Option<String>,
+    /// What the files of a backup consist of; empty for data files.
+    pub(super) layouts: Vec<Layout>,
     pub(super) read_count: AtomicU64,
 }
 
@@ -100,8 +97,7 @@ impl Source {
             parts: Vec::new(),
             extents: HashMap::new(),
             is_backup,
-            stripe_count: None,
-            trouble: None,
+            layouts: Vec::new(),
             read_count: AtomicU64::new(0),
         };
         for path in paths {
@@ -110,7 +106,7 @@ impl Source {
             let shown = path.display().to_string();
             let mut opened = SourceFile { path: path.clone(), shown, file, bytes, parts: Vec::new() };
             if is_backup {
-                source.add_streams(&mut opened)?;
+                source.add_backup(&mut opened)?;
             } else {
                 let whole = bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64;
                 let number = file_number(&opened.file).unwrap_or(source.files.len() as u16 + 1);
@@ -140,62 +136,16 @@ impl Source {
         None
     }
 
-    /// Follows the blocks of a backup and keeps the streams that hold pages.
-    fn add_streams(&mut self, opened: &mut SourceFile) -> io::Result<()> {
-        let mut head = [0; 512];
-        let length = read_up_to(&opened.file, 0, &mut head)?;
-        self.stripe_count = stripe_count(head.get(..length).unwrap_or_default());
-        let mut offset = 0;
-        for _ in 0..BLOCKS_MAX {
-            if offset >= opened.bytes {
-                return Ok(());
-            }
-            let length = read_up_to(&opened.file, offset, &mut head)?;
-            let Some(block) = Block::new(head.get(..length).unwrap_or_default()) else {
-                self.trouble = Some(format!("what stands at byte {offset} of the backup is no block"));
-                return Ok(());
-            };
-            offset += u64::from(block.streams_offset);
-            if !block.has_no_streams() {
-                let Some(end) = self.add_streams_of_block(opened, offset)? else { return Ok(()) };
-                offset = end;
-            }
+    /// Keeps the pages of the backup set that is checked.
+    fn add_backup(&mut self, opened: &mut SourceFile) -> io::Result<()> {
+        let layout = Layout::read(&opened.file, opened.bytes)?;
+        let ranges = layout.chosen().and_then(|set| layout.sets.get(set)).map(|set| set.ranges.clone());
+        for range in ranges.unwrap_or_default() {
+            let extents = place_extents(&opened.file, &range)?;
+            opened.parts.push(Part { range, pages: Pages::Extents(extents) });
         }
+        self.layouts.push(layout);
         Ok(())
-    }
-
-    /// Keeps the streams of one block; the offset of the next block, or `None` when the stream breaks.
-    fn add_streams_of_block(&mut self, opened: &mut SourceFile, start: u64) -> io::Result<Option<u64>> {
-        let mut offset = start;
-        let mut head = [0; STREAM_HEADER_BYTES];
-        for _ in 0..BLOCKS_MAX {
-            let length = read_up_to(&opened.file, offset, &mut head)?;
-            let Some(stream) = Stream::new(head.get(..length).unwrap_or_default()) else {
-                self.trouble = Some(format!("what stands at byte {offset} of the backup is no stream"));
-                return Ok(None);
-            };
-            let data = offset + STREAM_HEADER_BYTES as u64;
-            let end = data.saturating_add(stream.length_bytes);
-            if stream.holds_pages() && (stream.encryption, stream.compression) != (0, 0) {
-                self.trouble = Some(format!("the stream at byte {offset} is compressed or encrypted"));
-            } else if stream.holds_pages() && stream.length_bytes > PAGES_OFFSET {
-                let first = data + PAGES_OFFSET;
-                let whole = (end.min(opened.bytes).saturating_sub(first)) / PAGE_BYTES as u64;
-                let range = first..first + whole * PAGE_BYTES as u64;
-                let extents = place_extents(&opened.file, &range)?;
-                opened.parts.push(Part { range, pages: Pages::Extents(extents) });
-                if end > opened.bytes {
-                    self.trouble =
-                        Some(format!("the backup ends at byte {}, its pages at byte {end}", opened.bytes));
-                    return Ok(None);
-                }
-            }
-            offset = Block::aligned(end);
-            if stream.ends_block() {
-                return Ok(Some(offset));
-            }
-        }
-        Ok(None)
     }
 
     fn index_extents(&mut self) {
@@ -280,6 +230,19 @@ impl Source {
         (offset + PAGE_BYTES as u64 <= file.bytes).then_some((&file.file, offset))
     }
 
+    /// The length of a file now, bytes: it may have grown since it was opened.
+    pub(super) fn length_now(&self, index: usize) -> Option<u64> {
+        Some(self.files.get(index)?.file.metadata().ok()?.len())
+    }
+
+    /// The number that a data file has in its database, by its position; `None` for a backup.
+    pub(super) fn number_of(&self, index: usize) -> Option<u16> {
+        match self.files.get(index)?.parts.first()?.pages {
+            Pages::File(number) => Some(number),
+            Pages::Extents(_) => None,
+        }
+    }
+
     /// Whether the page is there.
     pub(super) fn has(&self, page: PageId) -> bool {
         self.locate(page).is_some()
@@ -361,7 +324,7 @@ fn place_extents(file: &File, range: &Range<u64>) -> io::Result<Vec<Option<PageI
     Ok(extents)
 }
 
-fn read_up_to(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_up_to(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(rest, offset + done as u64)? {

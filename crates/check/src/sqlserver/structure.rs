@@ -21,6 +21,7 @@ use super::plan::Unit;
 use super::prepared::{Prepared, prepare};
 use super::sparse::Sparse;
 use super::target::CheckError;
+use super::whole::report_missing;
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::{LevelTally, PageFigures};
 use crate::structure::{Options, subject};
@@ -57,11 +58,13 @@ pub fn structure(
             let all = measure(&prepared, options, progress, &mut report)?;
             report.free_page_count = Some(all.free_count);
             describe(&prepared, options, &mut report, |key, unit| object(key, unit, &all, options));
+            report_missing(&prepared, &mut report);
         }
         Ok(prepared) => {
             let mut sparse = Sparse::new(&prepared, options);
             describe(&prepared, options, &mut report, |key, unit| sparse.object(key, unit));
             sparse.account(&mut report);
+            report_missing(&prepared, &mut report);
         }
         Err(why) => report.unfinished = Some(format!("cannot measure \"{}\": {why}", report.target)),
     }

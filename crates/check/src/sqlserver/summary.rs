@@ -3,13 +3,11 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use formats::sqlserver::{Boot, FileHeader, PAGE_BYTES, PageId, VERSIONS_SEEN, product};
+use formats::sqlserver::{Boot, VERSIONS_SEEN, product};
 use results::check::{CheckLevel, Skipped};
 
 use super::context::Context;
-use super::finding::Draft;
 use super::plan::Plan;
-use super::rules::Promised;
 use super::run::Run;
 use super::worker::Worker;
 use crate::advice;
@@ -18,11 +16,7 @@ impl Run<'_> {
     pub(super) fn describe(&mut self, boot: Option<&Boot>) {
         let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
         if self.source.is_backup {
-            let stripes = match self.source.stripe_count {
-                Some(count) if count > 1 => format!(", a stripe of {count}"),
-                _ => String::new(),
-            };
-            fact("backup", format!("Microsoft Tape Format, not compressed{stripes}"));
+            fact("backup", super::whole::backup_text(self.source));
         }
         let Some(boot) = boot else { return };
         fact("database", boot.name.clone());
@@ -69,29 +63,6 @@ impl Run<'_> {
                 "order of some keys",
                 "the order of a type or collation is not known here",
             );
-        }
-    }
-
-    /// Lengths of files against what their headers say.
-    pub(super) fn report_files(&mut self, context: &Context<'_>, worker: &mut Worker<'_>) {
-        if self.source.is_backup || self.options.level < CheckLevel::Page {
-            return;
-        }
-        let files = self.source.database_files();
-        for ((number, page_count), file) in files.iter().zip(&self.source.files) {
-            let mut report = |expected: String, found: String| {
-                let draft = Draft::of_database(Promised::FileSize, expected, found);
-                let finding = context.finding(draft);
-                worker.findings.push(results::check::Finding { file: file.shown.clone(), ..finding });
-            };
-            if !file.bytes.is_multiple_of(PAGE_BYTES as u64) {
-                report(format!("a multiple of {PAGE_BYTES} bytes"), format!("{} bytes", file.bytes));
-            }
-            let first = self.source.read(PageId { file: *number, page: 0 }).ok();
-            let header = first.and_then(|page| FileHeader::new(&page[..]).ok());
-            if let Some(header) = header.filter(|header| header.page_count > *page_count) {
-                report(format!("at least {} pages", header.page_count), format!("{page_count} pages"));
-            }
         }
     }
 

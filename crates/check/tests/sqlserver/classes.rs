@@ -324,7 +324,7 @@ pub(crate) static CLASSES: &[Class] = &[
         "file cut by whole pages",
         NORTHWIND,
         |copy| copy.bytes.truncate(300 * PAGE_BYTES),
-        &["mssql-allocation-range"],
+        &["mssql-file-size"],
     ),
     (
         "file cut below the size in its header",

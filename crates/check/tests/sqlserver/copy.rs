@@ -12,9 +12,18 @@ pub(crate) const NORTHWIND_TORN: &str = "northwnd-2000-torn.mdf";
 
 /// A real file by name; `None`, with a message, when it is absent.
 pub(crate) fn real(name: &str) -> Option<PathBuf> {
+    below("data/sqlserver", name)
+}
+
+/// A file on which a check once gave a wrong answer, by name; `None`, with a message, when it is absent.
+pub(crate) fn case(name: &str) -> Option<PathBuf> {
+    below("data/cases/sqlserver", name)
+}
+
+fn below(folder: &str, name: &str) -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let shared = std::env::var_os("FATHOM_SHARED").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    let path = shared.join("data/sqlserver").join(name);
+    let path = shared.join(folder).join(name);
     if !path.exists() {
         eprintln!("skipped: there is no real file \"{}\"", path.display());
         return None;

@@ -15,3 +15,4 @@ mod naming;
 mod random;
 mod several;
 mod structure;
+mod whole;

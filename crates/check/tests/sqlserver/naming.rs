@@ -53,12 +53,13 @@ fn pages_newer_than_the_last_checkpoint_make_facts_between_pages_unproven() {
 }
 
 #[test]
-fn a_file_that_was_not_named_makes_facts_between_pages_unproven() {
+fn an_allocation_page_that_names_a_file_which_the_database_has_not_is_accused() {
     let Some(mut copy) = Copy::of(NORTHWIND) else { return };
     drop_last_record(&mut copy, 277);
     // A single page of the IAM page of an index, in file 3.
     copy.write(258, 96 + 46 + 42, &[9, 0, 0, 0, 3, 0]);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
-    assert!(report.not_checked.iter().any(|gap| gap.why.contains("file 3 of the database")));
+    let finding = report.findings.iter().find(|finding| finding.found.contains("file 3")).unwrap();
+    assert_eq!((finding.rule.as_str(), finding.page), ("mssql-allocation-range", Some(258)));
+    assert!(finding.expected.contains("pages of a data file of the database: 1"), "{}", finding.expected);
 }

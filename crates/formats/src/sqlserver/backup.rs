@@ -36,6 +36,15 @@ impl Block {
         (is_name && streams_offset >= 52).then_some(Self { kind, streams_offset })
     }
 
+    /// Whether the checksum of the common header fits.
+    // EVIDENCE: Microsoft Tape Format Specification 1.00a, 5.1: exclusive or of all words before the checksum, at 50
+    // OBSERVED: all 79 blocks of four backups
+    #[must_use]
+    pub fn has_checksum(bytes: &[u8]) -> bool {
+        let words = (0..25).filter_map(|index| u16_at(bytes, 2 * index));
+        u16_at(bytes, 50) == Some(words.fold(0, |sum, word| sum ^ word))
+    }
+
     /// Whether it has no streams: the next block follows at `streams_offset`.
     // EVIDENCE: Microsoft Tape Format Specification 1.00a, 5.2.9 "Soft filemark": SFMB
     #[must_use]
@@ -95,13 +104,53 @@ impl Stream {
     }
 }
 
-/// Stripes that the backup consists of, as the description of the media says; `None` when it says nothing.
-// OBSERVED: RAID stream at 140: 1 in pubs-2012-checksum.bak, 2 in northwind-torn.bak, which has every other extent
-#[must_use]
-pub fn stripe_count(start: &[u8]) -> Option<u16> {
-    let stream = Stream::new(start.get(usize::from(Block::new(start)?.streams_offset)..)?)?;
-    if &stream.kind != b"RAID" {
-        return None;
+/// What the first block of a backup file says about the file's place in its media set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Media {
+    /// Media families: the stripes that a backup on this media set consists of.
+    pub stripe_count: u16,
+    /// The media family in this file, from 1.
+    pub stripe: u16,
+}
+
+impl Media {
+    /// Reads the description of the media set; `None` when the file has none.
+    // OBSERVED: RAID stream, 20 and 24 bytes behind its header: 1 and 1 in pubs-2012-checksum.bak and
+    // Northwind-xande.bak; 2 and 1 in Northwind-CCono.bak, which has the even extents; 2 and 2 in northwind-torn.bak, which
+    // has the odd ones
+    #[must_use]
+    pub fn new(start: &[u8]) -> Option<Self> {
+        let offset = usize::from(Block::new(start)?.streams_offset);
+        let stream = Stream::new(start.get(offset..)?)?;
+        let data = offset + STREAM_HEADER_BYTES;
+        let numbers = Self { stripe_count: u16_at(start, data + 20)?, stripe: u16_at(start, data + 24)? };
+        (&stream.kind == b"RAID").then_some(numbers)
     }
-    u16_at(start, usize::from(Block::new(start)?.streams_offset) + STREAM_HEADER_BYTES + 24)
+}
+
+/// What a backup set holds, as its first block says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetKind {
+    /// Everything: a full backup, of the database or of files.
+    Full,
+    /// What changed since the full backup that it is based on.
+    Differential,
+    /// Anything else; the attributes.
+    Other(u32),
+}
+
+impl SetKind {
+    /// Reads the attributes of a block of kind `SSET`; `None` for other blocks.
+    // EVIDENCE: Microsoft Tape Format Specification 1.00a, 5.2.2 "Start of data set": attributes at 52; bit 1 copy, bit 2
+    // normal, bit 3 differential
+    // OBSERVED: 4 in the four full backups at hand
+    #[must_use]
+    pub fn new(block: &[u8]) -> Option<Self> {
+        let attributes = u32_at(block, 52).filter(|_| block.starts_with(b"SSET"))?;
+        Some(match attributes {
+            attributes if attributes & 8 != 0 => Self::Differential,
+            attributes if attributes & 6 != 0 => Self::Full,
+            attributes => Self::Other(attributes),
+        })
+    }
 }

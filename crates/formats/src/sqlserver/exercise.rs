@@ -1,8 +1,8 @@
 //! One function that asks every view everything, for fuzzing.
 
 use super::{
-    AllocationUnit, Block, Boot, ExtentMap, FileHeader, Header, Iam, LobRecord, PageKind, Rowset,
-    RowsetColumn, Stream, audit_protection, audit_records, links_of, pfs_byte, restore, stripe_count,
+    AllocationUnit, Block, Boot, ExtentMap, FileHeader, Header, Iam, LobRecord, Media, PageKind, Rowset,
+    RowsetColumn, SetKind, Stream, audit_protection, audit_records, links_of, pfs_byte, restore,
 };
 
 /// Asks every view of SQL Server's pages and backups everything about some bytes. Nothing may panic; what comes back
@@ -49,7 +49,13 @@ pub fn exercise(bytes: &[u8]) {
             let _ = ExtentMap::new(page, kind).map(|map| map.extents().count());
         }
         let _ = Iam::new(page).map(|iam| iam.single_pages().count() + iam.extents.extents().count());
-        let _ = (Block::new(page), Stream::new(page), stripe_count(page));
+        let _ = (
+            Block::new(page),
+            Stream::new(page),
+            Media::new(page),
+            SetKind::new(page),
+            Block::has_checksum(page),
+        );
     }
     walk(bytes);
 }

@@ -35,7 +35,7 @@ mod types;
 pub use allocation::{ExtentMap, Iam, PfsByte, SINGLE_PAGES, is_whole, pfs_byte};
 pub use audit::audit_records;
 pub use backup::{
-    Block, COMPRESSED_MAGIC, PAGES_OFFSET, STREAM_HEADER_BYTES, Stream, TAPE_MAGIC, stripe_count,
+    Block, COMPRESSED_MAGIC, Media, PAGES_OFFSET, STREAM_HEADER_BYTES, SetKind, Stream, TAPE_MAGIC,
 };
 pub use boot::{Boot, DateTime, FileHeader, VERSIONS_SEEN, product, utf16};
 pub use bytes::{u8_at, u16_at, u32_at, u64_at};
