@@ -156,6 +156,35 @@ fn pages_allocated_is_the_growth_of_the_tables_and_indexes_and_no_reads() {
 }
 
 #[test]
+fn times_that_the_server_does_not_take_are_absent_and_never_zero() {
+    for server in servers() {
+        let scratch = scratch();
+        let mut target = managed(&server, scratch.path(), Layout::default());
+        let mut work = Work { durability: Durability::Full, amount: Amount::Rows(100), ..work() };
+        let times = |run: &Run| -> Vec<String> {
+            let begins = ["log_", "data_", "client_log_", "client_data_"];
+            let names = run.metrics.iter().map(|metric| metric.name.clone());
+            let of_server = names.filter(|name| begins.iter().any(|begin| name.starts_with(begin)));
+            let of_series = run.observations.series.iter().map(|series| series.name.clone());
+            of_server
+                .filter(|name| name.ends_with("_s"))
+                .chain(of_series.filter(|name| name.starts_with("log_") && name.ends_with("_ms")))
+                .collect()
+        };
+        let taken = measured(&mut target, &work);
+        assert!(taken.metric("log_flush_s").is_some_and(|seconds| seconds > 0.0), "{}", server.version);
+        assert_eq!(taken.metric("client_log_flush_s").is_some(), server.major >= 18);
+        for name in ["track_io_timing", "track_wal_io_timing"] {
+            work.settings.insert(name.to_owned(), "off".to_owned());
+        }
+        let untaken = measured(&mut target, &work);
+        assert_eq!(times(&untaken), Vec::<String>::new(), "{}", server.version);
+        assert!(untaken.metric("log_flushes").is_some_and(|flushes| flushes > 0.0), "{}", server.version);
+        target.stop(false).unwrap();
+    }
+}
+
+#[test]
 fn a_server_that_is_gone_in_the_middle_is_named_and_ends_no_sampler() {
     for server in postgres_support::newest() {
         let scratch = scratch();

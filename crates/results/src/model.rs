@@ -354,6 +354,17 @@ pub struct Metric {
     pub source: String,
 }
 
+impl Metric {
+    /// Metrics that name a thing in form of a number: only equality means anything. They are never averaged and never
+    /// compared by size.
+    pub const IDENTITIES: [&'static str; 2] = ["plan_hash", "finding_hash"];
+
+    /// Is this the name of an identity, and no quantity?
+    pub fn is_identity(name: &str) -> bool {
+        Self::IDENTITIES.contains(&name)
+    }
+}
+
 /// What became of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

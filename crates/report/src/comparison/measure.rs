@@ -1,6 +1,6 @@
 //! What is compared: a quantity of every run, a stored metric, or a latency at a share of the transactions.
 
-use results::model::Run;
+use results::model::{Metric, Run};
 use serde::Serialize;
 use stats::compare::Direction;
 
@@ -73,7 +73,7 @@ impl Measure {
             "transactions_per_s" => (elapsed_s > 0.0).then(|| run.transactions() as f64 / elapsed_s),
             name => match latency_of(name) {
                 Some(at) => latency_ms(run, at),
-                None => run.metric(name),
+                None => run.metric(name).filter(|_| !Metric::is_identity(name)),
             },
         }
     }

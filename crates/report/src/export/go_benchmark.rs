@@ -2,7 +2,7 @@
 //!
 //! Format: golang.org/design/14313-benchmark-format, unit lines as golang.org/x/perf/benchfmt reads them.
 
-use results::model::{Level, StoredRun};
+use results::model::{Level, Metric, StoredRun};
 use results::store::StudyResults;
 
 use crate::quantity::rows_per_s;
@@ -41,7 +41,8 @@ fn line(results: &StudyResults, stored: &StoredRun) -> String {
     };
     let mut line =
         format!("{name}-{jobs} 1 {} ns/op {} rows/s", stored.run.elapsed_ns, rows_per_s(&stored.run));
-    for metric in stored.run.metrics.iter().filter(|metric| metric.value.is_finite()) {
+    let quantities = stored.run.metrics.iter().filter(|metric| !Metric::is_identity(&metric.name));
+    for metric in quantities.filter(|metric| metric.value.is_finite()) {
         line.push_str(&format!(" {} {}", metric.value, name_part(&metric.name)));
     }
     line + "\n"

@@ -1,7 +1,7 @@
 //! The other numbers of the counting runs, per cell: derived, measured, and latencies.
 
 use results::histogram::LatencyHistogram;
-use results::model::Run;
+use results::model::{Metric, Run};
 use results::store::StudyResults;
 use serde::Serialize;
 
@@ -93,7 +93,7 @@ pub(super) fn metrics(results: &StudyResults, quantity: Quantity) -> Vec<MetricS
             continue;
         };
         for (name, value, unit, source) in numbers(&stored.run) {
-            if name == quantity.name() {
+            if name == quantity.name() || Metric::is_identity(name) {
                 continue;
             }
             let known = collected.iter().position(|(metric, _)| metric.name == name && metric.unit == unit);
@@ -119,6 +119,64 @@ pub(super) fn metrics(results: &StudyResults, quantity: Quantity) -> Vec<MetricS
         metric
     };
     collected.into_iter().map(summarised).collect()
+}
+
+/// What runs can only be equal in, over all cells: a plan, or what was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IdentitySummary {
+    /// Name from docs/metrics.md.
+    pub name: String,
+    /// One per cell, in the order of the cells: the distinct values of its counting runs, as hexadecimal numbers.
+    pub cells: Vec<Vec<String>>,
+}
+
+impl IdentitySummary {
+    /// Whether the runs agree, within configurations and between them.
+    pub fn words(&self) -> String {
+        let known = || self.cells.iter().filter(|values| !values.is_empty());
+        let differing = known().filter(|values| values.len() > 1).count();
+        let mut all: Vec<&String> = known().flatten().collect();
+        all.sort();
+        all.dedup();
+        match (all.as_slice(), differing) {
+            ([only], _) => format!("{} equal in all runs ({only})", self.name),
+            (_, 0) => format!(
+                "{} equal within each configuration, differs between configurations ({} values)",
+                self.name,
+                all.len()
+            ),
+            (_, count) => format!(
+                "{} differs between runs of the same configuration ({count} of {})",
+                self.name,
+                known().count()
+            ),
+        }
+    }
+}
+
+/// Collects the identities that counting runs have.
+pub(super) fn identities(results: &StudyResults) -> Vec<IdentitySummary> {
+    let of_cell = |name: &str, cell_index: u32| {
+        let counting = results.runs.iter().filter(|stored| stored.counts());
+        let mut values: Vec<String> = counting
+            .filter(|stored| stored.run.key.cell_index == cell_index)
+            .filter_map(|stored| stored.run.metric(name))
+            .map(identity)
+            .collect();
+        values.sort();
+        values.dedup();
+        values
+    };
+    let summaries = Metric::IDENTITIES.iter().map(|name| IdentitySummary {
+        name: (*name).to_owned(),
+        cells: results.cells.iter().map(|cell| of_cell(name, cell.index)).collect(),
+    });
+    summaries.filter(|identity| identity.cells.iter().any(|values| !values.is_empty())).collect()
+}
+
+/// An identity as people tell it apart from others.
+pub(crate) fn identity(value: f64) -> String {
+    format!("{:012x}", value as u64)
 }
 
 /// Derived and measured numbers of one run: name, value, unit, source.

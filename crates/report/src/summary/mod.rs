@@ -26,7 +26,8 @@ pub use ceilings::CeilingLine;
 pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
 pub use factors::{BestOfLevel, Matrix};
-pub use metrics::{LatencyKind, LatencySummary, MetricSummary};
+pub(crate) use metrics::identity;
+pub use metrics::{IdentitySummary, LatencyKind, LatencySummary, MetricSummary};
 pub use plans::Plan;
 pub(crate) use record::record;
 pub use record::{Fact, Record, RunLine, RunWarning};
@@ -191,6 +192,9 @@ pub struct StudySummary {
     pub improvement_factors: Vec<Matrix>,
     /// Other numbers of the counting runs, derived and measured.
     pub metrics: Vec<MetricSummary>,
+    /// What the counting runs can only be equal in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<IdentitySummary>,
     /// Plans of look-ups, each with the configurations that had it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<Plan>,
@@ -261,6 +265,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         means: factors::means(&study.factors, &cells),
         improvement_factors: factors::improvement_factors(&study.factors, &cells, quantity),
         metrics: metrics::metrics(results, quantity),
+        identities: metrics::identities(results),
         plans: plans::plans(results),
         latencies: metrics::latencies(results),
         reasons,

@@ -2,7 +2,7 @@
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, number};
-use crate::summary::{MetricSummary, StudySummary};
+use crate::summary::{IdentitySummary, MetricSummary, StudySummary};
 use crate::tables::outcome::{level_cells, level_columns};
 
 /// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
@@ -81,7 +81,6 @@ const KEY_FIGURES: [&[&str]; 6] = [
         "look_up_rows",
         "look_up_cpu_ms",
         "look_up_elapsed_ms",
-        "plan_hash",
     ],
     &[
         "check_pass_s",
@@ -127,7 +126,10 @@ pub(super) fn key_figures(summary: &StudySummary) -> Option<Section> {
     let explained =
         "`fathom explain NAME` defines each; `fathom report` has all others and where they come from."
             .to_owned();
-    Some(Section::new("Key figures, mean per run", vec![grid(summary, &shown), Block::Paragraph(explained)]))
+    let mut blocks = vec![grid(summary, &shown)];
+    blocks.extend(identities(summary).map(Block::Paragraph));
+    blocks.push(Block::Paragraph(explained));
+    Some(Section::new("Key figures, mean per run", blocks))
 }
 
 /// Lays out the plans of look-ups as text; configurations with the same plan share it.
@@ -164,6 +166,7 @@ pub(super) fn section(summary: &StudySummary) -> Option<Section> {
         blocks.push(grid(summary, &shown));
     }
     blocks.extend(same_everywhere(summary, &same).map(Block::Paragraph));
+    blocks.extend(identities(summary).map(Block::Paragraph));
     blocks.push(Block::Paragraph(sources(&known)));
     Some(Section::new("Other metrics, mean per run", blocks))
 }
@@ -194,7 +197,14 @@ pub(crate) fn transposed(summary: &StudySummary) -> Option<Section> {
         blocks.push(Block::Grid(grid));
     }
     blocks.extend(same_everywhere(summary, &same).map(Block::Paragraph));
+    blocks.extend(identities(summary).map(Block::Paragraph));
     (!blocks.is_empty()).then(|| Section::new("Other metrics, mean per run", blocks))
+}
+
+/// Whether the runs agree in what is no quantity, in one sentence.
+fn identities(summary: &StudySummary) -> Option<String> {
+    let words: Vec<String> = summary.identities.iter().map(IdentitySummary::words).collect();
+    (!words.is_empty()).then(|| format!("{}.", words.join("; ")))
 }
 
 /// What never differs, in one sentence.

@@ -1,10 +1,11 @@
 //! One run in detail: why it does or does not count, its gates, its clients, its numbers.
 
-use results::model::{ClientRecord, GateOutcome, RunState, StoredRun};
+use results::model::{ClientRecord, GateOutcome, Metric, RunState, StoredRun};
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, counted_from_one, number};
 use crate::quantity::derived;
+use crate::summary::identity;
 use crate::tables::{moment, or_dash};
 use crate::timeline;
 use crate::waits_text;
@@ -149,7 +150,7 @@ fn numbers(stored: &StoredRun) -> Option<Section> {
     for metric in &stored.run.metrics {
         grid.push(vec![
             metric.name.clone(),
-            number(metric.value),
+            if Metric::is_identity(&metric.name) { identity(metric.value) } else { number(metric.value) },
             metric.unit.clone(),
             metric.source.clone(),
         ]);

@@ -78,7 +78,7 @@ fn study(case: Case) -> StudyResults {
 fn ceiling(percent: f64) -> StoredCeiling {
     StoredCeiling {
         role: "log".to_owned(),
-        device: "vda".to_owned(),
+        device: "vda 0 -; ext4 ".to_owned(),
         pattern: CeilingPattern::Appends { size_bytes: 8192, fills_first: true },
         per_s: 100.0 / (percent / 100.0),
         latency_ns_mean: 0.0,

@@ -189,3 +189,39 @@ fn a_study_without_runs_has_tables_and_no_numbers() {
     running.add(run);
     assert!(text::study(&summarise(&running, &[])).contains("1 running"));
 }
+
+#[test]
+fn a_plan_is_no_quantity_runs_are_equal_in_it_or_not() {
+    let with_plans = |hash: fn(u32, u32) -> f64| {
+        let mut results = made_up::study("plans", vec![made_up::factor("batch_size", [1_i64, 10])], 2);
+        made_up::fill(&mut results, &[4.0, 1.0]);
+        for stored in &mut results.runs {
+            let key = stored.run.key;
+            stored.run.metrics.push(results::model::Metric {
+                name: "plan_hash".to_owned(),
+                value: hash(key.cell_index, key.block_index),
+                unit: "1".to_owned(),
+                source: "SHA-256".to_owned(),
+            });
+        }
+        results
+    };
+    let words = |results: &results::store::StudyResults| {
+        let summary = report::summary::summarise(results, &[]);
+        assert!(summary.metrics.iter().all(|metric| metric.name != "plan_hash"), "nothing is averaged");
+        summary.identities[0].words()
+    };
+    assert_eq!(words(&with_plans(|_, _| 255.0)), "plan_hash equal in all runs (0000000000ff)");
+    assert_eq!(
+        words(&with_plans(|cell, _| f64::from(cell))),
+        "plan_hash equal within each configuration, differs between configurations (2 values)"
+    );
+    assert_eq!(
+        words(&with_plans(|cell, block| f64::from(cell * block))),
+        "plan_hash differs between runs of the same configuration (1 of 2)"
+    );
+    let results = with_plans(|_, _| 255.0);
+    let text = report::text::study(&report::summary::summarise(&results, &[]));
+    assert!(text.contains("plan_hash equal in all runs (0000000000ff)."), "{text}");
+    assert!(!report::export::go_benchmark(&results).contains("plan_hash"));
+}

@@ -8,6 +8,7 @@ use results::model::Metric;
 
 use super::super::{Counters, TargetError};
 use super::control::{Control, literal};
+use super::counters::wal_time;
 
 /// What a client says to have its backend's figures complete: they are handed in before the answer is sent.
 pub(super) const HAND_IN: &str = "SELECT pg_stat_force_next_flush()";
@@ -16,7 +17,7 @@ pub(super) const HAND_IN: &str = "SELECT pg_stat_force_next_flush()";
 struct Asked {
     name: &'static str,
     unit: &'static str,
-    /// Over the rows of the function.
+    /// Over the rows of the function; NULL is not known.
     sum: &'static str,
 }
 
@@ -24,32 +25,51 @@ const fn asked(name: &'static str, unit: &'static str, sum: &'static str) -> Ask
     Asked { name, unit, sum }
 }
 
+/// Seconds of a time of data files; NULL while the server does not take it.
+macro_rules! data_time {
+    ($column:literal) => {
+        concat!(
+            "CASE WHEN current_setting('track_io_timing')::bool THEN coalesce(sum(",
+            $column,
+            ") FILTER (WHERE object = 'relation'), 0) / 1000 END"
+        )
+    };
+}
+
 /// `context = 'init'` is the zero-filling of new segments.
 const IO: [Asked; 10] = [
-    asked("client_log_flushes", "1", "sum(fsyncs) FILTER (WHERE object = 'wal' AND context = 'normal')"),
+    asked(
+        "client_log_flushes",
+        "1",
+        "coalesce(sum(fsyncs) FILTER (WHERE object = 'wal' AND context = 'normal'), 0)",
+    ),
     asked(
         "client_log_flush_s",
         "s",
-        "sum(fsync_time) FILTER (WHERE object = 'wal' AND context = 'normal') / 1000",
+        wal_time!("coalesce(sum(fsync_time) FILTER (WHERE object = 'wal' AND context = 'normal'), 0)"),
     ),
-    asked("client_log_writes", "1", "sum(writes) FILTER (WHERE object = 'wal' AND context = 'normal')"),
+    asked(
+        "client_log_writes",
+        "1",
+        "coalesce(sum(writes) FILTER (WHERE object = 'wal' AND context = 'normal'), 0)",
+    ),
     asked(
         "client_log_write_s",
         "s",
-        "sum(write_time) FILTER (WHERE object = 'wal' AND context = 'normal') / 1000",
+        wal_time!("coalesce(sum(write_time) FILTER (WHERE object = 'wal' AND context = 'normal'), 0)"),
     ),
-    asked("client_data_reads", "1", "sum(reads) FILTER (WHERE object = 'relation')"),
-    asked("client_data_read_s", "s", "sum(read_time) FILTER (WHERE object = 'relation') / 1000"),
-    asked("client_data_writes", "1", "sum(writes) FILTER (WHERE object = 'relation')"),
-    asked("client_data_write_s", "s", "sum(write_time) FILTER (WHERE object = 'relation') / 1000"),
-    asked("client_data_extends", "1", "sum(extends) FILTER (WHERE object = 'relation')"),
-    asked("client_data_extend_s", "s", "sum(extend_time) FILTER (WHERE object = 'relation') / 1000"),
+    asked("client_data_reads", "1", "coalesce(sum(reads) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_read_s", "s", data_time!("read_time")),
+    asked("client_data_writes", "1", "coalesce(sum(writes) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_write_s", "s", data_time!("write_time")),
+    asked("client_data_extends", "1", "coalesce(sum(extends) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_extend_s", "s", data_time!("extend_time")),
 ];
 
 const LOG: [Asked; 3] = [
-    asked("client_log_records", "1", "sum(wal_records)"),
-    asked("client_log_full_pages", "1", "sum(wal_fpi)"),
-    asked("client_log_buffers_full", "1", "sum(wal_buffers_full)"),
+    asked("client_log_records", "1", "coalesce(sum(wal_records), 0)"),
+    asked("client_log_full_pages", "1", "coalesce(sum(wal_fpi), 0)"),
+    asked("client_log_buffers_full", "1", "coalesce(sum(wal_buffers_full), 0)"),
 ];
 
 /// Adds up the figures of all sessions of this name.
@@ -59,8 +79,7 @@ const LOG: [Asked; 3] = [
 pub(super) fn read(control: &mut Control, application_name: &str) -> Result<Counters, TargetError> {
     let mut cumulative = Vec::new();
     for (function, list) in [("pg_stat_get_backend_io", &IO[..]), ("pg_stat_get_backend_wal", &LOG[..])] {
-        let expressions: Vec<String> =
-            list.iter().map(|asked| format!("coalesce({}, 0)::float8", asked.sum)).collect();
+        let expressions: Vec<String> = list.iter().map(|asked| format!("({})::float8", asked.sum)).collect();
         let sql = format!(
             "SELECT {} FROM (SELECT pid FROM pg_stat_activity WHERE application_name = {}) AS sessions, \
              LATERAL {function}(pid) AS counted",

@@ -1,4 +1,4 @@
-//! The server's cumulative counters and the state of the table after a run.
+//! The server's cumulative counters, its settings and its facts.
 //!
 //! A backend hands in its statistics at most once a second while it is busy, and at last when it ends. So the
 //! counters after a run are complete only when they are read after the clients closed their sessions, whose `close`
@@ -6,11 +6,13 @@
 
 use results::model::{Metric, Setting};
 
-use super::super::{Aftermath, Counters, TargetError};
+use super::super::{Counters, TargetError};
 use super::capabilities::Capabilities;
 use super::control::Control;
-use super::schema::{self, TABLE};
-use crate::work::{Work, Workload};
+
+mod aftermath;
+
+pub(super) use aftermath::aftermath;
 
 /// Looks at the collector of PostgreSQL 14 until its figures are newer than the question: it writes them down at
 /// most every half second.
@@ -51,6 +53,14 @@ macro_rules! stat_io_sum {
     };
 }
 
+/// Seconds of a time of the log in milliseconds; NULL while the server does not take it: it stays 0 then.
+macro_rules! wal_time {
+    ($milliseconds:literal) => {
+        concat!("CASE WHEN current_setting('track_wal_io_timing')::bool THEN ", $milliseconds, " / 1000 END")
+    };
+}
+pub(super) use wal_time;
+
 macro_rules! stat_io_time {
     ($column:literal) => {
         concat!(
@@ -79,9 +89,19 @@ const STAT_WAL: [Asked; 3] = [
 ];
 const STAT_WAL_SYNC: [Asked; 4] = [
     asked("log_flushes", "1", "pg_stat_wal.wal_sync", "SELECT wal_sync FROM pg_stat_wal"),
-    asked("log_flush_s", "s", "pg_stat_wal.wal_sync_time", "SELECT wal_sync_time / 1000 FROM pg_stat_wal"),
+    asked(
+        "log_flush_s",
+        "s",
+        "pg_stat_wal.wal_sync_time",
+        concat!("SELECT ", wal_time!("wal_sync_time"), " FROM pg_stat_wal"),
+    ),
     asked("log_writes", "1", "pg_stat_wal.wal_write", "SELECT wal_write FROM pg_stat_wal"),
-    asked("log_write_s", "s", "pg_stat_wal.wal_write_time", "SELECT wal_write_time / 1000 FROM pg_stat_wal"),
+    asked(
+        "log_write_s",
+        "s",
+        "pg_stat_wal.wal_write_time",
+        concat!("SELECT ", wal_time!("wal_write_time"), " FROM pg_stat_wal"),
+    ),
 ];
 /// `context = 'init'` is the zero-filling of new segments, which the older view does not count either.
 const STAT_IO_LOG: [Asked; 4] = [
@@ -95,7 +115,11 @@ const STAT_IO_LOG: [Asked; 4] = [
         "log_flush_s",
         "s",
         "pg_stat_io.fsync_time where object = 'wal'",
-        "SELECT sum(fsync_time) / 1000 FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+        concat!(
+            "SELECT ",
+            wal_time!("sum(fsync_time)"),
+            " FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'"
+        ),
     ),
     asked(
         "log_writes",
@@ -107,7 +131,11 @@ const STAT_IO_LOG: [Asked; 4] = [
         "log_write_s",
         "s",
         "pg_stat_io.write_time where object = 'wal'",
-        "SELECT sum(write_time) / 1000 FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
+        concat!(
+            "SELECT ",
+            wal_time!("sum(write_time)"),
+            " FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'"
+        ),
     ),
 ];
 /// Data files, all processes together. Times are there only while the server takes them.
@@ -236,85 +264,6 @@ fn await_fresh(control: &mut Control, capabilities: &Capabilities) -> Result<(),
     Err(TargetError::engine(context, "the statistics collector did not answer in time"))
 }
 
-/// Rows, pages and bytes of the run's table. Reads the table once, to count.
-pub(super) fn aftermath(
-    control: &mut Control,
-    capabilities: &Capabilities,
-    work: &Work,
-) -> Result<Aftermath, TargetError> {
-    if !work.workload.adds_rows() {
-        return Ok(Aftermath::default());
-    }
-    let context = "could not count the rows of the table";
-    let rows: u64 = control.number(context, &format!("SELECT count(*) FROM {TABLE}"))?;
-    let mut aftermath = Aftermath {
-        rows: Some(rows),
-        payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
-        ..Aftermath::default()
-    };
-    aftermath.metrics.extend(spread(control, work)?);
-    if capabilities.storage_plain {
-        aftermath.rows_per_page = match work.workload {
-            Workload::Populate => Some(1),
-            Workload::GuidPopulate => Some(super::guid::ROWS_PER_PAGE),
-            _ => None,
-        };
-    }
-    if let (true, Some(page_size_bytes)) = (capabilities.relation_size, capabilities.page_size_bytes) {
-        let sum_over_parts = |function: &str| {
-            format!(
-                "SELECT sum({function}(part))::bigint FROM (SELECT '{TABLE}'::regclass AS part UNION ALL \
-                 SELECT inhrelid FROM pg_inherits WHERE inhparent = '{TABLE}'::regclass) AS parts"
-            )
-        };
-        let context = "could not ask for the size of the table";
-        let table_bytes: u64 = control.number(context, &sum_over_parts("pg_relation_size"))?;
-        let table_pages = table_bytes / page_size_bytes;
-        aftermath.table_pages = Some(table_pages);
-        if aftermath.rows_per_page.is_some() {
-            // A server whose sessions queue for a new page adds several at a time; those that nobody needed stay
-            // empty. Rows are only inserted, so a page that holds any holds a first one.
-            let context = "could not count the pages that hold rows";
-            let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
-            let occupied_pages: u64 = control.number(context, &sql)?;
-            aftermath.table_pages = Some(occupied_pages);
-            aftermath.metrics.push(Metric {
-                name: "table_empty_pages".to_owned(),
-                value: table_pages.saturating_sub(occupied_pages) as f64,
-                unit: "1".to_owned(),
-                source: "pg_relation_size() over the block size, less pages with a first row".to_owned(),
-            });
-        }
-        aftermath.total_bytes = Some(control.number(context, &sum_over_parts("pg_total_relation_size"))?);
-        let index_bytes: u64 = control.number(context, &sum_over_parts("pg_indexes_size"))?;
-        aftermath.metrics.push(Metric {
-            name: "index_bytes".to_owned(),
-            value: index_bytes as f64,
-            unit: "bytes".to_owned(),
-            source: "pg_indexes_size()".to_owned(),
-        });
-    }
-    Ok(aftermath)
-}
-
-/// Rows of the largest partition over the mean of all, where there are several.
-fn spread(control: &mut Control, work: &Work) -> Result<Option<Metric>, TargetError> {
-    if work.data_files < 2 {
-        return Ok(None);
-    }
-    let sql = format!(
-        "SELECT max(part) * {} / greatest(sum(part), 1) FROM (SELECT count(*)::float8 AS part FROM {TABLE} \
-         GROUP BY tableoid) AS parts",
-        work.data_files
-    );
-    Ok(Some(Metric {
-        name: "largest_file_over_mean".to_owned(),
-        value: control.number("could not count the rows of each partition", &sql)?,
-        unit: "1".to_owned(),
-        source: "rows by tableoid".to_owned(),
-    }))
-}
-
 /// Sessions that the server lists under the name of this run's clients.
 pub(super) fn clients_seen(control: &mut Control, application_name: &str) -> Result<u32, TargetError> {
     let sql = format!(
@@ -333,12 +282,14 @@ pub(super) fn interrupt(control: &mut Control, application_name: &str) -> Result
     control.rows("could not interrupt the clients of the run", &sql).map(drop)
 }
 
-/// Settings that differ from the server's defaults, with their units.
+/// Settings that differ from the values that the server is built with, with their units. A configuration file that says
+/// the same as the default is no difference.
 pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetError> {
     let rows = control.rows(
         "could not read the settings of the server",
         "SELECT name, CASE WHEN unit IS NULL THEN setting ELSE current_setting(name) END, source FROM pg_settings \
-         WHERE source NOT IN ('default', 'override', 'client', 'session') ORDER BY name",
+         WHERE source NOT IN ('default', 'override', 'client', 'session') \
+         AND coalesce(setting, '') <> coalesce(boot_val, '') ORDER BY name",
     )?;
     Ok(rows
         .into_iter()

@@ -27,8 +27,10 @@ use crate::target::look_up::Answers;
 use crate::work::{CacheState, Durability, Work};
 
 mod connecting;
+mod session_settings;
 
 use connecting::connect;
+use session_settings::{setting_name, time_as_clients_do};
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";
@@ -197,6 +199,7 @@ impl Target for ExternalPostgres {
         let mut statements = schema::drop_all(self.capabilities.procedures);
         statements.extend(schema::create(work, &[None], &self.capabilities));
         let control = self.running()?;
+        time_as_clients_do(control, work);
         for statement in &first_statements {
             // Tried where it leaves no trace.
             let outcome = control.query(&format!("BEGIN; {statement}"));
@@ -391,9 +394,4 @@ impl Drop for ExternalPostgres {
             tracing::warn!(%error, "left a database behind; the next start drops it");
         }
     }
-}
-
-/// A setting's name for SET: words and dots only, so that nothing else gets into the statement.
-fn setting_name(name: &str) -> String {
-    name.split('.').map(identifier).collect::<Vec<_>>().join(".")
 }

@@ -16,7 +16,8 @@ use super::discovery::ServerBinaries;
 use super::guid::{self, Stock};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{
-    backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
+    backup_limitations, managed_limitations, name_sources, name_the_setting, require_possible,
+    server_settings,
 };
 use super::{
     client_counters, confine, counters, log_place, log_records, log_space, process, schema, series, stock,
@@ -65,6 +66,8 @@ pub struct ManagedPostgres {
     placement: Placement,
     /// How many of its data directories the current run uses.
     data_places: usize,
+    /// What the server runs for.
+    work: Option<Work>,
     /// Tablespaces made so far: directory of the layout, name.
     tablespaces: Vec<(PathBuf, String)>,
     /// Tables that runs read, made by earlier runs.
@@ -111,6 +114,7 @@ impl ManagedPostgres {
             connector: None,
             placement: Placement::Together,
             data_places: 1,
+            work: None,
             tablespaces: Vec::new(),
             stocks: Vec::new(),
             answers: Answers::default(),
@@ -158,6 +162,7 @@ impl ManagedPostgres {
             .map_err(|error| TargetError::engine("could not connect to our own server", error))?;
         self.capabilities = Capabilities::probe(&mut control)?;
         self.control = Some(control);
+        self.work = Some(work.clone());
         Ok(())
     }
 }
@@ -306,7 +311,11 @@ impl Target for ManagedPostgres {
     }
 
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        counters::settings(self.running()?)
+        let mut settings = counters::settings(self.running()?)?;
+        if let Some(work) = &self.work {
+            name_sources(&mut settings, work);
+        }
+        Ok(settings)
     }
 
     fn facts(&mut self) -> Result<EngineFacts, TargetError> {

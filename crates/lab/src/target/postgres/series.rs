@@ -225,7 +225,7 @@ fn all_series(looks: &Looks<PostgresReading>) -> Vec<results::observations::Seri
     let times = TIMES.iter().map(|(name, time, count, source)| {
         looks.ratio(
             series(*name, "ms", *source),
-            // Without track_wal_io_timing all times are zero: not fast, but not measured.
+            // Nor where only the clients' sessions have switched timing off: then all times are zero.
             |reading| reading.get(time).copied().filter(|total_ms| *total_ms > 0.0),
             |reading| reading.get(count).copied(),
         )

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use results::model::Setting;
+
 use super::super::{Layout, Limitation, TargetError};
 use crate::work::{BackupMethod, Durability, LoopSide, Placement, Work};
 
@@ -69,6 +71,22 @@ pub(super) fn server_settings(work: &Work) -> Vec<(String, String)> {
         set(name, value.clone());
     }
     settings
+}
+
+/// Who set what stands on the command line of a managed server: the experiment, one of its parameters, or fathom.
+pub(super) fn name_sources(settings: &mut [Setting], work: &Work) {
+    const COMMAND_LINE: &str = "command line";
+    for setting in settings.iter_mut().filter(|setting| setting.source == COMMAND_LINE) {
+        let is_asked = work.settings.keys().any(|name| name.eq_ignore_ascii_case(&setting.name));
+        let parameter = SETTINGS_OF_PARAMETERS.iter().find(|(name, _)| *name == setting.name);
+        setting.source = match (is_asked, parameter, setting.name.as_str()) {
+            (true, _, _) => "experiment".to_owned(),
+            (_, Some((_, parameter)), _) => format!("parameter {parameter}"),
+            (_, _, "full_page_writes") => "parameter durability".to_owned(),
+            (_, _, "max_connections") => "parameter connections".to_owned(),
+            _ => "fathom".to_owned(),
+        };
+    }
 }
 
 /// What a backup by the tool of the server needs, and what it does in its own way; `bin_dir` holds the server's binaries.

@@ -45,6 +45,17 @@ pub(super) fn pragma_values(work: &Work) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Who sets a pragma: the experiment, one of its parameters, or fathom.
+pub(super) fn source_of(work: &Work, pragma: &str) -> &'static str {
+    match pragma {
+        _ if setting(work, pragma).is_some() => "experiment",
+        "synchronous" => "parameter durability",
+        "cache_size" => "parameter buffer_pool_mib",
+        "wal_autocheckpoint" => "parameter log_size_mib",
+        _ => "fathom",
+    }
+}
+
 /// Settings of fathom's own under `sqlite.*`, with what they may be; the first word is the default.
 pub(super) const OWN_SETTINGS: [(&str, [&str; 2]); 2] = [
     // Which table of functions SQLite calls: the one that times and counts, or SQLite's own, to price the former.

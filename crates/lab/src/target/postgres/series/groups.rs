@@ -16,6 +16,13 @@ pub(super) struct Group {
     pub(super) from: &'static str,
 }
 
+/// A time of the log in milliseconds; NULL while the server does not take it: it stays 0 then.
+macro_rules! wal_ms {
+    ($milliseconds:literal) => {
+        concat!("CASE WHEN current_setting('track_wal_io_timing')::bool THEN ", $milliseconds, " END")
+    };
+}
+
 const ALL: std::ops::RangeInclusive<u32> = 0..=u32::MAX;
 
 /// Everything that is asked for. The order is that of the statement.
@@ -47,9 +54,9 @@ pub(super) const GROUPS: [Group; 16] = [
         majors: 14..=17,
         columns: &[
             ("log_flushes", "wal_sync"),
-            ("log_flush_ms", "wal_sync_time"),
+            ("log_flush_ms", wal_ms!("wal_sync_time")),
             ("log_writes", "wal_write"),
-            ("log_write_ms", "wal_write_time"),
+            ("log_write_ms", wal_ms!("wal_write_time")),
         ],
         from: "FROM pg_stat_wal",
     },
@@ -59,9 +66,9 @@ pub(super) const GROUPS: [Group; 16] = [
         majors: 18..=u32::MAX,
         columns: &[
             ("log_flushes", "sum(fsyncs)"),
-            ("log_flush_ms", "sum(fsync_time)"),
+            ("log_flush_ms", wal_ms!("sum(fsync_time)")),
             ("log_writes", "sum(writes)"),
-            ("log_write_ms", "sum(write_time)"),
+            ("log_write_ms", wal_ms!("sum(write_time)")),
         ],
         from: "FROM pg_stat_io WHERE object = 'wal' AND context = 'normal'",
     },

@@ -117,6 +117,10 @@ struct Thread {
     checkpoint_began: Cell<Option<(Instant, Ticks)>>,
     checkpoint_bytes: Cell<u64>,
     checkpoint_pages: Cell<u64>,
+    /// Did a write of the transaction under way make the log longer? A thread writes one transaction at a time.
+    log_grew: Cell<bool>,
+    /// Was the last frame header that of a commit, whose page is still to come?
+    commit_begun: Cell<bool>,
 }
 
 thread_local! {
@@ -126,6 +130,8 @@ thread_local! {
             checkpoint_began: Cell::new(None),
             checkpoint_bytes: Cell::new(0),
             checkpoint_pages: Cell::new(0),
+            log_grew: Cell::new(false),
+            commit_begun: Cell::new(false),
         }
     };
     static LEASE: Lease = Lease::take();
@@ -266,7 +272,15 @@ impl Meter {
         let end_bytes = offset_bytes + bytes as i64;
         if bytes > 0 && end_bytes > self.log_end_bytes.load(Ordering::Relaxed) {
             let before_bytes = self.log_end_bytes.fetch_max(end_bytes, Ordering::Relaxed);
-            shard.log_growths.add(seat, ticks, (end_bytes - before_bytes).max(0) as u64);
+            seat.add(&shard.log_growths.ticks, ticks);
+            seat.add(&shard.log_growths.bytes, (end_bytes - before_bytes).max(0) as u64);
+            THREAD.with(|thread| thread.log_grew.set(true));
+        }
+        // The page of a commit's frame ends the transaction: a growth is counted once for each.
+        if bytes >= PAGE_BYTES_MIN
+            && THREAD.with(|thread| thread.commit_begun.replace(false) && thread.log_grew.replace(false))
+        {
+            seat.add(&shard.log_growths.count, 1);
         }
     }
 
@@ -274,6 +288,7 @@ impl Meter {
     // EVIDENCE: sqlite fileformat2 4.1, bytes 4 to 7 of the frame header
     pub(super) fn add_frame(&self, header: &[u8; FRAME_HEADER_BYTES as usize]) {
         let pages = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+        THREAD.with(|thread| thread.commit_begun.set(pages > 0));
         if pages > 0 {
             self.database_has(u64::from(pages));
         }

@@ -136,7 +136,8 @@ pub(in super::super) struct Checkpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Totals {
     pub(super) calls: [[Tally; Call::COUNT]; Role::COUNT],
-    /// Writes that made the log longer than it had been since it was last empty, and the bytes that they added.
+    /// Transactions that made the log longer than it had been since it was last empty, the bytes by which they did, and
+    /// the time of the writes that grew it.
     pub(in super::super) log_growths: Tally,
     /// Frames of the log: headers of frames written.
     pub(in super::super) log_frames: u64,

@@ -151,7 +151,8 @@ fn growths_add_up_to_the_length_of_the_log() {
     let seen = bench.during(|connection| insert(connection, 100));
     let length = std::fs::metadata(bench.directory.path().join("run.db-wal")).unwrap().len();
     assert_eq!((seen.log_growths.bytes, bench.instrument.meter().log_size_bytes()), (length, length));
-    assert_eq!(seen.log_growths.count, seen.of(Role::Log, Call::Write).count);
+    assert_eq!(seen.log_growths.count, 100, "one for each transaction, however many frames it has");
+    assert!(seen.log_growths.count * 2 <= seen.of(Role::Log, Call::Write).count);
     bench.connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(())).unwrap();
     let again = bench.during(|connection| insert(connection, 100));
     assert_eq!(again.log_growths.count, 0, "the file is long enough");
