@@ -10,7 +10,7 @@ pub fn place(page: u32, page_bytes: u32, is_system: bool) -> Decoded {
     let fixed = fixed_page(page, page_bytes, is_system);
     let title = match fixed {
         Some(fixed) => format!("page {page}: {}", fixed.name()),
-        None => format!("page {page}: an index, a long value, or free"),
+        None => format!("page {page}: index page, BLOB page, or free"),
     };
     let mut decoded = Decoded::new("innodb", title);
     decoded.fact("offset in the tablespace", offset_text(page.into(), page_bytes.into()));
@@ -43,13 +43,13 @@ pub(super) fn page(number: u32, bytes: &[u8]) -> Decoded {
     let link = |page: u32| if page == PAGE_NONE { "none".to_owned() } else { page.to_string() };
     decoded.fact("kind", format!("{} ({})", kind_name(header.kind), header.kind));
     decoded.fact("tablespace", header.space.to_string());
-    decoded.fact("log position", header.lsn.to_string());
+    decoded.fact("LSN", header.lsn.to_string());
     if let Some(index) = header.index {
         decoded.fact("index", index.index_id.to_string());
         decoded.fact("level", index.level.to_string());
         decoded.fact("records", index.record_count.to_string());
-        decoded.fact("previous", link(header.previous));
-        decoded.fact("next", link(header.next));
+        decoded.fact("previous page", link(header.previous));
+        decoded.fact("next page", link(header.next));
     }
     decoded
 }

@@ -91,14 +91,12 @@ pub(super) fn page(fork: Fork, block: u32, bytes: &[u8], has_checksums: Option<b
     if page.is_new() {
         decoded.title = format!("block {block}: never used");
         if !page.is_zero() {
-            decoded
-                .damage
-                .push("its header says that it was never used, and other bytes are not zero".to_owned());
+            decoded.damage.push("pd_upper is 0 (new page), and other bytes are not zero".to_owned());
         }
         return decoded;
     }
     let header = page.header();
-    decoded.fact("log position", format!("{:X}/{:X}", header.lsn >> 32, header.lsn & 0xFFFF_FFFF));
+    decoded.fact("LSN", format!("{:X}/{:X}", header.lsn >> 32, header.lsn & 0xFFFF_FFFF));
     let computed = page_checksum(bytes, block);
     let checksum = match (has_checksums, header.checksum == computed) {
         (Some(false), _) => format!("{:#06x}, not kept in this cluster", header.checksum),
@@ -176,7 +174,7 @@ fn main(page: &Page<'_>, block: u32, special_bytes: usize, decoded: &mut Decoded
         return;
     }
     decoded.title = format!("block {block}: {what}");
-    decoded.fact("items", items);
+    decoded.fact("line pointers", items);
 }
 
 /// Which access method a page belongs to, by its special space.
@@ -212,7 +210,7 @@ fn tree(page: &Page<'_>, block: u32, items: String, decoded: &mut Decoded) {
     }
     let role = match () {
         () if opaque.has(flag::DELETED) => "deleted page",
-        () if opaque.has(flag::HALF_DEAD) => "emptied page, on its way out",
+        () if opaque.has(flag::HALF_DEAD) => "half-dead page",
         () if opaque.has(flag::ROOT) && opaque.is_leaf() => "root and only leaf",
         () if opaque.has(flag::ROOT) => "root",
         () if opaque.is_leaf() => "leaf",
@@ -221,15 +219,15 @@ fn tree(page: &Page<'_>, block: u32, items: String, decoded: &mut Decoded) {
     decoded.title = format!("block {block}: {role} of a B-tree, level {}", opaque.level);
     let link =
         |block: u32| if block == 0 || block == BLOCK_NONE { "none".to_owned() } else { block.to_string() };
-    decoded.fact("previous", link(opaque.previous));
-    decoded.fact("next", link(opaque.next));
-    decoded.fact("items", items);
+    decoded.fact("left sibling", link(opaque.previous));
+    decoded.fact("right sibling", link(opaque.next));
+    decoded.fact("line pointers", items);
     if !opaque.is_leaf() && !opaque.has(flag::DELETED) {
         let entries = page.items().filter(|item| item.number >= opaque.first_data_item());
         let below: Vec<u32> =
             entries.filter_map(|item| Some(IndexTuple::read(page.item_bytes(item)?)?.downlink())).collect();
         if let (Some(first), Some(last)) = (below.first(), below.last()) {
-            decoded.fact("children", format!("{} blocks, the first {first}, the last {last}", below.len()));
+            decoded.fact("downlinks", format!("{} blocks, the first {first}, the last {last}", below.len()));
         }
     }
 }

@@ -6,7 +6,7 @@ use formats::sqlite::{BtreePage, Damage, Geometry, PointerMapEntry, PointerMapKi
 
 use super::sqlite_owner::{Owner, owner, owner_of_part};
 use super::{Decoded, offset_text, sqlite_owner};
-use crate::sqlite::{Opened, OpenedError};
+use crate::sqlite::{Opened, OpenedError, fault_text};
 
 /// References of a page that are listed.
 const LISTED_MAX: usize = 8;
@@ -21,7 +21,7 @@ pub fn place(page: u32, geometry: Geometry) -> Decoded {
     } else if geometry.is_pointer_map(page) {
         format!("page {page}: pointer map")
     } else {
-        format!("page {page}: a tree, a long value, or free")
+        format!("page {page}: b-tree page, overflow page, or free")
     };
     let mut decoded = Decoded::new("sqlite", title);
     decoded.fact(
@@ -46,7 +46,7 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
     let mut decoded = place(number, geometry);
     decoded.fact("pages of the file", file.page_count().to_string());
     if file.is_in_log(number) {
-        decoded.fact("read from", "the write-ahead log, which is newer");
+        decoded.fact("read from", "the WAL, which is newer");
     }
     if number == geometry.lock_page() {
         return Ok(decoded);
@@ -65,7 +65,7 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
             return Ok(decoded);
         }
         Some(false) => {
-            decoded.title = format!("page {number}: leaf of the free list, holds nothing");
+            decoded.title = format!("page {number}: freelist leaf page");
             return Ok(decoded);
         }
         None => {}
@@ -108,7 +108,7 @@ fn part_of_a_value(file: &Opened, number: u32, bytes: &[u8], decoded: &mut Decod
         Owner::TooFar => "no record that was reached".to_owned(),
     };
     let how = "without a pointer map only a walk through all trees tells";
-    decoded.fact(if is_found { "belongs to" } else { "long value of" }, words);
+    decoded.fact(if is_found { "belongs to" } else { "record of" }, words);
     decoded.fact("pages read for that", format!("{read_count}: {how}"));
     is_found
 }
@@ -122,7 +122,7 @@ pub(super) fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, de
     decoded.fact("cells", view.cell_count.to_string());
     match view.free_bytes() {
         Some(free) => decoded.fact("free bytes", format!("{free} of {}", view.room_bytes())),
-        None => decoded.damage.push("its free blocks are damaged".to_owned()),
+        None => decoded.damage.push("the chain of free blocks is damaged".to_owned()),
     }
     if !view.kind.is_leaf() {
         let children: Vec<u32> = (0..=view.cell_count).map(|index| view.child(index)).collect();
@@ -137,13 +137,14 @@ pub(super) fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, de
     let overflows: Vec<u32> =
         (0..view.cell_count).map(|index| view.cell(index).0.overflow).filter(|page| *page != 0).collect();
     if !overflows.is_empty() {
-        decoded.fact("long values continue in", listed(&overflows));
+        decoded.fact("overflow pages", listed(&overflows));
     }
     let broken = (0..view.cell_count).filter_map(|index| view.cell(index).1);
     decoded.damage.extend(damage.into_iter().chain(broken).take(LISTED_MAX).map(|damage| {
         format!(
-            "at byte {}: expected {}, found {}",
+            "at byte {}: {}: expected {}, found {}",
             damage.offset_bytes,
+            fault_text(damage.fault),
             damage.expected_text(),
             damage.found_text()
         )
@@ -153,19 +154,16 @@ pub(super) fn tree(number: u32, view: &BtreePage<'_>, damage: Option<Damage>, de
 pub(super) fn overflow(number: u32, bytes: &[u8], is_certain: bool, decoded: &mut Decoded) {
     let next = u32_at(bytes, 0).unwrap_or(0);
     decoded.title = match is_certain {
-        true => format!("page {number}: part of a long value"),
-        false => format!("page {number}: no tree page: part of a long value, or in no use"),
+        true => format!("page {number}: overflow page of a record"),
+        false => format!("page {number}: no b-tree page: overflow page of a record, or unused"),
     };
-    decoded.fact(
-        "first four bytes as the next page",
-        if next == 0 { "none".to_owned() } else { next.to_string() },
-    );
+    decoded.fact("next overflow page", if next == 0 { "none".to_owned() } else { next.to_string() });
 }
 
 pub(super) fn free_trunk(bytes: &[u8], geometry: Geometry, number: u32, decoded: &mut Decoded) {
     let usable = bytes.get(..geometry.usable_bytes as usize).unwrap_or(bytes);
     let (trunk, damage) = Trunk::new(usable);
-    decoded.title = format!("page {number}: trunk of the free list");
+    decoded.title = format!("page {number}: freelist trunk page");
     decoded.fact("leaves", trunk.leaf_count.to_string());
     decoded.fact("next trunk", if trunk.next == 0 { "none".to_owned() } else { trunk.next.to_string() });
     decoded
@@ -190,7 +188,7 @@ pub(super) fn pointer_map(
     let [none, root, free, first, later, tree] = counts;
     decoded.fact(
         "entries",
-        format!("{root} roots, {tree} other tree pages, {first} first and {later} later pages of long values, {free} free"),
+        format!("{root} roots, {tree} other b-tree pages, {first} first and {later} later overflow pages, {free} free"),
     );
     if none > 0 {
         decoded.damage.push(format!("{none} entries have a kind that does not exist"));
@@ -199,13 +197,13 @@ pub(super) fn pointer_map(
 
 fn entry_text(entry: PointerMapEntry) -> String {
     match entry.kind {
-        PointerMapKind::Root => "root of a tree".to_owned(),
+        PointerMapKind::Root => "root of a b-tree".to_owned(),
         PointerMapKind::Free => "free".to_owned(),
         PointerMapKind::FirstOverflow => {
-            format!("first page of a long value of a cell in page {}", entry.parent)
+            format!("first overflow page of a cell in page {}", entry.parent)
         }
-        PointerMapKind::LaterOverflow => format!("part of a long value after page {}", entry.parent),
-        PointerMapKind::Tree => format!("tree page below page {}", entry.parent),
+        PointerMapKind::LaterOverflow => format!("overflow page that follows page {}", entry.parent),
+        PointerMapKind::Tree => format!("child of b-tree page {}", entry.parent),
     }
 }
 

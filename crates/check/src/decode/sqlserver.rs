@@ -1,8 +1,8 @@
 //! Pages of SQL Server.
 
 use formats::sqlserver::{
-    Boot, EXTENT_PAGES, FileHeader, Header, Iam, PAGE_BYTES, PageKind, Protection, Record, audit_protection,
-    needs_restore, pfs_byte, place as fixed, product, restore,
+    Boot, Damage, EXTENT_PAGES, FileHeader, Header, Iam, PAGE_BYTES, PageKind, Protection, Record,
+    audit_protection, needs_restore, pfs_byte, place as fixed, product, restore,
 };
 
 use super::{Decoded, offset_text};
@@ -96,15 +96,15 @@ pub(super) fn page(number: u32, bytes: &[u8], first_page: &[u8]) -> Decoded {
         decoded.damage.push(format!("its header says that it is page {}", header.page));
     }
     let mut damage = Vec::new();
-    audit_protection(bytes, &header, |found| damage.push(format!("{found:?}")));
-    header.audit(|found| damage.push(format!("{found:?}")));
+    audit_protection(bytes, &header, |found| damage.push(words(found)));
+    header.audit(|found| damage.push(words(found)));
     decoded.damage.extend(damage);
     let protection = match Protection::of(&header) {
         Protection::None => "none",
-        Protection::Torn => "signatures of sectors",
-        Protection::Checksum => "checksum",
+        Protection::Torn => "TORN_PAGE_DETECTION",
+        Protection::Checksum => "CHECKSUM",
     };
-    decoded.fact("protection", protection);
+    decoded.fact("PAGE_VERIFY", protection);
     let mut mended = bytes.to_vec();
     if needs_restore(&header) {
         restore(&mut mended);
@@ -114,13 +114,21 @@ pub(super) fn page(number: u32, bytes: &[u8], first_page: &[u8]) -> Decoded {
     decoded
 }
 
+/// A damage in words, with the place that shows it.
+fn words(damage: Damage) -> String {
+    let slot = damage.slot.map_or(String::new(), |slot| format!(", slot {slot}"));
+    format!(
+        "at byte {}{slot}: expected {}, found {}",
+        damage.offset_bytes,
+        damage.expected_text(),
+        damage.found_text()
+    )
+}
+
 fn header_facts(header: &Header, decoded: &mut Decoded) {
     let link =
         |page: formats::sqlserver::PageId| if page.is_none() { "none".to_owned() } else { page.to_string() };
-    decoded.fact(
-        "log position",
-        format!("{:08x}:{:08x}:{:04x}", header.lsn.file, header.lsn.block, header.lsn.slot),
-    );
+    decoded.fact("LSN", format!("{:08x}:{:08x}:{:04x}", header.lsn.file, header.lsn.block, header.lsn.slot));
     decoded.fact(
         "allocation unit",
         format!("{} (object {}, index {})", header.allocation_unit(), header.object_id, header.index_id),
@@ -128,8 +136,8 @@ fn header_facts(header: &Header, decoded: &mut Decoded) {
     if matches!(header.kind, PageKind::Data | PageKind::Index) {
         decoded.fact("level", header.level.to_string());
     }
-    decoded.fact("previous", link(header.previous));
-    decoded.fact("next", link(header.next));
+    decoded.fact("previous page", link(header.previous));
+    decoded.fact("next page", link(header.next));
     decoded.fact("slots", header.slot_count.to_string());
     decoded.fact("free bytes", header.free_count.to_string());
     if header.ghost_count > 0 {
@@ -148,18 +156,18 @@ fn contents(bytes: &[u8], header: &Header, decoded: &mut Decoded) {
         }
         PageKind::Iam => match Iam::new(bytes) {
             Ok(iam) => {
-                decoded.fact("interval from", iam.start.to_string());
+                decoded.fact("maps extents from page", iam.start.to_string());
                 decoded.fact("extents", iam.extents.extents().count().to_string());
-                decoded.fact("single pages", iam.single_pages().count().to_string());
+                decoded.fact("single-page allocations", iam.single_pages().count().to_string());
             }
-            Err(damage) => decoded.damage.push(format!("{damage:?}")),
+            Err(damage) => decoded.damage.push(words(damage)),
         },
         PageKind::Boot => match Boot::new(bytes) {
             Ok(boot) => {
                 decoded.fact("database name", boot.name);
                 decoded.fact("internal version", format!("{} ({})", boot.version, product(boot.version)));
             }
-            Err(damage) => decoded.damage.push(format!("{damage:?}")),
+            Err(damage) => decoded.damage.push(words(damage)),
         },
         PageKind::FileHeader => {
             if let Ok(file) = FileHeader::new(bytes) {

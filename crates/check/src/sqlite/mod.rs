@@ -74,6 +74,7 @@ pub use opened::OpenedError;
 pub(crate) use opened::{Opened, Root};
 pub use rules::RULES;
 pub use structure::structure;
+pub(crate) use worker::fault_text;
 
 /// Checks a database file, with its log laid over it, as deep as the options say.
 ///
@@ -248,14 +249,13 @@ fn kept_pass(anchor: &Anchor, passed: &mut Passed<'_>, end: u64, options: &Optio
 
 /// Ends a check that looks at no page's inside.
 fn end_shallow(context: &Context<'_>, passed: &mut Passed<'_>, options: &Options, report: &mut CheckReport) {
-    report.not_checked.push(gap("tree pages, rows and index entries", "the level looks at no page's inside"));
     if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0) {
         passed.trouble = not_kept(forget(path), path).or(passed.trouble.take());
     }
     if options.level == CheckLevel::Page {
         let what =
             if context.has_checksums { "addresses of pages" } else { "checksums and addresses of pages" };
-        report.not_checked.push(gap(what, "the format has none"));
+        report.not_checked.push(NotChecked::out_of_scope(None, what, "the format has none"));
     }
 }
 

@@ -351,7 +351,7 @@ fn touch(page: Option<&[u8]>) {
 }
 
 /// What a fault is about, in words.
-pub(super) fn fault_text(fault: Fault) -> &'static str {
+pub(crate) fn fault_text(fault: Fault) -> &'static str {
     match fault {
         Fault::CellCount => "number of cells",
         Fault::ContentStart => "start of the cell content area",

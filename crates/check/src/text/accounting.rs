@@ -65,15 +65,17 @@ fn write_cost(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     let rate = accounting.bytes_read as f64 / 1e6 / seconds.max(1e-9);
     writeln!(
         out,
-        "bytes read {} of {} in {seconds:.2} s ({rate:.0} MB/s, {}, {:.2} s CPU time)",
+        "bytes read {} of {} in {seconds:.2} s ({rate:.0} MB/s, {}, {:.2} s CPU time), rows {}, index entries {}",
         thousands(accounting.bytes_read),
         thousands(accounting.bytes_expected),
         counted(counters.worker_count, "worker"),
         counters.worker_cpu_ns as f64 / 1e9,
+        thousands(counters.row_count),
+        thousands(counters.entry_count)
     )
 }
 
-/// What was verified of what there is; reports from before coverage was recorded have rows and entries only.
+/// What was verified of what there is; nothing in reports from before coverage was recorded.
 fn write_coverage(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     let shares: Vec<String> = report
         .coverage
@@ -82,9 +84,8 @@ fn write_coverage(out: &mut String, report: &CheckReport) -> std::fmt::Result {
             format!("{name} {} of {}", thousands(share.verified_count), thousands(share.total_count))
         })
         .collect();
-    if !shares.is_empty() {
-        return writeln!(out, "verified: {}", shares.join(", "));
+    if shares.is_empty() {
+        return Ok(());
     }
-    let counters = &report.counters;
-    writeln!(out, "rows {}, index entries {}", thousands(counters.row_count), thousands(counters.entry_count))
+    writeln!(out, "verified: {}", shares.join(", "))
 }

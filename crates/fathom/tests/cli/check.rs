@@ -43,8 +43,11 @@ fn a_drill_damages_a_copy_and_the_command_it_names_finds_it() {
     bench.expect(2, &["corrupt", "a.db", "--class", "lost-entry", "--copy-to", "b.db"]);
     assert_eq!(bytes(&bench, "a.db"), before);
     let (out, _) = bench.expect(1, &["check", "b.db", "--json"]);
-    let finding: serde_json::Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
-    assert_eq!(finding["kind"], "finding");
+    let lines: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let object = &lines[0];
+    assert_eq!((&object["kind"], &object["finding_count"]), (&"object".into(), &1.into()), "{object}");
+    let finding = lines.iter().find(|line| line["kind"] == "finding").unwrap();
+    assert_eq!(object["cause_rule"], finding["rule"]);
     let rule = finding["rule"].as_str().unwrap();
     let (explained, _) = bench.expect(0, &["explain", rule]);
     assert!(explained.contains(rule) && explained.contains("What to do"), "{explained}");
@@ -103,7 +106,7 @@ fn checks_are_stored_listed_and_shown_again() {
     let (list, _) = bench.expect(0, &["list", "--checks"]);
     let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("check ")).collect();
     assert_eq!(lines.len(), 3, "{list}");
-    assert!(lines[1].contains("b.db at level full") && lines[1].contains("findings"), "{list}");
+    assert!(lines[1].contains("b.db, 28 pages, level full: damage found: 1 finding"), "{list}");
     let (again, _) = bench.expect(0, &["report", "--check", "2"]);
     assert!(again.contains(said.trim()), "{again}");
     assert!(again.contains("no check at level read"), "{again}");
@@ -182,4 +185,35 @@ fn a_check_that_is_killed_leaves_nothing_behind_and_the_same_command_does_it_ane
     before.extend(results.exists().then_some(results));
     before.sort();
     assert_eq!(names(&bench), before);
+}
+
+#[test]
+fn an_incomplete_verification_is_no_success_where_full_is_required() {
+    let bench = Bench::new();
+    database(&bench, "a.db");
+    let (_, err) = bench.expect(2, &["check", "a.db", "--require", "full", "--level", "page"]);
+    assert!(err.contains("--require full needs --level full"), "{err}");
+    let (out, _) = bench.expect(0, &["check", "a.db", "--level", "page"]);
+    assert!(out.contains("no damage found at level page: headers and checksums"), "{out}");
+    // SQLite refuses to evaluate a function that only the application has: the index is not verified.
+    let connection = rusqlite::Connection::open(bench.path().join("a.db")).unwrap();
+    connection
+        .create_scalar_function(
+            "own",
+            1,
+            rusqlite::functions::FunctionFlags::SQLITE_DETERMINISTIC,
+            |context| context.get::<i64>(0),
+        )
+        .unwrap();
+    connection
+        .execute_batch("CREATE TABLE o (x INT); INSERT INTO o VALUES (1); CREATE INDEX oi ON o (own(x));")
+        .unwrap();
+    drop(connection);
+    let (out, _) = bench.expect(0, &["check", "a.db"]);
+    assert!(out.lines().last().unwrap().starts_with("no damage found in what was checked ("), "{out}");
+    let (_, err) = bench.expect(2, &["check", "a.db", "--require", "full"]);
+    let line = err.lines().find(|line| line.starts_with("not fully verified")).unwrap();
+    assert!(line.contains("not checked") || line.contains("not compared"), "{line}");
+    bench.expect(0, &["corrupt", "a.db", "--class", "lost-entry", "--copy-to", "b.db"]);
+    bench.expect(1, &["check", "b.db", "--require", "full"]);
 }

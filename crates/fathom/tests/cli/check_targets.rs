@@ -113,7 +113,7 @@ fn a_link_is_the_database_it_leads_to_with_its_log() {
     let (linked, _) = bench.expect(0, &["check", "links/link.db"]);
     for text in [direct, linked] {
         assert!(
-            text.contains("rows 2000, index entries 2000") && text.contains("log frames laid over"),
+            text.contains("rows 2,000, index entries 2,000") && text.contains("log frames laid over"),
             "{text}"
         );
     }

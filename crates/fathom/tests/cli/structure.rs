@@ -117,8 +117,8 @@ fn a_page_of_a_file_is_described_and_what_is_none_is_refused() {
     drop(connection);
     let free =
         (1..=pages).map(|page| bench.expect(0, &["decode", &format!("a.db:{page}")]).0).collect::<Vec<_>>();
-    assert!(free.iter().any(|out| out.contains("trunk of the free list")));
-    assert!(free.iter().any(|out| out.contains("leaf of the free list")));
+    assert!(free.iter().any(|out| out.contains("freelist trunk page")));
+    assert!(free.iter().any(|out| out.contains("freelist leaf page")));
     bench.write("page.html", "<html>saved page</html>");
     bench.write("empty", "");
     for page in [
