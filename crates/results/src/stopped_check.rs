@@ -46,6 +46,12 @@ pub struct StoppedCheck {
     /// Objects with rows whose expressions could not be computed: which, how many rows, and why.
     #[serde(default)]
     pub unevaluated: Vec<(u64, u64, String)>,
+    /// Results of expressions in doubt: object, what they are about, how many, and why.
+    #[serde(default)]
+    pub doubts: Vec<(u64, String, u64, String)>,
+    /// Those of the second pass so far.
+    #[serde(default)]
+    pub second_pass_doubts: Vec<(u64, String, u64, String)>,
     /// Readings of the second pass that are done.
     #[serde(default)]
     pub second_pass_done_count: u64,

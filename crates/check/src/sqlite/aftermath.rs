@@ -1,6 +1,6 @@
 //! What is told when the pass is over: findings about the file, its map and its schema, and what was not checked.
 
-use results::check::{CheckLevel, CheckReport, Confidence};
+use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::anchor::Anchor;
 use super::context::Draft;
@@ -120,10 +120,11 @@ pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, 
             .push(gap("rows against index entries, key order, values", "the level does not include it"));
     } else {
         report.not_checked.extend(prepared.plans.not_checked.iter().cloned());
-        report.not_checked.push(gap(
-            "foreign keys",
-            "they are no promise of the file; PRAGMA foreign_key_check tests them",
-        ));
+        let mut definitions = prepared.schema.rows.iter().filter_map(|row| row.definition.as_deref());
+        if definitions.any(|definition| definition.to_ascii_uppercase().contains("REFERENCES")) {
+            let why = "no rule of the file format: PRAGMA foreign_key_check verifies them";
+            report.not_checked.push(NotChecked::out_of_scope(None, "foreign keys", why));
+        }
         if !has_checksums {
             report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
         }

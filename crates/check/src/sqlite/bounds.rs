@@ -91,14 +91,15 @@ impl Worker<'_> {
                 "keys {side} {}, by page {above_page} slot {index}",
                 self.key_text(place, key, order)
             );
-            self.report(make(&rules::PARENT_BOUNDS, expected, self.key_text(place, cell, order)));
+            let draft = make(&rules::PARENT_BOUNDS, expected, self.key_text(place, cell, order));
+            self.report_order(place, (left, right), order, draft);
         }
         let is_unique = order.unique_columns > 0 && self.context.level == CheckLevel::Full;
         if is_unique && found.equal_columns >= order.unique_columns && !found.has_null {
             let expected = "a key that no other entry has".to_owned();
             let found =
                 format!("{} also on page {above_page} slot {index}", self.key_text(place, cell, order));
-            self.report(make(&rules::UNIQUE, expected, found));
+            self.report_order(place, (left, right), order, make(&rules::UNIQUE, expected, found));
         }
     }
 }

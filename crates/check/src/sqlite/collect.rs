@@ -1,6 +1,6 @@
 //! The second pass: objects whose sums differ are read again, and their facts held and sorted, to name the rows.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use disk::scan::ScanFile;
 use results::check::Confidence;
@@ -16,6 +16,7 @@ use super::context::{Context, Draft};
 use super::pass::visit;
 use super::reading::Reading;
 use super::rules;
+use super::versions::{Doubt, Doubts};
 use super::worker::Worker;
 
 /// Pages without interest between two wanted ones that are read all the same, because a new read would cost more.
@@ -28,6 +29,12 @@ const PART_COUNT_MAX: u64 = 4096;
 pub(super) struct Collector {
     wanted: Wanted,
     facts: Vec<Fact>,
+    /// Rows in doubt that may belong to an entry with another hash.
+    extras: Vec<(u32, u64)>,
+    /// Why rows are in doubt, by pair: the first reason.
+    reasons: BTreeMap<u32, String>,
+    /// Pairs with more rows in doubt than are held.
+    overfull: BTreeSet<u32>,
 }
 
 /// What is held at the same time.
@@ -35,6 +42,8 @@ pub(super) struct Collector {
 struct Wanted {
     /// Buckets of each pair, as bits.
     buckets: Vec<u64>,
+    /// By pair, whether all of its buckets that differ are among them, undivided.
+    whole: Vec<bool>,
     /// By tree, whether its pages are needed.
     trees: Vec<bool>,
     /// One of so many parts of each bucket.
@@ -48,20 +57,51 @@ struct Fact {
     pair: u32,
     hash: u128,
     is_row: bool,
-    page: u32,
-    slot: u32,
-    rowid: i64,
+    member: Member,
+    doubt: Doubt,
+}
+
+/// Where a row or an entry is, and which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member {
+    pub(super) page: u32,
+    pub(super) slot: u32,
+    pub(super) rowid: i64,
+    /// Hash of the values that are not computed, where some are: it tells the row also when the others are in doubt.
+    pub(super) identity: u64,
 }
 
 const _: () = assert!(BUCKET_COUNT == 64, "the buckets of a pair are the bits of a word");
+/// Rows in doubt that one worker holds beside its facts; beyond them an index is listed as not checked.
+const EXTRAS_MAX: usize = 1 << 20;
 
 impl Collector {
-    pub(super) fn row(&mut self, pair: usize, hash: u128, page: u32, slot: usize, rowid: i64) {
-        self.push(pair, Fact { pair: pair as u32, hash, is_row: true, page, slot: slot as u32, rowid });
+    /// Takes a row as an index should know it. `hash` is absent when it should not by what was computed.
+    pub(super) fn row(
+        &mut self,
+        pair: usize,
+        hash: Option<u128>,
+        member: Member,
+        doubt: Doubt,
+        reason: String,
+    ) {
+        let index = pair as u32;
+        let is_held =
+            hash.is_some_and(|hash| self.push(Fact { pair: index, hash, is_row: true, member, doubt }));
+        if !doubt.is_any() || !self.wants(pair) {
+            return;
+        }
+        self.reasons.entry(index).or_insert(reason);
+        if is_held {
+        } else if self.extras.len() < EXTRAS_MAX {
+            self.extras.push((index, member.identity));
+        } else {
+            self.overfull.insert(index);
+        }
     }
 
-    pub(super) fn entry(&mut self, pair: usize, hash: u128, page: u32, slot: usize, rowid: i64) {
-        self.push(pair, Fact { pair: pair as u32, hash, is_row: false, page, slot: slot as u32, rowid });
+    pub(super) fn entry(&mut self, pair: usize, hash: u128, member: Member) {
+        self.push(Fact { pair: pair as u32, hash, is_row: false, member, doubt: Doubt::default() });
     }
 
     /// Whether the pages of a tree are needed.
@@ -69,20 +109,31 @@ impl Collector {
         tree.is_some_and(|tree| self.wanted.trees.get(tree) == Some(&true))
     }
 
-    fn push(&mut self, pair: usize, fact: Fact) {
+    /// Whether any bucket of a pair is wanted.
+    pub(super) fn wants(&self, pair: usize) -> bool {
+        self.wanted.buckets.get(pair).is_some_and(|buckets| *buckets != 0)
+    }
+
+    fn push(&mut self, fact: Fact) -> bool {
         let wanted = &self.wanted;
-        let is_wanted =
-            wanted.buckets.get(pair).is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0);
+        let is_wanted = wanted
+            .buckets
+            .get(fact.pair as usize)
+            .is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0);
         // The low bits, which do not choose the bucket.
-        if is_wanted && fact.hash as u64 % wanted.part_count.max(1) == wanted.part {
+        let is_held = is_wanted && fact.hash as u64 % wanted.part_count.max(1) == wanted.part;
+        if is_held {
             self.facts.push(fact);
         }
+        is_held
     }
 }
 
 /// What a second pass brought, and how far it came.
 pub(super) struct Named {
     pub(super) findings: Findings,
+    /// What differs and is in doubt.
+    pub(super) doubts: Doubts,
     /// Readings done, in this call and those before it.
     pub(super) done_count: usize,
     /// Pairs whose sums differ.
@@ -151,9 +202,7 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
     let mut indexes = Vec::new();
     for (index, difference) in pass.differences.iter().enumerate() {
         let Some(pair) = context.plans.pairs.get(index) else { continue };
-        // Rows that could not be computed are missing in these sums; the report says so.
-        let is_known = !pair.is_computed || !pass.unevaluated.contains_key(&pair.table_tree);
-        let buckets = if is_known { difference.unequal_buckets() } else { Vec::new() };
+        let buckets = difference.unequal_buckets();
         if !buckets.is_empty() {
             indexes.push(pair.index_tree);
         }
@@ -171,7 +220,7 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
                 groups.extend((0..part_count).map(|part| {
                     let buckets = vec![0; context.plans.pairs.len()];
                     let trees = vec![false; context.plans.trees.len()];
-                    (Wanted { buckets, trees, part, part_count }, 0, Vec::new())
+                    (Wanted { buckets, whole: Vec::new(), trees, part, part_count }, 0, Vec::new())
                 }));
             }
             let count = if fits { 1 } else { part_count as usize };
@@ -191,7 +240,14 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
             }
         }
     }
-    (groups.into_iter().map(|(wanted, _, _)| wanted).collect(), indexes)
+    let unequal: Vec<_> =
+        pass.differences.iter().map(|difference| difference.unequal_buckets().len()).collect();
+    let finished = groups.into_iter().map(|(mut wanted, _, _)| {
+        let held = wanted.buckets.iter().map(|bits| bits.count_ones() as usize);
+        wanted.whole = held.zip(&unequal).map(|(held, all)| wanted.part_count == 1 && held == *all).collect();
+        wanted
+    });
+    (finished.collect(), indexes)
 }
 
 fn name_differences(
@@ -204,7 +260,7 @@ fn name_differences(
 ) -> Result<(), Trouble> {
     let collecting = || {
         let mut worker = Worker::new(context);
-        worker.collector = Some(Collector { wanted: wanted.clone(), facts: Vec::new() });
+        worker.collector = Some(Collector { wanted: wanted.clone(), ..Collector::default() });
         worker
     };
     let in_file = anchor.whole_pages().min(context.page_count);
@@ -230,8 +286,16 @@ fn name_differences(
         }
     }
     let workers = outcome.states.into_iter().chain([last]);
-    let mut facts: Vec<Fact> =
-        workers.filter_map(|worker| worker.collector).flat_map(|collector| collector.facts).collect();
+    let mut facts: Vec<Fact> = Vec::new();
+    let mut doubted = Doubted::default();
+    for collector in workers.filter_map(|worker| worker.collector) {
+        facts.extend(collector.facts);
+        collector.extras.into_iter().for_each(|key| *doubted.extras.entry(key).or_default() += 1);
+        for (pair, reason) in collector.reasons {
+            doubted.reasons.entry(pair).or_insert(reason);
+        }
+        doubted.overfull.extend(collector.overfull);
+    }
     named.memory_bytes_max = named.memory_bytes_max.max((2 * facts.len() * size_of::<Fact>()) as u64);
     facts.sort_unstable();
     let mut left_over = Vec::new();
@@ -249,8 +313,67 @@ fn name_differences(
             "rows and entries differed, and agreed when they were read again: a page was read in two ways";
         named.trouble.get_or_insert_with(|| trouble.to_owned());
     }
+    let is_whole = |pair: u32| wanted.whole.get(pair as usize) == Some(&true);
+    let left_over = doubted.settle(context, left_over, is_whole, &mut named.doubts);
     report_left_over(context, &left_over, |draft| named.findings.push(context.commit(draft)));
     Ok(())
+}
+
+/// The rows in doubt of one reading.
+#[derive(Debug, Default)]
+struct Doubted {
+    /// Rows that may belong to an entry, by pair and identity: how many.
+    extras: HashMap<(u32, u64), u64>,
+    reasons: BTreeMap<u32, String>,
+    overfull: BTreeSet<u32>,
+}
+
+impl Doubted {
+    /// Takes out of what is left over what may be right by another version or build of SQLite, and counts it.
+    fn settle(
+        mut self,
+        context: &Context<'_>,
+        left_over: Vec<Fact>,
+        is_whole: impl Fn(u32) -> bool,
+        doubts: &mut Doubts,
+    ) -> Vec<Fact> {
+        if self.reasons.is_empty() {
+            return left_over;
+        }
+        let key = |fact: &Fact| (fact.pair, fact.member.identity);
+        for row in left_over.iter().filter(|fact| fact.is_row && fact.doubt.is_any()) {
+            *self.extras.entry(key(row)).or_default() += 1;
+        }
+        let mut settled: HashMap<(u32, u64), u64> = HashMap::new();
+        let mut doubt = |fact: &Fact, what: &str| {
+            let tree = context.plans.pairs.get(fact.pair as usize).map_or(0, |pair| pair.index_tree);
+            doubts.add(tree, what, self.reasons.get(&fact.pair).map_or("", String::as_str));
+        };
+        let is_settled = |entry: &Fact| match self.extras.get_mut(&key(entry)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                *settled.entry(key(entry)).or_default() += 1;
+                true
+            }
+            _ => self.overfull.contains(&entry.pair),
+        };
+        let (entries, rows): (Vec<Fact>, Vec<Fact>) = left_over.into_iter().partition(|fact| !fact.is_row);
+        let (in_doubt, mut rest): (Vec<Fact>, Vec<Fact>) = entries.into_iter().partition(is_settled);
+        in_doubt.iter().for_each(|entry| doubt(entry, "values of expressions in its entries"));
+        for row in rows {
+            if let Some(count) = settled.get_mut(&key(&row)).filter(|count| row.doubt.is_any() && **count > 0)
+            {
+                *count -= 1;
+            } else if row.doubt.of_entry || row.doubt.is_any() && !is_whole(row.pair) {
+                doubt(&row, "whether each row has its entry");
+            } else if self.overfull.contains(&row.pair) {
+                doubt(&row, "values of expressions in its entries");
+            } else {
+                rest.push(row);
+            }
+        }
+        rest
+    }
 }
 
 /// The stretches of the file that hold the pages of these trees.
@@ -274,14 +397,18 @@ fn report_left_over(context: &Context<'_>, left_over: &[Fact], mut report: impl 
     let has_rowid =
         |fact: &Fact| context.plans.pairs.get(fact.pair as usize).is_some_and(|pair| pair.has_rowid);
     let rows = left_over.iter().filter(|fact| fact.is_row);
-    let mut rows_by_rowid: HashMap<(u32, i64), Fact> =
-        rows.clone().filter(|fact| has_rowid(fact)).map(|fact| ((fact.pair, fact.rowid), *fact)).collect();
+    let mut rows_by_rowid: HashMap<(u32, i64), Fact> = rows
+        .clone()
+        .filter(|fact| has_rowid(fact))
+        .map(|fact| ((fact.pair, fact.member.rowid), *fact))
+        .collect();
     for entry in left_over.iter().filter(|fact| !fact.is_row) {
-        let row = if has_rowid(entry) { rows_by_rowid.remove(&(entry.pair, entry.rowid)) } else { None };
+        let row =
+            if has_rowid(entry) { rows_by_rowid.remove(&(entry.pair, entry.member.rowid)) } else { None };
         report(entry_draft(context, entry, row));
     }
     for row in rows {
-        if !has_rowid(row) || rows_by_rowid.contains_key(&(row.pair, row.rowid)) {
+        if !has_rowid(row) || rows_by_rowid.contains_key(&(row.pair, row.member.rowid)) {
             report(row_draft(context, row));
         }
     }
@@ -289,31 +416,34 @@ fn report_left_over(context: &Context<'_>, left_over: &[Fact], mut report: impl 
 
 fn entry_draft(context: &Context<'_>, entry: &Fact, row: Option<Fact>) -> Draft {
     let Some(pair) = context.plans.pairs.get(entry.pair as usize) else {
-        return Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.page, "a row", "none");
+        return Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.member.page, "a row", "none");
     };
     let table = context.tree_name(pair.table_tree);
     let draft = match row {
         Some(row) => Draft::new(
             &rules::ENTRY_DIFFERS,
-            entry.page,
-            format!("the values of rowid {} in {table}, page {} slot {}", row.rowid, row.page, row.slot),
+            entry.member.page,
+            format!(
+                "the values of rowid {} in {table}, page {} slot {}",
+                row.member.rowid, row.member.page, row.member.slot
+            ),
             "other values".to_owned(),
         ),
         None => {
             let expected = if pair.has_rowid {
-                format!("a row with rowid {} in {table}", entry.rowid)
+                format!("a row with rowid {} in {table}", entry.member.rowid)
             } else {
                 format!("a row in {table}")
             };
             Draft::new(
                 &rules::ENTRY_WITHOUT_ROW,
-                entry.page,
+                entry.member.page,
                 expected,
                 "no such row with these values".to_owned(),
             )
         }
     };
-    draft.slot(entry.slot as usize).tree(pair.index_tree).confidence(confidence(
+    draft.slot(entry.member.slot as usize).tree(pair.index_tree).confidence(confidence(
         context,
         pair.table_tree,
         pair.index_tree,
@@ -322,14 +452,19 @@ fn entry_draft(context: &Context<'_>, entry: &Fact, row: Option<Fact>) -> Draft 
 
 fn row_draft(context: &Context<'_>, row: &Fact) -> Draft {
     let Some(pair) = context.plans.pairs.get(row.pair as usize) else {
-        return Draft::new(&rules::ROW_WITHOUT_ENTRY, row.page, "an entry", "none");
+        return Draft::new(&rules::ROW_WITHOUT_ENTRY, row.member.page, "an entry", "none");
     };
     let index = context.tree_name(pair.index_tree);
-    let what = if pair.has_rowid { format!(" for rowid {}", row.rowid) } else { String::new() };
-    Draft::new(&rules::ROW_WITHOUT_ENTRY, row.page, format!("an entry{what} in {index}"), "none".to_owned())
-        .slot(row.slot as usize)
-        .tree(pair.table_tree)
-        .confidence(confidence(context, pair.table_tree, pair.index_tree))
+    let what = if pair.has_rowid { format!(" for rowid {}", row.member.rowid) } else { String::new() };
+    Draft::new(
+        &rules::ROW_WITHOUT_ENTRY,
+        row.member.page,
+        format!("an entry{what} in {index}"),
+        "none".to_owned(),
+    )
+    .slot(row.member.slot as usize)
+    .tree(pair.table_tree)
+    .confidence(confidence(context, pair.table_tree, pair.index_tree))
 }
 
 fn confidence(context: &Context<'_>, table: usize, index: usize) -> Confidence {

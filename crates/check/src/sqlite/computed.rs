@@ -1,10 +1,11 @@
 //! What a table's definition says about a row, computed while the row is looked at.
 
-use formats::sqlite::{Cell, Record, Value};
+use formats::sqlite::{Cell, Record};
 
 use super::context::Draft;
 use super::plan::{OwnedValue, Rows};
 use super::scratch::{Evaluation, Evaluator};
+use super::versions::ComputedRow;
 use super::worker::{Place, Worker};
 
 impl Worker<'_> {
@@ -19,18 +20,12 @@ impl Worker<'_> {
         rows: &Rows,
         evaluation: &Evaluation,
     ) -> bool {
-        let fields = &self.fields;
-        let values = evaluation.bound.iter().map(|bound| match bound {
-            None => Value::Integer(cell.rowid),
-            Some(index) => match fields.get(*index) {
-                Some(field) => record.value(*field).unwrap_or(Value::Null),
-                None => rows.columns.get(*index).map_or(Value::Null, |column| column.default.as_value()),
-            },
-        });
+        let row = ComputedRow { tree: place.tree, cell, record, rows };
         let mut results = std::mem::take(&mut self.results);
+        let values: Vec<_> = evaluation.bound.iter().map(|bound| self.taken_value(&row, *bound)).collect();
         let evaluator = self.evaluators.entry(place.tree).or_insert_with(|| Evaluator::new(evaluation));
         let outcome = match evaluator {
-            Ok(evaluator) => evaluator.evaluate(evaluation, values, &mut results),
+            Ok(evaluator) => evaluator.evaluate(evaluation, values.into_iter(), &mut results),
             Err(reason) => Err(reason.clone()),
         };
         self.results = results;
@@ -39,21 +34,25 @@ impl Worker<'_> {
             return false;
         }
         if self.collector.is_none() {
-            self.value_tests(place, slot, cell, evaluation);
+            self.value_tests(place, slot, &row, evaluation);
         }
         true
     }
 
-    pub(super) fn value_tests(
+    fn value_tests(
         &mut self,
         place: &Place<'_>,
         slot: usize,
-        cell: &Cell<'_>,
+        row: &ComputedRow<'_>,
         evaluation: &Evaluation,
     ) {
         for (index, test) in evaluation.tests.iter().enumerate() {
             if self.results.get(index) == Some(&OwnedValue::Integer(0)) {
-                let expected = format!("{} in {}", test.expected, row_text(cell));
+                if let Some(reason) = self.doubt_of_result(row, evaluation, index) {
+                    self.doubts.add(place.tree, &test.expected, &reason);
+                    continue;
+                }
+                let expected = format!("{} in {}", test.expected, row_text(row.cell));
                 let draft = Draft::new(test.rule, place.page, expected, "other values".to_owned());
                 self.report(draft.slot(slot).tree(place.tree));
             }

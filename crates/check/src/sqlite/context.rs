@@ -19,6 +19,8 @@ pub(super) struct Context<'a> {
     pub(super) level: CheckLevel,
     pub(super) geometry: Geometry,
     pub(super) encoding: Encoding,
+    /// The version that wrote the file last, by the header.
+    pub(super) library_version: u32,
     pub(super) page_count: u32,
     pub(super) reader: &'a PageReader,
     pub(super) map: &'a PageMap,

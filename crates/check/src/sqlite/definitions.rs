@@ -19,6 +19,7 @@ const STAND_IN: FunctionFlags = FunctionFlags::SQLITE_UTF8
 /// What `PRAGMA table_xinfo` calls a generated column that is not stored.
 // EVIDENCE: sqlite pragma table_xinfo: 2 for VIRTUAL, 3 for STORED
 pub(super) const VIRTUAL_COLUMN: i64 = 2;
+pub(super) const STORED_COLUMN: i64 = 3;
 
 pub(super) struct TableColumn {
     pub(super) name: String,

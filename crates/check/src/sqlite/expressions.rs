@@ -112,6 +112,100 @@ pub(super) fn names(expression: &str) -> impl Iterator<Item = String> {
     tokens.filter(is_name).map(|token| unquoted(text(expression, &token)).to_ascii_lowercase())
 }
 
+/// What an expression is made of: enough to know which functions and operators are in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Vocabulary {
+    /// Functions that are called, in small letters.
+    pub(super) functions: Vec<String>,
+    /// All words without quotes, in capitals.
+    words: Vec<String>,
+    pub(super) has_concatenation: bool,
+    /// `->` or `->>`.
+    pub(super) has_arrow: bool,
+    pub(super) has_arithmetic: bool,
+    pub(super) has_real_literal: bool,
+}
+
+impl Vocabulary {
+    /// Adds what another expression is made of.
+    pub(super) fn add(&mut self, other: Self) {
+        self.functions.extend(other.functions);
+        self.words.extend(other.words);
+        self.has_concatenation |= other.has_concatenation;
+        self.has_arrow |= other.has_arrow;
+        self.has_arithmetic |= other.has_arithmetic;
+        self.has_real_literal |= other.has_real_literal;
+    }
+
+    /// Whether a word with this in it is in it.
+    pub(super) fn has_word_with(&self, part: &str) -> bool {
+        self.words.iter().any(|known| known.contains(part))
+    }
+
+    /// Whether a keyword is in it. A column of that name counts as well.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        self.words.iter().any(|known| known == word)
+    }
+}
+
+/// Words before a parenthesis that call nothing.
+const OPERATORS: [&str; 24] = [
+    "AND", "AS", "BETWEEN", "CASE", "CAST", "CHECK", "COLLATE", "DISTINCT", "ELSE", "END", "ESCAPE",
+    "EXISTS", "FROM", "IN", "IS", "ISNULL", "NOT", "NOTNULL", "OR", "SELECT", "THEN", "VALUES", "WHEN",
+    "WHERE",
+];
+
+/// The functions, words and operators of an expression.
+pub(super) fn vocabulary(expression: &str) -> Vocabulary {
+    let tokens = tokens(expression);
+    let mut vocabulary = Vocabulary::default();
+    // The name of a type may have a length in parentheses.
+    let mut is_in_type = false;
+    for (index, token) in tokens.iter().enumerate() {
+        let word = text(expression, token);
+        let next = tokens.get(index + 1);
+        let touches =
+            |sign: &str| next.is_some_and(|next| next.start == token.end && text(expression, next) == sign);
+        match token.kind {
+            Kind::Word | Kind::Quoted => {
+                let name = unquoted(word);
+                let capitals = name.to_ascii_uppercase();
+                let is_keyword = token.kind == Kind::Word
+                    && (OPERATORS.contains(&capitals.as_str())
+                        || ["LIKE", "GLOB"].contains(&capitals.as_str()));
+                is_in_type = is_in_type && !is_keyword || token.kind == Kind::Word && capitals == "AS";
+                if next.is_some_and(|next| next.kind == Kind::Open) && !is_keyword && !is_in_type {
+                    vocabulary.functions.push(name.to_ascii_lowercase());
+                }
+                if token.kind == Kind::Word {
+                    vocabulary.words.push(capitals);
+                }
+                continue;
+            }
+            Kind::Other => match word {
+                "|" => vocabulary.has_concatenation |= touches("|"),
+                "-" if touches(">") => vocabulary.has_arrow = true,
+                "+" | "-" | "*" | "/" | "%" => vocabulary.has_arithmetic = true,
+                "." => vocabulary.has_real_literal |= is_beside_digit(expression, token),
+                number if number.starts_with(|first: char| first.is_ascii_digit()) => {
+                    let is_hexadecimal = number.to_ascii_lowercase().starts_with("0x");
+                    vocabulary.has_real_literal |= !is_hexadecimal && number.contains(['e', 'E']);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        is_in_type = false;
+    }
+    vocabulary
+}
+
+fn is_beside_digit(expression: &str, token: &Token) -> bool {
+    let bytes = expression.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    is_digit(token.end) || token.start.checked_sub(1).is_some_and(is_digit)
+}
+
 /// The items of the first list in parentheses, and what follows the list.
 fn items(tokens: &[Token]) -> Option<(Vec<&[Token]>, &[Token])> {
     let open = tokens.iter().position(|token| token.kind == Kind::Open)?;
@@ -262,10 +356,21 @@ mod tests {
         assert_eq!(all, ["lower", "a b", "x"]);
     }
 
+    #[test]
+    fn functions_are_told_from_keywords_columns_and_types() {
+        let found = vocabulary("NOT (Abs(a.b) IN (1, 2)) AND CAST(c AS VARCHAR(10)) LIKE ('x') || \"f\" (3)");
+        assert_eq!(found.functions, ["abs", "f"]);
+        assert!(found.has_concatenation && found.has_word("LIKE") && !found.has_arithmetic);
+        assert!(!found.has_real_literal && !found.has_arrow);
+        assert!(vocabulary("a->>'b'").has_arrow && vocabulary("a - b").has_arithmetic);
+        assert!(vocabulary("1.5").has_real_literal && vocabulary("1e3").has_real_literal);
+        assert!(!vocabulary("0x1e3 + t.e1").has_real_literal);
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(sql in "[a-zA-Z(),'\"`\\[\\]*/ \n0-9;é-]{0,80}") {
-            let _ = (table_text(&sql), index_text(&sql), names(&sql).count());
+            let _ = (table_text(&sql), index_text(&sql), names(&sql).count(), vocabulary(&sql));
         }
     }
 }

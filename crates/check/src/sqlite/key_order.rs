@@ -32,7 +32,7 @@ impl Worker<'_> {
                     self.key_text(place, cells.0, order)
                 ),
             );
-            self.report(draft.slot(slot).tree(place.tree));
+            self.report_order(place, cells, order, draft.slot(slot).tree(place.tree));
         }
         self.unique(place, slot, &found, cells.1, order);
     }
@@ -54,7 +54,7 @@ impl Worker<'_> {
                 "a key that no other entry has".to_owned(),
                 format!("{} twice", self.key_text(place, cell, order)),
             );
-            self.report(draft.slot(slot).tree(place.tree));
+            self.report_order(place, (cell, cell), order, draft.slot(slot).tree(place.tree));
         }
     }
 

@@ -44,6 +44,7 @@ mod scratch;
 mod spool;
 mod stray;
 mod structure;
+mod versions;
 mod wishes;
 mod worker;
 
@@ -188,6 +189,7 @@ fn check_anchored(
         level: options.level,
         geometry,
         encoding: anchor.header.encoding,
+        library_version: anchor.header.library_version,
         page_count: anchor.page_count,
         reader: &anchor.reader,
         map: &prepared.map,
@@ -420,6 +422,7 @@ fn after_pass(
     let missing = context.map.trouble().map(str::to_owned);
     passed.trouble = passed.trouble.take().or(missing).or(joined.trouble).or(named.trouble);
     passed.worker.findings.merge(named.findings);
+    passed.worker.doubts.merge(named.doubts);
     report.counters.second_pass_object_count = named.object_count;
     let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
     report.counters.memory_bytes_max =
@@ -445,6 +448,8 @@ fn finish(
             kind: results::check::GapKind::Coverage,
         });
     }
+    let doubts = worker.doubts.not_checked(|tree| context.tree_name(tree));
+    report.not_checked.extend(doubts);
     report.counters.row_count = worker.row_count;
     report.counters.entry_count = worker.entry_count;
     let page_count = u64::from(context.page_count);

@@ -49,6 +49,10 @@ pub(super) struct Pair {
     pub(super) fields: Option<Vec<usize>>,
     /// Whether a condition or a value of the entries is computed from the row.
     pub(super) is_computed: bool,
+    /// Whether rows and entries that differ may both be right, by another version or build of SQLite.
+    pub(super) may_be_in_doubt: bool,
+    /// The fields of an entry that are computed; the others tell which row it belongs to.
+    pub(super) computed_fields: Vec<usize>,
 }
 
 /// One tree and what is known about its records.
@@ -105,6 +109,8 @@ pub(super) struct Feed {
     pub(super) parts: Vec<Part>,
     /// The result that tells whether the row has an entry at all; every row has one without.
     pub(super) condition: Option<usize>,
+    /// Why it is not known whether a row has an entry, when only the application can compute that.
+    pub(super) unknown: Option<String>,
 }
 
 /// One field of an index entry, seen from the row.
@@ -333,7 +339,7 @@ impl Planner {
             of_index.push((condition.is_some(), parts.iter().map(|(field, _)| *field).collect::<Vec<_>>()));
             let expressions =
                 condition.into_iter().chain(parts.into_iter().map(|(_, expression)| expression));
-            wishes.extend(expressions.map(|expression| Wish { expression, test: None }));
+            wishes.extend(expressions.map(|expression| Wish { expression, test: None, stored_in: None }));
         }
         if wishes.is_empty() {
             return Computed::default();
@@ -445,46 +451,50 @@ impl Planner {
             return;
         };
         let order = self.order(index, false);
-        let mut pair = None;
+        let mut unknown = None;
         match &results.condition {
             Some(Err(reason)) => {
                 let why = format!("it is a partial index whose condition cannot be computed: {reason}");
-                self.gap(Some(&object), "rows against entries", &why);
+                self.gap(Some(&object), "whether each row has its entry", &why);
+                unknown = Some(format!("the condition cannot be computed: {reason}"));
             }
             None if index.is_partial => {
                 let why = "it is a partial index whose condition was not found in its definition";
-                self.gap(Some(&object), "rows against entries", why);
+                self.gap(Some(&object), "whether each row has its entry", why);
+                unknown = Some("the condition was not found".to_owned());
             }
-            condition => {
-                let condition = condition.as_ref().and_then(|result| result.as_ref().ok()).copied();
-                let known = index.columns.iter().enumerate();
-                let known = known.filter_map(|(field, column)| {
-                    Some((field, storage.part(field, column.column, results)?))
-                });
-                let (fields, parts): (Vec<usize>, Vec<Part>) = known.unzip();
-                let is_whole = fields.len() == index.columns.len();
-                for (_, outcome) in &results.parts {
-                    if let Err(reason) = outcome {
-                        let why = format!("they cannot be computed: {reason}; the row's key is matched");
-                        self.gap(Some(&object), "values of expressions in its entries", &why);
-                    }
-                }
-                let is_computed =
-                    condition.is_some() || parts.iter().any(|part| matches!(part, Part::Computed(_)));
-                pair = Some(self.plans.pairs.len());
-                rows.feeds.push(Feed { pair: self.plans.pairs.len(), parts, condition });
-                self.plans.pairs.push(Pair {
-                    table_tree: storage.tree,
-                    index_tree,
-                    has_rowid: storage.has_rowid,
-                    fields: (!is_whole).then_some(fields),
-                    is_computed,
-                });
+            _ => {}
+        }
+        let condition = results.condition.as_ref().and_then(|result| result.as_ref().ok()).copied();
+        let known = index.columns.iter().enumerate();
+        let known =
+            known.filter_map(|(field, column)| Some((field, storage.part(field, column.column, results)?)));
+        let (fields, parts): (Vec<usize>, Vec<Part>) = known.unzip();
+        let is_whole = fields.len() == index.columns.len();
+        for (_, outcome) in &results.parts {
+            if let Err(reason) = outcome {
+                let why = format!("they cannot be computed: {reason}; the row's key is compared");
+                self.gap(Some(&object), "values of expressions in its entries", &why);
+                unknown.get_or_insert_with(|| format!("the expression cannot be computed: {reason}"));
             }
         }
+        let is_part = |part: &Part| matches!(part, Part::Computed(_));
+        let computed = fields.iter().zip(&parts).filter(|(_, part)| is_part(part));
+        let computed_fields: Vec<usize> = computed.map(|(field, _)| *field).collect();
+        let pair = self.plans.pairs.len();
+        self.plans.pairs.push(Pair {
+            table_tree: storage.tree,
+            index_tree,
+            has_rowid: storage.has_rowid,
+            is_computed: condition.is_some() || !computed_fields.is_empty(),
+            may_be_in_doubt: condition.is_some() || unknown.is_some() || !computed_fields.is_empty(),
+            fields: (!is_whole).then_some(fields),
+            computed_fields,
+        });
+        rows.feeds.push(Feed { pair, parts, condition, unknown });
         if let Some(plan) = self.plans.trees.get_mut(index_tree) {
             plan.order = order;
-            plan.entries = pair;
+            plan.entries = Some(pair);
             plan.field_count = Some(index.columns.len());
         }
     }

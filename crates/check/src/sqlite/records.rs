@@ -5,10 +5,12 @@ use results::check::CheckLevel;
 
 use crate::sums::keyed_hash;
 
+use super::collect::Member;
 use super::context::Draft;
 use super::keys::{class_of, classes_text, default_class, push_default, push_value};
-use super::plan::{CLASS_NULL, CLASS_TEXT, OwnedValue, Part, Rows, StoredColumn, TreePlan};
+use super::plan::{CLASS_NULL, CLASS_TEXT, Feed, OwnedValue, Part, Rows, StoredColumn, TreePlan};
 use super::rules;
+use super::versions::ComputedRow;
 use super::worker::{Place, Worker, fault_text};
 
 impl<'a> Worker<'a> {
@@ -217,7 +219,6 @@ impl<'a> Worker<'a> {
             Some(evaluation) => self.compute(place, slot, cell, record, rows, evaluation),
             None => false,
         };
-        let mut key = std::mem::take(&mut self.key);
         for feed in &rows.feeds {
             let has_entry = match feed.condition {
                 Some(result) => self.results.get(result) == Some(&OwnedValue::Integer(1)),
@@ -225,34 +226,66 @@ impl<'a> Worker<'a> {
             };
             let is_known =
                 is_computed || !self.context.plans.pairs.get(feed.pair).is_some_and(|pair| pair.is_computed);
-            if !is_known || !has_entry {
-                continue;
-            }
-            key.clear();
-            for part in &feed.parts {
-                match part {
-                    Part::Computed(result) => match self.results.get(*result) {
-                        Some(value) => push_value(&mut key, value.as_value()),
-                        None => push_value(&mut key, Value::Null),
-                    },
-                    Part::Rowid => push_value(&mut key, Value::Integer(cell.rowid)),
-                    Part::Field(index) => match self.fields.get(*index) {
-                        Some(field) => push_value(&mut key, record.value(*field).unwrap_or(Value::Null)),
-                        None => push_default(&mut key, rows, *index),
-                    },
-                }
-            }
-            let hash = keyed_hash(&key, self.context.key);
-            match &mut self.collector {
-                Some(collector) => collector.row(feed.pair, hash, place.page, slot, cell.rowid),
-                None => {
-                    if let Some(difference) = self.differences.get_mut(feed.pair) {
-                        difference.add_left(hash);
-                    }
+            let row = ComputedRow { tree: place.tree, cell, record, rows };
+            if self.collector.is_some() {
+                self.collect_row(place, slot, &row, feed, (is_known, is_known && has_entry));
+            } else if is_known && has_entry {
+                let hash = self.feed_hash(&row, feed, false);
+                if let Some(difference) = self.differences.get_mut(feed.pair) {
+                    difference.add_left(hash);
                 }
             }
         }
+    }
+
+    /// Gives the entry that a row should have in an index to the collector.
+    fn collect_row(
+        &mut self,
+        place: &Place<'_>,
+        slot: usize,
+        row: &ComputedRow<'_>,
+        feed: &Feed,
+        (is_known, has_entry): (bool, bool),
+    ) {
+        let pair = self.context.plans.pairs.get(feed.pair);
+        let may_be_in_doubt = pair.is_some_and(|pair| pair.may_be_in_doubt)
+            && self.collector.as_ref().is_some_and(|collector| collector.wants(feed.pair));
+        let (doubt, reason) =
+            if may_be_in_doubt { self.doubt_of_entry(row, feed, is_known) } else { Default::default() };
+        if !has_entry && !doubt.is_any() {
+            return;
+        }
+        let hash = if has_entry { Some(self.feed_hash(row, feed, false)) } else { None };
+        let identity = if doubt.is_any() { self.feed_hash(row, feed, true) as u64 } else { 0 };
+        let rowid = row.cell.rowid;
+        if let Some(collector) = &mut self.collector {
+            let member = Member { page: place.page, slot: slot as u32, rowid, identity };
+            collector.row(feed.pair, hash, member, doubt, reason);
+        }
+    }
+
+    /// The hash of the entry that a row should have; of its values that are not computed only, when these are wanted.
+    #[inline]
+    fn feed_hash(&mut self, row: &ComputedRow<'_>, feed: &Feed, is_identity: bool) -> u128 {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        for part in &feed.parts {
+            match part {
+                Part::Computed(_) if is_identity => {}
+                Part::Computed(result) => match self.results.get(*result) {
+                    Some(value) => push_value(&mut key, value.as_value()),
+                    None => push_value(&mut key, Value::Null),
+                },
+                Part::Rowid => push_value(&mut key, Value::Integer(row.cell.rowid)),
+                Part::Field(index) => match self.fields.get(*index) {
+                    Some(field) => push_value(&mut key, row.record.value(*field).unwrap_or(Value::Null)),
+                    None => push_default(&mut key, row.rows, *index),
+                },
+            }
+        }
+        let hash = keyed_hash(&key, self.context.key);
         self.key = key;
+        hash
     }
 
     #[inline]
@@ -314,7 +347,8 @@ impl<'a> Worker<'a> {
         };
         let mut rowid = 0;
         self.key.clear();
-        let matched = self.context.plans.pairs.get(pair).and_then(|pair| pair.fields.as_ref());
+        let pair_plan = self.context.plans.pairs.get(pair);
+        let matched = pair_plan.and_then(|pair| pair.fields.as_ref());
         for (index, field) in self.fields.iter().enumerate() {
             if matched.is_some_and(|matched| !matched.contains(&index)) {
                 continue;
@@ -326,14 +360,24 @@ impl<'a> Worker<'a> {
             push_value(&mut self.key, value);
         }
         let hash = keyed_hash(&self.key, self.context.key);
-        match &mut self.collector {
-            Some(collector) => collector.entry(pair, hash, place.page, slot, rowid),
-            None => {
-                if let Some(difference) = self.differences.get_mut(pair) {
-                    difference.add_right(hash);
+        let Some(collector) = &mut self.collector else {
+            if let Some(difference) = self.differences.get_mut(pair) {
+                difference.add_right(hash);
+            }
+            return;
+        };
+        let mut identity = 0;
+        if let Some(plan) = pair_plan.filter(|plan| plan.may_be_in_doubt) {
+            self.key.clear();
+            for (index, field) in self.fields.iter().enumerate() {
+                let is_plain = !plan.computed_fields.contains(&index);
+                if is_plain && matched.is_none_or(|matched| matched.contains(&index)) {
+                    push_value(&mut self.key, record.value(*field).unwrap_or(Value::Null));
                 }
             }
+            identity = keyed_hash(&self.key, self.context.key) as u64;
         }
+        collector.entry(pair, hash, Member { page: place.page, slot: slot as u32, rowid, identity });
     }
 }
 

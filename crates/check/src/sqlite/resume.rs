@@ -18,6 +18,7 @@ use super::collect::Named;
 use super::context::{Context, PageSet};
 use super::ends::Ends;
 use super::map::Use;
+use super::versions::Doubts;
 use super::worker::Worker;
 
 /// What a stopped check is called that knew the header and the schema.
@@ -79,6 +80,8 @@ pub(super) fn stopped(
             .iter()
             .map(|(tree, (count, reason))| (*tree as u64, *count, reason.clone()))
             .collect(),
+        doubts: worker.doubts.to_stored(),
+        second_pass_doubts: Vec::new(),
         second_pass_done_count: 0,
         second_pass_findings: Vec::new(),
         second_pass_rule_counts: Vec::new(),
@@ -101,6 +104,7 @@ pub(super) fn stopped_in_second_pass(
         second_pass_findings: findings,
         second_pass_rule_counts: rule_counts,
         second_pass_object_counts: object_counts,
+        second_pass_doubts: named.doubts.to_stored(),
         ..stopped
     }
 }
@@ -119,8 +123,10 @@ pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Na
         )
     });
     let done_count = stopped.map_or(0, |stopped| stopped.second_pass_done_count);
+    let doubts = stopped.map(|stopped| Doubts::from_stored(&stopped.second_pass_doubts)).unwrap_or_default();
     Named {
         findings,
+        doubts,
         done_count: usize::try_from(done_count).unwrap_or(usize::MAX),
         object_count: 0,
         memory_bytes_max: 0,
@@ -160,6 +166,7 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
     for (tree, count, reason) in stopped.unevaluated {
         worker.unevaluated.insert(usize::try_from(tree).unwrap_or(usize::MAX), (count, reason));
     }
+    worker.doubts = Doubts::from_stored(&stopped.doubts);
     context.is_cut.fetch_or(stopped.is_cut, Ordering::Relaxed);
     worker
 }

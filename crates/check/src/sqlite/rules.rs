@@ -123,6 +123,10 @@ rules! {
         "each row satisfies the CHECK constraints of its table",
         "A constraint was bypassed, added behind the rows, or a value has a changed byte.",
         "look at the row and set the value, or restore it", "lang_createtable, CHECK constraints";
+    GENERATED: "sqlite-generated-column", Full,
+        "a STORED generated column holds the value of its expression",
+        "Queries return a value that does not follow from the other columns. A changed byte in the row, or a changed definition.",
+        "compare the row with a backup; when the other columns are right, UPDATE the row to compute the value again", "gencol 2.3";
     VALUE_TYPE: "sqlite-value-type", Full,
         "a value has a type that its column can hold: STRICT types, no number in a TEXT column, no numeric text in a numeric column",
         "Comparisons and indexes treat the value otherwise than expected. A changed type byte, or a changed definition.",

@@ -17,10 +17,11 @@ use rusqlite::{Connection, ToSql};
 
 use crate::rule::Rule;
 
-use super::definitions::{TableColumn, VIRTUAL_COLUMN, quoted};
-use super::expressions::{TableText, names};
+use super::definitions::{Affinity, TableColumn, VIRTUAL_COLUMN, quoted};
+use super::expressions::{TableText, Vocabulary, names, vocabulary};
 use super::plan::OwnedValue;
 use super::schema::encode;
+use super::versions::{Columns, Dependence, make_case_sensitive};
 
 /// Steps of the engine between two looks at whether a row takes too long.
 const STEPS_PER_LOOK: i32 = 100_000;
@@ -41,6 +42,8 @@ pub(super) struct Evaluation {
     pub(super) bound: Vec<Option<usize>>,
     /// The first results: each must be true.
     pub(super) tests: Vec<ValueTest>,
+    /// By result: which versions or builds of SQLite may compute another one.
+    pub(super) dependences: Vec<Dependence>,
 }
 
 /// A result that must be true in each row.
@@ -56,6 +59,8 @@ pub(super) struct ValueTest {
 pub(super) struct Wish {
     pub(super) expression: String,
     pub(super) test: Option<ValueTest>,
+    /// The column that must hold the value of the expression, after its affinity; the result tells whether it does.
+    pub(super) stored_in: Option<String>,
 }
 
 /// A table as far as its expressions need it.
@@ -80,8 +85,8 @@ impl ScratchTable<'_> {
         let mut making = vec![table];
         let mut tests = Vec::new();
         let mut results = Vec::new();
-        let mut used = HashSet::new();
-        let made = scratch(self.encoding).and_then(|connection| {
+        let mut taken = Vec::new();
+        let made = scratch(self.encoding, false).and_then(|connection| {
             connection.execute_batch(&making.concat())?;
             Ok(connection)
         });
@@ -91,14 +96,13 @@ impl ScratchTable<'_> {
         };
         let mut count = 0;
         for wish in wishes {
-            let add =
-                format!("ALTER TABLE scratch ADD COLUMN {} AS ({}\n);", result_name(count), wish.expression);
+            let add = self.statements(&wish, count);
             let select = format!("SELECT {} FROM scratch", result_name(count));
             let outcome = add_column(&connection, &add, &select);
             match outcome {
                 Ok(()) => {
                     making.push(add);
-                    used.extend(names(&wish.expression));
+                    taken.push(self.taken_by(&wish));
                     tests.extend(wish.test);
                     results.push(Ok(count));
                     count += 1;
@@ -106,9 +110,7 @@ impl ScratchTable<'_> {
                 Err(reason) => results.push(Err(reason)),
             }
         }
-        let generated = self.text.columns.iter().filter_map(|column| column.generated.as_ref());
-        used.extend(generated.flat_map(|expression| names(expression)));
-        let evaluation = (count > 0).then(|| self.evaluation(making, tests, count, &used));
+        let evaluation = (count > 0).then(|| self.evaluation(making, tests, &taken));
         (evaluation, results)
     }
 
@@ -116,19 +118,21 @@ impl ScratchTable<'_> {
         &self,
         making: Vec<String>,
         tests: Vec<ValueTest>,
-        result_count: usize,
-        used: &HashSet<String>,
+        taken: &[(HashSet<String>, Vocabulary)],
     ) -> Evaluation {
+        let used: HashSet<&String> = taken.iter().flat_map(|(names, _)| names).collect();
         let needed = self.columns.iter().enumerate().filter(|(_, column)| {
             column.hidden != VIRTUAL_COLUMN && used.contains(&column.name.to_ascii_lowercase())
         });
         let mut bound = Vec::new();
         let mut named = Vec::new();
+        let mut columns = Vec::new();
         for (index, column) in needed {
             let place = self.stored.iter().position(|stored| *stored == index);
             if self.alias == Some(index) || place.is_some() {
                 bound.push(place.filter(|_| self.alias != Some(index)));
                 named.push(quoted(&column.name));
+                columns.push(column.name.to_ascii_lowercase());
             }
         }
         let places = vec!["?"; named.len()];
@@ -137,9 +141,76 @@ impl ScratchTable<'_> {
         } else {
             format!("INSERT INTO scratch({}) VALUES ({})", named.join(", "), places.join(", "))
         };
-        let results: Vec<_> = (0..result_count).map(result_name).collect();
+        let results: Vec<_> = (0..taken.len()).map(result_name).collect();
         let select = format!("SELECT {} FROM scratch", results.join(", "));
-        Evaluation { encoding: self.encoding, making, insert, select, bound, tests }
+        let dependences = taken.iter().map(|(names, vocabulary)| {
+            let places = columns.iter().enumerate().filter(|(_, name)| names.contains(*name));
+            let inputs = places.map(|(place, _)| place).collect();
+            Dependence::of(vocabulary, inputs, self.columns_taken(names))
+        });
+        let dependences = dependences.collect();
+        Evaluation { encoding: self.encoding, making, insert, select, bound, tests, dependences }
+    }
+
+    /// The names that an expression takes, those in the generated columns among them too, and what it is made of.
+    fn taken_by(&self, wish: &Wish) -> (HashSet<String>, Vocabulary) {
+        let stored_in = wish.stored_in.iter().map(|column| column.to_ascii_lowercase());
+        let mut taken: HashSet<String> = names(&wish.expression).chain(stored_in).collect();
+        let mut made_of = vocabulary(&wish.expression);
+        let mut open: Vec<&TableColumn> = self.columns.iter().collect();
+        // Each column is taken up once.
+        loop {
+            let is_taken = |column: &&TableColumn| taken.contains(&column.name.to_ascii_lowercase());
+            let (found, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(is_taken);
+            let expressions = found.iter().filter(|column| column.hidden == VIRTUAL_COLUMN);
+            for expression in expressions.filter_map(|column| self.generated(column)) {
+                taken.extend(names(expression));
+                made_of.add(vocabulary(expression));
+            }
+            if found.is_empty() {
+                return (taken, made_of);
+            }
+            open = rest;
+        }
+    }
+
+    fn generated(&self, column: &TableColumn) -> Option<&String> {
+        let text = self.text.columns.iter().find(|text| text.name.eq_ignore_ascii_case(&column.name));
+        text.and_then(|text| text.generated.as_ref())
+    }
+
+    /// The statements that add the virtual column of a result.
+    fn statements(&self, wish: &Wish, place: usize) -> String {
+        let add = |name: &str, declared: &str, expression: &str| {
+            format!("ALTER TABLE scratch ADD COLUMN {name} {declared} AS ({expression}\n);")
+        };
+        let Some(name) = &wish.stored_in else {
+            return add(&result_name(place), "", &wish.expression);
+        };
+        let column = self.columns.iter().find(|column| column.name == *name);
+        let declared = column.map(|column| self.declared_type(column)).unwrap_or_default();
+        let typed = format!("\"fathom typed {place}\"");
+        let compared = format!("{} COLLATE BINARY IS {typed}", quoted(name));
+        add(&typed, &declared, &wish.expression) + &add(&result_name(place), "", &compared)
+    }
+
+    fn declared_type(&self, column: &TableColumn) -> String {
+        // EVIDENCE: sqlite stricttables 2: ANY is no affinity there, and NUMERIC elsewhere
+        let is_any = self.is_strict && column.declared_type.eq_ignore_ascii_case("ANY");
+        let is_untyped = is_any || column.declared_type.is_empty();
+        if is_untyped { String::new() } else { quoted(&column.declared_type) }
+    }
+
+    fn columns_taken(&self, names: &HashSet<String>) -> Columns {
+        let is_taken = |column: &&TableColumn| names.contains(&column.name.to_ascii_lowercase());
+        let mut columns = Columns::default();
+        for column in self.columns.iter().filter(is_taken) {
+            let declared = column.declared_type.to_ascii_uppercase();
+            columns.has_text |= Affinity::of(&declared) == Affinity::Text;
+            columns.has_real |=
+                column.hidden != 0 && ["REAL", "FLOA", "DOUB"].iter().any(|part| declared.contains(part));
+        }
+        columns
     }
 
     /// The columns as they are declared, without constraints; an error when a collation is not built in.
@@ -154,10 +225,7 @@ impl ScratchTable<'_> {
                 Some(name) => format!(" COLLATE {name}"),
                 None => String::new(),
             };
-            // EVIDENCE: sqlite stricttables 2: ANY is no affinity there, and NUMERIC elsewhere
-            let is_any = self.is_strict && column.declared_type.eq_ignore_ascii_case("ANY");
-            let is_untyped = is_any || column.declared_type.is_empty();
-            let declared = if is_untyped { String::new() } else { quoted(&column.declared_type) };
+            let declared = self.declared_type(column);
             let generated = match text.and_then(|text| text.generated.as_ref()) {
                 Some(expression) if column.hidden == VIRTUAL_COLUMN => format!(" AS ({expression}\n)"),
                 None if column.hidden == VIRTUAL_COLUMN => {
@@ -193,7 +261,7 @@ fn result_name(index: usize) -> String {
 }
 
 /// An empty database in memory for definitions and rows of a file in that encoding.
-fn scratch(encoding: Encoding) -> rusqlite::Result<Connection> {
+fn scratch(encoding: Encoding, is_case_sensitive: bool) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
     let name = match encoding {
         Encoding::Utf8 => "UTF-8",
@@ -201,6 +269,9 @@ fn scratch(encoding: Encoding) -> rusqlite::Result<Connection> {
         Encoding::Utf16Be => "UTF-16be",
     };
     connection.execute_batch(&format!("PRAGMA encoding='{name}'; PRAGMA trusted_schema=OFF;"))?;
+    if is_case_sensitive {
+        make_case_sensitive(&connection)?;
+    }
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         AuthAction::Attach { .. }
@@ -220,9 +291,18 @@ pub(super) struct Evaluator {
 
 impl Evaluator {
     pub(super) fn new(evaluation: &Evaluation) -> Result<Self, String> {
+        Self::with(evaluation, false)
+    }
+
+    /// One whose LIKE tells small letters from capitals, as a build or a pragma may want it.
+    pub(super) fn case_sensitive(evaluation: &Evaluation) -> Result<Self, String> {
+        Self::with(evaluation, true)
+    }
+
+    fn with(evaluation: &Evaluation, is_case_sensitive: bool) -> Result<Self, String> {
         let looks = Arc::new(AtomicU32::new(0));
         let make = || {
-            let mut connection = scratch(evaluation.encoding)?;
+            let mut connection = scratch(evaluation.encoding, is_case_sensitive)?;
             connection.execute_batch(&evaluation.making.concat())?;
             connection.execute_batch("BEGIN")?;
             let seen = looks.clone();

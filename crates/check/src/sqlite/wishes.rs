@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::definitions::{IndexFacts, TableColumn, VIRTUAL_COLUMN, quoted};
+use super::definitions::{IndexFacts, STORED_COLUMN, TableColumn, VIRTUAL_COLUMN, quoted};
 use super::expressions::{TableText, index_text};
 use super::rules;
 use super::scratch::{Evaluation, ValueTest, Wish};
@@ -23,11 +23,12 @@ pub(super) struct IndexResults {
     pub(super) parts: Vec<(usize, Result<usize, String>)>,
 }
 
-/// The CHECK constraints, and NOT NULL of columns that are not stored.
+/// The CHECK constraints, NOT NULL of columns that are not stored, and the values of generated columns that are.
 pub(super) fn test_wishes(columns: &[TableColumn], text: &TableText) -> Vec<Wish> {
     let checks = text.checks.iter().map(|check| Wish {
         expression: format!("({check}\n) IS NOT FALSE"),
         test: Some(ValueTest { rule: &rules::CHECK, expected: format!("CHECK ({check})") }),
+        stored_in: None,
     });
     let virtual_columns =
         columns.iter().filter(|column| column.hidden == VIRTUAL_COLUMN && column.is_not_null);
@@ -37,8 +38,20 @@ pub(super) fn test_wishes(columns: &[TableColumn], text: &TableText) -> Vec<Wish
             rule: &rules::NOT_NULL,
             expected: format!("a value in column {}", column.name),
         }),
+        stored_in: None,
     });
-    checks.chain(not_null).collect()
+    let stored_columns = columns.iter().filter(|column| column.hidden == STORED_COLUMN);
+    let generated = stored_columns.filter_map(|column| {
+        let named = text.columns.iter().find(|named| named.name.eq_ignore_ascii_case(&column.name))?;
+        let expression = named.generated.clone()?;
+        let expected = format!("the value of ({expression}) in column {}", column.name);
+        Some(Wish {
+            expression,
+            test: Some(ValueTest { rule: &rules::GENERATED, expected }),
+            stored_in: Some(column.name.clone()),
+        })
+    });
+    checks.chain(not_null).chain(generated).collect()
 }
 
 /// The condition of an index, and its fields that are expressions or columns that are not stored.

@@ -17,6 +17,7 @@ use super::map::{Use, header_offset};
 use super::plan::OwnedValue;
 use super::rules;
 use super::scratch::Evaluator;
+use super::versions::Doubts;
 
 /// Everything that one worker knows. Merges by addition.
 pub(super) struct Worker<'a> {
@@ -49,6 +50,10 @@ pub(super) struct Worker<'a> {
     pub(super) results: Vec<OwnedValue>,
     /// Rows that could not be computed, by tree, and why the first of them could not.
     pub(super) unevaluated: BTreeMap<usize, (u64, String)>,
+    /// By tree, made when a LIKE has to be computed in the other way as well.
+    pub(super) case_sensitive: BTreeMap<usize, Result<Evaluator, String>>,
+    /// Results that depend on the version or build of SQLite and differ from the file.
+    pub(super) doubts: Doubts,
 }
 
 /// Where a page is: what cells need to know about it.
@@ -82,6 +87,8 @@ impl<'a> Worker<'a> {
             evaluators: BTreeMap::new(),
             results: Vec::new(),
             unevaluated: BTreeMap::new(),
+            case_sensitive: BTreeMap::new(),
+            doubts: Doubts::default(),
         }
     }
 
@@ -312,6 +319,7 @@ impl<'a> Worker<'a> {
         self.unreadable_count += other.unreadable_count;
         self.claim_count += other.claim_count;
         self.changed_count += other.changed_count;
+        self.doubts.merge(other.doubts);
         for (tree, (count, reason)) in other.unevaluated {
             self.unevaluated.entry(tree).or_insert((0, reason)).0 += count;
         }

@@ -161,6 +161,20 @@ fn special_computed_cases(directory: &Path, plain: &Path) -> Vec<Case> {
         },
     );
     add(
+        "generated-column",
+        "a STORED generated column that holds another value than its expression has",
+        &["sqlite-generated-column"],
+        |path| {
+            let connection = Connection::open(path).unwrap();
+            connection
+                .execute_batch(
+                    "CREATE TABLE g(a INT, b INT AS (a * 2) STORED); INSERT INTO g(a) SELECT n FROM t; PRAGMA writable_schema=ON;
+                     UPDATE sqlite_schema SET sql = replace(sql, 'a * 2', 'a + a + (a = 600)') WHERE name = 'g'",
+                )
+                .unwrap();
+        },
+    );
+    add(
         "index-of-other-order",
         "an index whose collation was changed behind it",
         &["sqlite-key-order", "sqlite-parent-bounds"],

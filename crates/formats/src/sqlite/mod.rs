@@ -38,7 +38,9 @@ pub use exercise::exercise;
 pub use freelist::Trunk;
 pub use geometry::Geometry;
 pub use header::{Encoding, HEADER_SIZE_BYTES, Header, MAGIC};
-pub use order::{Collation, KeyColumn, KeyOrder, compare_keys, compare_values, number_in_text};
+pub use order::{
+    Collation, KeyColumn, KeyOrder, compare_keys, compare_values, is_invalid_text, number_in_text,
+};
 pub use pointer_map::{PointerMapEntry, PointerMapKind};
 pub use read::{u16_at, u32_at, varint};
 pub use record::{Field, Fields, Record, Value, serial_type_size};

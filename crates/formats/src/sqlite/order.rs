@@ -154,14 +154,53 @@ fn trimmed(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or_default()
 }
 
+/// UTF-16 as SQLite converts it: a surrogate is joined with whatever unit follows it.
+// EVIDENCE: sqlite utf.c sqlite3VdbeMemTranslate, without SQLITE_REPLACE_INVALID_UTF
 fn to_utf8(text: &[u8], encoding: Encoding) -> Vec<u8> {
-    let units = text.chunks_exact(2).map(|pair| {
+    let mut units = units(text, encoding);
+    let mut bytes = Vec::with_capacity(text.len());
+    while let Some(unit) = units.next() {
+        let code = match (unit, is_surrogate(unit).then(|| units.next()).flatten()) {
+            (unit, Some(next)) => {
+                (u32::from(next) & 0x3ff)
+                    + ((u32::from(unit) & 0x3f) << 10)
+                    + (((u32::from(unit) & 0x3c0) + 0x40) << 10)
+            }
+            (unit, None) => u32::from(unit),
+        };
+        let low = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
+        match code {
+            0..0x80 => bytes.push(code as u8),
+            0x80..0x800 => bytes.extend([0xc0 | (code >> 6 & 0x1f) as u8, low(0)]),
+            0x800..0x1_0000 => bytes.extend([0xe0 | (code >> 12 & 0x0f) as u8, low(6), low(0)]),
+            _ => bytes.extend([0xf0 | (code >> 18 & 0x07) as u8, low(12), low(6), low(0)]),
+        }
+    }
+    bytes
+}
+
+fn is_surrogate(unit: u16) -> bool {
+    (0xd800..0xe000).contains(&unit)
+}
+
+fn units(text: &[u8], encoding: Encoding) -> impl Iterator<Item = u16> {
+    text.chunks_exact(2).map(move |pair| {
         let pair = [pair.first().copied().unwrap_or(0), pair.get(1).copied().unwrap_or(0)];
         if encoding == Encoding::Utf16Be { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-    });
-    let text: String =
-        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    text.into_bytes()
+    })
+}
+
+/// Whether a text is invalid in its encoding: builds of SQLite convert such texts in different ways.
+// EVIDENCE: sqlite compile, SQLITE_REPLACE_INVALID_UTF
+#[must_use]
+pub fn is_invalid_text(text: &[u8], encoding: Encoding) -> bool {
+    match encoding {
+        Encoding::Utf8 => std::str::from_utf8(text).is_err(),
+        _ => {
+            !text.len().is_multiple_of(2)
+                || char::decode_utf16(units(text, encoding)).any(|unit| unit.is_err())
+        }
+    }
 }
 
 /// Whether a text, read as ASCII, is a number and nothing else, as numeric affinity would take it.
