@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Shows the pages of all studies to a browser, for reading only, and fresh while an experiment runs
     Serve(ServeArguments),
-    /// Holds two studies or configurations against each other; exit status 1 on a regression
+    /// Compares two studies or configurations; exit status 1 on a regression
     Compare(CompareArguments),
     /// Draws one figure over all studies of an experiment and marks where it changed for good
     History(HistoryArguments),

@@ -9,6 +9,7 @@ mod pairs;
 mod plans;
 mod sections;
 mod sentences;
+mod work;
 
 use results::model::{Cell, Level};
 use results::store::StudyResults;
@@ -21,6 +22,7 @@ pub use changes::{Changed, Part};
 pub use measure::{LATENCY_NAMES, Measure, latency_of};
 pub use plans::PlanState;
 pub(crate) use sections::{sections, verdict_words};
+pub use work::OtherWork;
 
 /// Version of the JSON form of [`ComparisonSummary`]; grows when a field changes its meaning or goes away.
 pub const COMPARISON_VERSION: u32 = 2;
@@ -139,6 +141,9 @@ pub struct ComparisonSummary {
     pub alpha: f64,
     /// Were labels dealt within the blocks of one study, rather than among all runs of two?
     pub is_within_study: bool,
+    /// What the sides do differently: experiment, scale, workload, amounts. Unless it is empty there is no verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_work: Vec<OtherWork>,
     /// What differs around the runs: parameters, settings, engine, machine, layout, plans.
     pub changes: Vec<Changed>,
     /// One to four sentences, computed from the numbers below.
@@ -169,7 +174,7 @@ impl ComparisonSummary {
 }
 
 /// Compares two sides; pairs are configurations whose levels agree wherever both sides name them, or the two
-/// configurations themselves when each side has one.
+/// configurations themselves when each side has one. Sides that do different work get no verdict.
 ///
 /// Runs of two studies share no block, so labels are dealt among all of them; two parts of one study are compared
 /// within its blocks. Costs one permutation test per pair, at most some hundredths of a second each.
@@ -178,8 +183,12 @@ pub fn compare(baseline: &Side, candidate: &Side, options: &Options) -> Comparis
     let is_within_study = baseline.results.study.key == candidate.results.study.key
         && baseline.results.study.created_at == candidate.results.study.created_at;
     let matched = pairs::matched(&baseline.results, &candidate.results);
-    let pairs =
+    let other_work = work::differences(baseline, candidate, &matched, &measure);
+    let mut pairs =
         pairs::judged(baseline, candidate, &matched, &measure, options.threshold_percent, is_within_study);
+    if !other_work.is_empty() {
+        pairs.iter_mut().for_each(pairs::unjudge);
+    }
     let labels = |cells: &[Cell], taken: &dyn Fn(&Cell) -> bool| {
         cells.iter().filter(|cell| !taken(cell)).map(Cell::label).collect::<Vec<_>>()
     };
@@ -190,6 +199,7 @@ pub fn compare(baseline: &Side, candidate: &Side, options: &Options) -> Comparis
         threshold_percent: options.threshold_percent,
         alpha: ALPHA,
         is_within_study,
+        other_work,
         changes: changes(baseline, candidate),
         sentences: Vec::new(),
         only_baseline: labels(&baseline.results.cells, &|cell| {

@@ -33,6 +33,9 @@ pub(crate) struct CompareArguments {
     /// A shown worsening beyond this is a regression, in percent of A
     #[arg(long, value_name = "PERCENT", default_value = "5%")]
     pub(crate) threshold: String,
+    /// Compares also what does different work (experiment, scale, workload, rows, duration), without a verdict
+    #[arg(long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Form of the output [default: what the ending of the output file says, else text]

@@ -1,7 +1,7 @@
-//! `fathom compare`: two studies, or two configurations, held against each other; exit status 1 on a regression.
+//! `fathom compare`: compares two studies or configurations; exit status 1 on a regression.
 
 use anyhow::bail;
-use report::comparison::{Measure, Options, compare, latency_of};
+use report::comparison::{Measure, Options, OtherWork, compare, latency_of};
 
 use super::page;
 use super::selection::Selection;
@@ -16,6 +16,15 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     let read = |text: &str| Selection::parse(text)?.read(&arguments.results.results, needs_latencies);
     let (baseline, candidate) = (read(&arguments.baseline)?, read(&arguments.candidate)?);
     let summary = compare(&baseline, &candidate, &Options { measure, threshold_percent });
+    if !summary.other_work.is_empty() && !arguments.force {
+        let work: Vec<String> = summary.other_work.iter().map(OtherWork::words).collect();
+        bail!(
+            "\"{}\" and \"{}\" do different work: {}\nhint: --force compares them without a verdict",
+            arguments.baseline,
+            arguments.candidate,
+            work.join("; ")
+        );
+    }
     if summary.pairs.is_empty() {
         bail!(
             "no configuration of \"{}\" answers to one of \"{}\"\nhint: name one configuration on each side, as in 3/batch_size=10",
@@ -46,6 +55,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     }
     if summary.invalid_count() > 0 {
         say(&format!("{} comparisons are invalid: the plan changed", summary.invalid_count()));
+    }
+    if !summary.other_work.is_empty() {
+        return Ok(Verdict::Clean);
     }
     let is_clean = [summary.regression_count(), summary.lost_count(), summary.invalid_count()] == [0; 3];
     Ok(if is_clean { Verdict::Clean } else { Verdict::Findings })

@@ -5,15 +5,45 @@ use crate::bench::Bench;
 fn with_two_studies() -> Bench {
     let bench = Bench::new();
     bench.expect(0, &["run", "quick.toml"]);
-    bench.expect(0, &["run", "quick.toml", "--again", "--set", "rows_total=80"]);
+    bench.expect(0, &["run", "quick.toml", "--again", "--set", "durability=relaxed"]);
     bench
+}
+
+/// Another number of rows is other work: a "regression" between the two would say nothing.
+#[test]
+fn studies_that_do_different_work_are_refused_and_forced_without_a_verdict() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml", "--repetitions", "6"]);
+    bench.expect(0, &["run", "quick.toml", "--repetitions", "6", "--set", "rows_total=12000"]);
+    bench.write("other.toml", &crate::bench::QUICK.replace("name = \"quick\"", "name = \"other\""));
+    bench.expect(0, &["run", "other.toml"]);
+    for (words, differs) in [
+        (["compare", "1", "2"], "rows_total 40 against 12000"),
+        (["compare", "1", "3"], "experiment quick against other"),
+        (
+            ["compare", "2/batch_size=1", "3/batch_size=5"],
+            "experiment quick against other; rows_total 12000 against 40",
+        ),
+    ] {
+        let (out, err) = bench.expect(2, &words);
+        assert!(out.is_empty() && err.contains(differs) && err.contains("--force"), "{words:?}: {err}");
+    }
+    let (out, _) = bench.expect(0, &["compare", "1", "2", "--force"]);
+    assert!(out.contains("No verdict: the sides do different work: rows_total 40 against 12000."), "{out}");
+    assert!(!out.contains("Regression") && !out.contains("worse "), "{out}");
+    let (out, _) = bench.expect(0, &["compare", "1", "2", "--force", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["other_work"][0]["name"], "rows_total");
+    assert!(
+        value["pairs"][0]["verdict"].is_null() && value["pairs"][0]["difference_percent"].as_f64().is_some()
+    );
 }
 
 #[test]
 fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() {
     let bench = with_two_studies();
     let (out, _) = bench.expect(0, &["compare", "quick", "1"]);
-    assert!(out.contains("rows_total"), "{out}");
+    assert!(out.contains("durability"), "{out}");
     let (out, _) = bench.expect(0, &["compare", "1", "1"]);
     assert!(out.contains("Nothing that is recorded differs"), "{out}");
     assert!(
@@ -49,13 +79,15 @@ fn pictures_for_slides_are_written_beside_pages() {
 #[test]
 fn a_worsening_that_is_shown_ends_with_status_1() {
     let bench = Bench::new();
-    // Three hundred times the rows and six runs of each: whatever else the machine does, this takes longer.
-    bench.expect(0, &["run", "quick.toml", "--repetitions", "6"]);
-    bench.expect(0, &["run", "quick.toml", "--again", "--repetitions", "6", "--set", "rows_total=12000"]);
-    let (out, _) = bench.expect(1, &["compare", "1", "2", "--threshold", "50%"]);
-    assert!(out.contains("Regression: elapsed_s is worse by more than 50.0 %"), "{out}");
-    bench.expect(0, &["compare", "2", "1"]);
-    bench.expect(0, &["compare", "1", "2", "--metric", "elapsed_s", "--better", "larger"]);
+    // The same rows in five times as many transactions: five times the flushes, whatever else the machine does.
+    let run = ["run", "quick.toml", "--repetitions", "6", "--set", "durability=full", "--set"];
+    bench.expect(0, &[&run[..], &["batch_size=5"]].concat());
+    bench.expect(0, &[&run[..], &["batch_size=1"]].concat());
+    let flushes = ["--metric", "log_flushes"];
+    let (out, _) = bench.expect(1, &[&["compare", "1", "2", "--threshold", "50%"][..], &flushes].concat());
+    assert!(out.contains("Regression: log_flushes is worse by more than 50.0 %"), "{out}");
+    bench.expect(0, &[&["compare", "2", "1"][..], &flushes].concat());
+    bench.expect(0, &[&["compare", "1", "2", "--better", "larger"][..], &flushes].concat());
 }
 
 #[test]
@@ -88,7 +120,7 @@ fn a_history_follows_each_configuration_over_the_studies() {
     let (out, _) = bench.expect(0, &["history", "quick", "--only", "batch_size=5", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     let labels: Vec<_> = value["series"].as_array().unwrap().iter().map(|series| &series["label"]).collect();
-    assert_eq!(labels, ["rows_total=40", "rows_total=80"]);
+    assert_eq!(labels, ["durability=none", "durability=relaxed"]);
     let (_, err) = bench.expect(2, &["history", "nothing"]);
     assert!(err.contains("holds no study of \"nothing\""), "{err}");
     bench.expect(2, &["history", "quick", "--metric", "nonsense"]);

@@ -157,6 +157,13 @@ pub(super) fn judged(
     pairs
 }
 
+/// Takes the verdict off a pair whose sides do different work; the difference stays.
+pub(super) fn unjudge(pair: &mut Pair) {
+    (pair.verdict, pair.p_value, pair.p_adjusted, pair.is_regression) = (None, None, None, false);
+    pair.why_not
+        .get_or_insert_with(|| "the sides do different work: the difference is no verdict".to_owned());
+}
+
 fn put_difference(pair: &mut Pair, comparison: &Comparison, interval: Option<Interval>) {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     pair.difference_percent = comparison.ratio.map(percent);

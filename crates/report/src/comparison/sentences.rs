@@ -1,6 +1,6 @@
 //! The outcome of a comparison in a few sentences: regressions first, then what became better, then what was not shown.
 
-use super::{ComparisonSummary, Pair, PlanState};
+use super::{ComparisonSummary, OtherWork, Pair, PlanState};
 use crate::number::{p_value, percent};
 use crate::summary::{Verdict, runs_needed};
 
@@ -13,6 +13,11 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
         sentences.push(
             "No configuration of one side answers to one of the other, so nothing is compared.".to_owned(),
         );
+        return sentences;
+    }
+    if !summary.other_work.is_empty() {
+        let work: Vec<String> = summary.other_work.iter().map(OtherWork::words).collect();
+        sentences.push(format!("No verdict: the sides do different work: {}.", work.join("; ")));
         return sentences;
     }
     let with = |verdict: Verdict| -> Vec<&Pair> {
