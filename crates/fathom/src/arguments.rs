@@ -243,21 +243,25 @@ pub(crate) enum ReportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Number of the study, as `fathom list --studies` gives it [default: the latest]
-    pub(crate) study: Option<i64>,
+    /// Number of the study (see `fathom list --studies`), or its experiment: the latest one, ~N the Nth before it
+    /// [default: the latest of all]
+    pub(crate) study: Option<String>,
     /// Shows one run with its clients and gates instead
     #[arg(long, value_name = "N", conflicts_with = "study")]
     pub(crate) run: Option<i64>,
     /// Shows one check instead, as `fathom list --checks` numbers it
     #[arg(long, value_name = "N", conflicts_with_all = ["study", "run"])]
     pub(crate) check: Option<i64>,
+    /// Shows one structure instead, as `fathom structure --list` numbers it
+    #[arg(long, value_name = "N", conflicts_with_all = ["study", "run", "check"])]
+    pub(crate) structure: Option<i64>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Form of the output [default: what the ending of the output file says, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist [default: standard output; on a terminal a page goes beside the results]
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["run", "check"])]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page goes beside the results]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
     #[arg(long)]
@@ -280,8 +284,8 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// Number of the study [default: the latest]
-    pub(crate) study: Option<i64>,
+    /// Number of the study, or its experiment: the latest one [default: the latest of all]
+    pub(crate) study: Option<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Form of the output

@@ -41,7 +41,7 @@ pub(crate) struct CompareArguments {
     /// Form of the output [default: what the ending of the output file says, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist [default: standard output]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page goes to the results]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -64,7 +64,7 @@ pub(crate) struct HistoryArguments {
     /// Form of the output [default: what the ending of the output file says, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist [default: standard output]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page goes to the results]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json

@@ -48,6 +48,15 @@ pub(crate) fn list(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     Ok(Verdict::Clean)
 }
 
+/// A check and behind it the others of the same place, for its page.
+pub(super) fn of_place(store: &Store, wanted: i64) -> anyhow::Result<Vec<StoredCheck>> {
+    let check = store.check(wanted)?;
+    let mut checks = store.checks()?;
+    checks.retain(|other| other.place == check.place && other.id != check.id);
+    checks.insert(0, check);
+    Ok(checks)
+}
+
 /// Everything that a stored check said, as text.
 pub(crate) fn detail(check: &StoredCheck) -> String {
     let mut text = format!(

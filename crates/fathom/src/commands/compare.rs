@@ -3,7 +3,7 @@
 use anyhow::bail;
 use report::comparison::{Measure, Options, OtherWork, compare, latency_of};
 
-use super::page;
+use super::page::{self, Delivery};
 use super::selection::Selection;
 use crate::Verdict;
 use crate::arguments::{Better, CompareArguments, ReportFormat};
@@ -39,9 +39,16 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
             "nothing can be compared: {why_not}\nhint: `fathom explain METRIC` and `fathom export` tell what is stored"
         );
     }
-    let output = arguments.output.as_deref();
-    let format = page::form_of(arguments.json, arguments.format, output);
-    page::deliver(format, output, |format| {
+    let delivery = Delivery {
+        is_json: arguments.json,
+        format: arguments.format,
+        output: arguments.output.as_deref(),
+        page: page::place(
+            &arguments.results.results,
+            &["compare", &arguments.baseline, &arguments.candidate],
+        ),
+    };
+    delivery.deliver(|format| {
         Ok(match format {
             ReportFormat::Text => report::text::comparison(&summary),
             ReportFormat::Markdown => report::markdown::comparison(&summary),

@@ -1,31 +1,21 @@
 //! `fathom export`: a stored study for other tools.
 
-use std::fs::OpenOptions;
-use std::io::{Write, stdout};
-
-use anyhow::Context;
 use results::store::{Store, StudyResults};
 
+use super::page::write_new;
 use super::stored;
 use crate::Verdict;
 use crate::arguments::{ExportArguments, ExportFormat};
+use crate::terminal::write_out;
 
 pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
-    let study = stored::find(&store, arguments.study)?;
+    let study = stored::find(&store, arguments.study.as_deref())?;
     let results = store.study_results(study.id)?;
     let bytes = render(&store, &results, arguments.format)?;
     match &arguments.output {
-        None => stdout().write_all(&bytes)?,
-        Some(path) => {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
-                format!(
-                    "could not create file \"{}\" (hint: choose a name that is not taken)",
-                    path.display()
-                )
-            })?;
-            file.write_all(&bytes).with_context(|| format!("could not write file \"{}\"", path.display()))?;
-        }
+        None => write_out(&bytes)?,
+        Some(path) => write_new(path, &bytes)?,
     }
     Ok(Verdict::Clean)
 }

@@ -6,7 +6,7 @@ use report::history::history;
 use report::quantity::Quantity;
 use results::store::Store;
 
-use super::page;
+use super::page::{self, Delivery};
 use crate::Verdict;
 use crate::arguments::{HistoryArguments, ReportFormat};
 
@@ -32,9 +32,13 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
             measure.name
         );
     }
-    let output = arguments.output.as_deref();
-    let format = page::form_of(arguments.json, arguments.format, output);
-    page::deliver(format, output, |format| {
+    let delivery = Delivery {
+        is_json: arguments.json,
+        format: arguments.format,
+        output: arguments.output.as_deref(),
+        page: page::place(&arguments.results.results, &["history", &experiment, &measure.name]),
+    };
+    delivery.deliver(|format| {
         Ok(match format {
             ReportFormat::Text => report::text::history(&history),
             ReportFormat::Markdown => report::markdown::history(&history),

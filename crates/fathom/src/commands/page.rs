@@ -5,15 +5,16 @@ use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use report::html::Page;
 use results::io::IoTable;
 use results::model::{RunState, StoredRun};
-use results::store::{Store, StoreError, StoredCheck, StoredStructure, StudyId, StudyResults};
+use results::store::{Store, StoreError, StoredStructure, StudyId, StudyResults};
 
 use super::{png, stored};
 use crate::arguments::ReportFormat;
 use crate::expectations;
-use crate::terminal::write_out;
+use crate::terminal::{print, write_out};
 
 /// Which picture of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,6 @@ pub(crate) struct Source {
     results: StudyResults,
     runs: Vec<StoredRun>,
     baselines: Vec<IoTable>,
-    checks: Vec<StoredCheck>,
     structures: Vec<StoredStructure>,
 }
 
@@ -45,13 +45,14 @@ impl Source {
             Ok::<_, StoreError>(run)
         };
         let runs: Result<Vec<StoredRun>, _> = results.runs.iter().map(read).collect();
-        let baselines = store.io_tables()?.into_iter().map(|stored| stored.table).collect();
         let runs = runs?;
-        // Structures of other studies belong to their pages.
+        let baselines = store.io_tables()?.into_iter().map(|stored| stored.table);
+        let baselines = baselines.filter(|table| is_of_study(table, &results)).collect();
+        // Others have pages of their own.
         let mut structures = store.structures()?;
-        structures
-            .retain(|stored| stored.run_id.is_none_or(|run_id| runs.iter().any(|run| run.run_id == run_id)));
-        Ok(Self { runs, baselines, checks: store.checks()?, structures, results })
+        let is_own = |run_id: i64| runs.iter().any(|run| run.run_id == run_id);
+        structures.retain(|stored| stored.run_id.is_some_and(is_own));
+        Ok(Self { runs, baselines, structures, results })
     }
 
     /// Draws it.
@@ -67,7 +68,6 @@ impl Source {
             results: &self.results,
             runs: &self.runs,
             baselines: &self.baselines,
-            checks: &self.checks,
             structures: &self.structures,
             is_live,
         };
@@ -78,6 +78,21 @@ impl Source {
     }
 }
 
+/// Was a baseline measured on a device that the runs or the ceilings of a study used?
+fn is_of_study(table: &IoTable, results: &StudyResults) -> bool {
+    let is_of_ceiling = results
+        .ceilings
+        .iter()
+        .any(|ceiling| !table.device_identity.is_empty() && ceiling.device == table.device_identity);
+    let is_of_run = |run: &StoredRun| {
+        let roles = run.run.environment.layout.as_array().map_or(&[][..], Vec::as_slice);
+        let devices = roles.iter().filter_map(|role| role.pointer("/storage/block_devices")?.as_array());
+        let mut names = devices.flatten().filter_map(|device| device["name"].as_str());
+        names.any(|name| table.device.as_deref() == Some(name))
+    };
+    is_of_ceiling || results.runs.iter().any(is_of_run)
+}
+
 /// Place of the page beside the results: `study-3.html`.
 pub(crate) fn default_path(store: &Store, study: StudyId) -> PathBuf {
     store.path().with_file_name(format!("study-{}.html", study.0))
@@ -86,55 +101,129 @@ pub(crate) fn default_path(store: &Store, study: StudyId) -> PathBuf {
 /// Writes the page of a study beside its results, over an older one of the same study; returns its place.
 pub(crate) fn write_default(store: &Store, study: StudyId) -> anyhow::Result<PathBuf> {
     let path = default_path(store, study);
-    let page = Source::read(store, study)?.render(Form::Html, false);
-    // A reader never sees half a page: the name is given when all is written.
-    let unfinished = path.with_extension("html.part");
-    let mut file = File::create(&unfinished)
-        .with_context(|| format!("could not create \"{}\"", unfinished.display()))?;
-    write(&mut file, &unfinished, page.as_bytes())?;
-    std::fs::rename(&unfinished, &path)
-        .with_context(|| format!("could not create \"{}\"", path.display()))?;
+    replace(&path, Source::read(store, study)?.render(Form::Html, false).as_bytes())?;
     Ok(path)
 }
 
-/// The form that was asked for, or that the name of the output file stands for.
-pub(crate) fn form_of(is_json: bool, format: Option<ReportFormat>, output: Option<&Path>) -> ReportFormat {
-    let ending = output.and_then(|path| path.extension()?.to_str());
-    match (is_json, format, ending) {
-        (true, _, _) | (_, None, Some("json")) => ReportFormat::Json,
-        (_, Some(format), _) => format,
-        (_, None, Some("html" | "htm")) => ReportFormat::Html,
-        (_, None, Some("svg")) => ReportFormat::Svg,
-        (_, None, Some("png")) => ReportFormat::Png,
-        (_, None, Some("md")) => ReportFormat::Markdown,
-        _ => ReportFormat::Text,
+/// Writes a file over an older one of the same name. A reader never sees half of it: the name is given when all is
+/// written.
+fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let unfinished = path.with_extension("html.part");
+    let mut file = File::create(&unfinished).with_context(|| {
+        format!("could not create file \"{}\"\nhint: -o names another place", unfinished.display())
+    })?;
+    write(&mut file, &unfinished, bytes)?;
+    std::fs::rename(&unfinished, path).with_context(|| format!("could not create \"{}\"", path.display()))
+}
+
+/// What a reader asked for, and where it goes.
+pub(crate) struct Delivery<'a> {
+    /// `--json`.
+    pub(crate) is_json: bool,
+    /// `--format`.
+    pub(crate) format: Option<ReportFormat>,
+    /// `-o`; `-` is standard output.
+    pub(crate) output: Option<&'a Path>,
+    /// Where a page goes that `-o` does not name: over an older one.
+    pub(crate) page: PathBuf,
+}
+
+/// Endings of file names, with the form that each stands for.
+const ENDINGS: [(&str, ReportFormat); 8] = [
+    ("html", ReportFormat::Html),
+    ("htm", ReportFormat::Html),
+    ("svg", ReportFormat::Svg),
+    ("png", ReportFormat::Png),
+    ("md", ReportFormat::Markdown),
+    ("markdown", ReportFormat::Markdown),
+    ("json", ReportFormat::Json),
+    ("txt", ReportFormat::Text),
+];
+
+impl Delivery<'_> {
+    /// The form that was asked for, or that the ending of the output file stands for.
+    pub(crate) fn form(&self) -> anyhow::Result<ReportFormat> {
+        let asked = if self.is_json { Some(ReportFormat::Json) } else { self.format };
+        let Some(path) = self.file() else { return Ok(asked.unwrap_or(ReportFormat::Text)) };
+        let Some(ending) = path.extension().and_then(|ending| ending.to_str()) else {
+            return Ok(asked.unwrap_or(ReportFormat::Text));
+        };
+        let known =
+            ENDINGS.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, form)| *form);
+        match (asked, known) {
+            (None, Some(form)) => Ok(form),
+            (Some(form), Some(other)) if form == other => Ok(form),
+            // Plain text may be called anything that is not the name of another form.
+            (Some(form @ (ReportFormat::Text | ReportFormat::Json | ReportFormat::Markdown)), None) => {
+                Ok(form)
+            }
+            (Some(form), _) => bail!(
+                "\"{}\" does not have the ending of --format {}\nhint: leave out --format, or change the ending",
+                path.display(),
+                name(form)
+            ),
+            (None, None) => bail!(
+                "no format has the ending .{ending}\nhint: the endings are .html, .svg, .png, .md, .json and .txt; a browser prints the page to PDF"
+            ),
+        }
+    }
+
+    /// The file that `-o` names.
+    fn file(&self) -> Option<&Path> {
+        self.output.filter(|path| *path != Path::new("-"))
+    }
+
+    /// Writes what `render` gives: to the file of `-o`, which must not exist and whose name is printed; a page without
+    /// `-o` to its own place; else to standard output. `render` is asked for text, and for the SVG of what becomes
+    /// pixels.
+    pub(crate) fn deliver(
+        &self,
+        render: impl FnOnce(ReportFormat) -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        let form = self.form()?;
+        if form == ReportFormat::Png && self.output.is_none() && stdout().is_terminal() {
+            bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`")
+        }
+        let bytes = match form {
+            ReportFormat::Png => png::from_svg(&render(ReportFormat::Svg)?)?,
+            form => render(form)?.into_bytes(),
+        };
+        let path = match (self.file(), form) {
+            (Some(path), _) => {
+                write_new(path, &bytes)?;
+                path
+            }
+            (None, ReportFormat::Html) if self.output.is_none() => {
+                replace(&self.page, &bytes)?;
+                &self.page
+            }
+            (None, _) => return Ok(write_out(&bytes)?),
+        };
+        Ok(print(&format!("{}\n", path.display()))?)
     }
 }
 
-/// Writes a document to a file that must not exist yet, or to standard output; `render` is asked for text, and for the
-/// SVG of what becomes pixels.
-pub(crate) fn deliver(
-    format: ReportFormat,
-    output: Option<&Path>,
-    render: impl FnOnce(ReportFormat) -> anyhow::Result<String>,
-) -> anyhow::Result<()> {
-    let bytes = match format {
-        ReportFormat::Png if output.is_none() && stdout().is_terminal() => {
-            bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`")
-        }
-        ReportFormat::Png => png::from_svg(&render(ReportFormat::Svg)?)?,
-        format => render(format)?.into_bytes(),
-    };
-    match output {
-        Some(path) => write_new(path, &bytes),
-        None => Ok(write_out(&bytes)?),
-    }
+/// A form as `--format` takes it.
+fn name(form: ReportFormat) -> String {
+    form.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
+
+/// The place of a page in a results directory; what was typed becomes a part of its name.
+pub(crate) fn place(directory: &Path, words: &[&str]) -> PathBuf {
+    let typed = words.join("-");
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
+    let plain: String = typed.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+    let short: String = plain.chars().take(NAME_CHARS_MAX).collect();
+    directory.join(format!("{short}.html"))
+}
+
+/// Longest name of a page without its ending: file systems take 255 bytes.
+const NAME_CHARS_MAX: usize = 120;
 
 /// Writes to a file that must not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
-        format!("could not create file \"{}\" (hint: choose a name that is not taken)", path.display())
+        format!("could not create file \"{}\"\nhint: choose a name that is not taken", path.display())
     })?;
     write(&mut file, path, bytes)
 }

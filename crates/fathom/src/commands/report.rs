@@ -1,55 +1,79 @@
-//! `fathom report`: tables and verdict of a stored study, or what a stored check said.
+//! `fathom report`: tables and verdict of a stored study; a stored run, check or structure.
 
-use std::io::{IsTerminal, stdout};
+use std::path::PathBuf;
 
 use anyhow::bail;
 use report::summary::StudySummary;
 use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
-use super::page::{self, Form, Source};
+use super::page::{self, Delivery, Form, Source};
 use super::{checks, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
-use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
-    let format = page::form_of(arguments.json, arguments.format, arguments.output.as_deref());
-    if let Some(run_id) = arguments.run {
-        let stored = store.run(run_id)?;
-        match format {
-            ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
-            ReportFormat::Text => print(&report::text::run_detail(&stored, &belongs_to(&store, &stored)?))?,
-            ReportFormat::Markdown => {
-                print(&report::markdown::run_detail(&stored, &belongs_to(&store, &stored)?))?;
-            }
-            ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => bail!("{PAGES_ARE_OF_STUDIES}"),
+    let (word, number) = match (arguments.run, arguments.check, arguments.structure) {
+        (Some(run), ..) => ("run", run),
+        (_, Some(check), _) => ("check", check),
+        (.., Some(structure)) => ("structure", structure),
+        _ => {
+            let study = stored::find(&store, arguments.study.as_deref())?;
+            delivery(arguments, page::default_path(&store, study.id))
+                .deliver(|format| render(&store, study.id, format))?;
+            return Ok(Verdict::Clean);
         }
-        return Ok(Verdict::Clean);
-    }
-    if let Some(check) = arguments.check {
-        let stored = store.check(check)?;
-        match format {
-            ReportFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&stored)?))?,
-            ReportFormat::Text | ReportFormat::Markdown => print(&checks::detail(&stored))?,
-            ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => bail!("{PAGES_ARE_OF_STUDIES}"),
-        }
-        return Ok(Verdict::Clean);
-    }
-    let study = stored::find(&store, arguments.study)?;
-    let output = arguments.output.as_deref();
-    if output.is_none() && format == ReportFormat::Html && stdout().is_terminal() {
-        print(&format!("{}\n", page::write_default(&store, study.id)?.display()))?;
-    } else {
-        page::deliver(format, output, |format| render(&store, study.id, format))?;
-    }
+    };
+    let page = store.path().with_file_name(format!("{word}-{number}.html"));
+    delivery(arguments, page).deliver(|format| match word {
+        "run" => one_run(&store, number, format),
+        "check" => one_check(&store, number, format),
+        _ => one_structure(&store, number, format),
+    })?;
     Ok(Verdict::Clean)
 }
 
-/// Why one run or one check has no page.
-const PAGES_ARE_OF_STUDIES: &str = "a page shows a study, not a single run or check\nhint: leave out --run or --check; the page shows all of them";
+fn delivery(arguments: &ReportArguments, page: PathBuf) -> Delivery<'_> {
+    Delivery { is_json: arguments.json, format: arguments.format, output: arguments.output.as_deref(), page }
+}
+
+fn one_run(store: &Store, run: i64, format: ReportFormat) -> anyhow::Result<String> {
+    let stored = store.run(run)?;
+    Ok(match format {
+        ReportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&stored)?),
+        ReportFormat::Text => report::text::run_detail(&stored, &belongs_to(store, &stored)?),
+        ReportFormat::Markdown => report::markdown::run_detail(&stored, &belongs_to(store, &stored)?),
+        ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => {
+            bail!("a run has no page of its own\nhint: leave out --run; the page of its study shows it")
+        }
+    })
+}
+
+fn one_check(store: &Store, check: i64, format: ReportFormat) -> anyhow::Result<String> {
+    let stored = store.check(check)?;
+    Ok(match format {
+        ReportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&stored)?),
+        ReportFormat::Text | ReportFormat::Markdown => checks::detail(&stored),
+        ReportFormat::Html => report::html::check(&checks::of_place(store, check)?),
+        ReportFormat::Svg | ReportFormat::Png => bail!("{NO_SLIDE}"),
+    })
+}
+
+fn one_structure(store: &Store, structure: i64, format: ReportFormat) -> anyhow::Result<String> {
+    let stored = store.structure(Some(structure))?;
+    Ok(match format {
+        ReportFormat::Json => report::structure::json(&stored.report),
+        ReportFormat::Text | ReportFormat::Markdown => report::text::structure(&stored.report),
+        ReportFormat::Html => report::html::structure_page(&stored),
+        ReportFormat::Svg | ReportFormat::Png => bail!("{NO_SLIDE}"),
+    })
+}
+
+/// Why a check or a structure is no picture.
+const NO_SLIDE: &str =
+    "only a study, a comparison or a history has a slide\nhint: --format html writes a page";
 
 /// Study and configuration of a run.
 fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
@@ -69,7 +93,7 @@ pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> any
         ReportFormat::Markdown => report::markdown::study(&summary()?),
         ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
         ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),
-        // Pixels are made from it: `page::deliver`.
+        // Pixels are made from it: `Delivery::deliver`.
         ReportFormat::Svg | ReportFormat::Png => Source::read(store, study)?.render(Form::Svg, false),
     })
 }

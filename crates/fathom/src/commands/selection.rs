@@ -70,6 +70,17 @@ impl Selection {
         Ok(Side { name: self.text.clone(), study_id: found.id.0, results })
     }
 
+    /// The study in this store, all of it.
+    pub(crate) fn whole(&self, store: &Store) -> anyhow::Result<StoredStudy> {
+        if self.directory.is_some() || !self.levels.is_empty() {
+            bail!(
+                "\"{}\" is more than the name of a study\nhint: --results names another directory",
+                self.text
+            );
+        }
+        self.find(store)
+    }
+
     fn find(&self, store: &Store) -> anyhow::Result<StoredStudy> {
         let (experiment, before, made_by) = match &self.study {
             StudyName::Number(number) => {

@@ -1,7 +1,7 @@
 //! `fathom serve`: the pages of a results directory over HTTP, for reading only, fresh while an experiment runs.
 //!
-//! There is nothing to write to and no path of the file system in any address: a list of studies, the page of a study,
-//! and how far it is. It listens on the loopback address unless told otherwise, and elsewhere only with a token.
+//! There is nothing to write to and no path of the file system in any address: a list of studies, checks and structures, the
+//! page of each, and how far a study is. It listens on the loopback address unless told otherwise, and elsewhere only with a token.
 
 mod access;
 mod http;
@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use results::store::{Store, StudyId};
+use report::html::Index;
+use results::store::{Store, StoredStructure, StudyId};
 
 use super::page::{Form, Source};
-use super::stored;
+use super::{checks, stored};
 use crate::Verdict;
 use crate::arguments::ServeArguments;
 use crate::terminal::{print, say, told};
@@ -100,12 +101,37 @@ fn serve(mut stream: TcpStream, access: &Access, directory: &Path) {
     let _ = http::write(&mut stream, &response);
 }
 
+/// Structures that belong to no run: those of runs are on the page of their study.
+fn alone(store: &Store) -> anyhow::Result<Vec<StoredStructure>> {
+    let mut structures = store.structures()?;
+    structures.retain(|stored| stored.run_id.is_none());
+    Ok(structures)
+}
+
 fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
     let not_found = || Ok(Response::text(404, "there is no such page\n"));
     let parts: Vec<&str> = request.path.split('/').filter(|part| !part.is_empty()).collect();
     let store = Store::open_read_only(directory)?;
     match parts.as_slice() {
-        [] => Ok(Response::html(report::html::list(&store.studies()?))),
+        [] => {
+            let (studies, checks, structures) = (store.studies()?, store.checks()?, alone(&store)?);
+            let index = Index { studies: &studies, checks: &checks, structures: &structures };
+            Ok(Response::html(report::html::list(&index)))
+        }
+        ["check", number] => match number.parse() {
+            Ok(number) if store.checks()?.iter().any(|check| check.id == number) => {
+                Ok(Response::html(report::html::check(&checks::of_place(&store, number)?)))
+            }
+            _ => not_found(),
+        },
+        ["structure", number] => {
+            let structures = alone(&store)?;
+            let wanted: Option<i64> = number.parse().ok();
+            match structures.iter().find(|stored| Some(stored.id) == wanted) {
+                Some(stored) => Ok(Response::html(report::html::structure_page(stored))),
+                None => not_found(),
+            }
+        }
         ["study", number, rest @ ..] => {
             let studies = store.studies()?;
             let wanted = number.parse().ok().map(StudyId);

@@ -4,13 +4,13 @@ use anyhow::bail;
 use results::model::{RunState, StoredRun};
 use results::store::{Store, StoreError, StoredStudy, StudyId, StudyResults};
 
-/// The study with this number, or the latest one.
-pub(crate) fn find(store: &Store, study: Option<i64>) -> anyhow::Result<StoredStudy> {
+use super::selection::Selection;
+
+/// The study that is named: by its number, its experiment (the latest one), or as `compare` takes it; without a name
+/// the latest of all.
+pub(crate) fn find(store: &Store, study: Option<&str>) -> anyhow::Result<StoredStudy> {
     match study {
-        Some(number) => {
-            let id = StudyId(number);
-            Ok(StoredStudy { id, study: store.study(id)? })
-        }
+        Some(name) => Selection::parse(name)?.whole(store),
         None => match store.latest_study()? {
             Some(found) => Ok(found),
             None => bail!("\"{}\" holds no study\nhint: run an experiment first", store.path().display()),

@@ -33,7 +33,7 @@ fn a_comparison_draws_every_pair_and_asks_for_nothing() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();
     study(directory.path(), 5);
-    let words = ["compare", "1", "1", "--format", "html"];
+    let words = ["compare", "1", "1", "--format", "html", "-o", "-"];
     is_sound(&mut browser, &document(directory.path(), &words), 6);
 }
 
@@ -42,5 +42,27 @@ fn a_history_draws_every_configuration_and_asks_for_nothing() {
     let Some(mut browser) = Browser::start() else { return };
     let directory = tempfile::tempdir().unwrap();
     study(directory.path(), 5);
-    is_sound(&mut browser, &document(directory.path(), &["history", "--format", "html"]), 6);
+    is_sound(&mut browser, &document(directory.path(), &["history", "--format", "html", "-o", "-"]), 6);
+}
+
+/// A database with a name that wants to be markup, checked and measured into the results directory.
+pub(crate) fn checked(directory: &Path) {
+    let database = directory.join("<img src=x onerror='window.taken=1'>.db");
+    rusqlite::Connection::open(&database).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    let place = database.to_str().unwrap();
+    fathom(directory, &["check", place]);
+    fathom(directory, &["structure", place]);
+}
+
+#[test]
+fn a_check_and_a_structure_have_pages_of_their_own() {
+    let Some(mut browser) = Browser::start() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), 1);
+    checked(directory.path());
+    for words in [["report", "--check", "1"], ["report", "--structure", "1"]] {
+        let page = document(directory.path(), &[&words[..], &["--format", "html", "-o", "-"]].concat());
+        is_sound(&mut browser, &page, 0);
+        assert_eq!(browser.value("document.querySelectorAll('table').length > 0"), json!(true), "{words:?}");
+    }
 }

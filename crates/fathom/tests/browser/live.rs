@@ -10,6 +10,7 @@ use results::store::{Store, StudyId};
 use serde_json::json;
 
 use crate::browser::Browser;
+use crate::documents::checked;
 use crate::stored::{add_block, begun, study};
 
 const TOKEN: &str = "a-token-for-the-tests";
@@ -62,18 +63,31 @@ impl Drop for Server {
 fn the_server_reads_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     study(directory.path(), 1);
+    checked(directory.path());
     let server = Server::start(directory.path(), &["--listen", "127.0.0.1:0"]);
     let (status, list) = server.get("/");
     assert_eq!(status, 200);
-    assert!(list.contains("href=\"/study/1\"") && !list.contains("<img"));
+    assert!(!list.contains("<img"));
+    for place in ["/study/1", "/check/1", "/structure/1"] {
+        assert!(list.contains(&format!("href=\"{place}\"")), "{place}");
+        assert_eq!(server.get(place).0, 200, "{place}");
+    }
     let (status, page) = server.get("/study/1");
     assert_eq!(status, 200);
     assert!(page.contains("connect-src 'self'") && page.contains("X-Frame-Options: DENY"));
     let (_, state) = server.get("/study/1/state");
     assert!(state.contains("\"planned\":6") && state.contains("\"ended\":6"), "{state}");
-    for path in
-        ["/study/2", "/study/x", "/results.db", "/../results.db", "/study/1/../../etc/passwd", "/%2e%2e/lock"]
-    {
+    for path in [
+        "/study/2",
+        "/check/2",
+        "/check/x",
+        "/structure/2",
+        "/study/x",
+        "/results.db",
+        "/../results.db",
+        "/study/1/../../etc/passwd",
+        "/%2e%2e/lock",
+    ] {
         assert_eq!(server.get(path).0, 404, "{path}");
     }
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {

@@ -9,6 +9,7 @@ mod days;
 mod input;
 mod io;
 mod notification;
+mod pages;
 mod postgres;
 mod structure;
 mod study;

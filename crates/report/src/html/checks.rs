@@ -1,4 +1,4 @@
-//! Checks of database files in the same results file: where every page went, what was found, and the speed beside
+//! Checks of the files of one database: where every page went, what was found, and the speed beside
 //! that of reading alone.
 
 use results::store::StoredCheck;
@@ -8,7 +8,7 @@ use results::wording::thousands;
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, Bar, Shares, against};
 use super::definitions::{Definitions, Tables};
-use super::{Page, absent, figure, tables};
+use super::{figure, tables};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, number};
 use crate::tables::moment;
@@ -21,22 +21,17 @@ const LINEAR_FACTOR_MAX: f64 = 20.0;
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
-    let checks = page.checks;
+/// The body of a page about the checks of one place: the wanted one first, then the others of the same place.
+pub(super) fn html(checks: &[StoredCheck], definitions: &Definitions) -> String {
     let definitions = &definitions.of(Tables::Checks);
-    if checks.is_empty() {
-        return absent("No check of database files (fathom check) is stored in this results file.");
-    }
-    let mut html = String::from("<div class=\"charts\">");
+    let mut html: String = checks.iter().take(1).map(|check| detail(check, true, definitions)).collect();
+    html.push_str("<div class=\"charts\">");
     for svg in [accounting(checks), speed(checks), scaling(checks)].into_iter().flatten() {
         html.push_str(&figure(&svg, ""));
     }
     html.push_str("</div>");
     html.push_str(&tables::titled(&overview(checks), definitions));
-    for check in checks {
-        html.push_str(&detail(check, definitions));
-    }
+    html.extend(checks.iter().skip(1).map(|check| detail(check, false, definitions)));
     html
 }
 
@@ -192,11 +187,11 @@ fn overview(checks: &[StoredCheck]) -> Section {
             report.counters.reader.clone(),
         ]);
     }
-    Section::new("All checks", vec![Block::Grid(grid)])
+    Section::new("Checks of this place", vec![Block::Grid(grid)])
 }
 
 /// Findings, what was not checked, and why a check did not finish.
-fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
+fn detail(check: &StoredCheck, is_open: bool, definitions: &Definitions) -> String {
     let report = &check.report;
     let verdict = report.verdict();
     let mut blocks = vec![Block::Paragraph(sentence(&verdict.text))];
@@ -237,7 +232,7 @@ fn detail(check: &StoredCheck, definitions: &Definitions) -> String {
         blocks.push(Block::Items(not_checked));
     }
     let section = Section::new(format!("{}, {}", name(check), moment(&check.stored_at)), blocks);
-    let is_open = verdict.kind != VerdictKind::NoDamage;
+    let is_open = is_open || verdict.kind != VerdictKind::NoDamage;
     tables::folded(&format!("check-{}", check.id), &section, definitions, is_open)
 }
 

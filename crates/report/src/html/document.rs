@@ -1,7 +1,7 @@
 //! Pages of one subject: a comparison with the differences drawn, a history with its changes marked.
 
 use askama::Template;
-use results::store::StoredStudy;
+use results::store::{StoredCheck, StoredStructure, StoredStudy};
 
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::shares::{Bar, Shares};
@@ -118,29 +118,96 @@ pub fn history(history: &History) -> String {
     document(&title, &history.experiment, &history::sections(history), &pictures)
 }
 
-/// All studies of a results file, the newest first, each with a way to its page: what `fathom serve` shows first.
-pub fn list(studies: &[StoredStudy]) -> String {
-    let one = |stored: &StoredStudy| {
+/// The checks of one place as one page: the wanted one first, the others of the same place behind it.
+pub fn check(checks: &[StoredCheck]) -> String {
+    let title = checks.first().map_or_else(|| "Check".to_owned(), |check| format!("Check {}", check.id));
+    let place = checks.first().map_or("", |check| check.place.as_str());
+    let definitions = Definitions::load();
+    let body = super::checks::html(checks, &definitions);
+    shelled(&title, place, vec![body], &definitions)
+}
+
+/// One structure that was measured by itself, as one page.
+pub fn structure(stored: &StoredStructure) -> String {
+    let definitions = Definitions::load();
+    let body = super::structure::alone(stored, &definitions);
+    shelled(&format!("Structure {}", stored.id), &stored.place, vec![body], &definitions)
+}
+
+/// What a results file holds that has a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Index<'a> {
+    /// All studies.
+    pub studies: &'a [StoredStudy],
+    /// All checks.
+    pub checks: &'a [StoredCheck],
+    /// Structures that belong to no run.
+    pub structures: &'a [StoredStructure],
+}
+
+/// Everything in a results file that has a page, the newest first, with a link to it: what `fathom serve` shows first.
+pub fn list(index: &Index<'_>) -> String {
+    let study = |stored: &StoredStudy| {
         let study = &stored.study;
         let title = if study.title.is_empty() { &study.experiment } else { &study.title };
-        format!(
-            "<tr><td class=\"r\">{}</td><td class=\"w\"><a href=\"/study/{}\">{}</a></td><td class=\"l\">{}</td>\
-             <td class=\"l\">{}</td><td class=\"l\">{}</td></tr>",
-            stored.id.0,
-            stored.id.0,
-            escape(title),
-            escape(&study.experiment),
-            escape(&study.engine),
-            escape(&moment(&study.created_at))
-        )
+        let cells = [
+            ("l", escape(&study.experiment)),
+            ("l", escape(&study.engine)),
+            ("l", escape(&moment(&study.created_at))),
+        ];
+        row("study", stored.id.0, title, &cells)
     };
-    let rows: String = studies.iter().rev().map(one).collect();
-    let table = format!(
-        "<div class=\"scroll\"><table><thead><tr><th class=\"r\">study</th><th>title</th><th>experiment</th><th>target</th>\
-         <th>created</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    );
-    let empty = "<p class=\"absent\">This results file holds no study yet.</p>".to_owned();
-    document("Studies", "results", &[], if studies.is_empty() { &empty } else { &table })
+    let check = |stored: &StoredCheck| {
+        let verdict = escape(&stored.report.verdict().text);
+        let cells = [
+            ("l", stored.report.level.name().to_owned()),
+            ("w", verdict),
+            ("l", escape(&moment(&stored.stored_at))),
+        ];
+        row("check", stored.id, &stored.place, &cells)
+    };
+    let structure = |stored: &StoredStructure| {
+        let cells = [("l", stored.report.mode.name().to_owned()), ("l", escape(&moment(&stored.stored_at)))];
+        row("structure", stored.id, &stored.place, &cells)
+    };
+    let mut html = if index.studies.is_empty() {
+        "<p class=\"absent\">This results file holds no study yet.</p>".to_owned()
+    } else {
+        let rows: String = index.studies.iter().rev().map(study).collect();
+        listed(&["study", "title", "experiment", "target", "created"], &rows)
+    };
+    if !index.checks.is_empty() {
+        let rows: String = index.checks.iter().rev().map(check).collect();
+        html.push_str("<h2>Checks</h2>");
+        html.push_str(&listed(&["check", "place", "level", "verdict", "stored"], &rows));
+    }
+    if !index.structures.is_empty() {
+        let rows: String = index.structures.iter().rev().map(structure).collect();
+        html.push_str("<h2>Structures</h2>");
+        html.push_str(&listed(&["structure", "place", "mode", "stored"], &rows));
+    }
+    document("Studies", "results", &[], &html)
+}
+
+/// A row whose title is a link; the other cells are escaped already.
+fn row(kind: &str, number: i64, title: &str, cells: &[(&str, String)]) -> String {
+    let cells: String =
+        cells.iter().map(|(class, text)| format!("<td class=\"{class}\">{text}</td>")).collect();
+    let title = escape(title);
+    format!(
+        "<tr><td class=\"r\">{number}</td><td class=\"w\"><a href=\"/{kind}/{number}\">{title}</a></td>{cells}</tr>"
+    )
+}
+
+fn listed(headers: &[&str], rows: &str) -> String {
+    let header = |(place, name): (usize, &&str)| {
+        let class = if place == 0 { " class=\"r\"" } else { "" };
+        format!("<th{class}>{name}</th>")
+    };
+    let headers: String = headers.iter().enumerate().map(header).collect();
+    format!(
+        "<div class=\"scroll\"><table><thead><tr>{headers}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
 }
 
 /// One chart per configuration, and the sentence that they have axes of their own, or nothing where they share one.
@@ -251,7 +318,11 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> 
         Some(part) => part.push_str(pictures),
         None => parts.push(pictures.to_owned()),
     }
-    let shell = Shell::new(escape(title), escape(kicker), &definitions, NO_DATA.to_owned(), false);
+    shelled(title, kicker, parts, &definitions)
+}
+
+fn shelled(title: &str, kicker: &str, parts: Vec<String>, definitions: &Definitions) -> String {
+    let shell = Shell::new(escape(title), escape(kicker), definitions, NO_DATA.to_owned(), false);
     let template = DocumentTemplate { shell, parts };
     template.render().expect("a template that writes to memory renders")
 }

@@ -21,7 +21,7 @@ use askama::Template;
 use base64::Engine;
 use results::io::IoTable;
 use results::model::{Scale, StoredRun};
-use results::store::{StoredCheck, StoredStructure, StudyResults};
+use results::store::{StoredStructure, StudyResults};
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
@@ -29,7 +29,7 @@ use crate::summary::StudySummary;
 use chart::escape;
 use definitions::Definitions;
 
-pub use document::{comparison, history, list};
+pub use document::{Index, check, comparison, history, list, structure as structure_page};
 pub use slide::{comparison as comparison_svg, history as history_svg, svg};
 
 const STYLE: &str = concat!(
@@ -50,11 +50,9 @@ pub struct Page<'a> {
     pub results: &'a StudyResults,
     /// Its runs with histograms, series and waiting tasks, in the order of `results.runs`.
     pub runs: &'a [StoredRun],
-    /// Baselines of devices in the same results file.
+    /// Baselines of the devices that the study used.
     pub baselines: &'a [IoTable],
-    /// Checks in the same results file.
-    pub checks: &'a [StoredCheck],
-    /// How tables and indexes lie on their pages, as looked at in the same results file.
+    /// How tables and indexes lie on their pages, as measured after these runs.
     pub structures: &'a [StoredStructure],
     /// Is it shown by `fathom serve`, so that it asks for news?
     pub is_live: bool,
@@ -125,7 +123,6 @@ pub fn page(page: &Page<'_>) -> String {
         Part { id: "time", title: "Over time", html: clock::html(page, &definitions, embedded.thinned) },
         Part { id: "device", title: "Device", html: device::html(page, &definitions) },
         Part { id: "structure", title: "Structure", html: structure::html(page, &definitions) },
-        Part { id: "checks", title: "Checks", html: checks::html(page, &definitions) },
         Part { id: "record", title: "Record", html: record::html(page, &definitions) },
     ];
     let summary = page.summary;

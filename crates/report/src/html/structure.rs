@@ -16,23 +16,18 @@ const STRIPS_MAX: usize = 4;
 /// Points of one strip map.
 const POINTS_MAX: usize = 500;
 
-/// Structures shown that belong to no run: the latest.
-const ALONE_MAX: usize = 3;
-
 /// The section.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let shown = shown(page);
     let definitions = &definitions.of(Tables::Structures);
     if shown.is_empty() {
-        return absent(
-            "No structure of tables and indexes (fathom structure) is stored with this study or beside it.",
-        );
+        return absent("No structure of tables and indexes was measured after these runs.");
     }
     let mut html: String =
         shown.iter().map(|(title, stored)| one(title, stored, shown.len() < 4, definitions)).collect();
     if page.structures.len() > shown.len() {
         html.push_str(&absent(&format!(
-            "{} of {} stored structures are shown: one run of each configuration, and the latest that belong to no run.",
+            "{} of {} stored structures are shown: one run of each configuration.",
             shown.len(),
             page.structures.len()
         )));
@@ -40,7 +35,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     html
 }
 
-/// One structure of each configuration of the study, and the latest that belong to no run, with what they are called.
+/// One structure of each configuration of the study, with what they are called.
 fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
     let mut shown: Vec<(String, &StoredStructure)> = Vec::new();
     for cell in &page.summary.cells {
@@ -52,15 +47,13 @@ fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
         });
         shown.extend(found.take(1));
     }
-    let alone: Vec<&StoredStructure> =
-        page.structures.iter().rev().filter(|stored| stored.run_id.is_none()).take(ALONE_MAX).collect();
-    shown.extend(
-        alone
-            .into_iter()
-            .rev()
-            .map(|stored| (format!("{} ({})", stored.place, moment(&stored.stored_at)), stored)),
-    );
     shown
+}
+
+/// The body of a page about one structure that was measured by itself.
+pub(super) fn alone(stored: &StoredStructure, definitions: &Definitions) -> String {
+    let title = format!("{} ({})", stored.place, moment(&stored.stored_at));
+    one(&title, stored, true, &definitions.of(Tables::Structures))
 }
 
 fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Definitions) -> String {

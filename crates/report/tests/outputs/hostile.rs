@@ -54,7 +54,6 @@ fn markup_is_inert_on_the_page() {
         results: &results,
         runs: &results.runs,
         baselines: &[],
-        checks: &[],
         structures: &[],
         is_live: false,
     };

@@ -5,7 +5,7 @@ use report::catalogue::Limit;
 use report::html::{Page, page};
 use report::summary::{StudySummary, summarise};
 use report::{export, markdown, text};
-use results::ceiling::{CeilingPattern, StoredCeiling};
+use results::ceiling::{CeilingPattern, StoredCeiling, devices_of_role};
 use results::model::{Level, Metric, RunState};
 use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
 use results::store::{CellLatency, StudyResults};
@@ -70,15 +70,16 @@ fn study(case: Case) -> StudyResults {
             response_time: Some(latencies([4; 2000])),
         });
     }
-    results.ceilings.extend(case.log_ceiling_percent.map(ceiling));
+    let device = devices_of_role(&results.runs[0].run, "log").pop_first().unwrap();
+    results.ceilings.extend(case.log_ceiling_percent.map(|percent| ceiling(percent, device)));
     results
 }
 
 /// Durable appends of which the run's 100 per second are so many percent.
-fn ceiling(percent: f64) -> StoredCeiling {
+fn ceiling(percent: f64, device: String) -> StoredCeiling {
     StoredCeiling {
         role: "log".to_owned(),
-        device: "vda 0 -; ext4 ".to_owned(),
+        device,
         pattern: CeilingPattern::Appends { size_bytes: 8192, fills_first: true },
         per_s: 100.0 / (percent / 100.0),
         latency_ns_mean: 0.0,
@@ -177,7 +178,6 @@ fn outputs(results: &StudyResults, summary: &StudySummary) -> [(&'static str, St
         results,
         runs: &results.runs,
         baselines: &[],
-        checks: &[],
         structures: &[],
         is_live: false,
     });

@@ -20,7 +20,6 @@ fn with_page<T>(results: &StudyResults, read: impl FnOnce(&Page<'_>) -> T) -> T 
         results,
         runs: &results.runs,
         baselines: &[],
-        checks: &[],
         structures: &[],
         is_live: false,
     })
@@ -51,7 +50,7 @@ fn invalid_runs_come_before_the_answer() {
 #[test]
 fn the_parts_stand_in_their_order_and_an_empty_one_says_so_in_a_sentence() {
     let html = with_page(&made_up::matrix(), page);
-    let ids = ["answer", "factors", "why", "time", "device", "structure", "checks", "record"];
+    let ids = ["answer", "factors", "why", "time", "device", "structure", "record"];
     let places: Vec<usize> =
         ids.iter().map(|id| html.find(&format!("<section id=\"{id}\">")).unwrap()).collect();
     assert!(places.is_sorted());
