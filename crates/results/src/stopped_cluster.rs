@@ -43,6 +43,9 @@ pub struct StoppedCluster {
     /// Keys where two leaves of a unique index meet, by index, as codes.
     #[serde(default)]
     pub boundaries: Vec<(u32, Vec<u64>)>,
+    /// Keys of unique indexes whose order is not known, by index, as codes.
+    #[serde(default)]
+    pub unique_keys: Vec<(u32, Vec<u64>)>,
     /// Sides of seams between blocks of B-trees: index, left and right block, whether it is the right side, and its key.
     #[serde(default)]
     pub seams: Vec<(u32, u32, u32, bool, Vec<u8>)>,

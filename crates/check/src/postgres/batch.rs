@@ -135,6 +135,8 @@ impl Sums {
         stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
         stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
         stopped.boundaries.sort_unstable();
+        stopped.unique_keys = self.unique_keys.iter().map(|(number, codes)| (*number, codes.all())).collect();
+        stopped.unique_keys.sort_unstable();
         let seams = self.seams.all().into_iter();
         stopped.seams = seams
             .map(|(seam, half)| {
@@ -174,9 +176,11 @@ impl Sums {
             let ledgers = if stored.is_links { &mut sums.links } else { &mut sums.entries };
             ledgers.insert(stored.object, Ledger::of_parts(&stored.buckets));
         }
-        for (kept, codes) in
-            [(&mut sums.exceptions, &stopped.exceptions), (&mut sums.boundaries, &stopped.boundaries)]
-        {
+        for (kept, codes) in [
+            (&mut sums.exceptions, &stopped.exceptions),
+            (&mut sums.boundaries, &stopped.boundaries),
+            (&mut sums.unique_keys, &stopped.unique_keys),
+        ] {
             for (relation, codes) in codes {
                 let kept = kept.entry(*relation).or_default();
                 codes.iter().for_each(|code| kept.push(*code));

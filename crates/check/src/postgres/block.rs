@@ -138,6 +138,7 @@ impl PassContext<'_> {
             // A newer index block names rows, and leaves out others, that the blocks of the table do not tell of.
             is_heap_still: stands_still
                 || is_still && plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
+            is_settled: stands_still && self.cluster.standing == Standing::Stopped,
             may_be_cut: &may_be_cut,
             matching: plan.matching,
             version: plan.version,

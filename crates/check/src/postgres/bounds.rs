@@ -133,6 +133,7 @@ mod tests {
 
     use super::super::catalog::IndexColumn;
     use super::super::order::KeyOrder;
+    use super::super::uniqueness::Equality;
     use super::*;
 
     fn index() -> Index {
@@ -140,6 +141,7 @@ mod tests {
             table_column: 1,
             attribute: Attribute::new(4, b'i').unwrap(),
             order: Some(KeyOrder::Int32),
+            equality: Equality::AtLeastBytes,
             is_key: true,
             is_deterministic: true,
             name_as_string: false,

@@ -15,6 +15,7 @@ use super::heap::{Exception, Work};
 use super::ledger::Side;
 use super::order::{KeyRelation, compare_keys, leading_part};
 use super::rules::Promised;
+use super::uniqueness::{is_hashed, key_fact};
 
 /// What is remembered from one tuple of a block to the next.
 #[derive(Default)]
@@ -73,11 +74,18 @@ impl TreeCheck<'_> {
             && self.tree.heap_blocks.is_some()
         {
             let is_unique = index.unique && self.is_distinct(index, walk);
+            let unique_fact = (is_unique && is_hashed(index))
+                .then(|| key_fact(self.key, self.tree.number, index, &walk.values, &mut scratch.buffer))
+                .flatten();
             // No row is visible behind the end of the table.
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
                 let exception = self.tree.exceptions.of(tid);
                 if is_unique && exception != Some(Exception::NotLive) {
-                    self.check_unique(tid, item, walk, work);
+                    if let Some(fact) = unique_fact {
+                        work.sink.unique_key(self.tree.number, fact, tid, (work.place.block, item.number));
+                    } else {
+                        self.check_unique(tid, item, walk, work);
+                    }
                 }
                 self.state_row(index, tid, exception, item, walk, scratch, work);
             }
@@ -222,7 +230,12 @@ impl TreeCheck<'_> {
         };
         let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
-        work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item.number));
+        let place = (work.place.block, item.number);
+        if self.tree.is_marked_dead(item) {
+            work.sink.dead_entry(self.tree.number, bucket, fact, tid, place);
+        } else {
+            work.sink.entry(self.tree.number, bucket, fact, tid, place);
+        }
     }
 
     /// Compares the last tuple of a block with the bound of all.

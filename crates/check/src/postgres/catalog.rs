@@ -9,6 +9,7 @@ use formats::postgres::{Damage, Oid, Xid};
 use super::brin_summaries::SummaryKind;
 use super::key_forms::KeyForm;
 use super::order::KeyOrder;
+use super::uniqueness::Equality;
 
 /// What kind of storage a relation's main fork has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +43,8 @@ pub(crate) struct IndexColumn {
     pub(crate) attribute: Attribute,
     /// How its values are ordered, if that is known here; always `None` for columns that are only included.
     pub(crate) order: Option<KeyOrder>,
+    /// What is known of the equality of its values, where their order is not known.
+    pub(crate) equality: Equality,
     /// BRIN: what is kept of its values in a range; `None` for others and for operator classes that are not known here.
     pub(crate) summary: Option<SummaryKind>,
     /// What a `GiST` or SP-GiST index keeps of its values, if that is known here.

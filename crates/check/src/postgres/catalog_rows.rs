@@ -10,6 +10,7 @@ use super::brin_summaries::{SummaryKind, summary_order};
 use super::catalog::{Index, IndexColumn, Storage};
 use super::key_forms::KeyForm;
 use super::order::KeyOrder;
+use super::uniqueness::Equality;
 
 pub(crate) struct ClassRow {
     pub(crate) id: Oid,
@@ -187,6 +188,7 @@ impl<'a> IndexSource<'a> {
             table_column,
             attribute,
             order,
+            equality: Equality::of(family, is_deterministic),
             summary,
             form: if is_key { KeyForm::of(family) } else { Some(KeyForm::Plain) },
             is_box: is_key && KeyForm::is_box(family),

@@ -27,11 +27,17 @@ pub(super) struct Collector {
     pub(super) buckets: BucketSet,
     pub(super) claims: Vec<Fact>,
     pub(super) witnesses: Vec<Fact>,
+    /// Entries that are marked dead.
+    pub(super) dead: Vec<Fact>,
     pub(super) links: Vec<(u128, Side, Link)>,
     /// Keys where leaves meet, of those that are wanted.
     pub(super) boundaries: Vec<(u128, Side, Boundary)>,
     /// The wanted ones, as halves of [`boundary_code`].
     pub(super) wanted_boundaries: HashSet<u64>,
+    /// Keys of a unique index, of those that are wanted.
+    pub(super) unique_keys: Vec<Fact>,
+    /// The wanted ones, as 63 bits of their hash.
+    pub(super) wanted_unique_keys: HashSet<u64>,
     /// What blocks of a GIN index say of each other.
     pub(super) gin: Vec<Record>,
     /// Whether those are wanted.
@@ -51,9 +57,12 @@ impl Collector {
             buckets,
             claims: Vec::new(),
             witnesses: Vec::new(),
+            dead: Vec::new(),
             links: Vec::new(),
             boundaries: Vec::new(),
             wanted_boundaries: HashSet::new(),
+            unique_keys: Vec::new(),
+            wanted_unique_keys: HashSet::new(),
             gin: Vec::new(),
             wants_gin: false,
             seen: None,
@@ -68,8 +77,10 @@ impl Collector {
     pub(super) fn has_same_facts(&self, other: &Collector) -> bool {
         self.claims == other.claims
             && self.witnesses == other.witnesses
+            && self.dead == other.dead
             && self.links == other.links
             && self.boundaries == other.boundaries
+            && self.unique_keys == other.unique_keys
             && self.gin == other.gin
             && self.seams == other.seams
     }
@@ -100,6 +111,19 @@ impl EntrySink for Collector {
                 return;
             }
             self.witnesses.push(Fact { tid, hash, entry });
+        }
+    }
+
+    fn dead_entry(&mut self, index: u32, bucket: usize, hash: u128, tid: Tid, entry: (u32, u16)) {
+        if index == self.relation && self.buckets.has(bucket) {
+            self.dead.push(Fact { tid, hash, entry });
+        }
+    }
+
+    fn unique_key(&mut self, index: u32, fact: u128, tid: Tid, place: (u32, u16)) {
+        let code = boundary_code(Side::Claim, fact) >> 1;
+        if index == self.relation && self.wanted_unique_keys.contains(&code) {
+            self.unique_keys.push(Fact { tid, hash: fact, entry: place });
         }
     }
 

@@ -23,6 +23,7 @@ pub(crate) mod kind {
     pub(crate) const GIST_CHILD: u32 = 20;
     pub(crate) const SP_GIST_CHILD: u32 = 21;
     pub(crate) const ENTRY_HASH: u32 = 32;
+    pub(crate) const UNIQUE_KEY: u32 = 33;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.

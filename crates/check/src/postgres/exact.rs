@@ -55,13 +55,37 @@ impl Exact<'_> {
             let Some(collector) = self.collected(index, buckets, &[(false, heap), (true, index)]) else {
                 return;
             };
-            let Collector { claims, witnesses, .. } = collector;
-            let (rows, mut entries) = unmatched(claims, witnesses);
+            let Collector { claims, witnesses, dead, .. } = collector;
+            let (mut rows, mut entries) = unmatched(claims, witnesses);
             if !all_entries_count {
                 entries.clear();
             }
+            self.name_dead_entries(index, dead, &mut rows, findings);
             self.name_entries(index, heap, tree.matching, &rows, &entries, findings);
         }
+    }
+
+    /// Names entries that are marked dead though their row is visible; such rows are not named again.
+    fn name_dead_entries(
+        &self,
+        index: u32,
+        mut dead: Vec<Fact>,
+        rows: &mut Vec<Fact>,
+        findings: &mut Findings,
+    ) {
+        dead.sort_unstable();
+        rows.retain(|row| {
+            let wanted = (row.tid, row.hash);
+            let Ok(at) = dead.binary_search_by_key(&wanted, |fact| (fact.tid, fact.hash)) else {
+                return true;
+            };
+            let (block, item) = dead[at].entry;
+            let place = Tid { block, item };
+            let expected = "an entry that is not marked dead, since its row is visible".to_owned();
+            let found = format!("LP_DEAD, row {}", row.tid);
+            self.report(Promised::EntryDead, index, place, expected, found, findings);
+            false
+        });
     }
 
     fn name_entries(
@@ -241,19 +265,9 @@ impl Exact<'_> {
 
     /// What stands where a row should be.
     fn describe(&self, heap: u32, tid: Tid) -> (String, Confidence) {
-        let block_bytes = self.first.cluster.block_bytes;
-        let file = self
-            .files(false, heap)
-            .filter(|file| file.first_block <= tid.block)
-            .max_by_key(|file| file.first_block);
-        let mut block = vec![0; block_bytes];
-        let read = file.and_then(|file| {
-            let offset = u64::from(tid.block - file.first_block) * block_bytes as u64;
-            file.part.read_exact_at(&mut block, offset).ok()
-        });
-        if read.is_none() {
+        let Some(block) = self.heap_block(heap, tid.block) else {
             return ("a block that cannot be read".to_owned(), Confidence::Consequence);
-        }
+        };
         let page = Page::new(&block);
         if page.is_new() {
             return ("a block of zeros".to_owned(), Confidence::Certain);
@@ -280,6 +294,17 @@ impl Exact<'_> {
             },
         };
         (found, Confidence::Certain)
+    }
+
+    /// A block of a table, read again.
+    pub(super) fn heap_block(&self, heap: u32, block: u32) -> Option<Vec<u8>> {
+        let block_bytes = self.first.cluster.block_bytes;
+        let files = self.files(false, heap).filter(|file| file.first_block <= block);
+        let file = files.max_by_key(|file| file.first_block)?;
+        let mut bytes = vec![0; block_bytes];
+        let offset = u64::from(block - file.first_block) * block_bytes as u64;
+        file.part.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
     }
 
     fn files(&self, is_second: bool, relation: u32) -> impl Iterator<Item = &PlanFile> {

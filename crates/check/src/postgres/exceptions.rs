@@ -1,8 +1,8 @@
 //! Row pointers that are not matched in the ordinary way: in memory, and beyond a limit in files without a name.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 
 use formats::postgres::Tid;
 
@@ -11,6 +11,8 @@ use super::ledger::Side;
 
 /// Codes between two that a run on disk keeps in memory: 4 KiB of them.
 const RUN_STEP_CODES: usize = 512;
+/// So few codes stay in memory: a file of their own for each table would be too many files.
+const SPILL_CODES_MIN: usize = RUN_STEP_CODES;
 /// Bytes of a code.
 const CODE_BYTES: usize = 8;
 
@@ -27,12 +29,16 @@ pub(crate) fn boundary_code(side: Side, fact: u128) -> u64 {
 pub(crate) struct Codes {
     kept: Vec<u64>,
     runs: Vec<CodeRun>,
+    /// The file that runs are added to, and its length in bytes.
+    file: Option<(Arc<File>, u64)>,
 }
 
-/// Ascending codes in a file without a name.
+/// Ascending codes in a file without a name; the runs of one worker share it.
 #[derive(Debug)]
 struct CodeRun {
-    file: File,
+    file: Arc<File>,
+    /// Where they begin, in bytes.
+    start_bytes: u64,
     count: usize,
     /// Every so many codes the next one.
     steps: Vec<u64>,
@@ -50,10 +56,21 @@ impl Codes {
         self.runs.append(&mut other.runs);
     }
 
-    /// Moves what is in memory to a file. Where that cannot be, it stays in memory.
+    /// Moves what is in memory to a file. Where that cannot be, or is too little for one, it stays in memory.
     pub(crate) fn spill(&mut self) {
+        if self.kept.len() < SPILL_CODES_MIN {
+            return;
+        }
         self.kept.sort_unstable();
-        if let Ok(run) = CodeRun::write(&self.kept) {
+        let file = match self.file.take() {
+            Some(file) => Ok(file),
+            None => tempfile::tempfile().map(|file| (Arc::new(file), 0)),
+        };
+        let Ok((file, start_bytes)) = file else { return };
+        let written = CodeRun::write(&self.kept, &file, start_bytes);
+        let end = start_bytes + (self.kept.len() * CODE_BYTES) as u64;
+        self.file = Some((file, end));
+        if let Ok(run) = written {
             self.runs.push(run);
             self.kept = Vec::new();
         }
@@ -61,19 +78,9 @@ impl Codes {
 
     /// Facts that both sides stated, as [`boundary_code`] gives them; at most [`PAIRS_MAX`].
     pub(crate) fn pairs(&self, memory_bytes_max: u64) -> Vec<u64> {
-        let count = self.kept.len() + self.runs.iter().map(|run| run.count).sum::<usize>();
-        let parts = ((count * CODE_BYTES) as u64).div_ceil(memory_bytes_max.max(1)).max(1);
         let mut pairs = Vec::new();
-        for part in 0..parts {
-            let is_of_part = |code: &u64| (code >> 1) % parts == part;
-            let mut codes: Vec<u64> = self.kept.iter().copied().filter(is_of_part).collect();
-            let mut step_codes = Vec::new();
-            for run in &self.runs {
-                for step in 0..run.steps.len() {
-                    run.step(step, &mut step_codes);
-                    codes.extend(step_codes.iter().copied().filter(is_of_part));
-                }
-            }
+        for part in 0..self.part_count(memory_bytes_max) {
+            let mut codes = self.part(part, memory_bytes_max, |code| code >> 1);
             codes.sort_unstable();
             let both = codes.windows(2).filter(|pair| match pair {
                 [a, b] => a != b && a >> 1 == b >> 1,
@@ -82,6 +89,41 @@ impl Codes {
             pairs.extend(both.flat_map(<[u64]>::first).map(|code| code >> 1).take(PAIRS_MAX - pairs.len()));
         }
         pairs
+    }
+
+    /// Codes that stand more than once, each once; at most [`PAIRS_MAX`].
+    pub(crate) fn repeated(&self, memory_bytes_max: u64) -> Vec<u64> {
+        let mut repeated = Vec::new();
+        for part in 0..self.part_count(memory_bytes_max) {
+            let mut codes = self.part(part, memory_bytes_max, |code| code);
+            codes.sort_unstable();
+            let again = codes.windows(2).filter(|pair| matches!(pair, [a, b] if a == b));
+            let mut found: Vec<u64> = again.flat_map(<[u64]>::first).copied().collect();
+            found.dedup();
+            repeated.extend(found.into_iter().take(PAIRS_MAX - repeated.len()));
+        }
+        repeated
+    }
+
+    /// In how many parts the codes are looked at, so that each fits the memory.
+    fn part_count(&self, memory_bytes_max: u64) -> u64 {
+        let count = self.kept.len() + self.runs.iter().map(|run| run.count).sum::<usize>();
+        ((count * CODE_BYTES) as u64).div_ceil(memory_bytes_max.max(1)).max(1)
+    }
+
+    /// The codes of a part: those whose number falls into it.
+    fn part(&self, part: u64, memory_bytes_max: u64, number: fn(u64) -> u64) -> Vec<u64> {
+        let parts = self.part_count(memory_bytes_max);
+        let is_of_part = |code: &u64| number(*code) % parts == part;
+        let mut codes: Vec<u64> = self.kept.iter().copied().filter(is_of_part).collect();
+        let mut step_codes = Vec::new();
+        for run in &self.runs {
+            for step in 0..run.steps.len() {
+                run.step(step, &mut step_codes);
+                codes.extend(step_codes.iter().copied().filter(is_of_part));
+            }
+        }
+        codes
     }
 
     /// All codes, in no order.
@@ -93,14 +135,17 @@ impl Codes {
 }
 
 impl CodeRun {
-    fn write(codes: &[u64]) -> std::io::Result<CodeRun> {
-        let mut writer = BufWriter::new(tempfile::tempfile()?);
-        for code in codes {
-            writer.write_all(&code.to_le_bytes())?;
+    fn write(codes: &[u64], file: &Arc<File>, start_bytes: u64) -> std::io::Result<CodeRun> {
+        let mut at = start_bytes;
+        let mut bytes = Vec::with_capacity(RUN_STEP_CODES * CODE_BYTES);
+        for step in codes.chunks(RUN_STEP_CODES) {
+            bytes.clear();
+            step.iter().for_each(|code| bytes.extend(code.to_le_bytes()));
+            file.write_all_at(&bytes, at)?;
+            at += bytes.len() as u64;
         }
-        let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
         let steps = codes.iter().step_by(RUN_STEP_CODES).copied().collect();
-        Ok(CodeRun { file, count: codes.len(), steps })
+        Ok(CodeRun { file: Arc::clone(file), start_bytes, count: codes.len(), steps })
     }
 
     /// The codes of a step.
@@ -109,7 +154,7 @@ impl CodeRun {
         let start = step * RUN_STEP_CODES;
         let count = RUN_STEP_CODES.min(self.count.saturating_sub(start));
         let mut bytes = vec![0; count * CODE_BYTES];
-        if self.file.read_exact_at(&mut bytes, (start * CODE_BYTES) as u64).is_ok() {
+        if self.file.read_exact_at(&mut bytes, self.start_bytes + (start * CODE_BYTES) as u64).is_ok() {
             codes.extend(bytes.as_chunks::<CODE_BYTES>().0.iter().map(|code| u64::from_le_bytes(*code)));
         }
     }

@@ -4,7 +4,7 @@ use formats::postgres::attribute::{Attribute, Datum};
 use formats::postgres::heap::{FIRST_NORMAL_XID, TUPLE_HEADER_BYTES, TupleHeader, mask};
 use formats::postgres::maps::Visibility;
 use formats::postgres::page::{FLAG_ALL_VISIBLE, Item, ItemState, Page};
-use formats::postgres::transaction::{Status, precedes};
+use formats::postgres::transaction::precedes;
 use formats::postgres::{Damage, Tid, Xid};
 use results::check::CheckLevel;
 
@@ -18,6 +18,7 @@ use super::ledger::{BlockBuckets, Side};
 use super::rules::Promised;
 use super::toast_values::PackedValue;
 use super::transactions::{Fate, LastLookup, Transactions};
+use super::tuples::chains::{Chains, check_redirects, follow_chains};
 use crate::findings::Findings;
 
 /// An index of a table, as the table's rows see it.
@@ -124,7 +125,9 @@ pub(super) struct Slot {
     /// The line pointer that indexes name for this row; 0 if none leads here.
     pub(super) root: u16,
     /// Whether a live row was found under this root.
-    has_live: bool,
+    pub(super) has_live: bool,
+    /// Whether a finding says that it is not known which line pointer leads here.
+    pub(super) is_disputed: bool,
 }
 
 /// Buffers that are kept from block to block.
@@ -194,7 +197,13 @@ impl HeapCheck<'_> {
             check_redirects(&slots, work);
         }
         if let Some(transactions) = self.transactions {
-            let chain_open = has_chains && follow_chains(work.place.block, transactions, &mut slots);
+            self.check_hints(transactions, &mut slots, &mut scratch.last_lookup, work);
+            let mut chains = if has_chains {
+                follow_chains(work.place.block, transactions, &mut slots)
+            } else {
+                Chains::default()
+            };
+            chains.report(work);
             let mut values: Vec<Datum<'_>> = Vec::with_capacity(self.table.attributes.len());
             for slot in &slots {
                 let (Some(header), Some(tuple)) = (slot.header, page.item_bytes(slot.item)) else { continue };
@@ -207,14 +216,6 @@ impl HeapCheck<'_> {
                         self.read_values(slot, &header, tuple, &mut values, work);
                     }
                     continue;
-                }
-                if slot.root == 0 && header.is_heap_only() && !chain_open {
-                    work.report(
-                        Promised::HotChain,
-                        Some(slot.item.number),
-                        "a chain of updates that leads here from a line pointer with index entries".into(),
-                        "a visible heap-only row that nothing leads to".into(),
-                    );
                 }
                 self.row(slot, &header, tuple, &mut values, scratch, work);
             }
@@ -239,7 +240,8 @@ impl HeapCheck<'_> {
         slots.clear();
         let mut has_chains = false;
         for item in page.items() {
-            let mut slot = Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false };
+            let mut slot =
+                Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false, is_disputed: false };
             if item.state == ItemState::Normal
                 && let Some(tuple) = page.item_bytes(item)
                 && let Some(header) = TupleHeader::read(tuple)
@@ -255,6 +257,31 @@ impl HeapCheck<'_> {
             slots.push(slot);
         }
         has_chains
+    }
+
+    /// Tests hint bits against pg_xact. A row whose bits contradict it is compared with nothing else.
+    fn check_hints<S>(
+        &self,
+        transactions: &Transactions,
+        slots: &mut [Slot],
+        last_lookup: &mut LastLookup,
+        work: &mut Work<'_, S>,
+    ) {
+        for slot in slots {
+            let Some(header) = slot.header else { continue };
+            let Some(found) = transactions.contradiction(&header, &self.table.relation, last_lookup) else {
+                continue;
+            };
+            let corrected = found.without_hints(&header);
+            work.report(found.promised, Some(slot.item.number), found.expected, found.found);
+            if found.promised == Promised::CommitHint {
+                // From here on as pg_xact has it: what follows from the wrong bits is no finding of its own.
+                let fate = transactions.fate(&corrected, last_lookup);
+                slot.header = Some(corrected);
+                slot.fate = if fate == Fate::Dead { Fate::Open } else { fate };
+                slot.has_live = slot.fate == Fate::Live;
+            }
+        }
     }
 
     // EVIDENCE: contrib/amcheck/verify_heapam.c check_tuple_visibility
@@ -280,9 +307,7 @@ impl HeapCheck<'_> {
                 let expected = format!("a transaction from {horizon} up to but not {next}");
                 work.report(Promised::XminBounds, number, expected, format!("xmin {}", header.xmin));
             }
-            let status = transactions.status(header.xmin, last_lookup);
-            let hint = header.infomask & mask::XMIN_FROZEN;
-            let says_committed = hint == mask::XMIN_COMMITTED;
+            let says_committed = header.infomask & mask::XMIN_FROZEN == mask::XMIN_COMMITTED;
             // Rows that stand together come from the same transaction.
             if fits(header.xmin) && last_lookup.kept != Some((header.xmin, says_committed)) {
                 let missing = transactions.missing_end(header.xmin, says_committed);
@@ -290,17 +315,6 @@ impl HeapCheck<'_> {
                     last_lookup.kept = Some((header.xmin, says_committed));
                 }
                 report_missing(missing, header.xmin, number, work);
-            }
-            let contradicts = match status {
-                Some(Status::Aborted) => hint == mask::XMIN_COMMITTED,
-                Some(Status::Committed) => hint == mask::XMIN_INVALID,
-                Some(Status::InProgress) => says_committed && transactions.had_ended(header.xmin),
-                _ => false,
-            };
-            if contradicts {
-                let expected = format!("a hint about transaction {} that agrees with pg_xact", header.xmin);
-                let found = format!("infomask {:#06x}, pg_xact says {status:?}", header.infomask);
-                work.report(Promised::CommitHint, number, expected, found);
             }
         }
         if header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0 {
@@ -331,7 +345,9 @@ impl HeapCheck<'_> {
             let may_be_named = match slot.item.state {
                 ItemState::Unused => false,
                 ItemState::Dead | ItemState::Redirect => true,
-                ItemState::Normal => slot.header.is_none_or(|header| !header.is_heap_only()),
+                ItemState::Normal => {
+                    slot.is_disputed || slot.header.is_none_or(|header| !header.is_heap_only())
+                }
             };
             if may_be_named && !slot.has_live {
                 let tid = Tid { block: work.place.block, item: slot.item.number };
@@ -398,68 +414,6 @@ fn report_missing<S>(missing: Option<(String, String)>, id: u32, item: Option<u1
         let expected = format!("the end of {id}, which the row names, in {file}");
         work.report(Promised::TransactionEnd, item, expected, found);
     }
-}
-
-// EVIDENCE: contrib/amcheck/verify_heapam.c: a redirect must lead to a used line pointer that is no redirect, not
-// dead, and holds a heap-only tuple
-fn check_redirects<S>(slots: &[Slot], work: &mut Work<'_, S>) {
-    for slot in slots.iter().filter(|slot| slot.item.state == ItemState::Redirect) {
-        let target = slot.item.offset;
-        let found = match target.checked_sub(1).and_then(|index| slots.get(usize::from(index))) {
-            None => format!("line pointer {target} of {}", slots.len()),
-            Some(led) if led.item.state != ItemState::Normal => {
-                format!("line pointer {target}, which is {:?}", led.item.state).to_lowercase()
-            }
-            Some(led) if led.header.is_some_and(|header| !header.is_heap_only()) => {
-                format!("line pointer {target}, a row with index entries of its own")
-            }
-            Some(_) => continue,
-        };
-        let expected = format!("a heap-only row of this block, from 1 to {}", slots.len());
-        work.report(Promised::ItemRedirect, Some(slot.item.number), expected, found);
-    }
-}
-
-/// Finds the root of each row; `true` if some chain could not be followed for want of a transaction's state.
-// EVIDENCE: src/backend/access/heap/pruneheap.c heap_get_root_tuples
-fn follow_chains(block: u32, transactions: &Transactions, slots: &mut [Slot]) -> bool {
-    let mut open = false;
-    for slot in slots.iter_mut() {
-        (slot.root, slot.has_live) = (0, false);
-    }
-    for start in 0..slots.len() {
-        let slot = slots[start];
-        let mut at = match (slot.item.state, slot.header) {
-            (ItemState::Normal, Some(header)) if !header.is_heap_only() => start,
-            (ItemState::Redirect, _) if slot.item.offset > 0 => usize::from(slot.item.offset) - 1,
-            _ => continue,
-        };
-        // Each turn gives a root to a row that had none, so there are at most as many as line pointers.
-        let mut deleter = None;
-        while let Some(next) = slots.get_mut(at) {
-            let Some(header) = next.header else { break };
-            let follows = deleter.is_none_or(|xid| header.is_heap_only() && xid == header.xmin);
-            if next.root != 0 || !follows {
-                break;
-            }
-            next.root = slot.item.number;
-            let live = next.fate == Fate::Live;
-            slots[start].has_live |= live;
-            if !header.is_hot_updated() || header.ctid.block != block || header.ctid.item == 0 {
-                break;
-            }
-            match transactions.deleter(&header) {
-                Ok(Some(xid)) => deleter = Some(xid),
-                Ok(None) => break,
-                Err(()) => {
-                    open = true;
-                    break;
-                }
-            }
-            at = usize::from(header.ctid.item) - 1;
-        }
-    }
-    open
 }
 
 /// An exception as one number: row pointer, then what kind.

@@ -87,7 +87,7 @@ impl EntryCheck<'_> {
                 work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
             } else if is_matched && !is_beyond {
                 let keys = index.map(|index| (index, page, item));
-                self.state_row(entry, item.number, keys, (&mut values, &mut buffer), work);
+                self.state_row(entry, item, keys, (&mut values, &mut buffer), work);
             }
         }
         true
@@ -96,7 +96,7 @@ impl EntryCheck<'_> {
     fn state_row<'p, S: EntrySink>(
         &self,
         entry: Entry,
-        item: u16,
+        item: Item,
         keys: Option<(&Index, &Page<'p>, Item)>,
         (values, buffer): (&mut Vec<Datum<'p>>, &mut Vec<u8>),
         work: &mut Work<'_, S>,
@@ -118,6 +118,11 @@ impl EntryCheck<'_> {
         let hash = has_value.then(|| hash_fact(self.key, self.tree.number, tid, entry.hash));
         let fact = fact.or(hash).unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
-        work.sink.entry(self.tree.number, bucket, fact, tid, (work.place.block, item));
+        let place = (work.place.block, item.number);
+        if self.tree.is_marked_dead(item) {
+            work.sink.dead_entry(self.tree.number, bucket, fact, tid, place);
+        } else {
+            work.sink.entry(self.tree.number, bucket, fact, tid, place);
+        }
     }
 }

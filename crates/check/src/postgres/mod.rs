@@ -70,6 +70,8 @@ mod toast_values;
 mod transaction_logs;
 mod transactions;
 mod truncations;
+mod tuples;
+mod uniqueness;
 
 pub use cluster::{Cluster, OpenError, Standing};
 pub use log_end::LogEnd;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use results::check::{CheckReport, Skipped};
+use results::check::{CheckLevel, CheckReport, Skipped};
 
 use super::bounds::is_below;
 use super::btree::Matching;
@@ -17,6 +17,7 @@ use super::plan::Plan;
 use super::run::Run;
 use super::seams::Seam;
 use super::source::Tree;
+use super::uniqueness::unproven_keys;
 use crate::advice::{self, Sources};
 use crate::progress::{Phase, Progress};
 
@@ -93,6 +94,7 @@ impl Run<'_> {
                 }
             }
             self.compare_neighbours(number, state, &seams, &mut exact, progress);
+            self.compare_unique_keys(number, state, &mut exact, progress);
             let Some(ledger) = state.sums.entries.get(number).filter(|_| !(is_by_tid && is_unfinished))
             else {
                 continue;
@@ -161,7 +163,7 @@ impl Run<'_> {
     }
 
     /// Whether no time is left to look at an object whose sums differ; it is then told, since something is wrong there.
-    fn is_out_of_time(&mut self, object: Option<&str>) -> bool {
+    pub(super) fn is_out_of_time(&mut self, object: Option<&str>) -> bool {
         let is_over = self.is_time_over();
         if is_over {
             let why = "its sums differ, so something is wrong in it, and the time was over: check it without --max-time";
@@ -177,6 +179,9 @@ impl Run<'_> {
             self.skipped.into_iter().map(|(why, page_count)| Skipped { why, page_count }).collect();
         skipped.sort();
         self.accounting.skipped = skipped;
+        if self.options.level == CheckLevel::Full && self.only.is_none() {
+            self.not_checked.extend(unproven_keys(plan));
+        }
         self.not_checked.sort();
         self.not_checked.dedup();
         self.counters.elapsed_ns = u64::try_from(self.start.elapsed().as_nanos())

@@ -18,7 +18,7 @@ use crate::progress::{Phase, Progress};
 /// Bytes of one claim, if the user does not say.
 const CLAIM_BYTES_DEFAULT: usize = 1 << 20;
 /// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
-const SUMS_VERSION: u64 = 4;
+const SUMS_VERSION: u64 = 5;
 /// How often the clock is looked at while workers read.
 const LOOK_PERIOD: Duration = Duration::from_millis(5);
 

@@ -15,6 +15,7 @@ use super::ledger::Side;
 use super::order::{KEY_BYTES_MAX, plain};
 use super::rules::Promised;
 use super::toast_values::PackedValue;
+use super::tuples::value_bits;
 
 impl HeapCheck<'_> {
     /// Tests a row that is there for everyone.
@@ -82,7 +83,13 @@ impl HeapCheck<'_> {
             work.report(Promised::TupleAttribute, item, expected, found);
             return None;
         }
-        Some(reader.has_packed())
+        let has_packed = reader.has_packed();
+        if let Some((expected, found)) =
+            value_bits::contradiction(header, &self.table.attributes, values, has_packed)
+        {
+            work.report(Promised::TupleHeader, item, expected, found);
+        }
+        Some(has_packed)
     }
 
     /// Tests values that do not stand in the row as they are.

@@ -128,6 +128,11 @@ rules! {
         "each visible heap-only row is reached from a line pointer that indexes can name"
         "Table scans see the row, index scans do not."
         "select the row by its ctid, save it, and restore the block",
+    UpdateChain "pg-update-chain" Structure
+        "contrib/amcheck/verify_heapam.c (16); src/backend/access/heap/README.HOT"
+        "a row version and its successor fit: HEAP_HOT_UPDATED leads to a heap-only row of the same block, one chain leads to each heap-only row, and no committed transaction updates a row whose insert aborted"
+        "Index scans return another row version than sequential scans, or miss the row. Bits of the row header, a ctid or a line pointer were changed behind the server."
+        "select the rows of the block by ctid and save them; restore the block from a backup",
     XminBounds "pg-xmin-bounds" Structure
         "contrib/amcheck/verify_heapam.c"
         "the inserting transaction exists and is not older than the table's frozen horizon"
@@ -140,8 +145,8 @@ rules! {
         "save the row's contents; see pg_surgery for how to freeze or kill it",
     CommitHint "pg-commit-hint" Structure
         "src/include/access/htup_details.h"
-        "a row that says its transaction committed or aborted agrees with pg_xact"
-        "Rows of an aborted transaction are visible, or those of a committed one are not."
+        "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact"
+        "Rows of an aborted insert are visible, deleted rows return, or rows that nobody deleted are invisible. VACUUM makes that final."
         "pg_xact or the block is from another time: compare both with a backup",
     TransactionEnd "pg-transaction-end" Structure
         "src/backend/access/transam/transam.c, multixact.c"
@@ -378,6 +383,11 @@ rules! {
         "an index entry has the key of the row that it names"
         "Index and table disagree about a value: one of them was changed behind the server."
         "compare row and entry with a backup; REINDEX makes the index follow the row",
+    EntryDead "pg-entry-dead" Full
+        "src/backend/access/nbtree/nbtutils.c _bt_killitems; README, section on LP_DEAD"
+        "an index entry that is marked dead (LP_DEAD) leads to no visible row"
+        "Index scans miss this row, sequential scans return it. The next insertion into the index page removes the entry."
+        "run REINDEX INDEX on the index",
     NotNull "pg-not-null" Full
         "PostgreSQL docs 5.5.2"
         "a column declared NOT NULL has a value"

@@ -28,6 +28,8 @@ pub(crate) struct Sums {
     pub(crate) exceptions: HashMap<u32, Codes>,
     /// Keys where two leaves of a unique index meet, by index, as codes.
     pub(crate) boundaries: HashMap<u32, Codes>,
+    /// Keys of unique indexes whose order is not known, by index, as codes of 63 bits.
+    pub(crate) unique_keys: HashMap<u32, Codes>,
     /// Where blocks of B-trees meet.
     pub(crate) seams: Seams,
     /// Packed values in TOAST, by TOAST table.
@@ -102,6 +104,11 @@ impl EntrySink for Sums {
         self.code_was_added();
     }
 
+    fn unique_key(&mut self, index: u32, fact: u128, _tid: Tid, _place: (u32, u16)) {
+        self.unique_keys.entry(index).or_default().push(boundary_code(Side::Claim, fact) >> 1);
+        self.code_was_added();
+    }
+
     fn seam(&mut self, seam: Seam, side: Side, key: &[u8]) -> Option<Box<[u8]>> {
         self.seams.state(seam, side, key)
     }
@@ -151,7 +158,8 @@ impl Sums {
     fn code_was_added(&mut self) {
         self.exception_bytes += size_of::<u64>() as u64;
         if self.exception_bytes > self.exception_bytes_max {
-            self.exceptions.values_mut().chain(self.boundaries.values_mut()).for_each(Codes::spill);
+            let all = self.exceptions.values_mut().chain(self.boundaries.values_mut());
+            all.chain(self.unique_keys.values_mut()).for_each(Codes::spill);
             self.exception_bytes = 0;
         }
     }
@@ -173,9 +181,11 @@ impl Sums {
             let ends = self.ends.entry(table).or_default();
             *ends = [ends[0].max(zero), ends[1].max(still)];
         }
-        for (mine, theirs) in
-            [(&mut self.exceptions, other.exceptions), (&mut self.boundaries, other.boundaries)]
-        {
+        for (mine, theirs) in [
+            (&mut self.exceptions, other.exceptions),
+            (&mut self.boundaries, other.boundaries),
+            (&mut self.unique_keys, other.unique_keys),
+        ] {
             for (number, codes) in theirs {
                 mine.entry(number).or_default().merge(codes);
             }

@@ -44,6 +44,7 @@ pub(crate) struct Transactions {
     oldest_xid: Xid,
     oldest_multi: u32,
     next_xid: Xid,
+    is_first_epoch: bool,
     has_prepared: bool,
     /// Of these and later ones nothing is concluded.
     horizon_xid: Option<Xid>,
@@ -76,6 +77,7 @@ impl Transactions {
             oldest_xid: control.oldest_xid,
             oldest_multi: control.oldest_multi,
             next_xid: control.next_xid as Xid,
+            is_first_epoch: control.next_xid >> 32 == 0,
             has_prepared: prepared,
             horizon_xid,
         }
@@ -84,6 +86,11 @@ impl Transactions {
     /// The first transaction id that was never given out.
     pub(crate) fn next_xid(&self) -> Xid {
         self.next_xid
+    }
+
+    /// Whether transaction ids were never given out twice.
+    pub(crate) fn has_first_epoch(&self) -> bool {
+        self.is_first_epoch
     }
 
     /// No older transaction stands in a table, given what the catalog says of it (0: nothing). In a cluster that does

@@ -84,6 +84,11 @@ fn document() -> String {
          anything about the space of a block, about blocks that a crash took away, and in its upper pages about the lower ones; what\n\
          cannot be is tested: nodes of a page that do not fit each other (with checksums, since a crash may leave half a page behind),\n\
          and slots of pages that no table can have.\n\n\
+         Unique B-trees: where the order of the keys is not known here (text in most collations, inet, interval, arrays, jsonb and\n\
+         others), byte-equal keys of two visible rows are found anyway, wherever they stand in the index. That is a complete proof\n\
+         where equal values have equal bytes: text and char(n) under a deterministic collation, inet, bit, timetz, enumerations.\n\
+         Other unique indexes are listed under \"not checked\", one entry for each database. Entries marked LP_DEAD are compared with\n\
+         visible rows in a cluster that was shut down: in other states the mark may reach its file before the deletion does.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));

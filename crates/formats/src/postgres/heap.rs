@@ -15,6 +15,8 @@ pub const COLUMNS_MAX: u16 = 1664;
 pub mod mask {
     /// Has null values.
     pub const HAS_NULL: u16 = 0x0001;
+    /// Has values of variable width.
+    pub const HAS_VARWIDTH: u16 = 0x0002;
     /// Has values kept in TOAST.
     pub const HAS_EXTERNAL: u16 = 0x0004;
     /// Has an object id in the header (before 12).

@@ -1,0 +1,176 @@
+//! Hint bits of a row version against pg_xact: they may lag behind it, and never contradict it.
+
+use formats::postgres::Xid;
+use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
+use formats::postgres::transaction::{Status, precedes};
+
+use super::super::catalog::Relation;
+use super::super::rules::Promised;
+use super::super::transactions::{LastLookup, Transactions};
+
+/// The first object id that is not given out by initdb.
+// EVIDENCE: src/include/access/transam.h FirstNormalObjectId
+const FIRST_NORMAL_OID: u32 = 16384;
+
+/// What bits say that pg_xact contradicts.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Contradiction {
+    pub(crate) promised: Promised,
+    pub(crate) expected: String,
+    pub(crate) found: String,
+    /// The bits that are wrong.
+    wrong_bits: u16,
+}
+
+impl Contradiction {
+    /// The header without the hint bits that pg_xact contradicts.
+    pub(crate) fn without_hints(&self, header: &TupleHeader) -> TupleHeader {
+        TupleHeader { infomask: header.infomask & !self.wrong_bits, ..*header }
+    }
+}
+
+impl Transactions {
+    /// What the bits of a row version say of its transactions that pg_xact contradicts.
+    ///
+    /// Problem: hint bits are set without a record in the WAL, so a block may have newer ones than its position says.
+    /// Non-problem: what a bit says of a transaction that had ended does not change any more.
+    // EVIDENCE: src/backend/access/heap/heapam_visibility.c SetHintBits: HEAP_XMIN_COMMITTED and HEAP_XMAX_COMMITTED are
+    // set when the commit record is flushed, HEAP_XMAX_INVALID when the transaction aborted or did no more than lock
+    pub(crate) fn contradiction(
+        &self,
+        header: &TupleHeader,
+        relation: &Relation,
+        memory: &mut LastLookup,
+    ) -> Option<Contradiction> {
+        let of_xmin = self.contradicts_xmin(header, relation, memory);
+        if of_xmin.is_some() || header.xmax == 0 || header.infomask & mask::MOVED != 0 {
+            return of_xmin;
+        }
+        self.contradicts_xmax(header, relation, memory)
+    }
+
+    fn contradicts_xmin(
+        &self,
+        header: &TupleHeader,
+        relation: &Relation,
+        memory: &mut LastLookup,
+    ) -> Option<Contradiction> {
+        let xid = header.xmin;
+        if xid < FIRST_NORMAL_XID {
+            return None;
+        }
+        let hint = header.infomask & mask::XMIN_FROZEN;
+        let status = match hint {
+            0 => return None,
+            // Old numbers of frozen rows come round again, and catalogs of an upgraded cluster name transactions of
+            // another one.
+            mask::XMIN_FROZEN if !self.has_first_epoch() || relation.id < FIRST_NORMAL_OID => return None,
+            _ => self.status(xid, memory)?,
+        };
+        let contradicts = match status {
+            Status::Aborted => hint != mask::XMIN_INVALID,
+            Status::Committed => hint == mask::XMIN_INVALID,
+            Status::InProgress => hint == mask::XMIN_COMMITTED && self.had_ended(xid),
+            Status::SubCommitted => false,
+        };
+        contradicts.then(|| of_hint("inserted", xid, header, status))
+    }
+
+    fn contradicts_xmax(
+        &self,
+        header: &TupleHeader,
+        relation: &Relation,
+        memory: &mut LastLookup,
+    ) -> Option<Contradiction> {
+        let infomask = header.infomask;
+        let hint = infomask & (mask::XMAX_COMMITTED | mask::XMAX_INVALID);
+        let lock = mask::XMAX_LOCK_ONLY | mask::XMAX_EXCL_LOCK | mask::XMAX_KEYSHR_LOCK;
+        if header.is_xmax_lock_only() {
+            // EVIDENCE: heapam_visibility.c: HEAP_XMAX_COMMITTED is set for updaters only; heapam.c
+            // compute_new_xmax_infomask gives each lock a strength
+            let is_lock = infomask & lock != mask::XMAX_LOCK_ONLY || header.is_xmax_multi();
+            let is_fault = !is_lock
+                && hint == mask::XMAX_COMMITTED
+                && self.is_at_least(header.xmax, relation.frozen_xid)
+                && self.status(header.xmax, memory) == Some(Status::Committed);
+            return is_fault.then(|| Contradiction {
+                promised: Promised::CommitHint,
+                expected: "HEAP_XMAX_COMMITTED with a transaction that deleted or updated the row".to_owned(),
+                found: format!("infomask {infomask:#06x}: xmax {} locks without a strength", header.xmax),
+                wrong_bits: mask::XMAX_LOCK_ONLY,
+            });
+        }
+        let aborted_insert = header.xmin >= FIRST_NORMAL_XID
+            && !header.is_xmin_frozen()
+            && self.status(header.xmin, memory) == Some(Status::Aborted);
+        if hint == 0 && !aborted_insert {
+            return None;
+        }
+        let updater = self.updater_whatever_hint(header, relation)?;
+        let status = self.status(updater, memory)?;
+        let contradicts = match status {
+            Status::Aborted => hint & mask::XMAX_COMMITTED != 0,
+            Status::Committed => hint & mask::XMAX_INVALID != 0,
+            Status::InProgress => hint & mask::XMAX_COMMITTED != 0 && self.had_ended(updater),
+            Status::SubCommitted => false,
+        };
+        if contradicts {
+            return Some(of_hint("updated or deleted", updater, header, status));
+        }
+        // EVIDENCE: contrib/amcheck/verify_heapam.c (16): "tuple with aborted xmin %u was updated to produce a tuple ...
+        // with committed xmin"; heapam.c: updating a row that is not visible is an error
+        (aborted_insert && status == Status::Committed && hint & mask::XMAX_INVALID == 0).then(|| {
+            Contradiction {
+                promised: Promised::UpdateChain,
+                expected: format!(
+                    "no committed update or delete of a row whose insert aborted ({})",
+                    header.xmin
+                ),
+                found: format!("xmax {updater}, which pg_xact calls committed; ctid {}", header.ctid),
+                wrong_bits: 0,
+            }
+        })
+    }
+
+    /// Who updated or deleted a row version, whatever its bits say about how that ended.
+    fn updater_whatever_hint(&self, header: &TupleHeader, relation: &Relation) -> Option<Xid> {
+        if !header.is_xmax_multi() {
+            return Some(header.xmax).filter(|xid| self.is_at_least(*xid, relation.frozen_xid));
+        }
+        let oldest = self.oldest_multi_in(relation.min_multi);
+        let is_kept = !precedes(header.xmax, oldest.max(1)) && precedes(header.xmax, self.next_multi());
+        let updater = is_kept.then(|| self.updater(header.xmax).ok().flatten()).flatten()?;
+        Some(updater).filter(|xid| *xid >= FIRST_NORMAL_XID)
+    }
+
+    fn is_at_least(&self, xid: Xid, oldest: Xid) -> bool {
+        xid >= FIRST_NORMAL_XID && (oldest < FIRST_NORMAL_XID || !precedes(xid, oldest))
+    }
+}
+
+fn of_hint(did: &str, xid: Xid, header: &TupleHeader, status: Status) -> Contradiction {
+    let infomask = header.infomask;
+    let names = [
+        (mask::XMIN_COMMITTED, "HEAP_XMIN_COMMITTED"),
+        (mask::XMIN_INVALID, "HEAP_XMIN_INVALID"),
+        (mask::XMAX_COMMITTED, "HEAP_XMAX_COMMITTED"),
+        (mask::XMAX_INVALID, "HEAP_XMAX_INVALID"),
+    ];
+    let range = if did == "inserted" { &names[..2] } else { &names[2..] };
+    let wrong_bits = range.iter().fold(0, |bits, (bit, _)| bits | bit);
+    let set: Vec<&str> = range.iter().filter(|(bit, _)| infomask & bit != 0).map(|(_, name)| *name).collect();
+    let status = match status {
+        Status::Committed => "committed",
+        Status::Aborted => "aborted",
+        Status::InProgress => "in progress",
+        Status::SubCommitted => "sub-committed",
+    };
+    Contradiction {
+        promised: Promised::CommitHint,
+        expected: format!(
+            "hint bits about transaction {xid}, which {did} the row, that agree with pg_xact: {status}"
+        ),
+        found: format!("infomask {infomask:#06x}: {}", set.join(", ")),
+        wrong_bits,
+    }
+}
