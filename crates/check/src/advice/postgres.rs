@@ -27,6 +27,7 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         "pg-tuple-header"
         | "pg-tuple-attribute"
         | "pg-hot-chain"
+        | "pg-update-chain"
         | "pg-xmin-bounds"
         | "pg-xmax-bounds"
         | "pg-toast-pointer"
@@ -45,6 +46,7 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         }
         "pg-btree-unique" => (Comparison, Suspect::Object, Unit::Entry),
         "pg-entry-differs" => (Comparison, Suspect::Nothing, Unit::Entry),
+        "pg-entry-dead" => (Comparison, Suspect::Nothing, Unit::Entry),
         "pg-row-without-entry" | "pg-brin-summary" => (Comparison, Suspect::Nothing, Unit::Row),
         _ => return None,
     };

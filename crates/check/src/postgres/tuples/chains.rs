@@ -127,7 +127,7 @@ impl Chains {
             let Some(header) = slot.header else { continue };
             let is_hot = header.infomask2 & mask::HOT_UPDATED != 0;
             let is_self = header.ctid == Tid { block, item: slot.item.number };
-            if is_self && !is_hot || header.ctid.block != block && !is_hot {
+            if !is_hot && (is_self || header.ctid.block != block) {
                 continue;
             }
             let Ok(Some(updater)) = transactions.deleter(&header) else { continue };
