@@ -12,6 +12,8 @@ use formats::postgres::heap::FIRST_NORMAL_XID;
 use formats::postgres::page::Page;
 use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid, Xid};
 
+use super::cluster_files::backup::{LostLabel, lost_label};
+use super::cluster_files::version;
 use super::source::{Part, Tree};
 
 /// Blocks per segment when the control file does not tell: 1 GiB of 8 KiB.
@@ -136,6 +138,8 @@ pub struct Cluster {
     pub control_damage: Vec<Damage>,
     /// What its state allows to be concluded.
     pub standing: Standing,
+    /// Set in a base backup whose label was lost.
+    pub(crate) lost_label: Option<LostLabel>,
     /// Block size, bytes.
     pub block_bytes: usize,
     /// Blocks per segment file.
@@ -168,16 +172,20 @@ impl Cluster {
         }
         let mut control_damage = Vec::new();
         let control = control_bytes.as_deref().and_then(|bytes| Control::read(bytes, &mut control_damage));
-        let major = major_of(version.as_deref(), control.as_ref());
+        let major =
+            version::major_of(version.as_deref(), control.as_ref().filter(|_| control_damage.is_empty()));
         if !(14..=18).contains(&major) {
             return Err(OpenError::Major(major));
         }
+        let lost_label = lost_label(&tree, control.as_ref());
+        let standing = lost_label.as_ref().map(LostLabel::standing);
         let mut cluster = Cluster {
             major,
+            lost_label,
             block_bytes: control.map_or(BLOCK_SIZE_DEFAULT, |control| control.block_bytes as usize),
             segment_blocks: control.map_or(SEGMENT_BLOCKS_DEFAULT, |control| control.segment_blocks),
             checksums: control.is_some_and(|control| control.checksum_version != 0),
-            standing: standing_of(&tree, control.as_ref()),
+            standing: standing.unwrap_or_else(|| standing_of(&tree, control.as_ref())),
             tree,
             control,
             control_damage,
@@ -249,6 +257,13 @@ impl Cluster {
         control.is_some_and(|control| control.state == State::InProduction && control.min_recovery_lsn == 0)
     }
 
+    /// The directory of this version in a tablespace, relative to the data directory.
+    // EVIDENCE: PostgreSQL docs 73.1; src/include/common/relpath.h TABLESPACE_VERSION_DIRECTORY
+    pub(crate) fn tablespace_directory(&self, space: Oid) -> PathBuf {
+        let catalog_version = self.control.map_or(0, |control| control.catalog_version);
+        PathBuf::from(format!("pg_tblspc/{space}/PG_{}_{catalog_version}", self.major))
+    }
+
     /// A relation file by itself, away from its data directory: its blocks have the usual size, and checksums if
     /// those at its beginning have.
     ///
@@ -285,6 +300,7 @@ impl Cluster {
             control: None,
             control_damage: Vec::new(),
             standing: Standing::Stopped,
+            lost_label: None,
             block_bytes: BLOCK_SIZE_DEFAULT,
             segment_blocks: SEGMENT_BLOCKS_DEFAULT,
             checksums,
@@ -297,8 +313,10 @@ impl Cluster {
 
     fn list(&mut self) -> io::Result<()> {
         let mut found = BTreeMap::new();
-        self.list_directory(Path::new("global"), 1664, 0, &mut found)?;
-        for (oid, path) in self.numbered_directories(Path::new("base"))? {
+        if self.tree.has_directory(Path::new("global")) {
+            self.list_directory(Path::new("global"), 1664, 0, &mut found)?;
+        }
+        for (oid, path) in self.numbered_directories(Path::new("base")).unwrap_or_default() {
             self.list_directory(&path, 0, oid, &mut found)?;
             self.databases.push((oid, path));
         }
@@ -363,20 +381,6 @@ impl Cluster {
         found.sort_unstable();
         Ok(found)
     }
-}
-
-fn major_of(version: Option<&[u8]>, control: Option<&Control>) -> u32 {
-    let written =
-        version.and_then(|bytes| std::str::from_utf8(bytes).ok()).and_then(|text| text.trim().parse().ok());
-    // OBSERVED: catalog versions 202107181 (14), 202209061 (15), 202307071 (16), 202406281 (17), 202506291 (18)
-    written.unwrap_or_else(|| match control.map_or(0, |control| control.catalog_version) {
-        202_107_181 => 14,
-        202_209_061 => 15,
-        202_307_071 => 16,
-        202_406_281 => 17,
-        202_506_291 => 18,
-        _ => 0,
-    })
 }
 
 fn standing_of(tree: &Tree, control: Option<&Control>) -> Standing {

@@ -28,6 +28,7 @@ mod catalog;
 mod catalog_reader;
 mod catalog_rows;
 mod cluster;
+mod cluster_files;
 mod collector;
 pub mod drill;
 mod drill_edits;

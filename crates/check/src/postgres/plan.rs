@@ -93,6 +93,8 @@ pub(crate) struct Plan {
     pub(crate) findings: Vec<Finding>,
     /// Database and file number of each finding about files, in the same order.
     pub(super) files_of_findings: Vec<(Oid, Oid)>,
+    /// Database and file number of relations in tablespaces that are not there, by tablespace.
+    pub(crate) out_of_reach: HashMap<Oid, Vec<(Oid, Oid)>>,
     pub(crate) not_checked: Vec<NotChecked>,
     pub(crate) block_bytes: usize,
     /// The oldest transaction and the oldest multixact that some table may name.
@@ -219,7 +221,25 @@ impl Plan {
         }
     }
 
+    /// Notes relations of tablespaces that are not there: one finding about the tablespace stands for all of them.
+    fn note_out_of_reach(&mut self, present: &[bool], cluster: &Cluster) {
+        let absent = self.relations.iter().zip(present).filter(|(relation, present)| {
+            let is_own = !matches!(relation.tablespace, 0 | 1663 | 1664);
+            !**present && is_own && relation.persistence != b't' && relation.storage != Storage::Other
+        });
+        let mut is_there: HashMap<Oid, bool> = HashMap::new();
+        for (relation, _) in absent {
+            let space = relation.tablespace;
+            let directory = || cluster.tree.has_directory(&cluster.tablespace_directory(space));
+            if !*is_there.entry(space).or_insert_with(directory) {
+                let files = self.out_of_reach.entry(space).or_default();
+                files.push((relation.database, relation.file_number));
+            }
+        }
+    }
+
     fn report_missing_files(&mut self, present: &[bool], cluster: &Cluster, databases: &HashSet<Oid>) {
+        self.note_out_of_reach(present, cluster);
         let is_replayed = matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. });
         if is_replayed && cluster.snapshot().is_none() {
             return;
@@ -229,7 +249,8 @@ impl Plan {
             let is_going = relation.database != 0 && !databases.contains(&relation.database);
             // Replay makes the files of unlogged tables anew; a backup has none.
             let is_made_anew = is_replayed && relation.persistence == b'u';
-            let is_elsewhere = cluster.absent_tablespaces.contains(&relation.tablespace);
+            let is_elsewhere = cluster.absent_tablespaces.contains(&relation.tablespace)
+                || self.out_of_reach.contains_key(&relation.tablespace);
             if is_going && cluster.standing != Standing::Stopped || is_made_anew || is_elsewhere {
                 continue;
             }

@@ -33,6 +33,41 @@ rules! {
         "a map of file numbers has its magic number and checksum"
         "The server cannot find its catalogs; every connection fails."
         "restore the map from a backup of the same cluster",
+    VersionFile "pg-version-file" Page
+        "src/backend/utils/init/miscinit.c ValidatePgVersion"
+        "PG_VERSION of the cluster and of each database has the major version"
+        "The server does not start (is not a valid data directory, database files are incompatible with server), or refuses connections to the database."
+        "write the major version into the file, if everything else is there: other files of the directory may be lost as well",
+    Directory "pg-directory-missing" Page
+        "PostgreSQL docs 73.1"
+        "each directory that the server needs is there, also if it is empty"
+        "The server does not start, or its first checkpoint fails. Copies that copy files only lose empty directories."
+        "if the directory may be empty (pg_notify, pg_twophase, pg_replslot, pg_commit_ts, pg_subtrans, pg_logical/snapshots, pg_logical/mappings), make it with mkdir -m 700, owned by the server's user; restore pg_wal, pg_xact and pg_multixact from a backup",
+    CheckpointRecord "pg-checkpoint-record" Page
+        "src/backend/access/transam/xlogrecovery.c ReadCheckpointRecord"
+        "the checkpoint record stands in the WAL where pg_control, or backup_label in a backup, says, with its CRC and redo position"
+        "The server does not start: could not locate a valid checkpoint record."
+        "restore the WAL segment from the archive or a backup; pg_resetwal is the last resort, on a copy only",
+    RecoveryWal "pg-recovery-wal" Page
+        "src/backend/access/transam/xlogrecovery.c; PostgreSQL docs 26.3"
+        "after a crash, and in a backup, all WAL records are there that recovery needs: from the redo position to the checkpoint record, or to the end of the backup"
+        "Recovery ends too early: blocks that were written meanwhile do not agree with each other, or the server does not start (WAL ends before end of online backup)."
+        "restore the missing segments from the WAL archive (restore_command with recovery.signal), or take another backup",
+    BackupLabel "pg-backup-label" Page
+        "PostgreSQL docs 26.3.4; src/backend/access/transam/xlogrecovery.c read_backup_label"
+        "a base backup has its backup_label, with the positions from which recovery starts"
+        "Without it the server starts from the checkpoint in pg_control, which is later than the start of the backup: changes in between are not replayed, and tables and indexes are corrupt without a message."
+        "restore backup_label from the same backup before the server is started; if it was started without it, discard this cluster and restore again",
+    DatabaseDirectory "pg-database-directory" Page
+        "PostgreSQL docs 73.1"
+        "each database of pg_database has its directory: base/<oid>, or pg_tblspc/<tablespace>/PG_<major>_<catalog version>/<oid>"
+        "The whole database is lost, by a wrong rm, a copy that left it out, or a tablespace that is not mounted. Nobody can connect to it."
+        "restore the directory from a backup of the same cluster whose WAL is replayed; do not DROP DATABASE before",
+    Tablespace "pg-tablespace" Page
+        "PostgreSQL docs 73.1"
+        "each tablespace of pg_tablespace has its link in pg_tblspc, which leads to a directory PG_<major>_<catalog version>"
+        "All relations of the tablespace are out of reach: the link was removed, or its target is not mounted."
+        "mount the target, or make the link again: ln -s TARGET pg_tblspc/OID; the relations need no restore as long as the target is there",
     Catalog "pg-catalog" Page
         "PostgreSQL docs 52"
         "each database has rows in pg_class, pg_attribute and pg_index"

@@ -104,7 +104,11 @@ pub fn check_file(
 /// The data directory that a file lies in.
 pub(crate) fn data_directory_of(canonical: &Path) -> Option<&Path> {
     let mut parents = canonical.ancestors().skip(1);
-    parents.find(|parent| parent.join("PG_VERSION").exists() && parent.join("global").is_dir())
+    // A database has a PG_VERSION of its own, but no control file.
+    parents.find(|parent| {
+        parent.join("global/pg_control").exists()
+            || parent.join("PG_VERSION").exists() && parent.join("global").is_dir()
+    })
 }
 
 pub(super) struct Run<'a> {
@@ -186,6 +190,7 @@ impl<'a> Run<'a> {
         let truncations = snapshot.zip(cluster.control.as_ref());
         let truncations = truncations.map(|(_, control)| Truncations::new(cluster, control));
         let mut plan = self.plan(transactions.as_ref(), truncations.as_ref());
+        self.check_cluster_files(&plan, transactions.as_ref());
         self.check_map_lengths(&mut plan, truncations.as_ref());
         if let Some(transactions) = &mut transactions {
             self.check_transaction_logs(transactions, &mut plan, truncations.as_ref());

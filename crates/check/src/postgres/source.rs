@@ -4,7 +4,7 @@
 //! name: catalogs are needed before anything else, and tables before their indexes, so one pass over the stream would
 //! not do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cluster::OpenError;
+use super::cluster_files::tar_members::{Members, members, root_of};
 
 /// The largest control, map or label file that is read, bytes.
 const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
@@ -61,6 +62,10 @@ pub(crate) enum Tree {
 #[derive(Debug)]
 pub(crate) struct Archive {
     files: BTreeMap<PathBuf, Part>,
+    /// Directories that are members of their own.
+    directories: BTreeSet<PathBuf>,
+    /// Symbolic links, with what they lead to.
+    links: BTreeMap<PathBuf, String>,
     /// Unpacked files; they live as long as they are open.
     _unpacked: Vec<File>,
     pub(crate) unpacked_bytes: u64,
@@ -159,6 +164,32 @@ impl Tree {
         Ok(found)
     }
 
+    /// Whether a directory is there, or a link that leads to one.
+    pub(crate) fn has_directory(&self, path: &Path) -> bool {
+        match self {
+            Tree::Directory(directory) => directory.join(path).is_dir(),
+            Tree::Archive(archive) => {
+                archive.directories.contains(path) || archive.below(path).next().is_some()
+            }
+        }
+    }
+
+    /// What a symbolic link leads to; `None` if there is none.
+    pub(crate) fn link(&self, path: impl AsRef<Path>) -> Option<String> {
+        match self {
+            Tree::Directory(directory) => {
+                let target = fs::read_link(directory.join(path)).ok()?;
+                Some(target.to_string_lossy().into_owned())
+            }
+            Tree::Archive(archive) => archive.links.get(path.as_ref()).cloned(),
+        }
+    }
+
+    /// Whether a tar file ended too early: what is absent may stand behind its end.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self, Tree::Archive(archive) if archive.cut.is_some())
+    }
+
     /// The directory, when it is one.
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {
@@ -227,11 +258,18 @@ fn archives_in(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 
 impl Archive {
     fn open(archives: &[(String, PathBuf)]) -> Result<Tree, OpenError> {
-        let mut all = Archive { files: BTreeMap::new(), _unpacked: Vec::new(), unpacked_bytes: 0, cut: None };
+        let mut all = Archive {
+            files: BTreeMap::new(),
+            directories: BTreeSet::new(),
+            links: BTreeMap::new(),
+            _unpacked: Vec::new(),
+            unpacked_bytes: 0,
+            cut: None,
+        };
         for (name, path) in archives {
             let error = |source| OpenError::Archive { path: path.clone(), source };
             let readable = all.unpack(path).map_err(error)?;
-            let (mut members, cut) = members(&readable).map_err(error)?;
+            let Members { files, directories, links, cut } = members(&readable).map_err(error)?;
             if let Some(cut) = cut {
                 all.cut.get_or_insert(format!("\"{}\" {cut}", path.display()));
             }
@@ -240,20 +278,17 @@ impl Archive {
                 Err(_) => (name == "pg_wal").then(|| PathBuf::from("pg_wal")),
             };
             if let Some(below) = below {
-                all.files.extend(members.into_iter().map(|(member, part)| (below.join(member), part)));
+                all.files.extend(files.into_iter().map(|(member, part)| (below.join(member), part)));
+                all.directories.extend(directories.into_iter().map(|member| below.join(member)));
+                all.directories.insert(below);
                 continue;
             }
             // Whoever packs a data directory by hand often packs its name as well.
-            let root = members
-                .keys()
-                .filter(|member| member.ends_with("PG_VERSION"))
-                .filter_map(|member| member.parent())
-                .min_by_key(|root| root.components().count())
-                .map(Path::to_path_buf);
-            let Some(root) = root else { return Err(OpenError::NotACluster(path.clone())) };
-            members.retain(|member, _| member.starts_with(&root));
-            let strip = |member: PathBuf| member.strip_prefix(&root).map(Path::to_path_buf).unwrap_or(member);
-            all.files.extend(members.into_iter().map(|(member, part)| (strip(member), part)));
+            let Some(root) = root_of(&files) else { return Err(OpenError::NotACluster(path.clone())) };
+            let strip = |member: PathBuf| member.strip_prefix(&root).map(Path::to_path_buf).ok();
+            all.files.extend(files.into_iter().filter_map(|(member, part)| Some((strip(member)?, part))));
+            all.directories.extend(directories.into_iter().filter_map(strip));
+            all.links.extend(links.into_iter().filter_map(|(member, to)| Some((strip(member)?, to))));
             let manifest = path.with_file_name("backup_manifest");
             if let Ok(metadata) = fs::metadata(&manifest) {
                 let part = Part { path: manifest, offset_bytes: 0, bytes: metadata.len() };
@@ -311,43 +346,4 @@ impl Archive {
         self._unpacked.push(unpacked);
         Ok(reopened)
     }
-}
-
-/// The regular files of a tar file, by path; and how it ends, if that is before its end.
-fn members(path: &Path) -> io::Result<(BTreeMap<PathBuf, Part>, Option<String>)> {
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let mut archive = tar::Archive::new(file);
-    let mut found = BTreeMap::new();
-    let mut read_one = |entry: io::Result<tar::Entry<'_, File>>| {
-        let entry = entry?;
-        if !entry.header().entry_type().is_file() {
-            return Ok(None);
-        }
-        let (offset_bytes, bytes) = (entry.raw_file_position(), entry.size());
-        let member: PathBuf = entry.path()?.components().filter(|part| part.as_os_str() != ".").collect();
-        let there = bytes.min(length.saturating_sub(offset_bytes));
-        let cut = (there < bytes).then(|| format!("ends inside its member \"{}\"", member.display()));
-        found.insert(member, Part { path: path.to_path_buf(), offset_bytes, bytes: there });
-        Ok::<_, io::Error>(cut)
-    };
-    let mut cut = None;
-    for entry in archive.entries_with_seek()? {
-        match read_one(entry) {
-            Ok(None) => {}
-            Ok(ended) => {
-                cut = ended;
-                break;
-            }
-            // What the header held is no text that could be shown.
-            Err(_) => {
-                cut = Some("holds a header that is none of tar".to_owned());
-                break;
-            }
-        }
-    }
-    if found.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no tar file"));
-    }
-    Ok((found, cut))
 }

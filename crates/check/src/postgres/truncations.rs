@@ -93,6 +93,11 @@ impl Changes {
         !self.cut.contains(&(database, file_number)) && self.is_there(database, file_number)
     }
 
+    /// Whether a database was made, moved or dropped.
+    pub(crate) fn has_changed(&self, database: Oid) -> bool {
+        self.databases.contains(&database)
+    }
+
     /// Whether a relation's files were neither made nor dropped.
     pub(crate) fn is_there(&self, database: Oid, file_number: Oid) -> bool {
         let file = (database, file_number);

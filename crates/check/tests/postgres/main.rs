@@ -6,6 +6,7 @@ mod brin;
 mod brin_classes;
 mod classes;
 mod clean;
+mod cluster_files;
 mod damage;
 mod differential;
 mod document;

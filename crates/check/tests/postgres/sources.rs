@@ -31,10 +31,9 @@ fn tar(cluster: &Cluster, prefix: &str) -> Vec<u8> {
     let data = cluster.data();
     for entry in std::fs::read_dir(&data).unwrap().flatten() {
         let name = Path::new(prefix).join(entry.file_name());
-        // The log is not looked at, and half of the whole.
         if entry.path().is_file() {
             builder.append_path_with_name(entry.path(), name).unwrap();
-        } else if entry.file_name() != "pg_wal" {
+        } else {
             builder.append_dir_all(name, entry.path()).unwrap();
         }
     }
@@ -119,10 +118,17 @@ fn a_base_backup_is_put_together_from_its_tar_files_and_what_is_absent_is_told()
     let place = tempfile::tempdir().unwrap();
     let base = place.path().join("base.tar");
     // As pg_basebackup writes it: tablespaces in files of their own, named in tablespace_map.
-    let label = "START WAL LOCATION: FFFF/0 (file 000000010000000000000001)\n";
+    let label = "START WAL LOCATION: FFFF/0 (file 000000010000000000000001)\nCHECKPOINT LOCATION: FFFF/60\n";
     let block = std::fs::read(cluster.data().join(cluster.path_of("t"))).unwrap();
     std::fs::write(cluster.data().join("backup_label"), label).unwrap();
     std::fs::write(cluster.data().join("tablespace_map"), "16999 /somewhere\n").unwrap();
+    for segment in std::fs::read_dir(cluster.data().join("pg_wal")).unwrap().flatten() {
+        // The WAL of a backup may come from an archive: below, restore_command says so.
+        if segment.path().is_file() {
+            std::fs::remove_file(segment.path()).unwrap();
+        }
+    }
+    std::fs::write(cluster.data().join("postgresql.auto.conf"), "restore_command = 'cp /a/%f %p'\n").unwrap();
     std::fs::write(&base, tar(&cluster, "")).unwrap();
     let report = checked(place.path());
     assert!(report.facts.contains(&("backup from".to_owned(), "FFFF/0".to_owned())), "{:?}", report.facts);

@@ -81,7 +81,8 @@ fn in_a_backup_only_blocks_that_replay_will_not_replace_are_certain() {
     let mut editor = Editor::new(&cluster.data());
     editor.block(&path, 4, |page| page[5000] ^= 1);
     for (start, confidence) in [("0/0", Confidence::Possible), ("FFFF/0", Confidence::Certain)] {
-        let label = format!("START WAL LOCATION: {start} (file 000000010000000000000001)\n");
+        let start_of = format!("START WAL LOCATION: {start} (file 000000010000000000000001)\n");
+        let label = format!("{start_of}CHECKPOINT LOCATION: {start}\n");
         std::fs::write(cluster.data().join("backup_label"), label).unwrap();
         let report = check(&cluster, CheckLevel::Full, 1);
         let found = report.findings.iter().find(|finding| finding.rule == "pg-page-checksum").unwrap();

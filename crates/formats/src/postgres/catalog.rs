@@ -24,6 +24,9 @@ pub const PG_OPCLASS: Oid = 2616;
 /// Object id of `pg_database`.
 // EVIDENCE: src/include/catalog/pg_database.h
 pub const PG_DATABASE: Oid = 1262;
+/// Object id of `pg_tablespace`.
+// EVIDENCE: src/include/catalog/pg_tablespace.h
+pub const PG_TABLESPACE: Oid = 1213;
 /// Object id of `pg_namespace`.
 // EVIDENCE: src/include/catalog/pg_namespace.h
 pub const PG_NAMESPACE: Oid = 2615;
@@ -150,6 +153,40 @@ impl Layout {
         let (names, attributes) = pg_attribute_layout(major)
             .into_iter()
             .map(|(name, attribute)| (name.to_owned(), attribute))
+            .unzip();
+        Layout { names, attributes }
+    }
+
+    /// Makes a layout of the first columns of `pg_database`, up to `dattablespace`: it can be read although every
+    /// database is lost, and with them the rows of `pg_attribute`.
+    // OBSERVED: pg_attribute rows of attrelid 1262 in 14.24, 15.18, 16.15, 17.11, 18.6
+    #[must_use]
+    pub fn of_pg_database(major: u32) -> Layout {
+        let mut columns: Vec<(&str, i16, u8)> =
+            vec![("oid", 4, b'i'), ("datname", 64, b'c'), ("datdba", 4, b'i'), ("encoding", 4, b'i')];
+        match major {
+            ..=14 => columns.extend([("datcollate", 64, b'c'), ("datctype", 64, b'c')]),
+            15.. => columns.push(("datlocprovider", 1, b'c')),
+        }
+        columns.extend([("datistemplate", 1, b'c'), ("datallowconn", 1, b'c')]);
+        columns.extend((major >= 17).then_some(("dathasloginevt", 1, b'c')));
+        columns.push(("datconnlimit", 4, b'i'));
+        columns.extend((major <= 14).then_some(("datlastsysoid", 4, b'i')));
+        columns.extend([("datfrozenxid", 4, b'i'), ("datminmxid", 4, b'i'), ("dattablespace", 4, b'i')]);
+        Layout::of_fixed(columns)
+    }
+
+    /// Makes a layout of the first columns of `pg_tablespace`, for the same reason.
+    // OBSERVED: as for pg_database, attrelid 1213
+    #[must_use]
+    pub fn of_pg_tablespace() -> Layout {
+        Layout::of_fixed(vec![("oid", 4, b'i'), ("spcname", 64, b'c')])
+    }
+
+    fn of_fixed(columns: Vec<(&str, i16, u8)>) -> Layout {
+        let attributes = columns.into_iter();
+        let (names, attributes) = attributes
+            .filter_map(|(name, length, align)| Some((name.to_owned(), Attribute::new(length, align)?)))
             .unzip();
         Layout { names, attributes }
     }

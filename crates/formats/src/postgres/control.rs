@@ -60,6 +60,8 @@ pub struct Control {
     pub checkpoint_lsn: u64,
     /// Where replay would start.
     pub redo_lsn: u64,
+    /// Time line of the last checkpoint.
+    pub timeline: u32,
     /// Next transaction id at the checkpoint: epoch in the upper half.
     pub next_xid: u64,
     /// Next multixact.
@@ -110,6 +112,7 @@ impl Control {
             state: State::of(word(16)?),
             checkpoint_lsn: long(32)?,
             redo_lsn: long(40)?,
+            timeline: word(48)?,
             next_xid: long(64)?,
             next_multi: word(76)?,
             next_multi_offset: word(80)?,

@@ -2,6 +2,7 @@
 
 use super::bytes::{u8_at, u16_at, u32_at, u64_at};
 use super::checksum::crc32c;
+use super::log_changes::main_data;
 
 /// Length of a page header; the first page of a segment has a longer one.
 // EVIDENCE: src/include/access/xlog_internal.h XLogPageHeaderData (20 bytes, aligned), XLogLongPageHeaderData
@@ -21,6 +22,13 @@ pub const RECORD_BYTES_MAX: u32 = 1020 << 20;
 #[must_use]
 pub fn is_page_of(page: &[u8], position: u64) -> bool {
     u16_at(page, 0).is_some_and(|magic| magic & 0xFF00 == 0xD100) && u64_at(page, 8) == Some(position)
+}
+
+/// Whether a page of the WAL begins with the rest of a record that another page began.
+// EVIDENCE: xlog_internal.h: xlp_info @2, XLP_FIRST_IS_CONTRECORD 0x0001
+#[must_use]
+pub fn continues_record(page: &[u8]) -> bool {
+    u16_at(page, 2).is_some_and(|info| info & 1 != 0)
 }
 
 /// The header of a record.
@@ -62,6 +70,15 @@ impl RecordHeader {
         crc32c(&[body, sealed].concat()) == self.crc
     }
 
+    /// The redo position of a checkpoint record; `None` for other records.
+    // EVIDENCE: rmgrlist.h RM_XLOG_ID 0; pg_control.h XLOG_CHECKPOINT_SHUTDOWN 0x00, XLOG_CHECKPOINT_ONLINE 0x10, and
+    // struct CheckPoint: redo @0
+    #[must_use]
+    pub fn checkpoint_redo(&self, body: &[u8]) -> Option<u64> {
+        let is_checkpoint = self.manager == 0 && matches!(self.info & 0xF0, 0x00 | 0x10);
+        u64_at(main_data(body).filter(|_| is_checkpoint)?, 0)
+    }
+
     /// Whether the rest of the segment is empty.
     // EVIDENCE: rmgrlist.h RM_XLOG_ID 0; pg_control.h XLOG_SWITCH 0x40
     #[must_use]
@@ -73,6 +90,16 @@ impl RecordHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_checkpoint_record_has_a_redo_position() {
+        let body = [&[255u8, 8][..], &0x0200_0028_u64.to_le_bytes()].concat();
+        let header = |manager, info| RecordHeader { bytes: 34, previous: 0, info, manager, crc: 0 };
+        assert_eq!(header(0, 0x00).checkpoint_redo(&body), Some(0x0200_0028));
+        assert_eq!(header(0, 0x10).checkpoint_redo(&body), Some(0x0200_0028));
+        assert_eq!(header(0, 0x40).checkpoint_redo(&body), None);
+        assert_eq!(header(1, 0x10).checkpoint_redo(&body), None);
+    }
 
     #[test]
     fn a_record_is_no_shorter_than_its_header() {

@@ -71,7 +71,7 @@ impl RecordHeader {
 /// The data of a record that names no blocks.
 // EVIDENCE: xlogrecord.h: XLR_BLOCK_ID_TOPLEVEL_XID 252 and four bytes, XLR_BLOCK_ID_ORIGIN 253 and two, then
 // XLR_BLOCK_ID_DATA_LONG 254 and a length of four bytes, or XLR_BLOCK_ID_DATA_SHORT 255 and one of one byte
-fn main_data(body: &[u8]) -> Option<&[u8]> {
+pub(super) fn main_data(body: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     // Each of the two may stand there once.
     for _ in 0..3 {

@@ -1,0 +1,114 @@
+//! `backup_label`: where the recovery of a base backup starts; and how its absence is recognised.
+
+use formats::postgres::control::{Control, State};
+use results::check::Finding;
+
+use super::manifest::{Manifest, position};
+use super::wal::Lsn;
+use crate::postgres::cluster::Standing;
+use crate::postgres::finding::file_finding;
+use crate::postgres::rules::Promised;
+use crate::postgres::source::Tree;
+
+/// What `backup_label` says.
+// EVIDENCE: src/backend/access/transam/xlogbackup.c build_backup_content; xlogrecovery.c read_backup_label, which ends
+// the server with "invalid data in file" where one of the first two lines cannot be read
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// Where replay starts.
+    pub(crate) start_lsn: Option<u64>,
+    /// Where the record of the backup's checkpoint begins.
+    pub(crate) checkpoint_lsn: Option<u64>,
+    /// Time line of the start.
+    pub(crate) timeline: Option<u32>,
+}
+
+impl Label {
+    /// Reads the label; `None` if there is no such file.
+    pub(crate) fn read(tree: &Tree) -> Option<Label> {
+        let text = tree.read_small("backup_label").ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+        let lsn = |name: &str| value(name)?.split_whitespace().next().and_then(position);
+        // The segment's name begins with the time line.
+        let segment = value("START WAL LOCATION: ").and_then(|rest| rest.split("(file ").nth(1));
+        Some(Label {
+            start_lsn: lsn("START WAL LOCATION: "),
+            checkpoint_lsn: lsn("CHECKPOINT LOCATION: "),
+            timeline: segment
+                .and_then(|name| u32::from_str_radix(name.get(..8)?, 16).ok())
+                .or_else(|| value("START TIMELINE: ")?.trim().parse().ok()),
+        })
+    }
+}
+
+/// Why a directory must be a base backup whose label was lost; `None` if it need not be one.
+///
+/// A server that starts renames both `backup_label` and `tablespace_map`, and writes the control file. So a map that is
+/// there, or a control file as the manifest has it, shows that no server was started on the backup.
+// EVIDENCE: xlog.c StartupXLOG: tablespace_map without backup_label is renamed to tablespace_map.old
+pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostLabel> {
+    if tree.has("backup_label") || tree.has("postmaster.pid") {
+        return None;
+    }
+    let manifest = Manifest::read(tree);
+    let listed = manifest.as_ref().and_then(|manifest| {
+        let bytes = manifest.bytes_of("backup_label")?;
+        let is_untouched = manifest.is_unchanged(tree, "global/pg_control").or_else(|| {
+            // Without a CRC: no checkpoint has ended since the backup did.
+            let control = control.filter(|control| control.state == State::InProduction)?;
+            let (_, end) = manifest.wal?;
+            Some(control.checkpoint_lsn < end && !tree.has("backup_label.old"))
+        })?;
+        is_untouched.then(|| format!("backup_label ({bytes} bytes), which backup_manifest lists"))
+    });
+    let mapped = || {
+        tree.has("tablespace_map").then(|| "backup_label, which a backup with tablespace_map has".to_owned())
+    };
+    let expected = listed.or_else(mapped)?;
+    let wal = manifest.and_then(|manifest| manifest.wal);
+    Some(LostLabel { expected, start_lsn: wal.map(|wal| wal.0), end_lsn: wal.map(|wal| wal.1) })
+}
+
+/// A base backup without its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LostLabel {
+    expected: String,
+    start_lsn: Option<u64>,
+    end_lsn: Option<u64>,
+}
+
+impl LostLabel {
+    /// What the directory is: a backup, with the range of the WAL that the manifest has.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing::Backup { start_lsn: self.start_lsn.unwrap_or(0), end_lsn: self.end_lsn }
+    }
+
+    /// The finding.
+    pub(crate) fn finding(&self, control: Option<&Control>) -> Finding {
+        let from = control.map_or_else(
+            || "no such file".to_owned(),
+            |control| {
+                let wanted =
+                    self.start_lsn.map_or_else(String::new, |start| format!(", not from {}", Lsn(start)));
+                format!(
+                    "no such file: recovery would start from {}, the redo position in pg_control{wanted}",
+                    Lsn(control.redo_lsn)
+                )
+            },
+        );
+        file_finding(Promised::BackupLabel, "backup_label", None, self.expected.clone(), from)
+    }
+}
+
+/// The finding of a label that recovery cannot read.
+pub(crate) fn damaged_label(label: Label) -> Option<Finding> {
+    let line = match (label.start_lsn, label.checkpoint_lsn) {
+        (None, _) => "START WAL LOCATION",
+        (_, None) => "CHECKPOINT LOCATION",
+        _ => return None,
+    };
+    let expected = format!("a line \"{line}: \" with a position in the WAL");
+    let found = "no such line".to_owned();
+    Some(file_finding(Promised::BackupLabel, "backup_label", None, expected, found))
+}

@@ -1,0 +1,41 @@
+//! Files and directories that belong to the cluster as a whole: versions, directories, the WAL from which recovery starts,
+//! the label of a backup, databases and tablespaces.
+
+pub(super) mod backup;
+mod checkpoint;
+mod databases;
+mod directories;
+mod manifest;
+mod shared_catalogs;
+pub(super) mod tar_members;
+pub(super) mod version;
+mod wal;
+
+use results::check::CheckLevel;
+
+use super::plan::Plan;
+use super::run::Run;
+use super::transactions::Transactions;
+use backup::{Label, damaged_label};
+
+impl Run<'_> {
+    /// Tests what the cluster needs beside its relations. I/O: small files, two shared catalogs, and the WAL that
+    /// recovery needs.
+    pub(super) fn check_cluster_files(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
+        let cluster = self.cluster;
+        if self.only.is_some() || self.options.level < CheckLevel::Page {
+            return;
+        }
+        let version = version::check_version(&cluster.tree, "PG_VERSION", cluster.major, None);
+        let label = match &cluster.lost_label {
+            Some(lost) => Some(lost.finding(cluster.control.as_ref())),
+            None => Label::read(&cluster.tree).and_then(damaged_label),
+        };
+        version.into_iter().chain(label).for_each(|finding| self.findings.push(finding));
+        self.check_directories();
+        self.check_recovery();
+        if let Some(transactions) = transactions.filter(|_| !self.options.is_raw) {
+            self.check_databases(plan, transactions);
+        }
+    }
+}
