@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use formats::sqlserver::{
-    AllocationUnit, Boot, HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, Rowset,
-    RowsetColumn, audit_protection, object, restore, slot_offset,
+    AllocationUnit, Boot, HEADER_BYTES, Header, HobtColumn, PAGE_BYTES, PageId, PageKind, Record, RecordKind,
+    Rowset, RowsetColumn, VERSION_2005, audit_protection, object, restore, slot_offset,
 };
 
 use super::finding::Draft;
@@ -16,8 +16,14 @@ use super::source::Source;
 const CHAIN_MAX: usize = 1 << 22;
 
 /// Base tables that say which columns and keys tables and indexes have.
-const DESCRIBING: [u32; 4] =
-    [object::ROWSETS, object::COLUMNS_OF_ROWSETS, object::INDEXES, object::INDEX_COLUMNS];
+const DESCRIBING: [u32; 6] = [
+    object::ROWSETS,
+    object::COLUMNS_OF_ROWSETS,
+    object::COLUMNS_OF_ROWSETS_2005,
+    object::COLUMNS_OF_HOBTS,
+    object::INDEXES,
+    object::INDEX_COLUMNS,
+];
 
 /// What the base tables say.
 #[derive(Default)]
@@ -103,16 +109,22 @@ impl Catalog {
     }
 
     /// Reads the other tables; the maps must know the owners of pages.
-    pub(super) fn read_tables(&mut self, source: &Source, maps: &Maps) {
+    pub(super) fn read_tables(&mut self, source: &Source, maps: &Maps, version: u16) {
         let mut rowsets = Vec::new();
-        let mut columns = Vec::new();
         // The number of the rowset of a base table that all others depend on is its object number.
         self.each_row(source, maps, u64::from(object::ROWSETS) << 16, |record| {
             rowsets.extend(Rowset::new(record))
         });
-        self.each_row(source, maps, u64::from(object::COLUMNS_OF_ROWSETS) << 16, |record| {
-            columns.extend(RowsetColumn::new(record));
-        });
+        let columns = match version {
+            VERSION_2005 => self.columns_of_2005(source, maps),
+            _ => {
+                let mut columns = Vec::new();
+                self.each_row(source, maps, u64::from(object::COLUMNS_OF_ROWSETS) << 16, |record| {
+                    columns.extend(RowsetColumn::new(record));
+                });
+                columns
+            }
+        };
         self.rowsets = rowsets.into_iter().map(|rowset| (rowset.id, rowset)).collect();
         for column in columns {
             self.columns.entry(column.rowset).or_default().push(column);
@@ -126,6 +138,23 @@ impl Catalog {
             return;
         }
         self.read_names(source, maps);
+    }
+
+    /// Columns as version 611 has them, in two tables.
+    fn columns_of_2005(&mut self, source: &Source, maps: &Maps) -> Vec<RowsetColumn> {
+        let mut places = HashMap::new();
+        self.each_row(source, maps, u64::from(object::COLUMNS_OF_HOBTS) << 16, |record| {
+            if let Some(column) = HobtColumn::new(record) {
+                places.insert((column.rowset, column.number), column);
+            }
+        });
+        let mut columns = Vec::new();
+        self.each_row(source, maps, u64::from(object::COLUMNS_OF_ROWSETS_2005) << 16, |record| {
+            columns.extend(RowsetColumn::of_2005(record, |rowset, number| {
+                places.get(&(rowset, number)).copied()
+            }));
+        });
+        columns
     }
 
     fn read_names(&mut self, source: &Source, maps: &Maps) {

@@ -16,6 +16,8 @@ pub(super) struct Context<'a> {
     pub(super) maps: &'a Maps,
     pub(super) plan: &'a Plan,
     pub(super) level: CheckLevel,
+    /// Whether the layout of the database's version is known.
+    pub(super) is_version_known: bool,
     /// Key of the sums.
     pub(super) key: u64,
     pub(super) findings_per_rule_max: usize,

@@ -112,7 +112,7 @@ impl Plan {
             };
             let mut keys: Vec<_> = columns.iter().filter(|column| column.key_ordinal > 0).copied().collect();
             keys.sort_by_key(|column| column.key_ordinal);
-            if catalog.lost_page.is_some() {
+            if catalog.lost_page.is_some() || columns.iter().any(RowsetColumn::has_unknown_status) {
                 // A column of the key may be missing: what differs in it would look equal.
                 keys.clear();
             }
@@ -216,6 +216,9 @@ impl Plan {
         let columns_of =
             |ids: &[u64]| ids.first().and_then(|id| catalog.columns.get(id)).ok_or("it has no columns");
         let (entry, base_columns) = (columns_of(rowsets)?, columns_of(base)?);
+        if entry.iter().chain(base_columns).any(RowsetColumn::has_unknown_status) {
+            return Err("bits in the status of its columns are not known".to_owned());
+        }
         let mut locators: Vec<&RowsetColumn> =
             base_columns.iter().filter(|column| column.key_ordinal > 0).collect();
         locators.sort_by_key(|column| column.key_ordinal);

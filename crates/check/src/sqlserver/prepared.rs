@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use formats::sqlserver::{Boot, PageId};
+use formats::sqlserver::{Boot, PageId, VERSIONS_KNOWN, is_version_known, product};
 
 use super::catalog::Catalog;
 use super::maps::Maps;
@@ -19,6 +19,14 @@ pub(super) struct Prepared {
     pub(super) boot: Boot,
     /// What of the database is missing.
     pub(super) whole: Whole,
+}
+
+/// Says that the base tables of a version are not known.
+pub(super) fn version_text(version: u16) -> String {
+    format!(
+        "version {version} ({}) is not supported: the layout of its base tables is not known, that of versions {VERSIONS_KNOWN} is",
+        product(version)
+    )
 }
 
 /// Opens the files of a database; or says in words why its catalog is out of reach.
@@ -49,10 +57,13 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
         }
         return Ok(Err("page 9 of the first file does not describe a database".to_owned()));
     };
+    if !is_version_known(boot.version) {
+        return Ok(Err(version_text(boot.version)));
+    }
     let mut catalog = Catalog::default();
     catalog.read_units(&source, &boot);
     maps.add_owners(&source, &catalog.units);
-    catalog.read_tables(&source, &maps);
+    catalog.read_tables(&source, &maps, boot.version);
     if catalog.rowsets.is_empty() {
         return Ok(Err("the base tables are damaged, or in another stripe of the backup".to_owned()));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::scan::{Content, Extent, ScanOptions, scan};
-use formats::sqlserver::{Boot, PAGE_BYTES, PageId};
+use formats::sqlserver::{Boot, PAGE_BYTES, PageId, is_version_known};
 use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::catalog::Catalog;
@@ -93,10 +93,11 @@ impl Run<'_> {
         let is_partial = self.look_at_parts(&whole);
         let mut catalog = Catalog::default();
         let mut is_catalogued = false;
-        if let Some(boot) = boot.as_ref().filter(|_| is_deep && !is_partial) {
+        let is_version_known = boot.as_ref().is_none_or(|boot| is_version_known(boot.version));
+        if let Some(boot) = boot.as_ref().filter(|_| is_deep && !is_partial && is_version_known) {
             catalog.read_units(self.source, boot);
             maps.add_owners(self.source, &catalog.units);
-            catalog.read_tables(self.source, &maps);
+            catalog.read_tables(self.source, &maps, boot.version);
             is_catalogued = !catalog.units.is_empty();
         }
         self.look_at_files(&mut maps, &catalog, &whole);
@@ -105,7 +106,13 @@ impl Run<'_> {
             source: self.source,
             maps: &maps,
             plan: &plan,
-            level: self.options.level,
+            // What is inside of pages of other versions is not judged.
+            level: if is_version_known {
+                self.options.level
+            } else {
+                self.options.level.min(CheckLevel::Page)
+            },
+            is_version_known,
             key: self.options.seed,
             findings_per_rule_max: self.options.findings_per_rule_max,
             objects: self.batch(0, &plan),
@@ -127,7 +134,7 @@ impl Run<'_> {
             self.compare(&context, &mut worker, &mut cross, &mut phases);
             self.later_batches(&context, &mut worker, &mut cross, &mut phases, progress)?;
             self.gaps(&context, &plan, &worker);
-        } else if is_deep {
+        } else if is_deep && is_version_known {
             self.left_out(
                 None,
                 "owners, links, rows and index entries",
@@ -137,14 +144,17 @@ impl Run<'_> {
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
         self.finish(worker);
-        if !self.reasons.is_empty() {
-            let unfinished = self.report.unfinished.take();
-            let all: Vec<String> = unfinished.into_iter().chain(std::mem::take(&mut self.reasons)).collect();
-            self.report.unfinished = Some(all.join("; "));
-        }
+        self.add_reasons();
         self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
             - context.key_bytes_left.load(Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Adds the reasons why the check is not complete to what the pass met.
+    fn add_reasons(&mut self) {
+        let unfinished = self.report.unfinished.take();
+        let all: Vec<String> = unfinished.into_iter().chain(std::mem::take(&mut self.reasons)).collect();
+        self.report.unfinished = Some(all.join("; ")).filter(|all| !all.is_empty());
     }
 
     /// Looks at all pages, and compares the maps with each other meanwhile.

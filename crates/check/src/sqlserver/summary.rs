@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use formats::sqlserver::{Boot, VERSIONS_SEEN, product};
+use formats::sqlserver::{Boot, is_version_known, product};
 use results::check::{CheckLevel, Skipped};
 
 use super::context::Context;
 use super::plan::Plan;
+use super::prepared::version_text;
 use super::run::Run;
 use super::worker::Worker;
 use crate::advice;
@@ -23,13 +24,13 @@ impl Run<'_> {
         fact("version", format!("{} ({})", boot.version, product(boot.version)));
         fact("made by version", format!("{} ({})", boot.created_version, product(boot.created_version)));
         fact("compatibility level", boot.compatibility.to_string());
-        if !VERSIONS_SEEN.contains(&boot.version) {
-            let why = format!(
-                "its layout is known from versions {} to {} only",
-                VERSIONS_SEEN.start(),
-                VERSIONS_SEEN.end()
-            );
-            self.left_out(None, &format!("what is new in version {}", boot.version), &why);
+        if !is_version_known(boot.version)
+            && self.options.level >= CheckLevel::Structure
+            && !self.options.is_raw
+        {
+            let why = version_text(boot.version);
+            self.left_out(None, "records, owners, links, rows and index entries", &why);
+            self.reasons.push(why);
         }
     }
 

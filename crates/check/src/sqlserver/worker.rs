@@ -161,7 +161,12 @@ impl<'a> Worker<'a> {
             // Whatever else is odd in a page whose bytes changed may follow from that.
             drafts.iter_mut().skip(1).for_each(|draft| draft.confidence = Confidence::Consequence);
         }
+        let is_version_known = self.context.is_version_known;
         for draft in &mut drafts {
+            let is_protection = matches!(draft.promised, Promised::PageChecksum | Promised::PageTorn);
+            if !is_version_known && !is_protection {
+                draft.confidence = Confidence::Possible;
+            }
             draft.unit = draft.unit.or(unit);
             if usage == Use::Unknown {
                 draft.confidence = Confidence::Possible;

@@ -30,16 +30,28 @@ Made by `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`. How a che
   not certain.
 - **Facts between pages need a moment.** They are proven only when no page in use is newer than the last checkpoint in the
   boot page, as after a shutdown, a detach, or in a backup during which nothing was written. Else the report says so, and
-  what one page alone shows still counts. The same when a data file of the database was not named.
-- A compressed backup is named as such, none of its blocks is checked, and the exit status is 2. A stripe, or a part of a
-  backup, is judged page by page; named together, the stripes of a backup are checked as a whole.
+  what one page alone shows still counts.
+- **All of the database must be there.** The file header, the PFS and GAM pages and the size in `sys.sysprufiles` say how
+  long a data file is at least; a shorter file is one finding at every level, and `structure` ends with exit status 1. The
+  objects whose pages are past the end are named in it; what follows from their absence is not reported again. A data file
+  that was not named ends the check with exit status 2: its pages are not verified, nor are facts between pages.
+- **A part of a backup is never clean.** A stripe without the others, a differential backup, a backup of some files, and
+  further backup sets in the same file end with exit status 2 and the reason; their pages are verified one by one. Stripes
+  named together are checked as a whole. A full backup must have each extent that its GAM pages call allocated, and its
+  blocks and streams must be intact up to the end: what is missing there is damage. Of several backup sets in a file the last
+  full one is checked.
+- A compressed backup is named as such, none of its blocks is checked, and the exit status is 2.
 
 ## Versions
 
-Layouts were seen in files of internal versions 655, 661 (one of them created as 539, version 2000) and 706: SQL Server
-2008, 2008 R2 and 2012. Versions 782 (2014) to 957 (2022) are **untested**: nothing is implemented for them in
-particular, they are read as version 706 is, and the report says that what is new there was not checked. Version 539
-itself (never upgraded) and 611 (2005) are untested too.
+Layouts were seen in files of internal versions 611, 655, 661 (one of them created as 539, version 2000) and 706: SQL Server
+2005, 2008, 2008 R2 and 2012. Version 611 keeps the columns of tables in `syshobtcolumns` and `sysrowsetcolumns`, which are
+read as they are; bits of their status other than NOT NULL are not known, and a table or index that has them is listed under
+\"not checked\".
+
+Of any other version (515, 539, 612, and 782 (2014) to 957 (2022)) only what each page promises is verified: checksum or
+torn bits, header, page number, maps. Levels structure and full name the version and end with exit status 2. Nothing but a
+checksum or torn bits is called certain there.
 
 Databases of several data files, backups of such, stripes of a backup named together, and files of more than one allocation
 interval (4 GB) were not at hand: tests make them out of real files, with headers, maps and IAM pages of their own. A data
@@ -62,8 +74,8 @@ Not looked into either, in any file, and why:
   them.
 - Fullness in the PFS for pages of kind text tree (always called full) and for indexes (not kept).
 
-Forwarded rows and versions 2014 and later were in none of the files at hand; their layout is that of the published
-descriptions, and the tests about forwarded rows make them by hand.
+Forwarded rows were in none of the files at hand; their layout is that of the published descriptions, and the tests about
+them make them by hand.
 ";
 
 #[test]

@@ -15,4 +15,5 @@ mod naming;
 mod random;
 mod several;
 mod structure;
+mod versions;
 mod whole;

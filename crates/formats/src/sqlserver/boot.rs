@@ -81,8 +81,18 @@ pub struct Boot {
     pub last_known_good: Option<DateTime>,
 }
 
-/// The oldest and the newest internal version whose layout was seen in real files.
-pub const VERSIONS_SEEN: std::ops::RangeInclusive<u16> = 655..=706;
+/// The internal version of SQL Server 2005, whose table of columns is split in two.
+// OBSERVED: Northwind-xande.bak
+pub const VERSION_2005: u16 = 611;
+/// The internal versions whose base tables are known, in words.
+pub const VERSIONS_KNOWN: &str = "611 (SQL Server 2005) and 655 to 706 (SQL Server 2008 to 2012)";
+
+/// Whether the layout of the base tables of an internal version was seen in real files.
+// OBSERVED: versions 611, 655, 661 and 706. Version 612 is 2005 with another storage of decimals: not seen
+#[must_use]
+pub fn is_version_known(version: u16) -> bool {
+    version == VERSION_2005 || (655..=706).contains(&version)
+}
 
 impl Boot {
     /// Reads a boot page.

@@ -37,9 +37,9 @@ pub use audit::audit_records;
 pub use backup::{
     Block, COMPRESSED_MAGIC, Media, PAGES_OFFSET, STREAM_HEADER_BYTES, SetKind, Stream, TAPE_MAGIC,
 };
-pub use boot::{Boot, DateTime, FileHeader, VERSIONS_SEEN, product, utf16};
+pub use boot::{Boot, DateTime, FileHeader, VERSION_2005, VERSIONS_KNOWN, is_version_known, product, utf16};
 pub use bytes::{u8_at, u16_at, u32_at, u64_at};
-pub use catalog::{AllocationUnit, Place, Rowset, RowsetColumn, Value, object};
+pub use catalog::{AllocationUnit, HobtColumn, Place, Rowset, RowsetColumn, Value, object};
 pub use damage::{Damage, Fault};
 pub use exercise::exercise;
 pub use lob::{LobKind, LobLink, LobRecord, links_of};

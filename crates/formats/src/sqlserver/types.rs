@@ -14,6 +14,17 @@ pub struct TypeInfo(pub u32);
 const BIT: u8 = 0x68;
 
 impl TypeInfo {
+    /// Puts a type together from the columns that version 611 has for its parts.
+    #[must_use]
+    pub fn of_parts(code: u8, length: u16, precision: u8, scale: u8) -> Self {
+        let code = u32::from(code);
+        Self(match code {
+            0x6a | 0x6c => code | u32::from(precision) << 8 | u32::from(scale) << 16,
+            0x62 | 0xa5 | 0xa7 | 0xad | 0xaf | 0xe7 | 0xef | 0xf0 | 0xf1 => code | u32::from(length) << 8,
+            _ => code,
+        })
+    }
+
     /// The code of the type, as in `sys.types`.
     #[must_use]
     pub fn code(self) -> u8 {
@@ -256,6 +267,15 @@ mod tests {
         assert_eq!(order(0x096a, &[0, 9, 0, 0, 0], &[0, 5, 0, 0, 0]), Some(Ordering::Less));
         assert_eq!(order(0xe7, b"a\0", b"b\0"), None);
         assert_eq!(order(0xe7, b"a\0", b"a\0"), Some(Ordering::Equal));
+    }
+
+    #[test]
+    fn a_type_is_put_together_as_later_versions_store_it() {
+        assert_eq!(TypeInfo::of_parts(0x38, 4, 10, 0), TypeInfo(0x38));
+        assert_eq!(TypeInfo::of_parts(0xad, 8, 0, 0), TypeInfo(0x8ad));
+        assert_eq!(TypeInfo::of_parts(0x6a, 9, 18, 2), TypeInfo(0x02_126a));
+        assert!(TypeInfo::of_parts(0xe7, 0xffff, 0, 0).is_max());
+        assert!(TypeInfo::of_parts(0x63, 16, 0, 0).is_text());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use formats::sqlserver::{
     AllocationUnit, Boot, EXTENT_PAGES, ExtentMap, FileHeader, HEADER_BYTES, Header, PAGE_BYTES, PageId,
-    PageKind, VERSIONS_SEEN, audit_protection, object, pfs_byte, place, restore, u16_at, u32_at, utf16,
+    PageKind, audit_protection, is_version_known, object, pfs_byte, place, restore, u16_at, u32_at, utf16,
 };
 
 use crate::sqlserver::catalog::{Catalog, for_each_row};
@@ -108,7 +108,7 @@ pub(super) fn is_sound(source: &Source, id: PageId, kind: PageKind) -> bool {
 ///
 /// I/O: the table of allocation units, and the pages of the table of files, usually one.
 pub(in crate::sqlserver) fn catalog_files(source: &Source, boot: &Boot) -> Vec<CatalogFile> {
-    if !VERSIONS_SEEN.contains(&boot.version) || boot.version < OLDEST_WITH_FILES {
+    if !is_version_known(boot.version) || boot.version < OLDEST_WITH_FILES {
         return Vec::new();
     }
     let mut catalog = Catalog::default();
