@@ -9,6 +9,8 @@ mod arguments;
 mod commands;
 mod expectations;
 mod notify;
+mod progress;
+mod quantities;
 mod targets;
 mod tasks;
 mod terminal;

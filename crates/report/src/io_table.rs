@@ -97,7 +97,7 @@ fn remarks(table: &IoTable) -> Vec<String> {
 }
 
 /// Writes the transfers as CSV (RFC 4180, LF). The first ten columns have the names and the order of the published
-/// table; `mbytes_per_s` is in MiB as there.
+/// table. Units are named as they are: the published `transfer_kb` and `mbytes_per_s` are in KiB and MiB.
 pub fn csv(table: &IoTable) -> String {
     let rows = &table.rows;
     let float = |get: fn(&IoRow) -> f64| Values::Float(rows.iter().map(|row| Some(get(row))).collect());
@@ -105,13 +105,13 @@ pub fn csv(table: &IoTable) -> String {
         |get: fn(&IoRow) -> Option<u64>| Values::Integer(rows.iter().map(|row| signed(get(row)?)).collect());
     let text = |get: fn(&IoRow) -> String| Values::Text(rows.iter().map(|row| Some(get(row))).collect());
     let columns = vec![
-        ("transfer_kb", float(|row| kib(row.transfer_bytes))),
+        ("transfer_kib", float(|row| kib(row.transfer_bytes))),
         ("read_write", text(direction)),
         ("pct_random", whole(|row| Some(row.random_percent.into()))),
         ("pct_sequential", whole(|row| Some(sequential_percent(row)))),
         ("outstanding_io", whole(|row| Some(row.outstanding))),
         ("iops", float(|row| row.iops)),
-        ("mbytes_per_s", float(|row| row.mib_per_s)),
+        ("mib_per_s", float(|row| row.mib_per_s)),
         ("avg_io_ms", float(|row| row.latency_ns_mean / 1e6)),
         ("max_io_ms", float(|row| ms(row.latency_ns_max))),
         ("cpu_pct", float(|row| row.cpu_percent)),
@@ -148,7 +148,7 @@ pub fn sync_csv(table: &IoTable) -> String {
         ("method", text(|row| row.method.clone())),
         ("writers", whole(|row| Some(row.writer_count.into()))),
         ("appends_per_s", float(|row| row.appends_per_s)),
-        ("mbytes_per_s", float(|row| row.mib_per_s)),
+        ("mib_per_s", float(|row| row.mib_per_s)),
         ("avg_ms", float(|row| row.latency_ns_mean / 1e6)),
         ("p50_ms", float(|row| ms(row.latency_ns_p50))),
         ("p99_ms", float(|row| ms(row.latency_ns_p99))),

@@ -42,7 +42,7 @@ pub(crate) struct CheckArguments {
     /// Workers [default: one per processor]
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Reads at most this much per second, e.g. 50MB or 50MiB
+    /// Reads at most this much per second, e.g. 50MB/s (10^6 bytes) or 50MiB/s (2^20 bytes)
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_read_rate: Option<String>,
     /// Memory for the tables of the check [default: 256MiB]
@@ -80,13 +80,30 @@ pub(crate) struct CheckArguments {
     pub(crate) no_store: bool,
 }
 
+/// Engines whose files can be damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineWord {
+    /// SQLite
+    Sqlite,
+    /// PostgreSQL
+    #[value(alias = "postgresql")]
+    Postgres,
+    /// SQL Server
+    #[value(alias = "mssql")]
+    Sqlserver,
+}
+
 #[derive(Debug, Args)]
+#[command(after_long_help = crate::commands::corrupt::classes(None))]
 pub(crate) struct CorruptArguments {
     /// SQLite database, SQL Server data file or PostgreSQL data directory (shut down) to copy; without it the classes are listed
     pub(crate) file: Option<PathBuf>,
     /// Class of the damage
     #[arg(long, value_name = "CLASS")]
     pub(crate) class: Option<String>,
+    /// Lists the classes of an engine, or of all
+    #[arg(long, value_enum, value_name = "ENGINE", num_args = 0..=1, conflicts_with_all = ["file", "class"])]
+    pub(crate) list: Option<Option<EngineWord>>,
     /// File or directory for the damaged copy; it must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) copy_to: Option<PathBuf>,

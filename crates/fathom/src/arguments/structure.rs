@@ -44,7 +44,7 @@ pub(crate) struct StructureArguments {
     /// Workers [default: one per processor]
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Reads at most this much per second, e.g. 50MiB
+    /// Reads at most this much per second, e.g. 50MB/s or 50MiB/s
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_read_rate: Option<String>,
     /// Reads through the page cache instead of past it

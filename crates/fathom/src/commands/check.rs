@@ -3,21 +3,21 @@
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::bail;
 use check::options::Options;
 use check::postgres::LogEnd;
 use check::progress::{Phase, Progress};
 use check::subject::{Subject, recognise};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::check::{CheckLevel, CheckReport};
 
 use super::checks;
-use super::io::{bytes, time_of};
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
+use crate::progress::ByteProgress;
+use crate::quantities::{bytes, bytes_per_s, time_of};
 use crate::terminal::{fitted, print, say, stop_on_signals};
 
 /// Findings of one rule that are listed, if the user does not say.
@@ -135,7 +135,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
         ..Options::default()
     };
     if let Some(rate) = &arguments.max_read_rate {
-        options.rate_bytes_per_s_max = Some(bytes(rate)?);
+        options.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
     }
     let refused = [
         ("jobs", options.worker_count == 0),
@@ -155,44 +155,30 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-/// Progress on a terminal: phase, rate and time left.
-pub(super) struct Bar {
-    bar: ProgressBar,
-    phase: Option<Phase>,
-    began: Instant,
-}
+/// Progress of a check or of a measurement of structure.
+pub(super) struct Bar(ByteProgress);
 
 impl Bar {
     pub(super) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(4));
-        let style = ProgressStyle::with_template(
-            "{msg:12} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
-        );
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, phase: None, began: Instant::now() }
+        Self(ByteProgress::new())
     }
 
     pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
-        if stderr().is_terminal() && self.began.elapsed() > Duration::from_secs(60) {
-            say(&format!("read in {:.0} s", self.began.elapsed().as_secs_f64()));
+        self.0.finish();
+        if stderr().is_terminal() && self.0.elapsed() > Duration::from_secs(60) {
+            say(&format!("read in {:.0} s", self.0.elapsed().as_secs_f64()));
         }
     }
 }
 
 impl Progress for Bar {
     fn advance(&mut self, phase: Phase, bytes_done: u64, bytes_total: u64) {
-        if self.phase != Some(phase) {
-            self.phase = Some(phase);
-            self.bar.reset();
-            self.bar.set_message(match phase {
-                Phase::Map => "map",
-                Phase::Pass => "pages",
-                Phase::Match => "matching",
-                Phase::SecondPass => "second pass",
-            });
-        }
-        self.bar.set_length(bytes_total);
-        self.bar.set_position(bytes_done);
+        let phase = match phase {
+            Phase::Map => "map",
+            Phase::Pass => "pages",
+            Phase::Match => "matching",
+            Phase::SecondPass => "second pass",
+        };
+        self.0.advance(phase, bytes_done, bytes_total);
     }
 }

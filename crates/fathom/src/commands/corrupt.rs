@@ -10,12 +10,15 @@ use check::sqlserver::drill as sqlserver;
 use check::subject::{Subject, recognise};
 
 use crate::Verdict;
-use crate::arguments::CorruptArguments;
-use crate::terminal::print;
+use crate::arguments::{CorruptArguments, EngineWord};
+use crate::terminal::{fitted, print};
 
 pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
+    if let Some(engine) = arguments.list {
+        return list(engine);
+    }
     let (Some(file), Some(class)) = (&arguments.file, &arguments.class) else {
-        return list();
+        return list(None);
     };
     let Some(copy_to) = &arguments.copy_to else {
         bail!(
@@ -67,24 +70,39 @@ fn say_done(drill: &Drill) -> anyhow::Result<Verdict> {
     Ok(Verdict::Clean)
 }
 
-fn list() -> anyhow::Result<Verdict> {
-    let sqlite: Vec<_> = CLASSES.iter().map(|class| (class.name, class.what)).collect();
-    let postgres: Vec<_> = drill::CLASSES.iter().map(|class| (class.name, class.what)).collect();
-    let data_files: Vec<_> = sqlserver::CLASSES.iter().map(|class| (class.name, class.what)).collect();
+/// Names of classes with what each damages.
+type Classes = Vec<(&'static str, &'static str)>;
+
+/// The classes of an engine, or of all, with what each damages.
+pub(crate) fn classes(engine: Option<EngineWord>) -> String {
+    let sqlite = || CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let postgres = || drill::CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let data_files = || sqlserver::CLASSES.iter().map(|class| (class.name, class.what)).collect();
+    let engines: [(EngineWord, &str, Classes); 3] = [
+        (EngineWord::Sqlite, "SQLite", sqlite()),
+        (EngineWord::Postgres, "PostgreSQL", postgres()),
+        (EngineWord::Sqlserver, "SQL Server", data_files()),
+    ];
+    let shown = engines.iter().filter(|(word, ..)| engine.is_none_or(|engine| engine == *word));
     let width =
-        sqlite.iter().chain(&postgres).chain(&data_files).map(|(name, _)| name.len()).max().unwrap_or(0);
+        shown.clone().flat_map(|(.., classes)| classes).map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (engine, classes) in [("SQLite", sqlite), ("PostgreSQL", postgres), ("SQL Server", data_files)] {
-        let _ = writeln!(text, "classes of damage ({engine}):");
-        for (name, what) in classes {
-            let _ = writeln!(text, "  {name:width$}  {what}");
+    for (_, name, classes) in shown {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "classes of damage ({name}):");
+        for (class, what) in classes {
+            let _ = writeln!(text, "  {class:width$}  {what}");
         }
     }
-    text.push_str(
-        "fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY makes one in a copy of a database file or of a \
+    text
+}
+
+fn list(engine: Option<EngineWord>) -> anyhow::Result<Verdict> {
+    print(&fitted(&format!(
+        "{}fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY makes one in a copy of a database file or of a \
          data directory\n",
-    );
-    print(&text)?;
+        classes(engine)
+    )))?;
     Ok(Verdict::Clean)
 }
 

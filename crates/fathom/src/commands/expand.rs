@@ -1,7 +1,6 @@
 //! `fathom expand`: a sample or a database grown to a wanted size, in files or a database of its own.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,14 +8,14 @@ use std::sync::atomic::Ordering;
 use anyhow::bail;
 use check::subject::{Subject, recognise};
 use disk::space::format_bytes;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::expand::{Grown, Source, Wish, expand_file};
 use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use report::plain::plain;
 
-use super::io::bytes;
 use crate::Verdict;
 use crate::arguments::ExpandArguments;
+use crate::progress::ByteProgress;
+use crate::quantities::bytes;
 use crate::terminal::{print, stop_on_signals};
 
 pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
@@ -31,9 +30,9 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
         );
     }
     let stop = Arc::clone(&stop_on_signals()?);
-    let bar = bar(wish.size_bytes);
+    let mut progress = ByteProgress::new();
     let mut on_copy = |bytes: u64| {
-        bar.set_position(bytes.min(wish.size_bytes));
+        progress.advance("copying rows", bytes.min(wish.size_bytes), wish.size_bytes);
         !stop.load(Ordering::Relaxed)
     };
     let grown = match &plan {
@@ -43,7 +42,7 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
             expand_database(url, source, new, &wish, &mut on_copy)
         }
     };
-    bar.finish_and_clear();
+    progress.finish();
     let grown = grown?;
     if arguments.json {
         print(&format!("{:#}\n", json(&grown)))?;
@@ -140,14 +139,4 @@ fn json(grown: &Grown) -> serde_json::Value {
             .map(|(path, bytes)| serde_json::json!({ "path": path, "size_bytes": bytes }))
             .collect::<Vec<_>>(),
     })
-}
-
-fn bar(size_bytes: u64) -> ProgressBar {
-    let target =
-        if stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(size_bytes), target);
-    if let Ok(style) = ProgressStyle::with_template("{bytes} of {total_bytes} {wide_bar} {eta}") {
-        bar.set_style(style);
-    }
-    bar
 }

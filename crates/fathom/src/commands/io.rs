@@ -1,7 +1,7 @@
 //! `fathom io`: what a device can do.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use disk::backend::BackendChoice;
@@ -18,6 +18,7 @@ use results::store::Store;
 use super::io_stored;
 use crate::Verdict;
 use crate::arguments::{IoArguments, IoEngine};
+use crate::quantities::{bytes, bytes_per_s, time_of};
 use crate::terminal::say;
 
 pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
@@ -130,7 +131,7 @@ fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::
         IoEngine::Psync => BackendChoice::Threads,
     };
     if let Some(rate) = &arguments.known_rate {
-        matrix.rate_bytes_per_s_max = Some(bytes(rate)?);
+        matrix.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
     }
     if let Some(name) = &arguments.destroy_contents {
         matrix.destroy_contents = Some(name.clone());
@@ -187,32 +188,6 @@ fn mode_of(mode: &str, arguments: &IoArguments) -> anyhow::Result<(u8, u8)> {
 
 fn whole(option: &str, text: &str) -> anyhow::Result<u32> {
     text.parse().with_context(|| format!("{option} takes whole numbers, found \"{text}\""))
-}
-
-/// A size such as `8k`, `1MiB` or `2g`; all units are powers of 1024, as fio takes them.
-pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
-    let lower = text.trim().to_lowercase();
-    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let shift = match lower[digits.len()..].trim_end_matches("ib").trim_end_matches('b') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => bail!("\"{text}\" is not a size\nhint: write 8k, 64k, 1m, 2g"),
-    };
-    let number: u64 = digits.parse().with_context(|| format!("\"{text}\" is not a size (hint: write 8k)"))?;
-    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).context("the size is too large")
-}
-
-/// A length of time such as `5s`; a bare number counts seconds, as fio takes it.
-pub(crate) fn time_of(text: &str) -> anyhow::Result<Duration> {
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Ok(Duration::from_secs(u64::from(seconds)));
-    }
-    let span: jiff::SignedDuration =
-        text.parse().with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s or 2m)"))?;
-    Duration::try_from(span).with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s)"))
 }
 
 fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow>> {
@@ -305,22 +280,5 @@ fn sync_row_of(row: SyncRow) -> IoSyncRow {
         device_flush_count: row.device_flush_count,
         measured_ns: row.measured_ns,
         flags: row.flags,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_as_fio_reads_them() {
-        for (text, expected) in [("512", 512), ("8k", 8192), ("8KiB", 8192), ("1M", 1 << 20), ("2g", 2 << 30)]
-        {
-            assert_eq!(bytes(text).unwrap(), expected, "{text}");
-        }
-        for text in ["", "k", "8x", "-1", "99999999999t"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
     }
 }

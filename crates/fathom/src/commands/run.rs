@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
     let no_progress =
-        super::io::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
+        crate::quantities::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
     assignment.samplers = samplers_of_spec;

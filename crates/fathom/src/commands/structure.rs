@@ -13,10 +13,10 @@ use results::structure::{StructureMode, StructureReport};
 
 use super::check::Bar;
 use super::checks::{is_within, place, seconds};
-use super::io::bytes;
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
+use crate::quantities::bytes_per_s;
 use crate::terminal::{print, say, stop_on_signals};
 
 pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
@@ -112,7 +112,7 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
         bail!("--jobs takes at least 1");
     }
     if let Some(rate) = &arguments.max_read_rate {
-        options.rate_bytes_per_s_max = Some(bytes(rate)?);
+        options.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
     }
     if let Some(points) = arguments.map_points {
         options.strip_points_max = points;

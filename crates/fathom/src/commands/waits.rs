@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use lab::observe::live::{LiveServer, LiveView, Way};
 
-use super::io::time_of;
 use crate::Verdict;
 use crate::arguments::WaitsArguments;
+use crate::quantities::time_of;
 use crate::terminal::{print, say, stop_on_signals};
 
 pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {

@@ -217,3 +217,30 @@ fn an_incomplete_verification_is_no_success_where_full_is_required() {
     bench.expect(0, &["corrupt", "a.db", "--class", "lost-entry", "--copy-to", "b.db"]);
     bench.expect(1, &["check", "b.db", "--require", "full"]);
 }
+
+#[test]
+fn a_slow_check_in_a_pipe_says_how_far_it_is() {
+    let bench = Bench::new();
+    database(&bench, "a.db");
+    // 28 pages of 4096 bytes at 64,000 bytes per second: more than a second.
+    let slow = ["check", "a.db", "--max-read-rate", "64kB/s", "--page-batch", "1", "-j", "1"];
+    let (_, err) = bench.expect(0, &slow);
+    assert!(err.lines().any(|line| line.starts_with("pages: ") && line.contains(" of 112.0 KiB (")), "{err}");
+    let (_, err) = bench.expect(0, &["check", "a.db", "--max-read-rate", "30MB"]);
+    assert!(!err.contains("pages: "), "{err}");
+}
+
+#[test]
+fn the_classes_of_damage_are_listed_by_engine_and_in_the_help() {
+    let bench = Bench::new();
+    let (all, _) = bench.expect(0, &["corrupt", "--list"]);
+    let (one, _) = bench.expect(0, &["corrupt", "--list", "sqlserver"]);
+    assert!(one.starts_with("classes of damage (SQL Server):") && !one.contains("(SQLite)"), "{one}");
+    assert!(
+        all.contains("(SQLite)") && all.contains("(PostgreSQL)") && all.contains("(SQL Server)"),
+        "{all}"
+    );
+    let (help, _) = bench.expect(0, &["corrupt", "--help"]);
+    assert!(help.contains("classes of damage (PostgreSQL):") && help.contains("lost-entry"), "{help}");
+    bench.expect(2, &["corrupt", "a.db", "--list"]);
+}

@@ -39,10 +39,10 @@ fn the_ten_columns_stand_in_the_published_order_with_the_published_digits() {
 }
 
 #[test]
-fn csv_begins_with_the_published_header_and_has_one_line_per_row() {
+fn csv_begins_with_the_published_columns_under_their_true_units_and_has_one_line_per_row() {
     let csv = csv(&table(vec![published(), published()]));
-    let published = "transfer_kb,read_write,pct_random,pct_sequential,outstanding_io,iops,mbytes_per_s,avg_io_ms,max_io_ms,cpu_pct,";
-    assert!(csv.starts_with(published), "{csv}");
+    let columns = "transfer_kib,read_write,pct_random,pct_sequential,outstanding_io,iops,mib_per_s,avg_io_ms,max_io_ms,cpu_pct,";
+    assert!(csv.starts_with(columns), "{csv}");
     let row = csv.lines().nth(1).unwrap();
     assert!(row.starts_with("8,Read,100,0,32,65627,512.71,0.48,13.05,30.49,1,100,"), "{row}");
     assert_eq!(csv.lines().count(), 3);

@@ -1,0 +1,97 @@
+//! Sizes, rates and lengths of time as they are written in arguments.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+/// A size such as `8192`, `8k`, `30MB`, `1MiB` or `1.5g`.
+///
+/// Units with an i, and single letters (as fio takes them), are powers of 1024; units with a B alone are powers of 1000.
+pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
+    let lower = text.trim().to_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).trim_end();
+    let unit: u64 = match lower[digits.len()..].trim_start() {
+        "" | "b" => 1,
+        "k" | "ki" | "kib" => 1 << 10,
+        "m" | "mi" | "mib" => 1 << 20,
+        "g" | "gi" | "gib" => 1 << 30,
+        "t" | "ti" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => bail!("\"{text}\" is not a size\nhint: write 8k or 8KiB (2^10), 30MB (10^6), 1MiB (2^20), 2GiB"),
+    };
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS_MAX {
+        bail!("\"{text}\" is not a size\nhint: write 8k, 30MB or 1.5GiB");
+    }
+    let whole: u64 = whole.parse().ok().context("the size is too large")?;
+    let scale = 10u128.pow(u32::try_from(decimals.len()).unwrap_or(0));
+    let decimals: u128 = if decimals.is_empty() { 0 } else { decimals.parse()? };
+    let size = u128::from(whole) * u128::from(unit) + decimals * u128::from(unit) / scale;
+    u64::try_from(size).ok().context("the size is too large")
+}
+
+/// Most digits behind the point: more are finer than a byte of a tebibyte.
+const DECIMALS_MAX: usize = 12;
+
+/// A rate in bytes per second: a size with or without `/s` behind it.
+pub(crate) fn bytes_per_s(text: &str) -> anyhow::Result<u64> {
+    let trimmed = text.trim();
+    let size = trimmed.strip_suffix("/s").or_else(|| trimmed.strip_suffix("ps")).unwrap_or(trimmed);
+    bytes(size).with_context(|| format!("\"{text}\" is not a rate (hint: write 50MB/s or 50MiB/s)"))
+}
+
+/// A length of time such as `5s`; a bare number counts seconds, as fio takes it.
+pub(crate) fn time_of(text: &str) -> anyhow::Result<Duration> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(u64::from(seconds)));
+    }
+    let span: jiff::SignedDuration =
+        text.parse().with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s or 2m)"))?;
+    Duration::try_from(span).with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s)"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_unit_with_an_i_or_a_single_letter_is_binary_and_others_are_decimal() {
+        let cases = [
+            ("512", 512),
+            ("512B", 512),
+            ("8k", 8192),
+            ("8KiB", 8192),
+            ("8kB", 8000),
+            ("1M", 1 << 20),
+            ("30MB", 30_000_000),
+            ("30 MB", 30_000_000),
+            ("30MiB", 30 << 20),
+            ("2g", 2 << 30),
+            ("1.5GiB", 3 << 29),
+            ("2TB", 2_000_000_000_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(bytes(text).unwrap(), expected, "{text}");
+        }
+        for text in
+            ["", "k", "8x", "-1", "1.2.3", ".", "0.5.", "99999999999t", "9.99999999999999999999g", "MB"]
+        {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_may_say_that_it_is_one() {
+        for (text, expected) in
+            [("30MB", 30_000_000), ("50MB/s", 50_000_000), ("50MiB/s", 50 << 20), ("7", 7)]
+        {
+            assert_eq!(bytes_per_s(text).unwrap(), expected, "{text}");
+        }
+        assert!(bytes_per_s("fast").is_err() && bytes_per_s("50MB/h").is_err());
+    }
+}
