@@ -3,6 +3,7 @@
 use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::anchor::Anchor;
+use super::catalog::RowDamage;
 use super::context::Draft;
 use super::map::{MapFinding, PageMap};
 use super::worker::Worker;
@@ -79,16 +80,49 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
     }
 }
 
-pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) {
-    for (row, reason) in &prepared.plans.unusable {
-        let draft = Draft::new(
-            &rules::SCHEMA,
-            row.page,
-            "an object of its own name".to_owned(),
-            format!("{}: {reason}", row.name),
-        );
-        worker.report_at_once(draft.slot(row.slot).tree(0));
+/// What to do about a row of sqlite_schema that SQLite refuses.
+const CORRECT_ROW: &str = "keep a copy of the file; in another copy, PRAGMA writable_schema=ON and an UPDATE of the row in sqlite_schema correct it; no VACUUM and no VACUUM INTO before that: they drop the object";
+
+fn report_rows(prepared: &Prepared, worker: &mut Worker<'_>) {
+    let refused = prepared.verdict.as_deref().unwrap_or_default();
+    for (index, row) in prepared.schema.resolved.iter().enumerate() {
+        let refusal = refused.iter().find(|refusal| refusal.index == index);
+        // Without SQLite's verdict, a comparison of texts alone is no proof.
+        let is_unproven = prepared.verdict.is_err() && !row.damages.is_empty();
+        let is_told = |damage: &&RowDamage| damage.is_damage_by_itself || refusal.is_some() || is_unproven;
+        let told: Vec<_> = row.damages.iter().filter(is_told).collect();
+        if told.is_empty() && refusal.is_none() {
+            continue;
+        }
+        let parts = |part: fn(&RowDamage) -> &str| {
+            told.iter().map(|damage| part(damage)).collect::<Vec<_>>().join("; ")
+        };
+        let (mut expected, mut found) = (parts(|damage| &damage.expected), parts(|damage| &damage.found));
+        if expected.is_empty() {
+            "a row that SQLite can load".clone_into(&mut expected);
+        }
+        if let Some(refusal) = refusal {
+            let reason = if refusal.reason.is_empty() { "malformed" } else { refusal.reason.as_str() };
+            let sep = if found.is_empty() { "" } else { "; " };
+            found += &format!("{sep}SQLite refuses the database: {reason}");
+            if refusal.dependent_count > 0 {
+                found += &format!("; {} further rows depend on this one", refusal.dependent_count);
+            }
+        }
+        let is_newer = worker.context.library_version > rusqlite::version_number().unsigned_abs();
+        let confidence = match row.damages.iter().any(|damage| damage.is_damage_by_itself) {
+            true => Confidence::Certain,
+            false if is_unproven || is_newer => Confidence::Possible,
+            false => Confidence::Certain,
+        };
+        let mut draft = Draft::new(&rules::SCHEMA, row.row.page, expected, found);
+        draft.object = Some(format!("{} {}", row.row.kind.name(), row.row.name));
+        worker.report_at_once(draft.slot(row.row.slot).confidence(confidence).next_step(CORRECT_ROW));
     }
+}
+
+pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) {
+    report_rows(prepared, worker);
     for name in prepared.plans.missing.iter().filter(|_| !prepared.schema.is_cut) {
         let draft = Draft::new(&rules::SCHEMA, 1, format!("a row for index {name}"), "none");
         worker.report_at_once(draft.tree(0));
@@ -106,7 +140,15 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
         draft.offset_bytes = Some(52);
         worker.report_at_once(draft);
     }
-    if prepared.schema.is_cut && worker.findings.count_of(rules::PAGE_KIND.id) == 0 {
+    for (page, slot) in &prepared.schema.unreadable {
+        // What is wrong with its page was found before.
+        if !worker.context.damaged_pages.contains(*page as usize) {
+            let found = "a record that cannot be read";
+            let draft = Draft::new(&rules::SCHEMA, *page, "five columns that can be read", found);
+            worker.report_at_once(draft.slot(*slot).tree(0));
+        }
+    }
+    if prepared.schema.is_cut && worker.findings.is_empty() {
         let draft =
             Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
         worker.report_at_once(draft.tree(0));
@@ -114,6 +156,10 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
 }
 
 pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {
+    if let Err(reason) = &prepared.verdict {
+        let why = format!("SQLite could not be asked: {reason}");
+        report.not_checked.push(gap("whether SQLite can load the schema", &why));
+    }
     if level < CheckLevel::Full {
         report
             .not_checked

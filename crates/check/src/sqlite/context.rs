@@ -22,6 +22,8 @@ pub(super) struct Context<'a> {
     /// The version that wrote the file last, by the header.
     pub(super) library_version: u32,
     pub(super) page_count: u32,
+    /// Version of SQLite that wrote last, as the header says.
+    pub(super) library_version: u32,
     pub(super) reader: &'a PageReader,
     pub(super) map: &'a PageMap,
     pub(super) plans: &'a Plans,
@@ -88,9 +90,15 @@ pub(super) struct Draft {
     pub(super) slot: Option<u64>,
     pub(super) offset_bytes: Option<u64>,
     pub(super) tree: Option<usize>,
+    /// The object concerned, where it is none of the trees.
+    pub(super) object: Option<String>,
     pub(super) expected: String,
     pub(super) found: String,
     pub(super) confidence: Confidence,
+    /// What to do in this state, where the rule's own advice does not fit.
+    pub(super) next_step: Option<String>,
+    /// The key of the row concerned.
+    pub(super) row: Option<String>,
 }
 
 impl Draft {
@@ -106,9 +114,12 @@ impl Draft {
             slot: None,
             offset_bytes: None,
             tree: None,
+            object: None,
             expected: expected.into(),
             found: found.into(),
             confidence: Confidence::Certain,
+            next_step: None,
+            row: None,
         }
     }
 
@@ -132,6 +143,10 @@ impl Draft {
         Self { confidence, ..self }
     }
 
+    pub(super) fn next_step(self, next_step: impl Into<String>) -> Self {
+        Self { next_step: Some(next_step.into()), ..self }
+    }
+
     pub(super) fn into_finding(self, file: &str, plans: &Plans) -> Finding {
         Finding {
             file: file.to_owned(),
@@ -140,13 +155,13 @@ impl Draft {
             offset_bytes: self.offset_bytes,
             rule: self.rule.id.to_owned(),
             engine: "sqlite".to_owned(),
-            object: self.tree.and_then(|tree| plans.trees.get(tree)).map(|plan| plan.name.clone()),
+            object: self.object.or_else(|| Some(plans.trees.get(self.tree?)?.name.clone())),
             promise: self.rule.promise.to_owned(),
             expected: self.expected,
             found: self.found,
             confidence: self.confidence,
-            next_step: self.rule.next_step.to_owned(),
-            row: None,
+            next_step: self.next_step.unwrap_or_else(|| self.rule.next_step.to_owned()),
+            row: self.row,
         }
     }
 }

@@ -103,17 +103,6 @@ pub(super) fn execute(connection: &mut Connection, definition: &str, row: &Schem
     }
 }
 
-/// Why SQLite cannot parse a definition at all, so that it refuses the whole database; what it refers to need not exist.
-pub(super) fn syntax_error(connection: &Connection, definition: &str) -> Option<String> {
-    // EVIDENCE: sqlite prepare.c sqlite3InitCallback: the first two letters tell a definition from a corrupt row
-    if !definition.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("cr")) {
-        return Some("it does not begin with CREATE".to_owned());
-    }
-    let reason = connection.prepare(definition).err()?.to_string();
-    let is_syntax = ["syntax error", "unrecognized token", "incomplete input"];
-    is_syntax.iter().any(|start| reason.contains(start)).then_some(reason)
-}
-
 /// The function that a definition needs and only the application has. The database stays empty, so that one which is
 /// never called can stand in for it.
 fn missing_function(error: &rusqlite::Error) -> Option<String> {
@@ -122,13 +111,6 @@ fn missing_function(error: &rusqlite::Error) -> Option<String> {
         _ => return None,
     };
     Some(message.strip_prefix("no such function: ")?.to_owned())
-}
-
-/// Whether a definition failed for what only the application has, or for what is forbidden here.
-pub(super) fn is_foreign(reason: &str) -> bool {
-    ["no such function", "no such module", "no such collation", "not authorized", "interrupted"]
-        .iter()
-        .any(|start| reason.contains(start))
 }
 
 /// Whether the definitions have made the object of a row.

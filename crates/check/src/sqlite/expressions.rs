@@ -29,7 +29,7 @@ pub(super) struct IndexText {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Word,
     Quoted,
     /// A literal in single quotes.
@@ -41,10 +41,10 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Token {
+pub(super) struct Token {
     kind: Kind,
-    start: usize,
-    end: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
     /// Parentheses around it; those themselves count as outside.
     depth: usize,
 }
@@ -232,12 +232,12 @@ fn span(sql: &str, tokens: &[Token]) -> String {
     }
 }
 
-fn text<'a>(sql: &'a str, token: &Token) -> &'a str {
+pub(super) fn text<'a>(sql: &'a str, token: &Token) -> &'a str {
     sql.get(token.start..token.end).unwrap_or_default()
 }
 
 /// A name without its quotes.
-fn unquoted(name: &str) -> String {
+pub(super) fn unquoted(name: &str) -> String {
     let inside = |quote: char| {
         let inner = name.strip_prefix(quote)?.strip_suffix(quote)?;
         Some(inner.replace(&format!("{quote}{quote}"), &quote.to_string()))
@@ -248,7 +248,7 @@ fn unquoted(name: &str) -> String {
 
 /// Splits a definition into tokens. Every step takes at least one byte.
 // EVIDENCE: sqlite lang_keywords (four ways to quote), lang_comment
-fn tokens(sql: &str) -> Vec<Token> {
+pub(super) fn tokens(sql: &str) -> Vec<Token> {
     let bytes = sql.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;

@@ -13,6 +13,7 @@
 mod aftermath;
 mod anchor;
 mod bounds;
+mod catalog;
 mod chain;
 mod collect;
 mod computed;
@@ -62,6 +63,7 @@ use crate::progress::{Phase, Progress};
 
 use aftermath::{gaps, report_anchor, report_map, report_schema};
 use anchor::Anchor;
+use catalog::verdict::Refused;
 use collect::Named;
 use context::{Context, PageSet};
 use map::PageMap;
@@ -147,6 +149,8 @@ const END_BYTES_MAX: u64 = 4 << 20;
 /// What every level needs before the pass.
 struct Prepared {
     schema: SchemaRows,
+    /// What SQLite says to the rows of the schema; why it could not be asked, when it could not.
+    verdict: Result<Vec<Refused>, String>,
     plans: Plans,
     map: PageMap,
 }
@@ -154,16 +158,22 @@ struct Prepared {
 fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
     let mut schema = SchemaRows::default();
     let mut plans = Plans::default();
+    let mut verdict = Ok(Vec::new());
     let is_deep = options.level >= CheckLevel::Structure && anchor.page_count > 0;
     let page_count = if is_deep { anchor.page_count } else { 0 };
     let mut map = PageMap::new(geometry, page_count, (options.memory_bytes_max / 8).min(LINK_BYTES_MAX));
     if is_deep {
         schema = schema::read_schema(&anchor.reader, geometry, anchor.header.encoding, anchor.page_count);
+        let mut rows = std::mem::take(&mut schema.resolved);
+        verdict = catalog::verdict::verdict(&mut rows, anchor.header.encoding, anchor.page_count);
+        schema.set_resolved(rows);
         plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format);
         map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
         map.add_trees(&anchor.reader, &plans);
+        // The pages of an object without a root page are not lost, only not found.
+        map.is_cut |= schema.resolved.iter().any(|row| row.row.kind.has_tree() && row.row.root == 0);
     }
-    Prepared { schema, plans, map }
+    Prepared { schema, verdict, plans, map }
 }
 
 fn check_anchored(
@@ -191,6 +201,7 @@ fn check_anchored(
         encoding: anchor.header.encoding,
         library_version: anchor.header.library_version,
         page_count: anchor.page_count,
+        library_version: anchor.header.library_version,
         reader: &anchor.reader,
         map: &prepared.map,
         plans: &prepared.plans,

@@ -11,8 +11,8 @@ use results::check::NotChecked;
 use rusqlite::{Connection, types::ValueRef};
 
 use super::definitions::{
-    Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_foreign, is_known, quoted,
-    strict_classes, syntax_error, table_columns, table_indexes,
+    Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_known, quoted, strict_classes,
+    table_columns, table_indexes,
 };
 use super::expressions::table_text;
 use super::schema::{SchemaRow, SchemaRows, encode};
@@ -34,8 +34,6 @@ pub(super) struct Plans {
     pub(super) not_checked: Vec<NotChecked>,
     /// Indexes that a table's definition needs and sqlite_schema does not have.
     pub(super) missing: Vec<String>,
-    /// Schema rows that cannot be used, with the reason.
-    pub(super) unusable: Vec<(SchemaRow, String)>,
 }
 
 /// An index and its table.
@@ -189,11 +187,7 @@ impl Planner {
     fn add_trees(&mut self, schema: &SchemaRows) {
         for row in &schema.rows {
             let kind = if row.is_table { "table" } else { "index" };
-            let key = row.name.to_ascii_lowercase();
-            if self.tree_by_name.contains_key(&key) {
-                self.plans.unusable.push((row.clone(), "another object has the same name".to_owned()));
-            }
-            self.tree_by_name.insert(key, self.plans.trees.len());
+            self.tree_by_name.insert(row.name.to_ascii_lowercase(), self.plans.trees.len());
             let is_table = if row.is_table { None } else { Some(false) };
             let name = format!("{kind} {}", row.name);
             self.plans.trees.push(TreePlan { name, root: row.root, is_table, ..TreePlan::default() });
@@ -207,28 +201,25 @@ impl Planner {
             let outcome = execute(connection, row.definition.as_deref().unwrap_or_default(), row);
             match outcome {
                 Ok(()) if is_known(connection, row) => tables.push(row),
-                Ok(()) => self.unusable(row, "its definition makes no table of that name"),
+                Ok(()) => self.not_understood(row, "it makes no table of that name"),
                 Err(reason) => {
                     foreign_tables.insert(row.name.to_ascii_lowercase());
-                    self.not_understood(row, &reason, is_foreign(&reason));
+                    self.not_understood(row, &reason);
                 }
             }
         }
         for row in schema.rows.iter().filter(|row| !row.is_table) {
-            let is_foreign_table = foreign_tables.contains(&row.table_name.to_ascii_lowercase());
             match &row.definition {
                 Some(definition) => match execute(connection, definition, row) {
                     Ok(()) if is_known(connection, row) => {}
-                    Ok(()) => self.unusable(row, "its definition makes no index of that name"),
-                    Err(reason) => self.not_understood(row, &reason, is_foreign_table || is_foreign(&reason)),
+                    Ok(()) => self.not_understood(row, "it makes no index of that name"),
+                    Err(reason) => self.not_understood(row, &reason),
                 },
-                None if is_foreign_table || is_known(connection, row) => {}
-                None => self.unusable(row, "it has no definition and no table needs it"),
-            }
-        }
-        for row in &schema.pageless {
-            if let Some(reason) = syntax_error(connection, row.definition.as_deref().unwrap_or_default()) {
-                self.unusable(row, &format!("its definition is not understood: {reason}"));
+                None if foreign_tables.contains(&row.table_name.to_ascii_lowercase()) => {
+                    self.not_understood(row, "that of its table is not");
+                }
+                None if is_known(connection, row) => {}
+                None => self.not_understood(row, "it has none, and no table needs it"),
             }
         }
         let indexes = schema.rows.iter().filter(|row| !row.is_table);
@@ -242,19 +233,11 @@ impl Planner {
         }
     }
 
-    fn unusable(&mut self, row: &SchemaRow, reason: &str) {
-        self.plans.unusable.push((row.clone(), reason.to_owned()));
-    }
-
-    /// A definition that needs functions or modules of the application is a gap; any other that SQLite does not take
-    /// is damage.
-    fn not_understood(&mut self, row: &SchemaRow, reason: &str, is_foreign: bool) {
-        let kind = if row.is_table { "table" } else { "index" };
+    /// Whether SQLite refuses the row is known before; what is not understood here is only not checked.
+    fn not_understood(&mut self, row: &SchemaRow, reason: &str) {
+        let (kind, what) = if row.is_table { ("table", "its rows") } else { ("index", "its entries") };
         let why = format!("its definition is not understood: {reason}");
-        self.gap(Some(&format!("{kind} {}", row.name)), "its rows or entries", &why);
-        if !is_foreign {
-            self.unusable(row, &why);
-        }
+        self.gap(Some(&format!("{kind} {}", row.name)), what, &why);
     }
 
     fn add_table(

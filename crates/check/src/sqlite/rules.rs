@@ -40,8 +40,8 @@ rules! {
         "keep a copy of database and log together before anything opens them; the frames behind the break may still be read by hand",
         "fileformat2 4.1 to 4.3";
     SCHEMA: "sqlite-schema", Structure,
-        "each row of sqlite_schema names a table or index with a definition and a root page of its own",
-        "The object cannot be found or understood, so that its pages cannot be told from lost ones.",
+        "each row of sqlite_schema has the type, name and table that its definition says, and a root page of its own if the object has a b-tree",
+        "SQLite refuses the whole database: \"malformed database schema\". One changed byte in a row is enough.",
         RESTORE, "fileformat2 2.6";
     PAGE_KIND: "sqlite-page-kind", Structure,
         "a page that a tree refers to is a tree page of the kind and at the depth that the tree needs",

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use formats::sqlite::{BtreePage, Cell, Encoding, Geometry, Record, Value, u32_at};
 
+use super::catalog::{ObjectKind, ResolvedRow, StoredRow, resolve};
+use super::plan::OwnedValue;
 use super::reader::PageReader;
 use crate::advice::Sources;
 
@@ -12,12 +14,14 @@ const DEFINITION_BYTES_MAX: u64 = 16 << 20;
 /// Most objects that are read; a bound for damaged files, above what SQLite can open in practice.
 const OBJECT_COUNT_MAX: usize = 1 << 20;
 
-/// What sqlite_schema says about one table or index with pages of its own.
+/// What sqlite_schema says about one object, after its row was compared with the definition in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SchemaRow {
     pub(super) is_table: bool,
+    pub(super) kind: ObjectKind,
     pub(super) name: String,
     pub(super) table_name: String,
+    /// 0 for what has no b-tree of its own, and for a root page that cannot be one.
     pub(super) root: u32,
     pub(super) definition: Option<String>,
     /// Where the row stands.
@@ -28,9 +32,12 @@ pub(super) struct SchemaRow {
 /// All rows that could be read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SchemaRows {
+    /// Tables and indexes with a root page.
     pub(super) rows: Vec<SchemaRow>,
-    /// Views, triggers and virtual tables: no pages of their own.
-    pub(super) pageless: Vec<SchemaRow>,
+    /// Every row, in the order of the schema, with what disagrees in it.
+    pub(super) resolved: Vec<ResolvedRow>,
+    /// Rows that could not be read: page and slot.
+    pub(super) unreadable: Vec<(u32, usize)>,
     /// Whether pages or rows of the schema could not be read, so that objects may be missing.
     pub(super) is_cut: bool,
 }
@@ -44,6 +51,12 @@ impl SchemaRows {
         }
         sources
     }
+
+    /// Takes over rows after they were compared.
+    pub(super) fn set_resolved(&mut self, resolved: Vec<ResolvedRow>) {
+        self.rows = resolved.iter().map(|row| &row.row).filter(|row| row.root > 0).cloned().collect();
+        self.resolved = resolved;
+    }
 }
 
 /// Reads the tree at page 1. Damage is not reported here: the pass sees the same pages.
@@ -54,6 +67,19 @@ pub(super) fn read_schema(
     page_count: u32,
 ) -> SchemaRows {
     let mut schema = SchemaRows::default();
+    let stored = stored_rows(reader, geometry, page_count, &mut schema);
+    schema.set_resolved(resolve(stored, encoding, page_count));
+    schema
+}
+
+/// The rows as they stand in the file.
+fn stored_rows(
+    reader: &PageReader,
+    geometry: Geometry,
+    page_count: u32,
+    schema: &mut SchemaRows,
+) -> Vec<StoredRow> {
+    let mut stored = Vec::new();
     let mut seen = HashSet::new();
     let mut to_read = vec![1u32];
     let mut bytes = Vec::new();
@@ -75,25 +101,25 @@ pub(super) fn read_schema(
             continue;
         }
         for slot in 0..view.cell_count {
-            if schema.rows.len() + schema.pageless.len() >= OBJECT_COUNT_MAX {
+            if stored.len() >= OBJECT_COUNT_MAX {
                 schema.is_cut = true;
-                return schema;
+                return stored;
             }
             let (cell, damage) = view.cell(slot);
-            let row = match damage {
+            let payload = match damage {
                 Some(_) => None,
-                None => {
-                    whole_payload(reader, geometry, &cell).and_then(|payload| schema_row(&payload, encoding))
-                }
+                None => whole_payload(reader, geometry, &cell),
             };
-            match row {
-                Some(row) if row.root > 0 => schema.rows.push(SchemaRow { page, slot, ..row }),
-                Some(row) => schema.pageless.push(SchemaRow { page, slot, ..row }),
-                None => schema.is_cut = true,
+            match payload.and_then(|payload| stored_values(&payload)) {
+                Some(values) => stored.push(StoredRow { page, slot, values }),
+                None => {
+                    schema.unreadable.push((page, slot));
+                    schema.is_cut = true;
+                }
             }
         }
     }
-    schema
+    stored
 }
 
 /// The payload of a cell with its overflow pages; `None` when it is too long or cannot be read.
@@ -117,27 +143,26 @@ fn whole_payload(reader: &PageReader, geometry: Geometry, cell: &Cell<'_>) -> Op
     Some(payload)
 }
 
-fn schema_row(payload: &[u8], encoding: Encoding) -> Option<SchemaRow> {
-    let (record, _) = Record::new(payload, payload.len() as u64);
-    let record = record?;
+/// type, name, tbl_name, rootpage and sql of a record; `None` when it cannot be read.
+fn stored_values(payload: &[u8]) -> Option<[OwnedValue; 5]> {
+    let record = Record::new(payload, payload.len() as u64).0?;
+    if record.damage().is_some() {
+        return None;
+    }
     let mut fields = record.fields();
-    let mut next = || record.value(fields.next()?);
-    let text = |value| match value {
-        Value::Text(bytes) => Some(decode(bytes, encoding)),
-        _ => None,
-    };
-    let kind = text(next()?)?;
-    let name = text(next()?)?;
-    let table_name = text(next()?)?;
-    let root = match next()? {
-        Value::Integer(root) => u32::try_from(root).ok()?,
-        Value::Null => 0,
-        _ => return None,
-    };
-    let definition = next().and_then(text);
-    let is_table = kind == "table";
-    let root = if is_table || kind == "index" { root } else { 0 };
-    Some(SchemaRow { is_table, name, table_name, root, definition, page: 0, slot: 0 })
+    // A record may be shorter than its table; SQLite reads NULL then.
+    let mut next = || fields.next().map_or(OwnedValue::Null, |field| owned(record.value(field)));
+    Some([next(), next(), next(), next(), next()])
+}
+
+fn owned(value: Option<Value<'_>>) -> OwnedValue {
+    match value {
+        None | Some(Value::Null) => OwnedValue::Null,
+        Some(Value::Integer(number)) => OwnedValue::Integer(number),
+        Some(Value::Real(number)) => OwnedValue::Real(number),
+        Some(Value::Text(bytes)) => OwnedValue::Text(bytes.to_vec()),
+        Some(Value::Blob(bytes)) => OwnedValue::Blob(bytes.to_vec()),
+    }
 }
 
 /// Text of the file as a string; what is not valid becomes U+FFFD.

@@ -144,3 +144,25 @@ pub(crate) fn verdict(path: &Path, pragma: &str) -> Vec<String> {
     };
     run().unwrap_or_else(|error| vec![format!("error: {error}")])
 }
+
+/// A file of the cases that lie beside the sources, copied with its -wal to a directory of its own; says so when it is
+/// absent.
+pub(crate) fn case_file(engine: &str, name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let shared = std::env::var_os("FATHOM_SHARED").map_or_else(beside, PathBuf::from);
+    let cases = shared.join("data/cases").join(engine);
+    if !cases.join(name).exists() {
+        eprintln!("{} is absent: nothing is tested with it", cases.join(name).display());
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for suffix in ["", "-wal", "-journal"] {
+        let from = cases.join(format!("{name}{suffix}"));
+        if from.exists() {
+            let to = directory.path().join(format!("{name}{suffix}"));
+            std::fs::write(to, std::fs::read(from).unwrap()).unwrap();
+        }
+    }
+    let path = directory.path().join(name);
+    Some((directory, path))
+}

@@ -142,6 +142,7 @@ fn describe(anchor: &Anchor, report: &mut StructureReport) {
 fn wanted(schema: &SchemaRows, options: &Options, report: &mut StructureReport) -> Vec<SchemaRow> {
     let own = SchemaRow {
         is_table: true,
+        kind: super::catalog::ObjectKind::Table,
         name: "sqlite_schema".to_owned(),
         table_name: "sqlite_schema".to_owned(),
         root: 1,
