@@ -27,6 +27,9 @@ pub enum Phase {
 pub trait Progress: Send {
     /// The phase, the bytes dealt with and the bytes that the phase will deal with.
     fn advance(&mut self, phase: Phase, bytes_done: u64, bytes_total: u64);
+
+    /// Something that concerns others while the check runs: locks that it holds.
+    fn notice(&mut self, _text: &str) {}
 }
 
 /// Shows nothing.

@@ -33,12 +33,52 @@ pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
             format!("{} bytes", anchor.file_bytes),
         ));
     }
-    if let Some(frame) = anchor.log.and_then(|log| log.break_at) {
-        let expected = format!("frame {frame} of the log to continue its checksum");
-        let found = "another sum, while later frames of the same generation commit transactions".to_owned();
-        let draft = Draft::of_file(&rules::WAL, expected, found);
-        worker.report_at_once(draft.confidence(Confidence::Possible));
+    for draft in side_file_drafts(anchor) {
+        worker.report_at_once(draft);
     }
+}
+
+/// What is wrong with the WAL and the rollback journal.
+pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    if let Some(found) = anchor.log.and_then(|log| log.break_at) {
+        let sum = |(first, second): (u32, u32)| format!("{first:#010x} {second:#010x}");
+        let number = found.frame + 1;
+        let expected = format!("checksum {} in frame {number} of the WAL", sum(found.expected_sum));
+        let what = format!(
+            "{}; SQLite ignores this frame and the {} behind it of the same generation, which commit {} transactions",
+            sum(found.found_sum),
+            found.frame_count.saturating_sub(1),
+            found.commit_count
+        );
+        drafts.push(Draft::of_file(&rules::WAL, expected, what).confidence(Confidence::Possible));
+    }
+    if let Some(damage) = &anchor.wal_damage {
+        let draft = Draft::of_file(&rules::WAL_HEADER, damage.expected.clone(), damage.found.clone());
+        drafts.push(draft.confidence(damage.confidence));
+    }
+    let is_rollback_mode = anchor.header.read_version == 1;
+    let committed = anchor.log.map_or(0, |log| log.committed_count);
+    if is_rollback_mode && committed > 0 {
+        let expected = "2 in bytes 18 and 19 of the database beside a WAL with committed frames";
+        let found =
+            format!("1, and {committed} frames, which SQLite reads: the WAL may be one of another database");
+        drafts.push(Draft::of_file(&rules::WAL_HEADER, expected, found).confidence(Confidence::Possible));
+    }
+    if let Some(damage) = &anchor.journal_damage {
+        let bytes =
+            |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let found = format!(
+            "{}; {} page records with right checksums follow, which SQLite would not roll back",
+            bytes(&damage.magic),
+            damage.record_count
+        );
+        let draft =
+            Draft::of_file(&rules::JOURNAL, "d9 d5 05 f9 20 a1 63 d7 as first bytes of the journal", found);
+        let is_sure = damage.record_count > 0;
+        drafts.push(draft.confidence(if is_sure { Confidence::Certain } else { Confidence::Possible }));
+    }
+    drafts
 }
 
 pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {

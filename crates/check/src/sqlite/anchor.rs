@@ -1,30 +1,15 @@
-//! What everything else rests on: the header, the log, and that nobody writes.
+//! What everything else rests on: the header, the WAL, and a view that nobody changes.
 
-use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use formats::sqlite::{
-    CHECKSUM_SIZE_BYTES, Damage, FRAME_HEADER_SIZE_BYTES, FrameHeader, Geometry, HEADER_SIZE_BYTES, Header,
-    WAL_HEADER_SIZE_BYTES, WalHeader, has_right_checksum,
-};
-use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+use formats::sqlite::{CHECKSUM_SIZE_BYTES, Damage, Geometry, HEADER_SIZE_BYTES, Header, has_right_checksum};
 
-use super::reader::{Brake, LogPages, PageReader};
-
-/// First byte of the locks on the database file: pending, reserved, then 510 shared bytes.
-// EVIDENCE: sqlite os.h, PENDING_BYTE and SHARED_SIZE; fileformat2 1.4
-const LOCK_START: u64 = 1 << 30;
-const LOCK_BYTES: u64 = 512;
-/// First byte of the locks on the shared-memory file that exclude others: writer, checkpointer, recovery.
-// EVIDENCE: sqlite walformat 2.3, "WAL Locks"
-const LOG_LOCK_START: u64 = 120;
-const LOG_LOCK_BYTES: u64 = 3;
-/// The first bytes of a rollback journal that SQLite would play back.
-// EVIDENCE: sqlite fileformat2 3, "The Rollback Journal"
-const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+use super::reader::{Brake, PageReader};
+use super::view::{Journal, JournalDamage, KeptOut, Stamp, View, beside};
+use super::wal::{self, HeaderDamage, LogFacts};
 
 /// A database file that can be checked.
 #[derive(Debug)]
@@ -42,18 +27,17 @@ pub(super) struct Anchor {
     /// Bytes of the database file, without the log.
     pub(super) file_bytes: u64,
     pub(super) log: Option<LogFacts>,
+    /// Why SQLite ignores the WAL, when that loses something.
+    pub(super) wal_damage: Option<HeaderDamage>,
+    /// A rollback journal that SQLite does not play back because its first bytes are damaged.
+    pub(super) journal_damage: Option<JournalDamage>,
     pub(super) reader: PageReader,
-}
-
-/// What the log holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LogFacts {
-    /// Frames up to the last commit.
-    pub(super) committed_count: u64,
-    /// The first frame that does not continue the log though a later one of the same generation commits.
-    pub(super) break_at: Option<u64>,
-    /// The two numbers of the log's generation.
-    pub(super) salt: (u32, u32),
+    /// The locks of a reader.
+    pub(super) view: View,
+    /// The database as it was when the locks were taken.
+    stamp: Stamp,
+    /// Where the file is, links followed.
+    place: PathBuf,
 }
 
 /// Why a database cannot be checked now.
@@ -64,10 +48,10 @@ pub(super) enum AnchorError {
     #[error("cannot check \"{}\": it is not a regular file", path.display())]
     Kind { path: PathBuf },
     #[error(
-        "cannot check \"{}\" now: process {pid} is writing it; try again when it is idle, or check a copy made with VACUUM INTO",
+        "cannot check \"{}\" now: {who} is writing it; try again when it is idle, or check a copy made with VACUUM INTO",
         path.display()
     )]
-    Writer { path: PathBuf, pid: i32 },
+    Writer { path: PathBuf, who: String },
     #[error(
         "cannot check \"{}\": the journal \"{}\" holds a transaction that was cut short; open the database once with SQLite, which rolls it back",
         path.display(), journal.display()
@@ -89,11 +73,21 @@ impl Anchor {
             return Err(AnchorError::Kind { path: path.to_owned() });
         }
         let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
         // EVIDENCE: sqlite os_unix.c unixFullPathname: links are followed before "-wal" and the like are appended.
         let place = std::fs::canonicalize(path).map_err(failed)?;
-        refuse_writer(&place, &file)?;
-        refuse_journal(&place)?;
+        let view = View::new(&file, &place, brake.stop.as_deref())
+            .map_err(|kept_out| AnchorError::writer(path, kept_out))?;
+        let stamp = Stamp::new(&place).map_err(failed)?;
+        let journal = Journal::of(&place, &file).map_err(failed)?;
+        let journal_damage = match journal {
+            Journal::Idle => None,
+            Journal::Damaged(damage) => Some(damage),
+            Journal::Hot => {
+                let journal = beside(&place, "-journal");
+                return Err(AnchorError::Journal { path: path.to_owned(), journal });
+            }
+        };
+        let metadata = file.metadata().map_err(failed)?;
         let file_bytes = metadata.len();
         let mut page_one = vec![0; HEADER_SIZE_BYTES];
         let read = read_start(&file, &mut page_one).map_err(failed)?;
@@ -109,7 +103,9 @@ impl Anchor {
         };
         let mut log = None;
         let mut log_page_count = None;
-        if let Some(read) = read_log(&place, &header, &reader.brake)? {
+        let read = wal::read_wal(&place, &header, &reader.file, view.wal_index(), &reader.brake)
+            .map_err(|source| AnchorError::Read { path: beside(&place, "-wal"), source })?;
+        if let Some(read) = read.log {
             log = Some(read.facts);
             log_page_count = read.page_count;
             reader.log = read.page_count.map(|_| read.pages);
@@ -136,7 +132,12 @@ impl Anchor {
             claimed_page_count,
             file_bytes,
             log,
+            wal_damage: read.damage,
+            journal_damage,
             reader,
+            view,
+            stamp,
+            place,
         })
     }
 
@@ -162,11 +163,28 @@ impl Anchor {
         u32::try_from(pages).unwrap_or(u32::MAX)
     }
 
-    /// Whether database and log are still those that were opened.
+    /// Whether what was read is still what is there: frames may have been added to the WAL.
     pub(super) fn is_unchanged(&self) -> bool {
-        let Ok(now) = Self::limited(&self.path, self.reader.brake.clone()) else { return false };
-        (now.header, now.file_bytes, now.log, now.page_count)
-            == (self.header, self.file_bytes, self.log, self.page_count)
+        self.stamp.is_current(&self.place)
+    }
+
+    /// Whether locks keep every process that follows SQLite's rules from changing what is read.
+    pub(super) fn is_held(&self) -> bool {
+        self.view.is_held(self.header.read_version == WAL_VERSION_BYTE)
+    }
+}
+
+/// What bytes 18 and 19 of the header hold in WAL mode.
+// EVIDENCE: sqlite fileformat2 1.3.3
+pub(super) const WAL_VERSION_BYTE: u8 = 2;
+
+impl AnchorError {
+    fn writer(path: &Path, kept_out: KeptOut) -> Self {
+        let who = match kept_out.pid {
+            0 => "another process, or another connection of this one,".to_owned(),
+            pid => format!("process {pid}"),
+        };
+        Self::Writer { path: path.to_owned(), who }
     }
 }
 
@@ -188,127 +206,4 @@ fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(done)
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn refuse_writer(path: &Path, file: &File) -> Result<(), AnchorError> {
-    let mut holder = lock_holder(file, LOCK_START, LOCK_BYTES);
-    if holder.is_none()
-        && let Ok(shared) = File::open(beside(path, "-shm"))
-    {
-        holder = lock_holder(&shared, LOG_LOCK_START, LOG_LOCK_BYTES);
-    }
-    match holder {
-        Some(pid) => Err(AnchorError::Writer { path: path.to_owned(), pid }),
-        None => Ok(()),
-    }
-}
-
-/// The process that holds a lock which excludes readers. Asks only; takes no lock. Blind to locks of this process.
-fn lock_holder(file: &File, start: u64, length: u64) -> Option<i32> {
-    let question =
-        Flock { start, length, pid: None, typ: FlockType::ReadLock, offset_type: FlockOffsetType::Set };
-    let answer = fcntl_getlk(file, &question).ok().flatten()?;
-    Some(answer.pid.map_or(0, |pid| pid.as_raw_nonzero().get()))
-}
-
-fn refuse_journal(path: &Path) -> Result<(), AnchorError> {
-    let journal = beside(path, "-journal");
-    let Ok(mut file) = File::open(&journal) else { return Ok(()) };
-    let mut magic = [0; 8];
-    // A journal that was ended has its first bytes zeroed or cut.
-    match file.read_exact(&mut magic) {
-        Ok(()) if magic == JOURNAL_MAGIC => Err(AnchorError::Journal { path: path.to_owned(), journal }),
-        _ => Ok(()),
-    }
-}
-
-struct Log {
-    facts: LogFacts,
-    /// Pages of the database after the last commit; `None` when nothing was committed.
-    page_count: Option<u32>,
-    pages: LogPages,
-}
-
-/// Reads the log; `None` when there is none, or one that SQLite would ignore.
-fn read_log(path: &Path, header: &Header, brake: &Brake) -> Result<Option<Log>, AnchorError> {
-    let log_path = beside(path, "-wal");
-    let failed = |source| AnchorError::Read { path: log_path.clone(), source };
-    let file = match File::open(&log_path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let mut head = [0; WAL_HEADER_SIZE_BYTES];
-    if read_start(&file, &mut head).map_err(failed)? < WAL_HEADER_SIZE_BYTES {
-        return Ok(None);
-    }
-    let mut is_sound = true;
-    let log_header = WalHeader::new(&head, header.page_size_bytes, |_| is_sound = false);
-    if !is_sound {
-        return Ok(None);
-    }
-    let mut reader = BufReader::with_capacity(1 << 20, &file);
-    reader.read_exact(&mut head).map_err(failed)?;
-    let frame_bytes = FRAME_HEADER_SIZE_BYTES + log_header.page_size_bytes as usize;
-    let frames = Frames { frame_bytes, header: log_header };
-    let (facts, page_count, offsets) = frames.read(&mut reader, brake).map_err(failed)?;
-    Ok(Some(Log { facts, page_count, pages: LogPages { file, offsets } }))
-}
-
-struct Frames {
-    frame_bytes: usize,
-    header: WalHeader,
-}
-
-type FramesRead = (LogFacts, Option<u32>, BTreeMap<u32, u64>);
-
-impl Frames {
-    fn read(&self, reader: &mut impl Read, brake: &Brake) -> io::Result<FramesRead> {
-        let mut offsets = BTreeMap::new();
-        let mut since_commit = Vec::new();
-        let mut sum = Some(self.header.sum);
-        let mut facts = LogFacts { committed_count: 0, break_at: None, salt: self.header.salt };
-        let mut page_count = None;
-        let mut broken_at = 0;
-        let mut frame = vec![0; self.frame_bytes];
-        let mut offset = WAL_HEADER_SIZE_BYTES as u64;
-        // Bounded by the length of the log.
-        for index in 0u64.. {
-            brake.wait(self.frame_bytes);
-            match reader.read_exact(&mut frame) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-                Err(error) => return Err(error),
-            }
-            let head = FrameHeader::new(&frame);
-            match sum.and_then(|sum| head.continues(&self.header, sum, &frame)) {
-                Some(after) => {
-                    sum = Some(after);
-                    since_commit.push((head.page, offset + FRAME_HEADER_SIZE_BYTES as u64));
-                    if head.page_count_after_commit > 0 {
-                        offsets.extend(since_commit.drain(..));
-                        page_count = Some(head.page_count_after_commit);
-                        facts.committed_count = index + 1;
-                    }
-                }
-                None => {
-                    if sum.take().is_some() {
-                        broken_at = index;
-                    }
-                    let is_same_generation = head.salt == self.header.salt && head.page != 0;
-                    if is_same_generation && head.page_count_after_commit > 0 {
-                        facts.break_at = Some(broken_at);
-                    }
-                }
-            }
-            offset += self.frame_bytes as u64;
-        }
-        Ok((facts, page_count, offsets))
-    }
 }

@@ -46,13 +46,15 @@ mod spool;
 mod stray;
 mod structure;
 mod versions;
+mod view;
+mod wal;
 mod wishes;
 mod worker;
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use formats::sqlite::{Encoding, Geometry};
 use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
@@ -79,38 +81,107 @@ pub use rules::RULES;
 pub use structure::structure;
 pub(crate) use worker::fault_text;
 
-/// Checks a database file, with its log laid over it, as deep as the options say.
+/// Passes over a database that others change meanwhile, before the check gives up.
+const ATTEMPT_COUNT: usize = 2;
+
+/// Checks a database file, with its WAL laid over it, as deep as the options say.
 ///
-/// Opens files for reading only. What hinders the check is in the report: `unfinished`, `not_checked`, and an
+/// Opens files for reading only, and holds the locks of a reader: writers in rollback modes wait with their commits,
+/// checkpoints in WAL mode wait. Where others change the database all the same, everything is read a second time, and
+/// nothing is accused when it changed again. What hinders the check is in the report: `unfinished`, `not_checked`, and an
 /// accounting that is not complete. Cost: one read of the file, about one page in a hundred twice; memory as
 /// [`CheckCounters::memory_bytes_max`] says: 1 byte per page and what `memory_bytes_max` allows. What the map knows
 /// about tree pages, 30 to 100 bytes each, goes to a temporary file beyond an eighth of that.
 pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> CheckReport {
     let started = Instant::now();
+    // A time limit leaves no time for a second pass.
+    let attempt_count = if options.time_max.is_some() { 1 } else { ATTEMPT_COUNT };
+    let mut attempt = 1;
+    loop {
+        let (mut report, is_changed) = check_once(path, options, started, progress);
+        if is_changed && attempt < attempt_count && report.accounting.unreached_count == 0 {
+            attempt += 1;
+            continue;
+        }
+        if is_changed {
+            accuse_nothing(&mut report, attempt);
+        }
+        report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        report.not_checked.sort();
+        report.not_checked.dedup();
+        return report;
+    }
+}
+
+/// One attempt, and whether the database was changed during it.
+fn check_once(
+    path: &Path,
+    options: &Options,
+    started: Instant,
+    progress: &mut dyn Progress,
+) -> (CheckReport, bool) {
     let mut report = empty_report(path, options.level);
     let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone());
-    match Anchor::limited(path, brake) {
-        Ok(anchor) => {
-            describe(&anchor, &mut report);
-            match anchor.geometry {
-                Some(geometry) if !options.is_raw => {
-                    check_anchored(&anchor, geometry, options, started, progress, &mut report);
-                }
-                _ => raw::check(&anchor, options, started, progress, &mut report),
-            }
-            if report.unfinished.is_none() && !anchor.is_unchanged() {
-                report.unfinished = Some("the database was changed while it was checked".to_owned());
-            }
-            report.counters.extra_read_count = anchor.reader.read_count.load(Ordering::Relaxed);
-            report.counters.extra_read_bytes =
-                report.counters.extra_read_count * u64::from(anchor.header.page_size_bytes);
+    let anchor = match Anchor::limited(path, brake) {
+        Ok(anchor) => anchor,
+        Err(error) => {
+            report.unfinished = Some(error.to_string());
+            return (report, false);
         }
-        Err(error) => report.unfinished = Some(error.to_string()),
+    };
+    tell_of_locks(&anchor, options, progress);
+    describe(&anchor, &mut report);
+    match anchor.geometry {
+        Some(geometry) if !options.is_raw => {
+            check_anchored(&anchor, geometry, options, started, progress, &mut report);
+        }
+        _ => raw::check(&anchor, options, started, progress, &mut report),
     }
-    report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    report.not_checked.sort();
-    report.not_checked.dedup();
-    report
+    report.counters.extra_read_count = anchor.reader.read_count.load(Ordering::Relaxed);
+    report.counters.extra_read_bytes =
+        report.counters.extra_read_count * u64::from(anchor.header.page_size_bytes);
+    let is_changed = !anchor.is_unchanged();
+    if anchor.is_held() && anchor.view.age() >= LONG_HOLD {
+        let seconds = anchor.view.age().as_secs_f64();
+        progress.notice(&format!("the locks of the check were held for {seconds:.1} s"));
+    }
+    (report, is_changed)
+}
+
+/// Locks that are held longer than this are told of.
+const LONG_HOLD: Duration = Duration::from_secs(1);
+/// A device that reads so fast keeps nobody waiting for long.
+const QUICK_BYTES_PER_S: u64 = 300_000_000;
+
+/// Says before a long check who has to wait for it.
+fn tell_of_locks(anchor: &Anchor, options: &Options, progress: &mut dyn Progress) {
+    let rate = options.rate_bytes_per_s_max.unwrap_or(QUICK_BYTES_PER_S).clamp(1, QUICK_BYTES_PER_S);
+    if !anchor.is_held() || anchor.file_bytes / rate < LONG_HOLD.as_secs() {
+        return;
+    }
+    progress.notice(if anchor.header.read_version == anchor::WAL_VERSION_BYTE {
+        "holds read locks until the check ends: checkpoints of other processes wait and the WAL grows; nobody is kept from reading or writing"
+    } else {
+        "holds a shared lock until the check ends, as any reader of SQLite: commits of other processes wait, at most for their busy timeout; check a backup (.backup or VACUUM INTO) where that must not be"
+    });
+}
+
+/// Takes back what was found in a database that was changed while it was read.
+fn accuse_nothing(report: &mut CheckReport, attempt_count: usize) {
+    report.findings.clear();
+    report.rule_counts.clear();
+    let page_count = report.accounting.page_count;
+    report.accounting = Accounting {
+        page_count,
+        unreached_count: page_count,
+        bytes_expected: report.accounting.bytes_expected,
+        ..Accounting::default()
+    };
+    report.coverage = results::check::Coverage::default();
+    let times = if attempt_count == 1 { "once".to_owned() } else { format!("{attempt_count} times") };
+    report.unfinished = Some(format!(
+        "changed while it was checked: {times}; stop the writer, or check a backup (.backup or VACUUM INTO)"
+    ));
 }
 
 fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {

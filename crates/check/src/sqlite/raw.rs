@@ -51,6 +51,9 @@ pub(super) fn check(
             Draft::new(&rules::HEADER, 1, format!("{what}: {}", damage.expected_text()), damage.found_text());
         findings.push(draft.into_finding(&file, &plans));
     }
+    for draft in super::aftermath::side_file_drafts(anchor) {
+        findings.push(draft.into_finding(&file, &plans));
+    }
     let geometry = match anchor.geometry {
         Some(geometry) => Some(geometry),
         None => guess(&anchor.path, anchor.file_bytes, &anchor.reader.brake),

@@ -39,6 +39,16 @@ rules! {
         "Frames behind a damaged one are ignored by SQLite without a word: transactions that were committed are lost. A power cut with synchronous=NORMAL looks the same.",
         "keep a copy of database and log together before anything opens them; the frames behind the break may still be read by hand",
         "fileformat2 4.1 to 4.3";
+    WAL_HEADER: "sqlite-wal-header", Page,
+        "the WAL begins with a header whose magic number, version, page size, salts and checksum fit its frames",
+        "SQLite ignores the whole WAL without a word: all transactions in it are lost, and the next writer overwrites them.",
+        "copy the database and its -wal together before any program opens them; in the copy of the WAL, write the expected values into its first 32 bytes, then open the copy with SQLite and check it",
+        "fileformat2 4.1";
+    JOURNAL: "sqlite-journal", Page,
+        "a rollback journal that was not ended begins with the eight bytes of its kind",
+        "SQLite deletes the journal and rolls nothing back: a transaction that was interrupted stays half written in the database.",
+        "copy the database and its -journal together before any program opens them; in the copy, write d9 d5 05 f9 20 a1 63 d7 over the first 8 bytes of the journal, then open the copy with SQLite, which rolls back, and check it",
+        "fileformat2 3";
     SCHEMA: "sqlite-schema", Structure,
         "each row of sqlite_schema has the type, name and table that its definition says, and a root page of its own if the object has a b-tree",
         "SQLite refuses the whole database: \"malformed database schema\". One changed byte in a row is enough.",

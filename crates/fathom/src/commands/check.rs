@@ -181,4 +181,8 @@ impl Progress for Bar {
         };
         self.0.advance(phase, bytes_done, bytes_total);
     }
+
+    fn notice(&mut self, text: &str) {
+        say(text);
+    }
 }

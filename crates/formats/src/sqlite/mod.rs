@@ -44,4 +44,6 @@ pub use order::{
 pub use pointer_map::{PointerMapEntry, PointerMapKind};
 pub use read::{u16_at, u32_at, varint};
 pub use record::{Field, Fields, Record, Value, serial_type_size};
-pub use wal::{FRAME_HEADER_SIZE_BYTES, FrameHeader, WAL_HEADER_SIZE_BYTES, WalHeader, WalSum};
+pub use wal::{
+    FRAME_HEADER_SIZE_BYTES, FrameHeader, WAL_HEADER_SIZE_BYTES, WAL_MAGIC, WAL_VERSION, WalHeader, WalSum,
+};

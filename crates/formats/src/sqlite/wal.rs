@@ -9,8 +9,10 @@ pub const WAL_HEADER_SIZE_BYTES: usize = 32;
 pub const FRAME_HEADER_SIZE_BYTES: usize = 24;
 /// First number of a log whose sums read words low byte first; one more: high byte first.
 // EVIDENCE: sqlite fileformat2 4.1, "WAL Header Format"
-const WAL_MAGIC: u32 = 0x377f_0682;
-const WAL_VERSION: u32 = 3_007_000;
+pub const WAL_MAGIC: u32 = 0x377f_0682;
+/// The one version of the format of the log.
+// EVIDENCE: sqlite fileformat2 4.1, "WAL Header Format"
+pub const WAL_VERSION: u32 = 3_007_000;
 
 /// The header of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,12 @@ pub struct FrameHeader {
 }
 
 impl WalSum {
+    /// A sum with these halves.
+    #[must_use]
+    pub fn new(is_big_endian: bool, (first, second): (u32, u32)) -> Self {
+        Self { is_big_endian, first, second }
+    }
+
     /// The sum after more bytes. Bytes behind the last multiple of 8 do not count.
     // EVIDENCE: sqlite fileformat2 4.2, "Checksum Algorithm"
     #[must_use]

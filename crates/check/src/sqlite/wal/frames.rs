@@ -1,0 +1,80 @@
+//! The frames of a WAL whose header is right.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, FrameHeader, WAL_HEADER_SIZE_BYTES, WalHeader};
+
+use super::{Break, FramesRead, LogFacts, fill};
+use crate::sqlite::reader::Brake;
+
+/// How the frames of a WAL are read.
+pub(super) struct Frames {
+    pub(super) frame_bytes: usize,
+    pub(super) header: WalHeader,
+    /// Frames behind these do not count, where it is known how many are committed.
+    pub(super) frame_count_max: Option<u64>,
+}
+
+impl Frames {
+    pub(super) fn read(&self, reader: &mut impl Read, brake: &Brake) -> io::Result<FramesRead> {
+        let mut offsets = BTreeMap::new();
+        let mut since_commit = Vec::new();
+        let mut sum = Some(self.header.sum);
+        let mut facts = LogFacts { committed_count: 0, break_at: None, salt: self.header.salt };
+        let mut page_count = None;
+        let mut broken: Option<Break> = None;
+        let mut frame = vec![0; self.frame_bytes];
+        let mut offset = WAL_HEADER_SIZE_BYTES as u64;
+        // Bounded by the length of the WAL.
+        for index in 0..self.frame_count_max.unwrap_or(u64::MAX) {
+            brake.wait(self.frame_bytes);
+            if !fill(reader, &mut frame)? {
+                break;
+            }
+            let head = FrameHeader::new(&frame);
+            match sum.and_then(|sum| head.continues(&self.header, sum, &frame)) {
+                Some(after) => {
+                    sum = Some(after);
+                    since_commit.push((head.page, offset + FRAME_HEADER_SIZE_BYTES as u64));
+                    if head.page_count_after_commit > 0 {
+                        offsets.extend(since_commit.drain(..));
+                        page_count = Some(head.page_count_after_commit);
+                        facts.committed_count = index + 1;
+                    }
+                }
+                None => self.behind(sum.take(), index, &head, &frame, &mut broken),
+            }
+            offset += self.frame_bytes as u64;
+        }
+        facts.break_at = broken.filter(|found| found.commit_count > 0);
+        Ok(FramesRead { facts, page_count, offsets })
+    }
+
+    /// Counts a frame at or behind the first one that does not continue the WAL. `sum` is there for the first one.
+    fn behind(
+        &self,
+        sum: Option<formats::sqlite::WalSum>,
+        index: u64,
+        head: &FrameHeader,
+        frame: &[u8],
+        broken: &mut Option<Break>,
+    ) {
+        if let Some(sum) = sum {
+            let page = frame.get(FRAME_HEADER_SIZE_BYTES..).unwrap_or_default();
+            let expected = sum.after(frame.get(..8).unwrap_or_default()).after(page);
+            *broken = Some(Break {
+                frame: index,
+                expected_sum: expected.halves(),
+                found_sum: head.sum,
+                frame_count: 0,
+                commit_count: 0,
+            });
+        }
+        let is_same_generation = head.salt == self.header.salt && head.page != 0;
+        if let Some(found) = broken.as_mut().filter(|_| is_same_generation) {
+            found.frame_count += 1;
+            found.commit_count += u64::from(head.page_count_after_commit > 0);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The write-ahead log (WAL) of a database: the frames up to the last commit, and what is wrong with it.
+
+mod frames;
+mod header;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES, WalHeader};
+
+use super::reader::{Brake, LogPages};
+use super::view::{WalIndex, beside};
+use frames::Frames;
+pub(super) use header::HeaderDamage;
+
+/// How often the WAL is read again because a writer started it anew meanwhile.
+const READ_COUNT_MAX: usize = 20;
+
+/// What the WAL holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LogFacts {
+    /// Frames up to the last commit.
+    pub(super) committed_count: u64,
+    /// Where frames that commit transactions stand behind one that does not continue the WAL.
+    pub(super) break_at: Option<Break>,
+    /// The two numbers of the WAL's generation.
+    pub(super) salt: (u32, u32),
+}
+
+/// A frame of this generation that does not continue the WAL, though later ones commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Break {
+    /// The frame, counted from 0.
+    pub(super) frame: u64,
+    /// The checksum that it would have to have, as far as it has the right salt, and the one that it has.
+    pub(super) expected_sum: (u32, u32),
+    pub(super) found_sum: (u32, u32),
+    /// Frames of this generation from it on, and transactions that they commit.
+    pub(super) frame_count: u64,
+    pub(super) commit_count: u64,
+}
+
+/// A WAL that is laid over the file.
+pub(super) struct Log {
+    pub(super) facts: LogFacts,
+    /// Pages of the database after the last commit; `None` when nothing was committed.
+    pub(super) page_count: Option<u32>,
+    pub(super) pages: LogPages,
+}
+
+/// What a WAL is for the database.
+#[derive(Default)]
+pub(super) struct WalRead {
+    /// Absent when there is none, or one that SQLite ignores.
+    pub(super) log: Option<Log>,
+    /// Why SQLite ignores it, when that loses something.
+    pub(super) damage: Option<HeaderDamage>,
+}
+
+/// Reads the WAL of a database. `index` is what living processes know of it: nothing behind its last frame counts.
+pub(super) fn read_wal(
+    path: &Path,
+    header: &Header,
+    database: &File,
+    index: Option<WalIndex>,
+    brake: &Brake,
+) -> io::Result<WalRead> {
+    let file = match File::open(beside(path, "-wal")) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WalRead::default()),
+        Err(error) => return Err(error),
+    };
+    let mut head = [0; WAL_HEADER_SIZE_BYTES];
+    for _ in 0..READ_COUNT_MAX {
+        let length = file.metadata()?.len();
+        if length < WAL_HEADER_SIZE_BYTES as u64 {
+            let damage = (length > 0).then_some(HeaderDamage::cut(length));
+            return Ok(WalRead { log: None, damage });
+        }
+        file.read_exact_at(&mut head, 0)?;
+        let mut is_sound = true;
+        let wal_header = WalHeader::new(&head, header.page_size_bytes, |_| is_sound = false);
+        if !is_sound {
+            let damage = header::examine(&file, &head, header, database, brake)?;
+            return Ok(WalRead { log: None, damage });
+        }
+        // A WAL that was started anew in the wal-index has its new header only with the next frame.
+        let limit = index.map(|index| match index.salt == wal_header.salt {
+            true => u64::from(index.frame_count),
+            false => 0,
+        });
+        let frames = Frames {
+            frame_bytes: FRAME_HEADER_SIZE_BYTES + wal_header.page_size_bytes as usize,
+            header: wal_header,
+            frame_count_max: limit,
+        };
+        let mut reader = BufReader::with_capacity(1 << 20, &file);
+        io::Seek::seek(&mut reader, io::SeekFrom::Start(WAL_HEADER_SIZE_BYTES as u64))?;
+        let read = frames.read(&mut reader, brake)?;
+        let mut again = [0; WAL_HEADER_SIZE_BYTES];
+        // A frame that was being written is whole when it is read a second time.
+        let is_same = file.read_exact_at(&mut again, 0).is_ok()
+            && again == head
+            && (read.facts.break_at.is_none() || is_repeated(&frames, &file, &read.facts, brake)?);
+        if is_same {
+            let (facts, page_count, offsets) = (read.facts, read.page_count, read.offsets);
+            return Ok(WalRead {
+                log: Some(Log { facts, page_count, pages: LogPages { file, offsets } }),
+                damage: None,
+            });
+        }
+    }
+    Err(io::Error::other("it is started anew again and again while it is read"))
+}
+
+fn is_repeated(frames: &Frames, file: &File, facts: &LogFacts, brake: &Brake) -> io::Result<bool> {
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    io::Seek::seek(&mut reader, io::SeekFrom::Start(WAL_HEADER_SIZE_BYTES as u64))?;
+    Ok(frames.read(&mut reader, brake)?.facts == *facts)
+}
+
+/// What reading the frames brought.
+struct FramesRead {
+    facts: LogFacts,
+    page_count: Option<u32>,
+    offsets: BTreeMap<u32, u64>,
+}
+
+/// Fills a buffer; false at the end of the WAL.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match reader.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,156 @@
+//! Files beside a database whose first bytes are damaged, so that SQLite ignores them without a word.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use results::check::{CheckLevel, CheckReport, Confidence};
+use rusqlite::Connection;
+use support::{Shape, assert_clean, case_file, checked, create, options};
+
+/// A copy of a database in WAL mode with commits in its WAL, as a killed process leaves it.
+fn with_wal(directory: &Path) -> (PathBuf, Vec<u8>) {
+    let live = directory.join("live.db");
+    let connection = create(&live, &Shape { page_size: 1024, ..Shape::default() });
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(a INT, b TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO t SELECT i, 'b' || i FROM n;
+             PRAGMA wal_checkpoint(TRUNCATE); UPDATE t SET b = 'new' WHERE a < 20; DELETE FROM t WHERE a > 180;",
+        )
+        .unwrap();
+    let path = directory.join("copy.db");
+    std::fs::copy(&live, &path).unwrap();
+    let wal = std::fs::read(directory.join("live.db-wal")).unwrap();
+    std::fs::write(directory.join("copy.db-wal"), &wal).unwrap();
+    (path, wal)
+}
+
+fn at_page_level(path: &Path) -> CheckReport {
+    let full = checked(path, &options(CheckLevel::Full));
+    let page = checked(path, &options(CheckLevel::Page));
+    assert_eq!(full.rule_counts, page.rule_counts);
+    page
+}
+
+fn rule_and_texts(report: &CheckReport) -> Vec<(&str, &str, &str)> {
+    let findings = report.findings.iter();
+    findings
+        .map(|finding| (finding.rule.as_str(), finding.expected.as_str(), finding.found.as_str()))
+        .collect()
+}
+
+#[test]
+fn each_damaged_byte_of_a_wal_header_is_one_finding_that_counts_the_frames() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, wal) = with_wal(directory.path());
+    assert_clean(&checked(&path, &options(CheckLevel::Full)));
+    let names = [
+        (0, "magic"),
+        (4, "version"),
+        (8, "page size"),
+        (12, "checkpoint sequence"),
+        (16, "salt-1"),
+        (20, "salt-2"),
+        (24, "checksum"),
+        (28, "checksum"),
+    ];
+    for at in 0..32 {
+        let mut damaged = wal.clone();
+        damaged[at] ^= 0x10;
+        std::fs::write(directory.path().join("copy.db-wal"), &damaged).unwrap();
+        let report = at_page_level(&path);
+        let text = check::text::text(&report);
+        let found = rule_and_texts(&report);
+        assert_eq!((report.exit_code(), found.len()), (1, 1), "byte {at}: {text}");
+        let name = names.iter().rev().find(|(start, _)| *start <= at).unwrap().1;
+        assert!(found[0].0 == "sqlite-wal-header" && found[0].1.contains(name), "byte {at}: {text}");
+        let frame_count = (wal.len() - 32) / (1024 + 24);
+        assert!(found[0].2.contains(&format!("{frame_count} frames with 2 commits")), "byte {at}: {text}");
+        assert_eq!(report.findings[0].confidence, Confidence::Certain);
+    }
+}
+
+#[test]
+fn a_damaged_header_is_only_possible_damage_once_a_checkpoint_has_copied_the_frames() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, mut wal) = with_wal(directory.path());
+    let connection = Connection::open(directory.path().join("live.db")).unwrap();
+    connection.execute_batch("PRAGMA wal_checkpoint(FULL)").unwrap();
+    std::fs::copy(directory.path().join("live.db"), &path).unwrap();
+    wal[17] ^= 1;
+    std::fs::write(directory.path().join("copy.db-wal"), &wal).unwrap();
+    let report = at_page_level(&path);
+    assert_eq!(report.findings[0].confidence, Confidence::Possible);
+    assert!(report.findings[0].found.contains("nothing is lost"), "{:?}", report.findings);
+}
+
+#[test]
+fn a_wal_that_is_empty_zero_or_of_an_older_generation_is_silent_and_one_cut_in_its_header_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, wal) = with_wal(directory.path());
+    let put = |bytes: &[u8]| std::fs::write(directory.path().join("copy.db-wal"), bytes).unwrap();
+    for silent in [Vec::new(), vec![0; wal.len()], wal[..32].to_vec(), wal[..32 + 500].to_vec()] {
+        put(&silent);
+        assert_clean(&checked(&path, &options(CheckLevel::Full)));
+    }
+    put(&wal[..20]);
+    let report = at_page_level(&path);
+    assert_eq!(rule_and_texts(&report), [("sqlite-wal-header", "a header of 32 bytes", "a WAL of 20 bytes")]);
+}
+
+#[test]
+fn a_wal_beside_a_database_in_a_rollback_mode_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, wal) = with_wal(directory.path());
+    let connection = Connection::open(directory.path().join("old.db")).unwrap();
+    connection
+        .execute_batch("PRAGMA page_size=1024; CREATE TABLE t(a INT, b TEXT); CREATE TABLE u(x)")
+        .unwrap();
+    connection.close().unwrap();
+    std::fs::rename(directory.path().join("old.db"), &path).unwrap();
+    std::fs::write(directory.path().join("copy.db-wal"), &wal).unwrap();
+    let report = checked(&path, &options(CheckLevel::Page));
+    let found = rule_and_texts(&report);
+    assert_eq!((report.exit_code(), found.len(), found[0].0), (1, 1, "sqlite-wal-header"), "{found:?}");
+    assert!(found[0].1.contains("bytes 18 and 19") && found[0].2.starts_with("1, and "), "{found:?}");
+}
+
+#[test]
+fn a_journal_whose_first_bytes_are_damaged_is_reported_with_its_records() {
+    let directory = tempfile::tempdir().unwrap();
+    let live = directory.path().join("live.db");
+    let connection = create(&live, &Shape { page_size: 1024, ..Shape::default() });
+    connection
+        .execute_batch(
+            "CREATE TABLE t(a INT, b TEXT);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO t SELECT i, 'b' || i FROM n;
+             PRAGMA cache_size=1; BEGIN; UPDATE t SET b = b || 'y';",
+        )
+        .unwrap();
+    let path = directory.path().join("copy.db");
+    std::fs::copy(&live, &path).unwrap();
+    let mut journal = std::fs::read(directory.path().join("live.db-journal")).unwrap();
+    journal[3] ^= 4;
+    std::fs::write(directory.path().join("copy.db-journal"), &journal).unwrap();
+    let report = checked(&path, &options(CheckLevel::Page));
+    let found = rule_and_texts(&report);
+    assert_eq!((report.exit_code(), found.len(), found[0].0), (1, 1, "sqlite-journal"), "{found:?}");
+    assert!(
+        found[0].2.contains("page records with right checksums") && !found[0].2.contains(" 0 page records")
+    );
+    // Zeros at its front end a journal.
+    journal[..28].fill(0);
+    std::fs::write(directory.path().join("copy.db-journal"), &journal).unwrap();
+    assert_eq!(checked(&path, &options(CheckLevel::Page)).exit_code(), 0);
+}
+
+#[test]
+fn the_case_of_a_flipped_salt_is_reported() {
+    let Some((_directory, path)) = case_file("sqlite", "wal_header_flip.db") else { return };
+    let report = at_page_level(&path);
+    let found = rule_and_texts(&report);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].1.contains("salt-1") && found[0].2.contains("55 frames"), "{found:?}");
+}
