@@ -170,6 +170,7 @@ fn tell_of_locks(anchor: &Anchor, options: &Options, progress: &mut dyn Progress
 fn accuse_nothing(report: &mut CheckReport, attempt_count: usize) {
     report.findings.clear();
     report.rule_counts.clear();
+    report.objects.clear();
     let page_count = report.accounting.page_count;
     report.accounting = Accounting {
         page_count,
