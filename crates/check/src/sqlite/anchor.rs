@@ -78,15 +78,7 @@ impl Anchor {
         let view = View::new(&file, &place, brake.stop.as_deref())
             .map_err(|kept_out| AnchorError::writer(path, kept_out))?;
         let stamp = Stamp::new(&place).map_err(failed)?;
-        let journal = Journal::of(&place, &file).map_err(failed)?;
-        let journal_damage = match journal {
-            Journal::Idle => None,
-            Journal::Damaged(damage) => Some(damage),
-            Journal::Hot => {
-                let journal = beside(&place, "-journal");
-                return Err(AnchorError::Journal { path: path.to_owned(), journal });
-            }
-        };
+        let journal_damage = journal_damage(path, &place, &file)?;
         let metadata = file.metadata().map_err(failed)?;
         let file_bytes = metadata.len();
         let mut page_one = vec![0; HEADER_SIZE_BYTES];
@@ -185,6 +177,19 @@ impl AnchorError {
             pid => format!("process {pid}"),
         };
         Self::Writer { path: path.to_owned(), who }
+    }
+}
+
+/// What is wrong with the rollback journal; an error when SQLite would play it back.
+fn journal_damage(path: &Path, place: &Path, file: &File) -> Result<Option<JournalDamage>, AnchorError> {
+    let failed = |source| AnchorError::Read { path: path.to_owned(), source };
+    match Journal::of(place, file).map_err(failed)? {
+        Journal::Idle => Ok(None),
+        Journal::Damaged(damage) => Ok(Some(damage)),
+        Journal::Hot => {
+            let journal = beside(place, "-journal");
+            Err(AnchorError::Journal { path: path.to_owned(), journal })
+        }
     }
 }
 

@@ -22,8 +22,6 @@ pub(super) struct Context<'a> {
     /// The version that wrote the file last, by the header.
     pub(super) library_version: u32,
     pub(super) page_count: u32,
-    /// Version of SQLite that wrote last, as the header says.
-    pub(super) library_version: u32,
     pub(super) reader: &'a PageReader,
     pub(super) map: &'a PageMap,
     pub(super) plans: &'a Plans,

@@ -273,7 +273,6 @@ fn check_anchored(
         encoding: anchor.header.encoding,
         library_version: anchor.header.library_version,
         page_count: anchor.page_count,
-        library_version: anchor.header.library_version,
         reader: &anchor.reader,
         map: &prepared.map,
         plans: &prepared.plans,

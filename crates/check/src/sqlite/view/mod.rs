@@ -66,7 +66,7 @@ impl View {
     pub(super) fn new(file: &File, path: &Path, stop: Option<&AtomicBool>) -> Result<Self, KeptOut> {
         let since = Instant::now();
         let mut patience = Patience { deadline: since + WAIT_MAX, stop };
-        let is_database_locked = patience.lock(file, PENDING_BYTE, |file| shared_database(file))?;
+        let is_database_locked = patience.lock(file, PENDING_BYTE, shared_database)?;
         let mut view =
             Self { is_database_locked, shared_memory: None, is_wal_locked: false, is_live: false, since };
         if let Ok(shared_memory) = File::open(beside(path, "-shm")) {
