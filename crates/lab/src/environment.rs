@@ -14,6 +14,7 @@ pub fn collect(target: &mut dyn Target) -> Result<(Environment, Vec<Warning>), T
     let roles = storage_by_role(&target.directories());
     let mut warnings = target.warnings();
     warnings.extend(sharing_warnings(&roles));
+    warnings.extend(log_beside_data(&roles));
     let layout = roles.iter().map(|(role, facts)| {
         let mut storage = json(facts);
         // Free space changes from run to run; it would make every environment a new one.
@@ -58,6 +59,44 @@ fn sharing_warnings(roles: &[(String, StorageFacts)]) -> Vec<Warning> {
         .collect()
 }
 
+/// Without a role of its own the log is in the first data directory, as in a cluster that nobody laid out: each commit
+/// competes with reads and checkpoints then.
+fn log_beside_data(roles: &[(String, StorageFacts)]) -> Vec<Warning> {
+    if roles.iter().any(|(role, _)| role == "log") {
+        return Vec::new();
+    }
+    let Some((role, facts)) = roles.iter().find(|(role, _)| role.starts_with("data")) else {
+        return Vec::new();
+    };
+    let warning = |device: &String| Warning {
+        code: "log_beside_data".to_owned(),
+        text: format!("{role} and the log share device {device}: their I/O competes"),
+    };
+    facts.physical_devices.iter().map(warning).collect()
+}
+
 fn json(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or(serde_json::Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn texts(roles: &[&str]) -> Vec<String> {
+        let place = tempfile::tempdir().unwrap();
+        let facts = storage_behind(place.path()).unwrap();
+        let roles: Vec<_> = roles.iter().map(|role| ((*role).to_owned(), facts.clone())).collect();
+        let warnings = sharing_warnings(&roles).into_iter().chain(log_beside_data(&roles));
+        warnings.map(|warning| warning.text.replace(&facts.physical_devices[0], "vda")).collect()
+    }
+
+    #[test]
+    fn a_log_without_a_directory_of_its_own_shares_the_device_of_the_data() {
+        assert_eq!(texts(&["data 1"]), ["data 1 and the log share device vda: their I/O competes"]);
+        assert_eq!(texts(&["data", "log"]), ["data and log share device vda: their I/O competes"]);
+        assert_eq!(texts(&[]), Vec::<String>::new());
+    }
 }

@@ -18,6 +18,10 @@ const CEILING_PERCENT_MAX: f64 = 120.0;
 pub struct Answer {
     /// Runs that do not count, and why; `None` when all gates passed. It stands before everything else.
     pub invalid: Option<String>,
+    /// What the answer holds for, in one line: engine, machine, devices.
+    pub environment: String,
+    /// What speaks against it, or bounds what it shows; before any value.
+    pub cautions: Vec<String>,
     /// One sentence: the best configuration and by how much, or that none was shown to be better.
     pub headline: String,
     /// How sure that is; empty where the headline says all.
@@ -38,6 +42,8 @@ impl Answer {
         };
         Self {
             invalid: invalid(summary),
+            environment: summary.conditions.environment.join("; "),
+            cautions: summary.conditions.cautions.clone(),
             headline,
             certainty,
             limit: limit(summary, best.or_else(|| best_mean(summary))),

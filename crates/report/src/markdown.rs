@@ -7,12 +7,12 @@ use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain_markdown;
 use crate::summary::StudySummary;
-use crate::tables::{record_sections, results_sections, run_sections};
+use crate::tables::{rest_of_record, results_sections, run_sections};
 
 /// Writes the whole study: outcome and record.
 pub fn study(summary: &StudySummary) -> String {
     let mut sections = results_sections(summary);
-    sections.extend(record_sections(summary));
+    sections.extend(rest_of_record(summary));
     render(&sections)
 }
 

@@ -8,7 +8,7 @@ mod record;
 mod run;
 
 pub(crate) use outcome::{brief_sections, results_sections};
-pub(crate) use record::record_sections;
+pub(crate) use record::{record_sections, rest_of_record};
 pub(crate) use run::run_sections;
 
 use crate::number::ABSENT;

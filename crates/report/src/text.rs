@@ -11,7 +11,7 @@ use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
 use crate::structure;
 use crate::summary::StudySummary;
-use crate::tables::{brief_sections, record_sections, results_sections, run_sections};
+use crate::tables::{brief_sections, record_sections, rest_of_record, results_sections, run_sections};
 use crate::waits_text;
 
 /// Columns of the output, unless a single word is longer.
@@ -26,7 +26,7 @@ const WRAPPED_WIDTH: usize = 24;
 /// Writes the whole study: outcome and record.
 pub fn study(summary: &StudySummary) -> String {
     let mut sections = results_sections(summary);
-    sections.extend(record_sections(summary));
+    sections.extend(rest_of_record(summary));
     render(&sections)
 }
 

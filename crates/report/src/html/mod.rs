@@ -158,6 +158,8 @@ fn figure(svg: &str, caption: &str) -> String {
 fn harmless(answer: Answer) -> Answer {
     Answer {
         invalid: answer.invalid.as_deref().map(escape),
+        environment: escape(&answer.environment),
+        cautions: answer.cautions.iter().map(|caution| escape(caution)).collect(),
         headline: escape(&answer.headline),
         certainty: escape(&answer.certainty),
         limit: escape(&answer.limit),

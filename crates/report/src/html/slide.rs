@@ -58,7 +58,9 @@ pub fn svg(page: &Page<'_>) -> String {
     let key: String = summary.study_key.chars().take(12).collect();
     let slide = Slide {
         heading: summary.heading(),
-        warning: answer.invalid,
+        warning: answer
+            .invalid
+            .or_else(|| answer.cautions.first().map(|caution| format!("Caution: {caution}."))),
         headline: answer.headline,
         sentences: vec![(answer.certainty, 2), (answer.limit, 3)],
         pictures: drawn.take(2).collect(),

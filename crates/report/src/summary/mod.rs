@@ -3,6 +3,7 @@
 mod caches;
 pub(crate) mod ceilings;
 mod cells;
+mod conditions;
 mod factors;
 mod metrics;
 mod plans;
@@ -25,6 +26,7 @@ pub(crate) use caches::{counts as cache_counts, words as cache_words};
 pub use ceilings::CeilingLine;
 pub(crate) use cells::runs_needed;
 pub use cells::{CellSummary, Change, Comparison, Estimate, Range, Verdict};
+pub use conditions::Conditions;
 pub use factors::{BestOfLevel, Matrix};
 pub(crate) use metrics::identity;
 pub use metrics::{IdentitySummary, LatencyKind, LatencySummary, MetricSummary};
@@ -178,6 +180,8 @@ pub struct StudySummary {
     pub counts: RunCounts,
     /// Runs that do not count because a gate failed, in the order in which they ran.
     pub invalid_runs: Vec<InvalidRun>,
+    /// What the values hold for: engine, machine, devices, settings, cautions.
+    pub conditions: Conditions,
     /// One to three sentences, computed from the numbers below.
     pub verdict: Vec<String>,
     /// One per cell, in the order of the cells.
@@ -243,6 +247,7 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
     let mut ceilings = ceilings::measured(results);
     let reasons = reason::beside(results, &ceilings);
     ceilings::conclude(&mut ceilings, &reasons);
+    let record = record(results);
     let mut summary = StudySummary {
         summary_version: SUMMARY_VERSION,
         study_key: study.key.0.clone(),
@@ -274,7 +279,8 @@ pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) ->
         ceilings,
         expectations: expectations.to_vec(),
         corrections: results.corrections.clone(),
-        record: record(results),
+        conditions: Conditions::of(results, &record),
+        record,
         cells,
         reference_index,
     };

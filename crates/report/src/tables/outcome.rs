@@ -14,6 +14,7 @@ use crate::waits_text;
 pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
     let mut sections = vec![head(summary)];
     sections.extend(invalid_runs(summary));
+    sections.extend(conditions(summary));
     sections.push(verdict(summary));
     sections.push(means(summary));
     sections.extend(changes(summary));
@@ -37,6 +38,7 @@ pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
 pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
     let mut sections = vec![head(summary)];
     sections.extend(invalid_runs(summary));
+    sections.extend(conditions(summary));
     sections.push(means(summary));
     sections.extend(changes(summary));
     sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
@@ -85,6 +87,16 @@ pub(crate) fn head(summary: &StudySummary) -> Section {
     }
     blocks.push(Block::Paragraph(runs));
     Section::new(summary.heading(), blocks)
+}
+
+/// What the values hold for, and what speaks against them: before any of them.
+fn conditions(summary: &StudySummary) -> Vec<Section> {
+    let conditions = &summary.conditions;
+    let section = |title: &str, lines: &[String]| {
+        (!lines.is_empty()).then(|| Section::new(title, vec![Block::Items(lines.to_vec())]))
+    };
+    let parts = [section("Environment", &conditions.environment), section("Cautions", &conditions.cautions)];
+    parts.into_iter().flatten().collect()
 }
 
 /// Why each configuration took as long as it did.

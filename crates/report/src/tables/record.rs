@@ -10,6 +10,9 @@ use crate::tables::{moment, or_dash};
 /// Most distinct values that a fact shows; more are counted.
 const VALUES_MAX: usize = 4;
 
+/// Title of the cautions with their codes.
+const WARNINGS: &str = "Warnings";
+
 /// Lays out the record.
 pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
     let record = &summary.record;
@@ -33,7 +36,7 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
             format!("{}: {} ({} of {of} runs)", warning.code, warning.text, warning.run_count)
         };
         let lines = record.warnings.iter().map(line).collect();
-        sections.push(Section::new("Warnings", vec![Block::Items(lines)]));
+        sections.push(Section::new(WARNINGS, vec![Block::Items(lines)]));
     }
     sections.push(Section::new("Study", vec![Block::Items(study)]));
     sections.extend(storage(&record.layout));
@@ -47,6 +50,13 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
         }
     }
     sections.extend(runs(&record.runs));
+    sections
+}
+
+/// The record without the cautions, where they stand before the values already.
+pub(crate) fn rest_of_record(summary: &StudySummary) -> Vec<Section> {
+    let mut sections = record_sections(summary);
+    sections.retain(|section| section.title != WARNINGS);
     sections
 }
 

@@ -225,3 +225,31 @@ fn a_plan_is_no_quantity_runs_are_equal_in_it_or_not() {
     assert!(text.contains("plan_hash equal in all runs (0000000000ff)."), "{text}");
     assert!(!report::export::go_benchmark(&results).contains("plan_hash"));
 }
+
+/// What the values hold for stands before the first of them, in every form.
+#[test]
+fn environment_and_cautions_come_before_the_values() {
+    let results = made_up::batch();
+    let summary = report::summary::summarise(&results, &[]);
+    let caution = "data and log are on the same device (vda)";
+    let page = report::html::page(&report::html::Page {
+        summary: &summary,
+        results: &results,
+        runs: &results.runs,
+        baselines: &[],
+        structures: &[],
+        is_live: false,
+    });
+    for (form, output, value) in [
+        ("text", report::text::study(&summary), "mean elapsed time"),
+        ("end of a run", report::text::brief(&summary), "95 % interval"),
+        ("markdown", report::markdown::study(&summary), "mean elapsed time"),
+        ("page", page, "<p class=\"headline\">"),
+    ] {
+        let words = output.replace("\n  ", " ");
+        let at = |text: &str| words.find(text).unwrap_or_else(|| panic!("{form}: no {text} in {words}"));
+        assert!(at("engine: sqlite 3.50.4") < at(value), "{form}");
+        assert!(at(caution) < at(value), "{form}");
+        assert!(at("/dev/vda, ext4") < at(value), "{form}");
+    }
+}
