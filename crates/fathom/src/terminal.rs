@@ -149,8 +149,8 @@ impl StudyDisplay {
             }
             Notice::Ceiling { role, pattern } => {
                 let what = match pattern {
-                    CeilingPattern::Appends { size_bytes, .. } => {
-                        format!("durable appends of {size_bytes} bytes")
+                    CeilingPattern::Appends { method, size_bytes, .. } => {
+                        format!("appends of {size_bytes} bytes made durable by {}", method.name())
                     }
                     CeilingPattern::Writes { transfer_bytes, random_percent, .. } => {
                         let place = if *random_percent > 0 { "random" } else { "sequential" };

@@ -11,11 +11,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use disk::baseline::{self, BaselineError, Pattern, SyncMethod, device_identity, measure_ceiling};
 use disk::facts::storage_behind;
 use results::ceiling::{
-    CeilingPattern, StoredCeiling, append_bytes_for, data_write_bytes, flush_bytes, transfer_bytes_for,
+    CeilingPattern, StoredCeiling, SyncCall, append_bytes_for, data_write_bytes, flush_bytes,
+    transfer_bytes_for,
 };
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
+use crate::target::sqlite;
 use crate::work::{Durability, Placement, Work, Workload};
 
 /// A ceiling older than this is measured again: devices fill up, and neighbours change.
@@ -127,7 +129,11 @@ fn wanted<'a>(
             Some(bytes.iter().sum::<f64>() / bytes.len() as f64)
         };
         let size_bytes = append_bytes_for(seen(flush_bytes).unwrap_or_else(|| estimated_flush_bytes(work)));
-        let appends = CeilingPattern::Appends { size_bytes, fills_first: true };
+        let appends = sync_call(engine, work).map(|method| CeilingPattern::Appends {
+            method,
+            size_bytes,
+            fills_first: true,
+        });
         let random_percent = if work.workload == Workload::RandomInsert { 100 } else { 0 };
         let transfer_bytes = transfer_bytes_for(seen(data_write_bytes).unwrap_or(PAGE_BYTES));
         let writes = CeilingPattern::Writes { transfer_bytes, random_percent, outstanding: OUTSTANDING };
@@ -137,7 +143,8 @@ fn wanted<'a>(
                 wanted.push(ask);
             }
         };
-        if let Some(log) = places.log_of(work).filter(|_| work.durability == Durability::Full) {
+        let log = places.log_of(work).filter(|_| work.durability == Durability::Full);
+        if let (Some(log), Some(appends)) = (log, appends) {
             add("log", log, appends);
         }
         for data in places.data_of(work) {
@@ -145,6 +152,15 @@ fn wanted<'a>(
         }
     }
     wanted
+}
+
+/// The call by which the engine makes its log durable; `None` for one that is not measured here.
+fn sync_call(engine: &str, work: &Work) -> Option<SyncCall> {
+    if engine == "sqlite" {
+        return Some(sqlite::sync_call());
+    }
+    let asked = work.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case("wal_sync_method"));
+    asked.map_or(Some(SyncCall::default()), |(_, method)| SyncCall::named(method))
 }
 
 /// Size of the log append that a commit of this work asks for, about.
@@ -166,8 +182,12 @@ fn measure(
     now_unix_s: u64,
 ) -> Result<StoredCeiling, BaselineError> {
     let asked = match *pattern {
-        CeilingPattern::Appends { size_bytes, fills_first } => {
-            let method = SyncMethod::Fdatasync;
+        CeilingPattern::Appends { method, size_bytes, fills_first } => {
+            let method = match method {
+                SyncCall::Fdatasync => SyncMethod::Fdatasync,
+                SyncCall::Fsync => SyncMethod::Fsync,
+                SyncCall::OpenDatasync => SyncMethod::OpenDsync,
+            };
             baseline::CeilingPattern::Appends { size_bytes, method, writer_count: 1, fills_first }
         }
         CeilingPattern::Writes { transfer_bytes, random_percent, outstanding } => {
@@ -260,6 +280,25 @@ mod tests {
         assert_eq!(wanted_by(Placement::LogApart, 1), ["log /slow", "data /fast"]);
         assert_eq!(wanted_by(Placement::DataApart, 4), ["log /fast", "data /slow"]);
         assert_eq!(wanted_by(Placement::LogApart, 2), ["log /slow", "data /fast", "data /fast 2"]);
+    }
+
+    #[test]
+    fn appends_are_made_durable_by_the_call_that_the_engine_makes() {
+        let places = CeilingPlaces { data: vec!["/data".into()], log: None };
+        let call = |engine: &str, method: Option<&str>| {
+            let mut work = Work::example();
+            let settings = method.map(|method| ("wal_sync_method".to_owned(), method.to_owned()));
+            work.settings.extend(settings);
+            wanted(&places, &[work], engine, &[]).into_iter().find_map(|(_, _, pattern)| match pattern {
+                CeilingPattern::Appends { method, .. } => Some(method),
+                CeilingPattern::Writes { .. } => None,
+            })
+        };
+        assert_eq!(call("sqlite", None), Some(sqlite::sync_call()));
+        assert_eq!(call("postgres", None), Some(SyncCall::Fdatasync));
+        assert_eq!(call("postgres", Some("fsync")), Some(SyncCall::Fsync));
+        assert_eq!(call("postgres", Some("open_datasync")), Some(SyncCall::OpenDatasync));
+        assert_eq!(call("postgres", Some("open_sync")), None, "not measured");
     }
 
     #[test]

@@ -87,12 +87,54 @@ pub fn devices_of_role(run: &Run, role: &str) -> BTreeSet<String> {
     meant.into_iter().filter_map(|entry| device_of(&entry["storage"])).collect()
 }
 
+/// How a log is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncCall {
+    /// A write, then fdatasync(2): PostgreSQL on Linux, SQLite as distributions build it.
+    #[default]
+    Fdatasync,
+    /// A write, then fsync(2): SQLite where nobody told it of fdatasync.
+    Fsync,
+    /// A write to a file opened with `O_DSYNC`.
+    OpenDatasync,
+}
+
+impl SyncCall {
+    /// The name as PostgreSQL's `wal_sync_method` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::Fsync => "fsync",
+            Self::OpenDatasync => "open_datasync",
+        }
+    }
+
+    /// The call with this name; absent for others, such as `open_sync`.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Fdatasync, Self::Fsync, Self::OpenDatasync].into_iter().find(|call| call.name() == name)
+    }
+
+    /// The call that made the log of a run durable, by the record of its engine and settings; absent for one that is not
+    /// measured.
+    pub fn of_run(run: &Run) -> Option<Self> {
+        let setting = run.settings.iter().find(|setting| setting.name == "wal_sync_method");
+        let name = setting
+            .map(|setting| setting.value.as_str())
+            .or_else(|| run.environment.engine["sync_call"].as_str());
+        name.map_or(Some(Self::default()), Self::named)
+    }
+}
+
 /// What was asked of the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum CeilingPattern {
-    /// Durable appends, as a log makes them, by one writer with fdatasync.
+    /// Durable appends, as a log makes them, by one writer.
     Appends {
+        /// What makes them durable.
+        #[serde(default)]
+        method: SyncCall,
         /// Bytes of one append.
         size_bytes: u64,
         /// Whether they went into a log that was filled beforehand, as logs that are used again are. Else each
@@ -163,7 +205,8 @@ mod tests {
     #[test]
     fn a_stored_append_of_an_older_version_extended_its_file() {
         let text = r#"{"kind":"appends","size_bytes":8192}"#;
-        let expected = CeilingPattern::Appends { size_bytes: 8192, fills_first: false };
+        let method = SyncCall::Fdatasync;
+        let expected = CeilingPattern::Appends { method, size_bytes: 8192, fills_first: false };
         assert_eq!(serde_json::from_str::<CeilingPattern>(text).unwrap(), expected);
     }
 }

@@ -40,6 +40,8 @@ const APPEND_BYTES_MAX: u64 = 64 << 20;
 pub enum SyncMethod {
     /// A write, then fdatasync(2).
     Fdatasync,
+    /// A write, then fsync(2).
+    Fsync,
     /// A write to a file opened with `O_DSYNC`.
     OpenDsync,
 }
@@ -49,6 +51,7 @@ impl SyncMethod {
     pub fn name(self) -> &'static str {
         match self {
             SyncMethod::Fdatasync => "fdatasync",
+            SyncMethod::Fsync => "fsync",
             SyncMethod::OpenDsync => "open_datasync",
         }
     }
@@ -266,7 +269,7 @@ impl Log {
     ) -> Result<Self, BaselineError> {
         let path = directory.join(format!("{}{}-{writer_index}", leftovers::PREFIX, std::process::id()));
         let flags = match method {
-            SyncMethod::Fdatasync => OFlags::empty(),
+            SyncMethod::Fdatasync | SyncMethod::Fsync => OFlags::empty(),
             SyncMethod::OpenDsync => OFlags::DSYNC,
         };
         let flags = i32::try_from(flags.bits()).expect("flags of open are below 2^31");
@@ -332,6 +335,7 @@ impl Log {
         self.file.write_all_at(&self.content, offset_bytes).map_err(|source| ("write", source))?;
         match self.method {
             SyncMethod::Fdatasync => self.file.sync_data().map_err(|source| ("flush", source)),
+            SyncMethod::Fsync => self.file.sync_all().map_err(|source| ("flush", source)),
             SyncMethod::OpenDsync => Ok(()),
         }
     }

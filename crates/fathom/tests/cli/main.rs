@@ -13,4 +13,5 @@ mod pages;
 mod postgres;
 mod structure;
 mod study;
+mod system_calls;
 mod tasks;

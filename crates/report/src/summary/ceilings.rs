@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use results::ceiling::{CeilingPattern, StoredCeiling, data_write_bytes, devices_of_role, flush_bytes};
+use results::ceiling::{
+    CeilingPattern, StoredCeiling, SyncCall, data_write_bytes, devices_of_role, flush_bytes,
+};
 use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
@@ -105,20 +107,27 @@ fn log_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceilin
     let flushes = mean(runs, |run| run.metric("log_flushes")).filter(|flushes| *flushes > 0.0)?;
     let own_bytes = mean(runs, |run| flush_bytes(&results.study.engine, run))?;
     let devices = devices_of(runs, "log")?;
+    let call = SyncCall::of_run(runs.first()?)?;
+    if runs.iter().any(|run| SyncCall::of_run(run) != Some(call)) {
+        return None;
+    }
     let on_device = results.ceilings.iter().filter(|ceiling| devices.contains(&ceiling.device));
     let appends = on_device.filter_map(|ceiling| match ceiling.pattern {
-        CeilingPattern::Appends { size_bytes, fills_first } => Some((ceiling, size_bytes, fills_first)),
+        CeilingPattern::Appends { method, size_bytes, fills_first } if method == call => {
+            Some((ceiling, size_bytes, fills_first))
+        }
+        CeilingPattern::Appends { .. } => None,
         CeilingPattern::Writes { .. } => None,
     });
     let (ceiling, size_bytes, fills_first) =
         appends.min_by(|a, b| factor_off(a.1, own_bytes).total_cmp(&factor_off(b.1, own_bytes)))?;
     let log = if fills_first { "in a log filled before" } else { "that extend their file" };
     let asked = Asked {
-        pattern: format!("fdatasync of {size_bytes} bytes {log}"),
+        pattern: format!("{} of {size_bytes} bytes {log}", call.name()),
         size_bytes,
         own_bytes: Some(own_bytes),
         unit: "flushes/s",
-        subject: "fdatasync",
+        subject: call.name(),
         decimals: 0,
     };
     line(cell, ceiling, asked, flushes / seconds, ceiling.per_s)
@@ -301,7 +310,7 @@ mod tests {
         let ceiling = StoredCeiling {
             role: "log".to_owned(),
             device: "vda".to_owned(),
-            pattern: CeilingPattern::Appends { size_bytes, fills_first: true },
+            pattern: CeilingPattern::Appends { method: SyncCall::Fdatasync, size_bytes, fills_first: true },
             per_s: 1190.0,
             latency_ns_mean: 0.0,
             latency_ns_p99: 0,

@@ -1,7 +1,7 @@
 //! What runs reached beside what their own devices gave.
 
 use report::summary::{CeilingLine, summarise};
-use results::ceiling::{CeilingPattern, StoredCeiling};
+use results::ceiling::{CeilingPattern, StoredCeiling, SyncCall};
 use results::model::Metric;
 
 use crate::made_up::{self, Adding, factor};
@@ -25,7 +25,8 @@ fn ceiling(role: &str, device: &str, pattern: CeilingPattern, per_s: f64) -> Sto
 /// The lines of one run of a second, whose log and data were where `layout` says. Both devices have ceilings.
 fn lines(layout: serde_json::Value) -> Vec<CeilingLine> {
     let mut results = made_up::study("placement", vec![factor("batch_size", [1_i64])], 1);
-    let appends = CeilingPattern::Appends { size_bytes: 8192, fills_first: true };
+    let appends =
+        CeilingPattern::Appends { method: SyncCall::Fdatasync, size_bytes: 8192, fills_first: true };
     let writes = CeilingPattern::Writes { transfer_bytes: 8192, random_percent: 0, outstanding: 16 };
     results.study.fixed.push(("workload".to_owned(), made_up::LevelOf::from("populate").0));
     results.ceilings = vec![

@@ -5,7 +5,7 @@ use report::catalogue::Limit;
 use report::html::{Page, page};
 use report::summary::{StudySummary, summarise};
 use report::{export, markdown, text};
-use results::ceiling::{CeilingPattern, StoredCeiling, devices_of_role};
+use results::ceiling::{CeilingPattern, StoredCeiling, SyncCall, devices_of_role};
 use results::model::{Level, Metric, RunState};
 use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
 use results::store::{CellLatency, StudyResults};
@@ -80,7 +80,7 @@ fn ceiling(percent: f64, device: String) -> StoredCeiling {
     StoredCeiling {
         role: "log".to_owned(),
         device,
-        pattern: CeilingPattern::Appends { size_bytes: 8192, fills_first: true },
+        pattern: CeilingPattern::Appends { method: SyncCall::Fdatasync, size_bytes: 8192, fills_first: true },
         per_s: 100.0 / (percent / 100.0),
         latency_ns_mean: 0.0,
         latency_ns_p99: 0,

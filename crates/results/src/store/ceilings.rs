@@ -63,7 +63,12 @@ impl Store {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::ceiling::SyncCall;
     use crate::store::tests::study;
+
+    fn appends(size_bytes: u64) -> CeilingPattern {
+        CeilingPattern::Appends { method: SyncCall::Fdatasync, size_bytes, fills_first: true }
+    }
 
     #[test]
     fn a_ceiling_is_found_again_by_device_pattern_and_age() {
@@ -73,7 +78,7 @@ mod tests {
         let ceiling = StoredCeiling {
             role: "log".to_owned(),
             device: "vda".to_owned(),
-            pattern: CeilingPattern::Appends { size_bytes: 8192, fills_first: true },
+            pattern: appends(8192),
             per_s: 1190.0,
             latency_ns_mean: 840_336.0,
             latency_ns_p99: 2_000_000,
@@ -91,7 +96,7 @@ mod tests {
         // One from the future is not believed.
         assert_eq!(store.find_ceiling("vda", &ceiling.pattern, 0..=999).unwrap(), None);
         assert_eq!(store.find_ceiling("vdb", &ceiling.pattern, 0..=2_000).unwrap(), None);
-        let other = CeilingPattern::Appends { size_bytes: 4096, fills_first: true };
+        let other = appends(4096);
         assert_eq!(store.find_ceiling("vda", &other, 0..=2_000).unwrap(), None);
     }
 }

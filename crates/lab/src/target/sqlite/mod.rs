@@ -9,10 +9,12 @@ mod look_up;
 mod schema;
 mod series;
 mod session;
+mod sync_call;
 mod target;
 mod vfs;
 mod waits;
 
 pub use limits::limitations;
 pub use session::{SqliteConnector, SqliteSession};
+pub use sync_call::sync_call;
 pub use target::SqliteTarget;

@@ -282,6 +282,7 @@ impl Target for SqliteTarget {
             "version": rusqlite::version(),
             "build_id": text("SELECT sqlite_source_id()"),
             "compile_options": options,
+            "sync_call": super::sync_call().name(),
         }))
     }
 
