@@ -55,6 +55,7 @@ fn every_class_of_damage_gives_the_finding_that_it_should() {
         }
         assert!(found.iter().any(|rule| case.rules.contains(rule)), "{}: {text}", case.path.display());
         assert_eq!(report.exit_code(), 1);
+        support::advice::assert_safe_advice(&report, |object| object.starts_with("index "));
         for finding in &report.findings {
             assert!(check::rule::rule(&finding.rule).is_some(), "{}", finding.rule);
             assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");

@@ -19,6 +19,7 @@ const REBUILDS: &[&str] = &[
     "pg_surgery",
     "pg_resetwal",
     "REPAIR_",
+    "REBUILD",
     "DBCC CHECKALLOC",
     "CHECKTABLE",
     "rebuild",
@@ -30,14 +31,28 @@ const REBUILDS: &[&str] = &[
 ];
 
 /// Words before the step that turn it into a warning.
-const WARNINGS: &[&str] =
-    &["do not ", "before any ", "never ", "would hide", "not until", "only after", "cannot "];
+const WARNINGS: &[&str] = &[
+    "do not ",
+    "before any ",
+    "never ",
+    "would hide",
+    "not until",
+    "only after",
+    "cannot ",
+    "no VACUUM",
+    "instead of",
+];
 
 /// Whether a next step proposes to rebuild, remove or overwrite something. A clause that warns of it does not.
 #[must_use]
 pub fn proposes_rebuild(next_step: &str) -> bool {
+    proposes(next_step, REBUILDS)
+}
+
+/// Whether a clause has one of these words and no warning of it.
+pub(super) fn proposes(next_step: &str, words: &[&str]) -> bool {
     next_step.split([';', ':', '.', ',']).any(|clause| {
-        REBUILDS.iter().any(|step| clause.contains(step))
+        words.iter().any(|step| clause.contains(step))
             && !WARNINGS.iter().any(|warning| clause.contains(warning))
     })
 }
@@ -177,19 +192,48 @@ impl<'l> Guard<'l> {
         blocker
     }
 
-    /// The next step that a finding gets instead of its own; `None` where its own is safe.
-    pub(super) fn instead(&self, finding: &Finding) -> Option<String> {
+    /// The next step that a finding gets instead of its own; `None` where its own is safe and complete.
+    pub(super) fn instead(&self, finding: &Finding, is_deep: bool) -> Option<String> {
+        self.waiting(finding).or_else(|| self.rebuilt(finding).filter(|_| is_deep))
+    }
+
+    /// The step that rebuilds a damaged index, where no finding calls its table into question.
+    fn rebuilt(&self, finding: &Finding) -> Option<String> {
+        let role = role(&finding.rule);
+        let index = finding.object.as_deref().filter(|object| self.sources.is_index(object))?;
+        let is_of_index = role.suspect == Suspect::Object && role.rank > Rank::Database;
+        if !is_of_index || proposes_rebuild(&finding.next_step) || self.blocker(Some(index)).is_some() {
+            return None;
+        }
+        let step = match finding.engine.as_str() {
+            "sqlserver" => {
+                "keep a copy of the files; no finding concerns the table: ALTER INDEX ... REBUILD makes the index again from it"
+            }
+            _ => {
+                "keep a copy of the files; no finding concerns the table: REINDEX makes the index again from it"
+            }
+        };
+        self.unnamed.is_none().then(|| step.to_owned())
+    }
+
+    /// The finding that must be resolved first, as a next step.
+    fn waiting(&self, finding: &Finding) -> Option<String> {
         let rank = role(&finding.rule).rank;
         let on_page = finding.page.and_then(|page| self.pages.get(&(finding.file.as_str(), page)));
         if let Some(first) = on_page.filter(|first| rank > Rank::Page && first.rule != finding.rule) {
             return Some(waits(&format!("finding {} on {}", first.rule, place(first))));
         }
-        if !proposes_rebuild(&finding.next_step) {
-            return None;
-        }
-        if let Some(blocker) = self.blocker(finding.object.as_deref()) {
+        let blocker = self.blocker(finding.object.as_deref());
+        let is_rebuild = proposes_rebuild(&finding.next_step);
+        // What two objects say of each other means little while one of them is damaged in itself.
+        let is_comparison = rank == Rank::Comparison && finding.object.is_some();
+        if let Some(blocker) = blocker {
             let is_own = blocker.count.first.rule == finding.rule;
-            return (!is_own).then(|| blocker.next_step());
+            let is_first = is_rebuild || is_comparison && blocker.rank < rank;
+            return (!is_own && is_first).then(|| blocker.next_step());
+        }
+        if !is_rebuild {
+            return None;
         }
         let rule = self.unnamed.filter(|rule| *rule != finding.rule)?;
         Some(waits(&format!("the findings of {rule}")))

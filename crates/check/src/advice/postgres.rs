@@ -6,9 +6,17 @@ use super::role::{Rank, Role, Suspect, Unit};
 pub(super) fn role(rule: &str) -> Option<Role> {
     use Rank::{Comparison, Database, File, Link, Page, Record};
     let (rank, suspect, unit) = match rule {
-        "pg-control-file" | "pg-relation-map" | "pg-catalog" | "pg-transaction-log-missing" => {
-            (Database, Suspect::Database, Unit::Other)
-        }
+        "pg-control-file"
+        | "pg-relation-map"
+        | "pg-catalog"
+        | "pg-transaction-log-missing"
+        | "pg-version-file"
+        | "pg-directory-missing"
+        | "pg-checkpoint-record"
+        | "pg-recovery-wal"
+        | "pg-backup-label"
+        | "pg-database-directory"
+        | "pg-tablespace" => (Database, Suspect::Database, Unit::Other),
         "pg-file-missing" | "pg-segment-missing" | "pg-partial-block" => (File, Suspect::Object, Unit::Other),
         "pg-unreadable"
         | "pg-page-checksum"
@@ -37,6 +45,12 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         "pg-not-null" => (Record, Suspect::Nothing, Unit::Row),
         "pg-free-space" => (Record, Suspect::Nothing, Unit::Other),
         "pg-visibility-map" => (Comparison, Suspect::Nothing, Unit::Other),
+        "pg-btree-meta" | "pg-btree-links" | "pg-btree-tuple" | "pg-btree-posting" | "pg-btree-order"
+        | "pg-brin-meta" | "pg-brin-tuple" | "pg-gin-meta" | "pg-gin-entry" | "pg-gin-posting"
+        | "pg-gin-pending" | "pg-gin-order" | "pg-hash-meta" | "pg-hash-bitmap" | "pg-hash-order"
+        | "pg-hash-bucket" | "pg-gist-tuple" | "pg-gist-keys" | "pg-spgist-tuple" => {
+            (Record, Suspect::Object, Unit::Other)
+        }
         "pg-btree-siblings" | "pg-btree-parent" | "pg-gin-tree" | "pg-gin-siblings" | "pg-hash-chain"
         | "pg-gist-links" | "pg-gist-parent" | "pg-spgist-chain" | "pg-spgist-parent" | "pg-brin-range" => {
             (Link, Suspect::Object, Unit::Other)

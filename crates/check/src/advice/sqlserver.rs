@@ -9,7 +9,9 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         "mssql-file-header" | "mssql-boot-page" | "mssql-catalog" => {
             (Database, Suspect::Database, Unit::Other)
         }
-        "mssql-file-size" => (File, Suspect::Database, Unit::Other),
+        "mssql-file-size" | "mssql-backup-stream" | "mssql-backup-extent" => {
+            (File, Suspect::Database, Unit::Other)
+        }
         "mssql-map-page" => (Page, Suspect::Database, Unit::Other),
         "mssql-unreadable"
         | "mssql-page-checksum"

@@ -47,7 +47,7 @@ rules! {
         "src/backend/access/transam/xlogrecovery.c ReadCheckpointRecord"
         "the checkpoint record stands in the WAL where pg_control, or backup_label in a backup, says, with its CRC and redo position"
         "The server does not start: could not locate a valid checkpoint record."
-        "restore the WAL segment from the archive or a backup; pg_resetwal is the last resort, on a copy only",
+        "restore the WAL segment from the archive or a backup; do not run pg_resetwal: it discards the transactions in the WAL",
     RecoveryWal "pg-recovery-wal" Page
         "src/backend/access/transam/xlogrecovery.c; PostgreSQL docs 26.3"
         "after a crash, and in a backup, all WAL records are there that recovery needs: from the redo position to the checkpoint record, or to the end of the backup"
@@ -77,7 +77,7 @@ rules! {
         "PostgreSQL docs 73.1"
         "each relation of the catalog has its file"
         "The relation is lost, by a file system repair, a wrong rm, or a copy that left it out."
-        "look for the file in a backup; an index can be rebuilt with REINDEX",
+        "keep a copy of the directory, and restore the file from a backup of the same cluster whose WAL is replayed",
     SegmentMissing "pg-segment-missing" Page
         "PostgreSQL docs 73.1"
         "segments are complete: each but the last is full, none is missing in between"
@@ -122,7 +122,7 @@ rules! {
         "src/include/storage/bufpage.h; src/include/access/nbtree.h"
         "the space at the end of a block is that of its access method"
         "The block belongs to a file of another kind, or its header was overwritten."
-        "the block belongs to another file or is damaged: restore it, or rebuild the index",
+        "the block belongs to another file or is damaged: restore it from a backup",
     PageNewNotZero "pg-page-new-not-zero" Page
         "src/include/storage/bufpage.h PageIsNew"
         "a block that was never used is zero throughout"
@@ -172,12 +172,12 @@ rules! {
         "contrib/amcheck/verify_heapam.c"
         "the inserting transaction exists and is not older than the table's frozen horizon"
         "Reading the row fails (could not access status of transaction), or the row appears or vanishes wrongly."
-        "save the row's contents; see pg_surgery for how to freeze or kill it",
+        "keep a copy of the files; if many rows are named, pg_control or pg_xact is older than the table: compare them with a backup; if it is one row, restore its block from a backup; do not freeze or kill rows before that",
     XmaxBounds "pg-xmax-bounds" Structure
         "contrib/amcheck/verify_heapam.c"
         "the deleting transaction or multixact exists and is not older than the table's horizon"
         "Reading or updating the row fails, or the row appears or vanishes wrongly."
-        "save the row's contents; see pg_surgery for how to freeze or kill it",
+        "keep a copy of the files; if many rows are named, pg_control or pg_xact is older than the table: compare them with a backup; if it is one row, restore its block from a backup; do not freeze or kill rows before that",
     CommitHint "pg-commit-hint" Structure
         "src/include/access/htup_details.h"
         "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact"
@@ -257,7 +257,7 @@ rules! {
         "PostgreSQL docs 73.1"
         "an entry of a hash, GIN, GiST or SP-GiST index names a block that the table has"
         "The table is shorter than when the index was written, or the entry was overwritten."
-        "if the table was cut, restore it: its missing rows are gone; else REINDEX the index",
+        "compare the length of the table with a backup: if it was truncated, restore it, its missing rows are gone; do not run REINDEX before that",
     BrinMeta "pg-brin-meta" Structure
         "src/include/access/brin_page.h"
         "the first block of a BRIN index describes it, with sizes that can be"

@@ -6,6 +6,7 @@ use check::postgres::check_cluster;
 use check::postgres::drill::{CLASSES, DrillError, damage};
 use check::progress::Silent;
 
+use crate::advice::assert_safe_advice;
 use crate::clean::assert_silent;
 use crate::server::{Cluster, servers};
 
@@ -17,6 +18,10 @@ alter table w alter big set storage external
 insert into w select i, repeat('b', 5000) from generate_series(1, 40) i
 vacuum (freeze) t
 ";
+
+fn is_index(object: &str) -> bool {
+    ["_idx", "_pkey", "_index"].iter().any(|end| object.ends_with(end))
+}
 
 #[test]
 fn each_drill_is_found_by_the_command_that_it_names() {
@@ -31,6 +36,7 @@ fn each_drill_is_found_by_the_command_that_it_names() {
             Ok(drill) => {
                 let options = Options { worker_count: 2, ..Options::default() };
                 let report = check_cluster(&copy, &options, &mut Silent).unwrap();
+                assert_safe_advice(&report, is_index);
                 let found: Vec<_> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
                 let is_found = class.rules.iter().any(|rule| found.contains(rule));
                 if !is_found || report.exit_code() != 1 || !drill.command.contains("fathom check") {

@@ -1,6 +1,8 @@
 //! The PostgreSQL checker against clusters made by real servers: silent on all that is clean, and for each class of
 //! damage the finding that it calls for. Clusters are made in single-user mode, so no server listens anywhere.
 
+#[path = "../support/advice.rs"]
+mod advice;
 mod bounds;
 mod brin;
 mod brin_classes;

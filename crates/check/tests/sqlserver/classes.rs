@@ -8,6 +8,7 @@
 use formats::sqlserver::{PAGE_BYTES, Record};
 use results::check::CheckLevel;
 
+use crate::advice::assert_safe_advice;
 use crate::copy::{Copy, NORTHWIND, NORTHWIND_TORN, checked, options, pointer, rules_of};
 use crate::edits::{lengthen_record, make_stub, share_photo};
 
@@ -376,6 +377,7 @@ fn every_class_of_damage_gives_the_findings_that_it_should() {
         if !is_right || report.exit_code() != u8::from(!rules.is_empty()) {
             failures.push(format!("{class}: {rules:?} in {found:?}\n{}", check::text::text(&report)));
         }
+        assert_safe_advice(&report, |object| object.starts_with("index "));
         for finding in &report.findings {
             assert!(check::rule::rule(&finding.rule).is_some(), "{}", finding.rule);
             assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");

@@ -3,6 +3,7 @@
 use check::sqlserver::drill::{CLASSES, DrillError, damage};
 use results::check::CheckLevel;
 
+use crate::advice::assert_safe_advice;
 use crate::copy::{NORTHWIND, NORTHWIND_TORN, checked, options, real, rules_of};
 
 /// Classes that need a checksum on the page, or an extent that was never in use.
@@ -30,6 +31,7 @@ fn each_class_of_a_drill_is_found_and_the_original_is_not_touched() {
             let found = rules_of(&report);
             let is_found = class.rules.iter().any(|rule| found.contains(rule));
             let text = check::text::text(&report);
+            assert_safe_advice(&report, |object| object.starts_with("index "));
             assert!(is_found && report.exit_code() == 1, "{name} {seed} {drill:?}\n{text}");
         }
         assert!(before == std::fs::read(&path).unwrap(), "the original was changed");

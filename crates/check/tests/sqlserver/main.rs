@@ -4,6 +4,8 @@
 //! tests say so and prove nothing.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../support/advice.rs"]
+mod advice;
 mod classes;
 mod clean;
 mod copy;

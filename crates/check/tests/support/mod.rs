@@ -1,6 +1,7 @@
 //! Files for tests: made by SQLite, damaged at literal offsets.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod advice;
 pub(crate) mod cases;
 
 use std::path::{Path, PathBuf};
