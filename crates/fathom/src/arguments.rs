@@ -154,6 +154,9 @@ pub(crate) struct RunArguments {
     /// Prints what would run, in which order, how long it may take and how much space it needs
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Starts although the directories have less free space than the study is estimated to need
+    #[arg(long)]
+    pub(crate) ignore_space: bool,
     /// Makes a new study although the same one exists already
     #[arg(long)]
     pub(crate) again: bool,

@@ -17,6 +17,7 @@ use results::ceiling::{
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
+use crate::estimate::data_bytes;
 use crate::target::sqlite;
 use crate::work::{Durability, Placement, Work, Workload};
 
@@ -24,8 +25,10 @@ use crate::work::{Durability, Placement, Work, Workload};
 const AGE_S_MAX: u64 = 24 * 3600;
 /// Each pattern is measured this long.
 const RUNTIME: Duration = Duration::from_millis(700);
-/// File for the data patterns: larger than a device's own cache where that is possible in a second.
-const FILE_BYTES: u64 = 64 << 20;
+/// File for the data patterns at most: larger than a device's own cache where that is possible in a second.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+/// At least so much, as the log of a ceiling has.
+const FILE_BYTES_MIN: u64 = 16 << 20;
 /// One page of data, as the engines under test write it.
 const PAGE_BYTES: f64 = 8192.0;
 /// Writes under way, as background writers and checkpoints keep them.
@@ -87,6 +90,8 @@ pub fn provide(
     let known = store.ceilings(study)?;
     let engine = store.study(study)?.engine;
     let runs = store.runs(study)?;
+    let sizes = works.iter().map(|work| file_bytes(data_bytes(work, &engine)));
+    let size_bytes = sizes.max().unwrap_or(FILE_BYTES_MIN);
     for (role, place, pattern) in wanted(places, works, &engine, &runs) {
         let Ok(facts) = storage_behind(place) else { continue };
         let device = device_identity(&facts);
@@ -99,7 +104,7 @@ pub fn provide(
             continue;
         }
         on_measure(role, &pattern);
-        match measure(role, place, &pattern, now_unix_s) {
+        match measure(role, place, &pattern, size_bytes, now_unix_s) {
             Ok(ceiling) => store.add_ceiling(study, &ceiling)?,
             Err(error) => tracing::warn!("could not measure the ceiling of the {role}: {error}"),
         }
@@ -175,10 +180,17 @@ fn estimated_flush_bytes(work: &Work) -> f64 {
     (work.batch_size as f64 * row_bytes).max(PAGE_BYTES)
 }
 
+/// Bytes of the file with which ceilings for data of this size are measured, and so the most that they need. The size of
+/// data is not known where time bounds a run.
+pub(crate) fn file_bytes(data_bytes: Option<u64>) -> u64 {
+    data_bytes.unwrap_or(FILE_BYTES_MAX).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
+}
+
 fn measure(
     role: &str,
     place: &Path,
     pattern: &CeilingPattern,
+    size_bytes: u64,
     now_unix_s: u64,
 ) -> Result<StoredCeiling, BaselineError> {
     let asked = match *pattern {
@@ -196,7 +208,7 @@ fn measure(
             }
         }
     };
-    let found = measure_ceiling(place, &asked, FILE_BYTES, RUNTIME, now_unix_s)?;
+    let found = measure_ceiling(place, &asked, size_bytes, RUNTIME, now_unix_s)?;
     Ok(StoredCeiling {
         role: role.to_owned(),
         device: found.device,

@@ -9,17 +9,15 @@ use results::model::Cell;
 use crate::spec::Resolved;
 use crate::work::{Amount, Durability, WarmUp, Work, Workload};
 
+mod space;
+
+pub(crate) use space::data_bytes;
+
 /// The model may be wrong by this factor, up or down.
 pub const MODEL_FACTOR: f64 = 3.0;
 
 /// Earlier runs are repeated within this share of their time.
 const REPEAT_SPREAD: f64 = 0.25;
-
-const PAGE_BYTES: u64 = 8192;
-const MIB: u64 = 1 << 20;
-
-/// Bytes of a row of 1048 bytes in a tree that random keys filled, from above.
-const STOCK_ROW_BYTES: u64 = 1800;
 
 /// Commits that share one flush of the log, at most: what group commit gave on PostgreSQL at 1 to 16 connections.
 const GROUP_COMMIT_MAX: u32 = 16;
@@ -34,7 +32,8 @@ pub struct Estimate {
     /// Shortest and longest expected time of all runs, in seconds; `None` when nothing tells: commits wait for a
     /// device whose sync latency is not known, and no earlier run exists.
     pub seconds: Option<(f64, f64)>,
-    /// Bytes that the data and log directories need together: the largest cell, since each run removes its rows.
+    /// Bytes that the data and log directories need together: the largest cell, since each run removes its rows, beside
+    /// what stays from run to run.
     pub disk_bytes: u64,
     /// Where the figures come from, one sentence for people.
     pub basis: String,
@@ -52,10 +51,10 @@ pub fn estimate(
     let blocks = u64::from(resolved.repetitions);
     let blocks_max = resolved.repeat_until.map_or(blocks, |until| u64::from(until.blocks_max));
     let mut range = Some((0.0, 0.0));
-    let (mut known_count, mut disk_bytes) = (0, 0);
+    let mut known_count = 0;
+    let disk_bytes = space::disk_bytes(resolved, &|work| rows_in_time(work, engine, sync_latency_ns));
     for cell in &cells {
         let work = resolved.work(cell, 0);
-        disk_bytes = disk_bytes.max(disk_bytes_of(&work, engine, sync_latency_ns));
         let cell_range = match measured(cell).filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
             Some(seconds) => {
                 known_count += 1;
@@ -100,11 +99,15 @@ fn model_seconds(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> Opt
         return Some((fixed + preparing / MODEL_FACTOR, fixed * 1.05 + preparing * MODEL_FACTOR));
     }
     let Amount::Rows(rows) = work.amount else { return None };
-    let working =
-        rows_seconds(rows, work, engine, sync_latency_ns)? + warm_up_seconds(work, engine, sync_latency_ns)?;
-    let total = working + preparing;
-    // An open loop cannot end before its last arrival.
-    let arrivals = work.rate_per_s.map_or(0.0, |rate| rows as f64 / work.batch_size as f64 / rate);
+    let warm_up = warm_up_seconds(work, engine, sync_latency_ns)?;
+    let total = rows_seconds(rows, work, engine, sync_latency_ns)? + warm_up + preparing;
+    // An open loop cannot end before its last arrival, nor can its warm-up.
+    let warm_up_arrivals = match work.warm_up {
+        WarmUp::None => 0.0,
+        WarmUp::Time(time) => time.as_secs_f64(),
+        WarmUp::Rows(rows) => arrival_seconds(rows, work),
+    };
+    let arrivals = arrival_seconds(rows, work) + warm_up_arrivals;
     Some(((total / MODEL_FACTOR).max(arrivals), (total * MODEL_FACTOR).max(arrivals * 1.05 + preparing)))
 }
 
@@ -112,8 +115,16 @@ fn warm_up_seconds(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> O
     match work.warm_up {
         WarmUp::None => Some(0.0),
         WarmUp::Time(time) => Some(time.as_secs_f64()),
-        WarmUp::Rows(rows) => rows_seconds(rows, work, engine, sync_latency_ns),
+        WarmUp::Rows(rows) => {
+            let seconds = rows_seconds(rows, work, engine, sync_latency_ns)?;
+            Some(seconds.max(arrival_seconds(rows, work)))
+        }
     }
+}
+
+/// Seconds until the last arrival of so many rows; 0 without a rate.
+fn arrival_seconds(rows: u64, work: &Work) -> f64 {
+    work.rate_per_s.map_or(0.0, |rate| (rows as f64 / work.batch_size as f64).ceil() / rate)
 }
 
 /// Commits divided among those that share a flush, plus a cost per row; `None` when the flush is not known.
@@ -152,63 +163,15 @@ fn preparing_seconds(engine: &str) -> f64 {
     }
 }
 
-/// Bytes of the table, its indexes and the log of one run, from above.
-fn disk_bytes_of(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> u64 {
-    if work.workload == Workload::RawRead {
-        return work.subject.raw.file_bytes;
+/// Rows that a run bounded by time may do: those of its rate, else as many as the cheapest imaginable run would insert.
+fn rows_in_time(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> u64 {
+    let Amount::Time(time) = work.amount else { return 0 };
+    let seconds = time.as_secs_f64();
+    if let Some(rate) = work.rate_per_s {
+        return (seconds * rate * work.batch_size as f64) as u64;
     }
-    if engine == "noop" {
-        return 0;
-    }
-    if work.workload.has_stock() {
-        // Three ways to store the same rows may be there at once, and a backup is another copy.
-        return work.subject.table_rows.saturating_mul(STOCK_ROW_BYTES).saturating_mul(4);
-    }
-    if !work.workload.adds_rows() {
-        return 0;
-    }
-    let rows = match work.amount {
-        Amount::Rows(rows) => rows,
-        Amount::Time(time) => {
-            // As many as the cheapest imaginable run would insert in the time.
-            let one = rows_seconds(1_000_000, work, engine, sync_latency_ns.or(Some(0))).unwrap_or(1.0) / 1e6;
-            (time.as_secs_f64() / one.max(1e-6) * MODEL_FACTOR) as u64
-        }
-    };
-    let warm_up_rows = match work.warm_up {
-        WarmUp::Rows(rows) => rows,
-        WarmUp::None | WarmUp::Time(_) => 0,
-    };
-    let row_bytes = row_bytes(work);
-    let data = rows.saturating_add(warm_up_rows).saturating_mul(row_bytes);
-    data.saturating_add(log_bytes(work, engine, data))
-}
-
-fn row_bytes(work: &Work) -> u64 {
-    // Secondary entries: a number and what leads to the row (a key of 16 bytes at worst), in pages 69 % full as
-    // random insertion leaves them (Yao 1978).
-    let secondary = u64::from(work.secondary_indexes) * 45;
-    let row = match work.workload {
-        // A page, and an entry of the key's own index where the table is a heap.
-        Workload::Populate => PAGE_BYTES + 32,
-        // 160 bytes in pages 69 % full: 37 GB for the published 160 million rows. A heap and its index of the key
-        // come to the same.
-        Workload::RandomInsert => 232,
-        // 1048 bytes in pages 61 % full, twice where a heap lies below the tree, and the sorted source of one load.
-        Workload::GuidPopulate => 2 * STOCK_ROW_BYTES,
-        _ => 0,
-    };
-    row + secondary
-}
-
-/// The log: what may pile up before a checkpoint, never much more than twice the data, plus what an empty one takes.
-fn log_bytes(work: &Work, engine: &str, data_bytes: u64) -> u64 {
-    let (default_mib, empty_mib) = if engine == "sqlite" { (8, 1) } else { (1024, 128) };
-    let limit = work.log_size_mib.unwrap_or(default_mib).saturating_mul(MIB);
-    // A transaction stays in the log as a whole, and a log may pass its limit while a checkpoint runs.
-    let transaction = work.batch_size.saturating_mul(row_bytes(work)).saturating_mul(2);
-    let piled_up = limit.saturating_mul(2).saturating_add(transaction);
-    piled_up.min(data_bytes.saturating_mul(2)).saturating_add(empty_mib * MIB)
+    let one = rows_seconds(1_000_000, work, engine, sync_latency_ns.or(Some(0))).unwrap_or(1.0) / 1e6;
+    (seconds / one.max(1e-6) * MODEL_FACTOR) as u64
 }
 
 #[cfg(test)]
@@ -315,6 +278,15 @@ mod tests {
         let study = resolved("a-a", Scale::Miniature, "sqlite", &[("rate", "10"), ("durability", "none")]);
         let (low, _) = estimate(&study, SYNC_NS, &nothing).seconds.unwrap();
         assert!(low >= 10.0 * 4000.0 / 10.0 / 10.0, "{low}");
+    }
+
+    #[test]
+    fn the_warm_up_of_an_open_loop_takes_its_rate_too() {
+        let set = [("rate", "10"), ("durability", "none"), ("warm_up_rows", "4000")];
+        let study = resolved("a-a", Scale::Miniature, "sqlite", &set);
+        let (low, high) = estimate(&study, SYNC_NS, &nothing).seconds.unwrap();
+        // Ten runs of 4000 rows and as many before them, in transactions of ten, ten a second.
+        assert!(low >= 10.0 * 2.0 * 40.0 && high <= 1.6 * 10.0 * 2.0 * 40.0, "{low} to {high}");
     }
 
     #[test]

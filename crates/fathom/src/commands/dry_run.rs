@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use disk::space::{format_bytes, require_free};
+use disk::space::{SpaceError, format_bytes, require_free};
 use lab::assignment::Assignment;
 use lab::estimate::{Estimate, estimate};
 use lab::plan::Plan;
@@ -14,7 +14,7 @@ use results::store::Store;
 use crate::Verdict;
 use crate::arguments::RunArguments;
 use crate::targets::{TargetChoice, default_base};
-use crate::terminal::{limited, print};
+use crate::terminal::{limited, print, say};
 
 /// Runs whose order is printed before it becomes "and so on".
 const RUNS_LISTED_MAX: usize = 200;
@@ -66,15 +66,26 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     Ok(Verdict::Clean)
 }
 
-/// Refuses to start what does not fit on the disk.
-pub(crate) fn require_space(assignment: &Assignment, layout: &Layout, base: &Path) -> anyhow::Result<()> {
+/// Refuses to start what does not fit on the disk, or only says so.
+pub(crate) fn require_space(
+    assignment: &Assignment,
+    layout: &Layout,
+    base: &Path,
+    is_ignored: bool,
+) -> anyhow::Result<()> {
     let estimate = estimate(assignment.resolved(), None, &|_| None);
     for directory in space_directories(layout, base) {
         std::fs::create_dir_all(&directory)
             .with_context(|| format!("could not create directory \"{}\"", directory.display()))?;
-        require_free(&directory, estimate.disk_bytes).with_context(|| {
-            format!("{} does not fit (hint: fewer rows, --mini, or --data DIR)", assignment.resolved().name)
-        })?;
+        match require_free(&directory, estimate.disk_bytes) {
+            Err(error @ SpaceError::NotEnough { .. }) if is_ignored => say(&format!("warning: {error}")),
+            outcome => outcome.with_context(|| {
+                format!(
+                    "{} does not fit (hint: fewer rows, --mini, --data DIR, or --ignore-space to start all the same)",
+                    assignment.resolved().name
+                )
+            })?,
+        }
     }
     Ok(())
 }

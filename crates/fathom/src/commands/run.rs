@@ -119,7 +119,7 @@ fn conduct_in(
     let assignment = if arguments.again { unused_seed(store, assignment)? } else { assignment };
     let base = default_base(&arguments.results.results)?;
     let layout = assignment.resolved().layout.clone();
-    dry_run::require_space(&assignment, &layout, &base)?;
+    dry_run::require_space(&assignment, &layout, &base, arguments.ignore_space)?;
     let stop = stop_on_signals()?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });
     let mut targets: Vec<Box<dyn Target>> = Vec::new();

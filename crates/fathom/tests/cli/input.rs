@@ -60,7 +60,7 @@ fn a_directory_that_cannot_be_used_is_named() {
 
 #[test]
 fn a_study_that_does_not_fit_on_the_disk_is_refused_with_both_figures() {
-    refused(&["run", "populate-batch"], &["populate-batch", "does not fit", "TiB"]);
+    refused(&["run", "populate-batch"], &["populate-batch", "does not fit", "TiB", "--ignore-space"]);
 }
 
 #[test]
