@@ -24,9 +24,11 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         "sqlite-page-unused" | "sqlite-free-list" | "sqlite-pointer-map" => {
             (Link, Suspect::Nothing, Unit::Other)
         }
-        "sqlite-not-null" | "sqlite-generated-column" | "sqlite-check" | "sqlite-value-type" => {
+        "sqlite-not-null" | "sqlite-check" | "sqlite-value-type" | "sqlite-generated-column" => {
             (Record, Suspect::Nothing, Unit::Row)
         }
+        "sqlite-full-text-row" => (Comparison, Suspect::Nothing, Unit::Row),
+        "sqlite-full-text" | "sqlite-rtree" => (Comparison, Suspect::Nothing, Unit::Other),
         "sqlite-unique" => (Comparison, Suspect::Object, Unit::Entry),
         "sqlite-row-without-entry" => (Comparison, Suspect::Nothing, Unit::Row),
         "sqlite-entry-without-row" => (Comparison, Suspect::Source, Unit::Entry),

@@ -47,6 +47,7 @@ mod stray;
 mod structure;
 mod versions;
 mod view;
+mod virtual_tables;
 mod wal;
 mod wishes;
 mod worker;
@@ -309,14 +310,30 @@ fn check_anchored(
     report_anchor(anchor, &mut passed.worker);
     let mut skipped = Vec::new();
     if options.level >= CheckLevel::Structure {
-        report_map(&prepared.map, &mut passed.worker);
-        report_schema(&prepared, anchor, &mut passed.worker);
-        skipped = after_pass(anchor, &context, &mut passed, ending, report, progress);
-        gaps(&prepared, options.level, context.has_checksums, report);
+        skipped = end_deep(anchor, &context, &prepared, &mut passed, ending, report, progress);
     } else {
         end_shallow(&context, &mut passed, options, report);
     }
     finish(&context, passed, skipped, options.resume_file.is_some(), &prepared.schema.sources(), report);
+}
+
+/// Ends a check that has looked into the pages. Returns the pages that could not be judged.
+fn end_deep(
+    anchor: &Anchor,
+    context: &Context<'_>,
+    prepared: &Prepared,
+    passed: &mut Passed<'_>,
+    ending: Ending<'_>,
+    report: &mut CheckReport,
+    progress: &mut dyn Progress,
+) -> Vec<Skipped> {
+    report_map(&prepared.map, &mut passed.worker);
+    report_schema(prepared, anchor, &mut passed.worker);
+    let reading = ending.reading;
+    let skipped = after_pass(anchor, context, passed, ending, report, progress);
+    virtual_tables::check(context, &prepared.schema, passed, &reading, report);
+    gaps(prepared, context.level, context.has_checksums, report);
+    skipped
 }
 
 /// The check at the end of the pass, when it is to be kept.

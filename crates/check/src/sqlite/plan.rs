@@ -130,6 +130,18 @@ pub(super) enum OwnedValue {
     Blob(Vec<u8>),
 }
 
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(number) => Self::Integer(number),
+            Value::Real(number) => Self::Real(number),
+            Value::Text(bytes) => Self::Text(bytes.to_vec()),
+            Value::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
 impl OwnedValue {
     pub(super) fn as_value(&self) -> Value<'_> {
         match self {

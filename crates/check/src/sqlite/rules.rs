@@ -137,6 +137,18 @@ rules! {
         "a STORED generated column holds the value of its expression",
         "Queries return a value that does not follow from the other columns. A changed byte in the row, or a changed definition.",
         "compare the row with a backup; when the other columns are right, UPDATE the row to compute the value again", "gencol 2.3";
+    FULL_TEXT_ROW: "sqlite-full-text-row", Full,
+        "each row of a full-text table has a row with its key in both shadow tables, %_content and %_docsize",
+        "A row is lost, or came back deleted: a page of one shadow table was lost or is older than the other.",
+        "restore the row from a backup first: INSERT INTO table(table) VALUES('rebuild') would remove what the index still has of it", "fts5 appendix, fts3 9";
+    FULL_TEXT: "sqlite-full-text", Full,
+        "the shadow tables of an FTS3, FTS4 or FTS5 table agree: each row is indexed by its words, and nothing else is",
+        "Full-text queries miss rows or return wrong ones. Typical cause: a lost write to a page of a shadow table, or a shadow table that was changed by hand.",
+        "keep a copy; when the rows themselves are intact, INSERT INTO table(table) VALUES('rebuild') makes the index anew", "fts5 appendix, fts3 9";
+    RTREE: "sqlite-rtree", Full,
+        "the shadow tables of an R-tree agree: each row and each node is in the node that its table names, inside the box above it",
+        "Queries through the R-tree miss rows or return wrong ones. Typical cause: a lost write to a page of a shadow table, or a shadow table that was changed by hand.",
+        "keep a copy; read the rows that can be read, and insert them into a new R-tree", "rtree 6";
     VALUE_TYPE: "sqlite-value-type", Full,
         "a value has a type that its column can hold: STRICT types, no number in a TEXT column, no numeric text in a numeric column",
         "Comparisons and indexes treat the value otherwise than expected. A changed type byte, or a changed definition.",

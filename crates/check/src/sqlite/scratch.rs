@@ -364,7 +364,7 @@ impl Evaluator {
 const NOT_UTF_16: &str = "a text is not valid UTF-16, so that it cannot be given to SQLite as it is";
 
 /// A value as it is bound: bytes of UTF-8 as they are, valid or not.
-struct Bound<'v>(ToSqlOutput<'v>);
+pub(super) struct Bound<'v>(ToSqlOutput<'v>);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -372,7 +372,7 @@ impl ToSql for Bound<'_> {
     }
 }
 
-fn bound_value(value: Value<'_>, encoding: Encoding) -> Result<Bound<'_>, String> {
+pub(super) fn bound_value(value: Value<'_>, encoding: Encoding) -> Result<Bound<'_>, String> {
     let value = match value {
         Value::Null => ToSqlOutput::Borrowed(ValueRef::Null),
         Value::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),

@@ -1,0 +1,191 @@
+//! Virtual tables: what their shadow tables promise each other.
+//!
+//! The pages, rows and indexes of shadow tables are checked like those of any table. What is left is what only the
+//! module knows: the nodes of an R-tree, the index of a full-text table. R-trees are followed by [`rtree`]; full-text
+//! tables are compared by [`full_text`] and then by SQLite itself, on a copy in memory.
+
+mod definition;
+mod engine;
+mod full_text;
+mod rtree;
+mod shadow;
+
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use results::check::{CheckLevel, CheckReport, NotChecked};
+
+use super::context::{Context, Draft};
+use super::pass::Passed;
+use super::reading::Reading;
+use super::schema::{SchemaRow, SchemaRows};
+use definition::Definition;
+use full_text::Limits;
+use shadow::Allowance;
+
+/// Modules whose tables keep nothing of their own.
+// EVIDENCE: sqlite fts5 9 (fts5vocab), fts3 7 (fts4aux) and 8.2 (fts3tokenize), dbstat, series
+const WITHOUT_ROWS: [&str; 5] = ["fts5vocab", "fts4aux", "fts3tokenize", "dbstat", "generate_series"];
+
+/// What is known of the tables that a virtual table may use.
+struct Tables<'t> {
+    context: &'t Context<'t>,
+    /// Trees of tables, by name in small letters.
+    trees: HashMap<String, usize>,
+    /// Whether rows of the schema could not be read.
+    is_cut: bool,
+    bytes_max: Cell<u64>,
+}
+
+impl Tables<'_> {
+    fn tree(&self, name: &str) -> Option<usize> {
+        self.trees.get(&name.to_ascii_lowercase()).copied()
+    }
+}
+
+/// Checks all virtual tables when all pages were seen, and reports.
+pub(super) fn check(
+    context: &Context<'_>,
+    schema: &SchemaRows,
+    passed: &mut Passed<'_>,
+    reading: &Reading<'_>,
+    report: &mut CheckReport,
+) {
+    if context.level < CheckLevel::Full || passed.unreached_count > 0 {
+        return;
+    }
+    let worker = &mut passed.worker;
+    let tables = schema.rows.iter().filter(|row| row.is_table);
+    let named = |row: &SchemaRow| {
+        let name = format!("table {}", row.name);
+        let tree = context.plans.trees.iter().position(|plan| plan.name == name)?;
+        Some((row.name.to_ascii_lowercase(), tree))
+    };
+    let tables = Tables {
+        context,
+        trees: tables.filter_map(named).collect(),
+        is_cut: schema.is_cut,
+        bytes_max: Cell::new(0),
+    };
+    let not_checked = &mut report.not_checked;
+    let rows = schema.resolved.iter().map(|resolved| &resolved.row);
+    for row in rows.filter(|row| row.root == 0) {
+        let Some(sql) = row.definition.as_deref() else { continue };
+        let Some(definition) = Definition::of(sql) else { continue };
+        let object = format!("virtual table {}", row.name);
+        // Read a second time before anything is accused: the same rows must be found damaged twice.
+        let mut outcome = tables.check(&row.name, sql, &definition, reading);
+        if outcome.as_ref().is_ok_and(|drafts| !drafts.is_empty()) {
+            let again = tables.check(&row.name, sql, &definition, reading);
+            if text_of(&again) != text_of(&outcome) {
+                worker.changed();
+                outcome = Err("it was changed while it was read".to_owned());
+            }
+        }
+        match outcome {
+            Ok(drafts) => drafts.into_iter().for_each(|draft| worker.report_at_once(draft)),
+            Err(reason) => {
+                let why = format!("{reason}; {} verifies it", command(&row.name, &definition));
+                not_checked.push(NotChecked::coverage(Some(&object), "its index against its rows", why));
+            }
+        }
+        not_checked.extend(external_content(&object, &row.name, &definition));
+    }
+    let memory_bytes_max = &mut report.counters.memory_bytes_max;
+    *memory_bytes_max = tables.bytes_max.get().max(*memory_bytes_max);
+}
+
+fn text_of(outcome: &Result<Vec<Draft>, String>) -> Vec<String> {
+    let drafts = outcome.as_ref().map(Vec::as_slice).unwrap_or_default();
+    drafts.iter().map(|draft| format!("{:?} {} {}", draft.page, draft.expected, draft.found)).collect()
+}
+
+/// The rows of a table elsewhere that an index refers to may differ from it on purpose.
+fn external_content(object: &str, name: &str, definition: &Definition) -> Option<NotChecked> {
+    let content = definition.option("content")?;
+    if content.is_empty() && matches!(definition.module.as_str(), "fts3" | "fts4") {
+        let why = "the table keeps no rows to compare them with; SQLite has no command that verifies them";
+        return Some(NotChecked::out_of_scope(Some(object), "index entries", why));
+    }
+    if content.is_empty() || definition.module != "fts5" {
+        return None;
+    }
+    let command = format!("INSERT INTO {name}({name}, rank) VALUES('integrity-check', 1)");
+    let why = format!("the application keeps them equal, or not: {command} compares them");
+    Some(NotChecked::out_of_scope(Some(object), format!("index entries against the rows of {content}"), why))
+}
+
+/// SQLite's own command that verifies a virtual table.
+fn command(name: &str, definition: &Definition) -> String {
+    match definition.module.as_str() {
+        "fts3" | "fts4" | "fts5" => format!("INSERT INTO {name}({name}) VALUES('integrity-check')"),
+        "rtree" | "rtree_i32" | "geopoly" => format!("SELECT rtreecheck('{name}')"),
+        _ => "PRAGMA integrity_check in an SQLite that has the module".to_owned(),
+    }
+}
+
+impl Tables<'_> {
+    fn check(
+        &self,
+        name: &str,
+        sql: &str,
+        definition: &Definition,
+        reading: &Reading<'_>,
+    ) -> Result<Vec<Draft>, String> {
+        if reading.is_over() {
+            return Err("the check was stopped".to_owned());
+        }
+        if self.is_cut {
+            return Err("sqlite_schema is damaged".to_owned());
+        }
+        let prefix = format!("{}_", name.to_ascii_lowercase());
+        let shadows = self.trees.iter().filter(|(shadow, _)| shadow.starts_with(&prefix));
+        if let Some((shadow, _)) =
+            shadows.clone().find(|(_, tree)| self.context.damaged_trees.contains(**tree))
+        {
+            return Err(format!("its shadow table {shadow} is damaged"));
+        }
+        let most = reading.options.memory_bytes_max / 2;
+        let mut allowance = Allowance(most);
+        let outcome = self.check_module(name, sql, definition, reading, &mut allowance);
+        self.bytes_max.set(self.bytes_max.get().max(most - allowance.0));
+        outcome
+    }
+
+    fn check_module(
+        &self,
+        name: &str,
+        sql: &str,
+        definition: &Definition,
+        reading: &Reading<'_>,
+        allowance: &mut Allowance,
+    ) -> Result<Vec<Draft>, String> {
+        match definition.module.as_str() {
+            "rtree" | "rtree_i32" | "geopoly" => {
+                let tree =
+                    |kind: &str| self.tree(&format!("{name}_{kind}")).ok_or_else(|| format!("{name}_{kind}"));
+                let trees = (|| -> Result<rtree::Trees, String> {
+                    Ok(rtree::Trees { node: tree("node")?, rowid: tree("rowid")?, parent: tree("parent")? })
+                })();
+                match trees {
+                    Ok(trees) => rtree::check(self.context, definition, trees, allowance),
+                    Err(missing) => {
+                        let expected = format!("the shadow table {missing}");
+                        Ok(vec![Draft::of_file(&super::rules::RTREE, expected, "no such table")])
+                    }
+                }
+            }
+            "fts3" | "fts4" if definition.option("content").is_some_and(|content| !content.is_empty()) => {
+                Err("its rows are in another table, which the application keeps equal to the index"
+                    .to_owned())
+            }
+            "fts3" | "fts4" | "fts5" => {
+                let limits =
+                    Limits { allowance, stop: reading.options.stop.clone(), deadline: reading.deadline };
+                full_text::check(self.context, (name, sql), definition, |shadow| self.tree(shadow), limits)
+            }
+            module if WITHOUT_ROWS.contains(&module) => Ok(Vec::new()),
+            module => Err(format!("module {module} is not part of SQLite")),
+        }
+    }
+}
