@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Accounting, CheckCounters, Finding, RuleCount};
+use crate::coverage::Share;
 use crate::object::ObjectCount;
 
 /// What a stopped check of a PostgreSQL cluster had learned. Sums are stored, not rows; row pointers only where the row
@@ -43,6 +44,9 @@ pub struct StoppedCluster {
     /// Keys where two leaves of a unique index meet, by index, as codes.
     #[serde(default)]
     pub boundaries: Vec<(u32, Vec<u64>)>,
+    /// What was verified so far.
+    #[serde(default)]
+    pub coverage: StoredCoverage,
     /// Keys of unique indexes whose order is not known, by index, as codes.
     #[serde(default)]
     pub unique_keys: Vec<(u32, Vec<u64>)>,
@@ -85,6 +89,23 @@ pub struct StoredLedger {
     pub is_links: bool,
     /// For each bucket and side: high half, low half and count.
     pub buckets: Vec<[[u64; 3]; 2]>,
+}
+
+/// What was verified of a cluster so far. Lists are sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoredCoverage {
+    /// Blocks.
+    pub pages: Share,
+    /// Contents of blocks.
+    pub contents: Share,
+    /// Rows by number of their table.
+    pub rows: Vec<(u32, Share)>,
+    /// Entries by number of their index.
+    pub entries: Vec<(u32, Share)>,
+    /// Relations with a block whose contents were not tested.
+    pub uncovered: Vec<u32>,
+    /// Relations whose sums were compared.
+    pub compared: Vec<u32>,
 }
 
 impl StoppedCluster {

@@ -26,7 +26,7 @@ use super::spgist::SpGistCheck;
 use crate::findings::Findings;
 
 impl PassContext<'_> {
-    /// Looks at one block; facts go to the sink.
+    /// Looks at one block; facts go to the sink. Whether every rule of the level about its contents was applied.
     pub(crate) fn block<S: RowSink + EntrySink>(
         &self,
         file: &PlanFile,
@@ -35,13 +35,13 @@ impl PassContext<'_> {
         scratch: &mut BlockScratch,
         findings: &mut Findings,
         sink: &mut S,
-    ) {
+    ) -> bool {
         let page = Page::new(bytes);
         let relation = file.relation.and_then(|number| self.plan.relation(number));
         let mut work = Work { place: self.place(file, block, Confidence::Certain), findings, sink };
         if page.is_new() {
             self.new_page(&page, file, block, &mut work);
-            return;
+            return self.transactions.is_some() || self.level < CheckLevel::Structure;
         }
         let is_whole = self.check_checksum(&page, block, &mut work);
         let special = special_bytes(relation, file.fork).unwrap_or_else(|| page.special().len());
@@ -59,28 +59,37 @@ impl PassContext<'_> {
         }
         let replay_is_due = matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. });
         if !trusted || self.level < CheckLevel::Structure || (replay_is_due && !self.cluster.checksums) {
-            return;
+            return !trusted || self.level < CheckLevel::Structure;
         }
+        let is_compared = self.transactions.is_some() && is_still;
         match (relation.map(|relation| relation.storage), file.fork, file.relation) {
             (Some(Storage::Heap), Fork::Main, Some(number)) => {
-                self.heap_block(&page, number, is_still, scratch, &mut work)
+                self.heap_block(&page, number, is_still, scratch, &mut work);
+                is_compared && self.plan.tables.get(&number).is_some_and(|table| !table.attributes.is_empty())
             }
             (Some(storage), Fork::Main, Some(number)) if storage.is_matched() => {
-                self.tree_block(&page, number, is_still, scratch, &mut work)
+                self.tree_block(&page, number, is_still, scratch, &mut work);
+                is_compared
             }
             (storage, Fork::FreeSpace, _) if is_whole => {
                 free_space_block(&page, storage, self.cluster.checksums, &mut scratch.damage, &mut work);
+                true
             }
             (Some(Storage::Brin), Fork::Main, Some(number)) => {
-                let Some(plan) = self.plan.brins.get(&number) else { return };
+                let Some(plan) = self.plan.brins.get(&number) else { return false };
                 let is_still = self.stands_still() || (self.snapshot.is_some() && is_still);
                 BrinCheck { plan, key: self.key, level: self.level, is_still }.block(
                     &page,
                     &mut scratch.damage,
                     &mut work,
                 );
+                is_compared
             }
-            _ => {}
+            // Of a free space map that is not whole the finding is the checksum; of others the header is all there is.
+            (Some(_), Fork::FreeSpace | Fork::Init, _) => true,
+            (Some(Storage::Sequence), Fork::Main, _) => true,
+            (Some(_), Fork::Visibility, _) => is_compared,
+            _ => false,
         }
     }
 

@@ -154,6 +154,7 @@ mod tests {
         Index {
             table: 1,
             columns: vec![column.clone(), IndexColumn { table_column: 2, descending: true, ..column }],
+            primary: false,
             unique: false,
             nulls_not_distinct: false,
             usable: true,

@@ -5,7 +5,7 @@ use formats::postgres::btree::{
 };
 use formats::postgres::page::{Item, ItemState, Page};
 use formats::postgres::{Damage, Tid};
-use results::check::CheckLevel;
+use results::check::{CheckLevel, Share};
 
 use super::btree_keys::Walk;
 use super::catalog::Relation;
@@ -70,6 +70,10 @@ impl Tree<'_> {
 pub(crate) trait EntrySink {
     /// A fact about a row, in the bucket of its block.
     fn entry(&mut self, index: u32, bucket: usize, fact: u128, tid: Tid, place: (u32, u16));
+    /// Counts entries: those that are compared with the key of their row, of all that may name a visible row.
+    fn entries(&mut self, index: u32, count: Share) {
+        let _ = (index, count);
+    }
     /// An entry that is marked dead, as it would be stated otherwise.
     fn dead_entry(&mut self, index: u32, bucket: usize, fact: u128, tid: Tid, place: (u32, u16)) {
         let _ = (index, bucket, fact, tid, place);

@@ -6,7 +6,7 @@ use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
 use formats::postgres::page::{Item, ItemState};
-use results::check::CheckLevel;
+use results::check::{CheckLevel, Share};
 
 use super::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
 use super::catalog::Index;
@@ -77,6 +77,7 @@ impl TreeCheck<'_> {
             let unique_fact = (is_unique && is_hashed(index))
                 .then(|| key_fact(self.key, self.tree.number, index, &walk.values, &mut scratch.buffer))
                 .flatten();
+            let mut count = Share::default();
             // No row is visible behind the end of the table.
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
                 let exception = self.tree.exceptions.of(tid);
@@ -87,12 +88,19 @@ impl TreeCheck<'_> {
                         self.check_unique(tid, item, walk, work);
                     }
                 }
-                self.state_row(index, tid, exception, item, walk, scratch, work);
+                if exception != Some(Exception::NotLive) {
+                    let has_key = self.state_row(index, tid, exception, item, walk, scratch, work);
+                    count.add(1, has_key && !index.has_expressions);
+                }
             }
+            work.sink.entries(self.tree.number, count);
             if walk.change_count == 0 && walk.live.is_some() && walk.first_live.is_none() {
                 walk.first_live = walk.live;
                 walk.first_values.clone_from(&walk.values);
             }
+        } else {
+            let total_count = tuple.heap_tids().count() as u64;
+            work.sink.entries(self.tree.number, Share { verified_count: 0, total_count });
         }
         walk.advance(tuple);
     }
@@ -206,7 +214,7 @@ impl TreeCheck<'_> {
         }
     }
 
-    /// States which row the entry is of.
+    /// States which row the entry is of; whether with its key.
     #[expect(
         clippy::too_many_arguments,
         reason = "the state of one loop, which would have to be put together per row"
@@ -220,14 +228,14 @@ impl TreeCheck<'_> {
         walk: &Walk<'_>,
         scratch: &mut TreeScratch,
         work: &mut Work<'_, S>,
-    ) {
+    ) -> bool {
         let fact = match exception {
-            Some(Exception::NotLive) => return,
-            Some(Exception::KeyElsewhere | Exception::Elsewhere) => None,
+            Some(Exception::NotLive | Exception::KeyElsewhere | Exception::Elsewhere) => None,
             None | Some(Exception::HashElsewhere) => {
                 entry_fact(self.key, self.tree.number, index, tid, &walk.values, &mut scratch.buffer)
             }
         };
+        let has_key = fact.is_some();
         let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
         let place = (work.place.block, item.number);
@@ -236,6 +244,7 @@ impl TreeCheck<'_> {
         } else {
             work.sink.entry(self.tree.number, bucket, fact, tid, place);
         }
+        has_key
     }
 
     /// Compares the last tuple of a block with the bound of all.

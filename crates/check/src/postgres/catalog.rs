@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::catalog::Column;
 use formats::postgres::{Damage, Oid, Xid};
+use results::check::NotChecked;
 
 use super::brin_summaries::SummaryKind;
 use super::key_forms::KeyForm;
@@ -70,6 +71,8 @@ pub(crate) struct Index {
     pub(crate) table: Oid,
     /// Columns in order, key columns first.
     pub(crate) columns: Vec<IndexColumn>,
+    /// The index of the primary key.
+    pub(crate) primary: bool,
     /// No two rows may have the same key.
     pub(crate) unique: bool,
     /// Null equals null, for uniqueness.
@@ -97,6 +100,10 @@ pub(crate) struct Relation {
     pub(crate) file_number: Oid,
     /// Storage.
     pub(crate) storage: Storage,
+    /// Name of the access method; `?` if it is not known.
+    pub(crate) method: String,
+    /// Whether it is an index.
+    pub(crate) is_index: bool,
     /// `p` permanent, `u` unlogged, `t` temporary.
     pub(crate) persistence: u8,
     /// No older transaction id stands unfrozen in it; 0 where that is not kept.
@@ -122,6 +129,8 @@ pub(crate) struct Catalogs {
     pub(crate) databases: HashSet<Oid>,
     /// The oldest transaction and the oldest multixact that some table may name.
     pub(crate) oldest: Option<(Xid, u32)>,
+    /// What the databases have that no level verifies.
+    pub(crate) out_of_scope: Vec<NotChecked>,
     /// Damage of map files, with the path.
     pub(crate) map_damage: Vec<(std::path::PathBuf, Damage)>,
     /// Databases whose catalogs could not be read, with the reason.

@@ -14,6 +14,7 @@ use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Damage, Oid, Xid, relmap};
+use results::check::NotChecked;
 
 use super::catalog::{Catalogs, Index, Relation};
 use super::catalog_rows::{
@@ -21,6 +22,7 @@ use super::catalog_rows::{
 };
 use super::cluster::{Cluster, ForkFiles, Snapshot};
 use super::transactions::{Fate, LastLookup, Transactions};
+use super::unverified::Constraints;
 
 /// `datconnlimit` (-2) of a database that is half dropped.
 const DROPPING: u32 = 0xFFFF_FFFE;
@@ -39,6 +41,7 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
         map_damage: &mut catalogs.map_damage,
         maps: BTreeMap::new(),
         oldest: None,
+        out_of_scope: Vec::new(),
     };
     let mut names: HashMap<Oid, String> = HashMap::new();
     let mut with_shared = true;
@@ -52,6 +55,7 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
         }
     }
     catalogs.oldest = reader.oldest;
+    catalogs.out_of_scope = reader.out_of_scope;
     catalogs.databases = names.into_keys().collect();
     catalogs
 }
@@ -84,6 +88,7 @@ struct Reader<'c> {
     map_damage: &'c mut Vec<(std::path::PathBuf, Damage)>,
     maps: BTreeMap<std::path::PathBuf, HashMap<Oid, Oid>>,
     oldest: Option<(Xid, u32)>,
+    out_of_scope: Vec<NotChecked>,
 }
 
 impl Reader<'_> {
@@ -104,9 +109,17 @@ impl Reader<'_> {
             let of_table = open.columns.get_mut(&table).into_iter().flatten();
             of_table.filter(|column| column.number == number).for_each(|column| column.not_null = false);
         }
+        let mut constraints = Constraints::default();
+        let schema_of = |id: Option<Oid>| id.and_then(|id| namespaces.get(&id)).map_or("?", String::as_str);
+        self.each(&open, PG_CONSTRAINT, |row| {
+            constraints.add_constraint(row, schema_of(row.u32("connamespace")));
+        })?;
         let database_name = names.get(&database).cloned().unwrap_or_else(|| database.to_string());
         let mut relations = Vec::new();
         for class in &open.classes {
+            let columns = open.columns.get(&class.id).map_or(&[][..], Vec::as_slice);
+            let schema = schema_of(Some(class.namespace));
+            constraints.add_relation(schema, &class.name, class.kind, class.is_partition, columns);
             if !matches!(class.kind, b'r' | b'i' | b'S' | b't' | b'm') || (class.shared && !with_shared) {
                 continue;
             }
@@ -123,6 +136,8 @@ impl Reader<'_> {
                 tablespace: if class.shared { 1664 } else { class.tablespace },
                 file_number,
                 storage: storage_of(class.kind, method),
+                method: method.unwrap_or("?").to_owned(),
+                is_index: class.kind == b'i',
                 persistence: class.persistence,
                 frozen_xid: class.frozen_xid,
                 min_multi: class.min_multi,
@@ -132,6 +147,7 @@ impl Reader<'_> {
                 index: indexes.remove(&class.id),
             });
         }
+        self.out_of_scope.append(&mut constraints.gaps(&database_name));
         Ok(relations)
     }
 

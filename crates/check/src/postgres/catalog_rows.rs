@@ -26,6 +26,7 @@ pub(crate) struct ClassRow {
     pub(crate) column_count: i16,
     pub(crate) frozen_xid: Xid,
     pub(crate) min_multi: u32,
+    pub(crate) is_partition: bool,
 }
 
 impl ClassRow {
@@ -44,6 +45,7 @@ impl ClassRow {
             column_count: row.i16("relnatts")?,
             frozen_xid: row.u32("relfrozenxid")?,
             min_multi: row.u32("relminmxid")?,
+            is_partition: row.bool("relispartition").unwrap_or(false),
         })
     }
 }
@@ -146,6 +148,7 @@ impl<'a> IndexSource<'a> {
             table,
             has_expressions: table_columns.contains(&0),
             columns: columns.collect::<Option<Vec<_>>>()?,
+            primary: row.bool("indisprimary").unwrap_or(false),
             unique: row.bool("indisunique")?,
             nulls_not_distinct: row.bool("indnullsnotdistinct").unwrap_or(false),
             usable: row.bool("indisvalid")? && row.bool("indisready")? && row.bool("indislive")?,

@@ -12,7 +12,7 @@ use formats::postgres::page::{Item, Page};
 use formats::postgres::varlena::Varlena;
 use formats::postgres::{Damage, Oid, Tid};
 
-use results::check::CheckLevel;
+use results::check::{CheckLevel, Share};
 
 use super::btree::{EntrySink, Matching, Tree};
 use super::entry::{kind as fact_kind, tid_fact};
@@ -289,6 +289,10 @@ impl GinCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let tree = self.tree;
+        if self.level == CheckLevel::Full && tree.exceptions.of(tid) != Some(Exception::NotLive) {
+            // Compared by TID alone.
+            work.sink.entries(tree.number, Share { verified_count: 0, total_count: 1 });
+        }
         let is_matched =
             self.level == CheckLevel::Full && tree.matching != Matching::None && tree.is_heap_still;
         let heap_blocks = tree.heap_blocks.unwrap_or(0);

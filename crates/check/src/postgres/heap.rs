@@ -6,7 +6,7 @@ use formats::postgres::maps::Visibility;
 use formats::postgres::page::{FLAG_ALL_VISIBLE, Item, ItemState, Page};
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Damage, Tid, Xid};
-use results::check::CheckLevel;
+use results::check::{CheckLevel, Share};
 
 use super::brin_values::{RangeReader, Ranges};
 use super::catalog::{Index, Relation};
@@ -110,6 +110,8 @@ pub(crate) trait RowSink {
     fn stood_still(&mut self, _table: u32, _block: u32, _is_zero: bool) {}
     /// A row pointer of the table that is not matched in the ordinary way.
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
+    /// Counts rows of the table: visible ones that are tested, of all that look visible.
+    fn rows(&mut self, _table: u32, _count: Share) {}
     /// A value that a visible row keeps packed in a TOAST table.
     fn packed(&mut self, _toast: u32, _value: PackedValue) {}
     /// A piece of a value in a TOAST table.
@@ -226,7 +228,28 @@ impl HeapCheck<'_> {
                 self.state_exceptions(&slots, work);
             }
         }
+        if self.level == CheckLevel::Full {
+            work.sink.rows(self.table.number, self.count_rows(&slots));
+        }
         scratch.slots = slots;
+    }
+
+    /// Visible rows that are tested, of all that are visible or may be.
+    fn count_rows(&self, slots: &[Slot]) -> Share {
+        let mut count = Share::default();
+        let is_tested = self.transactions.is_some() && !self.table.attributes.is_empty();
+        for slot in slots {
+            let Some(header) = slot.header else { continue };
+            let is_inserted = header.is_xmin_frozen() || header.infomask & mask::XMIN_INVALID == 0;
+            let is_kept =
+                header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0 || header.is_xmax_lock_only();
+            match slot.fate {
+                Fate::Live => count.add(1, is_tested),
+                Fate::Open if is_inserted && is_kept => count.add(1, slot.is_disputed),
+                Fate::Open | Fate::Dead => {}
+            }
+        }
+        count
     }
 
     /// Reads all line pointers and headers; `false` if no row leads to another in the block, and each is its own root.

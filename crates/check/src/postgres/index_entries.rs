@@ -6,7 +6,7 @@ use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
 use formats::postgres::index_pages::{Entry, Method, Opaque, Role, entry};
 use formats::postgres::page::{Item, Page};
-use results::check::CheckLevel;
+use results::check::{CheckLevel, Share};
 
 use super::btree::{EntrySink, Matching, Tree};
 use super::catalog::{Index, Storage};
@@ -88,6 +88,8 @@ impl EntryCheck<'_> {
             } else if is_matched && !is_beyond {
                 let keys = index.map(|index| (index, page, item));
                 self.state_row(entry, item, keys, (&mut values, &mut buffer), work);
+            } else if self.level == CheckLevel::Full {
+                work.sink.entries(self.tree.number, Share { verified_count: 0, total_count: 1 });
             }
         }
         true
@@ -116,7 +118,11 @@ impl EntryCheck<'_> {
         let has_values = self.hash.is_some_and(|hash| hash.function.is_some());
         let has_value = has_values && !exception.is_some_and(Exception::has_hash_elsewhere);
         let hash = has_value.then(|| hash_fact(self.key, self.tree.number, tid, entry.hash));
-        let fact = fact.or(hash).unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
+        let fact = fact.or(hash);
+        let has_key =
+            fact.is_some() && self.tree.relation.index.as_ref().is_some_and(|index| !index.has_expressions);
+        work.sink.entries(self.tree.number, Share { verified_count: u64::from(has_key), total_count: 1 });
+        let fact = fact.unwrap_or_else(|| tid_fact(self.key, self.tree.number, tid));
         let bucket = self.tree.heap_buckets.of(tid.block);
         let place = (work.place.block, item.number);
         if self.tree.is_marked_dead(item) {

@@ -30,6 +30,7 @@ mod catalog_rows;
 mod cluster;
 mod cluster_files;
 mod collector;
+mod coverage;
 pub mod drill;
 mod drill_edits;
 mod entry;
@@ -73,6 +74,7 @@ mod transactions;
 mod truncations;
 mod tuples;
 mod uniqueness;
+mod unverified;
 
 pub use cluster::{Cluster, OpenError, Standing};
 pub use log_end::LogEnd;

@@ -64,6 +64,7 @@ impl Run<'_> {
                 continue;
             }
             let object = plan.relation(number).map(|relation| relation.name.clone());
+            self.covered.was_compared(number);
             let is_unfinished = state.sums.unfinished.contains_key(&number);
             let is_by_tid =
                 plan.relation(number).is_some_and(|relation| relation.storage.entry_method().is_some());
@@ -175,6 +176,7 @@ impl Run<'_> {
 
     pub(super) fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
         let cluster = self.cluster;
+        let coverage = self.coverage(plan);
         let mut skipped: Vec<Skipped> =
             self.skipped.into_iter().map(|(why, page_count)| Skipped { why, page_count }).collect();
         skipped.sort();
@@ -215,6 +217,7 @@ impl Run<'_> {
         ];
         facts.append(&mut more);
         let mut report = CheckReport {
+            coverage,
             facts,
             not_checked: self.not_checked,
             accounting: self.accounting,

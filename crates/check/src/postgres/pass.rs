@@ -10,6 +10,7 @@ use formats::postgres::spgist::Fact;
 use results::check::{CheckLevel, Confidence};
 
 use super::btree::TreeScratch;
+use super::catalog::Storage;
 use super::cluster::{Cluster, Snapshot, Standing};
 use super::exceptions::Exceptions;
 use super::finding::Place;
@@ -126,6 +127,7 @@ impl PassContext<'_> {
                     if bytes.len() < self.cluster.block_bytes {
                         // The finding about the file was made when it was planned.
                         state.damaged += 1;
+                        state.sums.covered.page(file.relation, true);
                     } else {
                         self.judge(state, file, block, bytes);
                     }
@@ -141,6 +143,7 @@ impl PassContext<'_> {
             }
             Content::Unreadable { length_bytes, error } => {
                 state.unreadable += length_bytes.div_ceil(block_bytes);
+                state.sums.covered.pages_left_out(file.relation, length_bytes.div_ceil(block_bytes));
                 let place = self.place(file, block, Confidence::Certain);
                 let expected = format!("{length_bytes} bytes that can be read");
                 state.findings.push(place.finding(Promised::Unreadable, None, expected, error.to_string()));
@@ -165,9 +168,15 @@ impl PassContext<'_> {
         }
         let mut found = Findings::new(usize::MAX / 4);
         let PassState { sums, scratch, .. } = state;
-        self.block(file, block, bytes, scratch, &mut found, sums);
+        let has_contents = self.block(file, block, bytes, scratch, &mut found, sums);
+        // A map is no contents of its table.
+        let relation = file.relation.filter(|_| !matches!(file.fork, Fork::FreeSpace | Fork::Visibility));
+        state.sums.covered.page(relation, has_contents || !found.is_empty());
         if found.is_empty() {
-            state.clean += 1;
+            match self.other_method(file) {
+                Some(why) => *state.skipped.entry(why).or_default() += 1,
+                None => state.clean += 1,
+            }
             return;
         }
         match self.confirm(state, file, block, bytes, found) {
@@ -220,6 +229,15 @@ impl PassContext<'_> {
         }
         // It changed each time: a server is writing it, and nothing is proven.
         None
+    }
+
+    /// Why a block without fault is not called clean: its contents were not tested.
+    fn other_method(&self, file: &PlanFile) -> Option<&'static str> {
+        let relation = file.relation.and_then(|number| self.plan.relation(number))?;
+        let is_other = relation.storage == Storage::Other && file.fork == Fork::Main;
+        (is_other && self.level >= CheckLevel::Structure).then_some(
+            "contents of an access method that is not known here; header, checksum and WAL position were tested",
+        )
     }
 
     fn reason_to_skip(&self, file: &PlanFile) -> Option<&'static str> {

@@ -9,6 +9,7 @@ use results::stopped_cluster::StoppedCluster;
 
 use super::batch::{Position, bytes_of, rest_of};
 use super::cluster::Standing;
+use super::coverage::Covered;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
 use super::run::{CheckError, Run};
@@ -40,6 +41,10 @@ impl Run<'_> {
         if self.unfinished.is_some() || files.is_empty() {
             self.accounting.bytes_expected += bytes_of(&files);
             self.accounting.unreached_count += page_count(&files, block_bytes);
+            for file in &files {
+                let count = file.part.bytes.div_ceil(block_bytes);
+                state.sums.covered.pages_left_out(file.relation, count);
+            }
             self.bytes_before += all_bytes;
             return Ok(());
         }
@@ -50,10 +55,18 @@ impl Run<'_> {
         for part in outcome.states {
             self.take(part, state);
         }
+        let unclaimed_files = outcome.files.iter().zip(&files);
+        let not_reached: Vec<(Option<u32>, u64)> = unclaimed_files
+            .map(|(file, plan)| (plan.relation, file.unclaimed_bytes.div_ceil(block_bytes)))
+            .collect();
         if unclaimed > 0 {
             self.unfinished = Some("stopped before the end".to_owned());
             let place = Position { bytes: all_bytes - unclaimed, ..from };
             self.keep(&all, place, unclaimed, state);
+        }
+        // Of what is gone on with later nothing is left out.
+        for (relation, count) in not_reached {
+            state.sums.covered.pages_left_out(relation, count);
         }
         self.bytes_before += all_bytes;
         Ok(())
@@ -202,6 +215,9 @@ impl Run<'_> {
             object_counts,
             ..StoppedCluster::default()
         };
+        let mut covered = self.covered.clone();
+        covered.merge(state.sums.covered.clone());
+        stopped.coverage = covered.stored();
         state.sums.store(&mut stopped);
         // In the second pass the row pointers of the first stand in the context.
         let codes = state.sums.exceptions.iter().map(|(table, codes)| (*table, codes.all()));
@@ -250,6 +266,7 @@ impl Run<'_> {
             },
         );
         self.resumed_ns = stopped.counters.elapsed_ns;
+        self.covered = Covered::restored(&stopped.coverage, plan.relations.len());
         self.seed = stopped.seed;
         Some(stopped)
     }

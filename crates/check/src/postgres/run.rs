@@ -12,6 +12,7 @@ use super::batch::{Batch, Position, bytes_of};
 use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
+use super::coverage::Covered;
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
 use super::gin_rows::{RowSets, row_sets};
@@ -26,6 +27,7 @@ use super::source::Tree;
 use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::Truncations;
+use super::unverified::other_methods;
 use crate::findings::Findings;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -125,6 +127,8 @@ pub(super) struct Run<'a> {
     pub(super) log_end: Option<&'a LogEnd>,
     /// Relations that changed since the moment that is looked at.
     pub(super) moved: HashSet<u32>,
+    /// What was verified.
+    pub(super) covered: Covered,
     /// How much did not, for the report.
     pub(super) stood_still: Option<String>,
     /// Bytes of all passes, and of those that are done.
@@ -168,6 +172,7 @@ impl<'a> Run<'a> {
             unfinished: None,
             log_end: None,
             moved: HashSet::new(),
+            covered: Covered::default(),
             stood_still: None,
             bytes_total: 0,
             bytes_before: 0,
@@ -330,6 +335,7 @@ impl<'a> Run<'a> {
             self.unpack_values(&mut state, &first, progress);
         }
         self.moved.extend(state.sums.moved);
+        self.covered.merge(state.sums.covered);
         Ok(())
     }
 
@@ -483,6 +489,12 @@ impl<'a> Run<'a> {
                 self.report_catalog(database, &reason, &catalogs.databases);
             }
             self.left_out(Some(&name), "everything that needs the catalogs", &reason);
+        }
+        if self.options.level == CheckLevel::Full && self.only.is_none() {
+            self.not_checked.append(&mut catalogs.out_of_scope);
+        }
+        if self.options.level >= CheckLevel::Structure {
+            self.not_checked.extend(other_methods(&catalogs.relations));
         }
         let databases = catalogs.databases.clone();
         let mut plan = Plan::new(self.cluster, catalogs);

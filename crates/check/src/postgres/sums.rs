@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use formats::postgres::Tid;
+use results::check::Share;
 
 use super::btree::{Boundary, EntrySink};
+use super::coverage::Covered;
 use super::exceptions::{Codes, boundary_code};
 use super::gin_blocks::{GinBlocks, Record as GinRecord};
 use super::heap::{Exception, RowSink, exception_code};
@@ -20,6 +22,8 @@ const SMALL_RELATION_BLOCKS: u32 = 64;
 /// Facts of one worker, as sums.
 #[derive(Default)]
 pub(crate) struct Sums {
+    /// What was verified.
+    pub(crate) covered: Covered,
     /// Rows and entries, or TOAST pointers and pieces, by relation.
     pub(crate) entries: Ledgers,
     /// Links between blocks of indexes, by relation.
@@ -72,6 +76,10 @@ impl RowSink for Sums {
         *last = (*last).max(Some(block));
     }
 
+    fn rows(&mut self, table: u32, count: Share) {
+        self.covered.rows(table, count);
+    }
+
     fn exception(&mut self, table: u32, tid: Tid, exception: Exception) {
         self.exceptions.entry(table).or_default().push(exception_code(tid, exception));
         self.code_was_added();
@@ -92,6 +100,11 @@ impl EntrySink for Sums {
     fn entry(&mut self, index: u32, bucket: usize, fact: u128, _tid: Tid, _place: (u32, u16)) {
         let is_small = self.is_small(index);
         self.entries.of(index, is_small).add(Side::Witness, bucket, fact);
+    }
+
+    #[inline]
+    fn entries(&mut self, index: u32, count: Share) {
+        self.covered.entries(index, count);
     }
 
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, _link: Link) {
@@ -171,6 +184,7 @@ impl Sums {
     }
 
     pub(crate) fn merge(&mut self, other: Sums) {
+        self.covered.merge(other.covered);
         self.entries.merge(other.entries);
         self.links.merge(other.links);
         self.moved.extend(other.moved);

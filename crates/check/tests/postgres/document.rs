@@ -89,6 +89,14 @@ fn document() -> String {
          where equal values have equal bytes: text and char(n) under a deterministic collation, inet, bit, timetz, enumerations.\n\
          Other unique indexes are listed under \"not checked\", one entry for each database. Entries marked LP_DEAD are compared with\n\
          visible rows in a cluster that was shut down: in other states the mark may reach its file before the deletion does.\n\n\
+         What counts as verified: a row, when its values were tested and its entries in all indexes that have one for each row\n\
+         were compared (a partial index counts among objects); an index entry, when it was compared with the key of its row, not\n\
+         with the TID alone (GIN, values of expressions, keys kept in TOAST); a relation, when nothing of it was left out. One\n\
+         block that changed since the moment that is compared leaves out all rows and entries of its relation. Visible rows that\n\
+         cannot be compared are counted by their hint bits. Temporary relations, and unlogged ones that replay empties, are not counted. Indexes\n\
+         of access methods that are not known (hnsw, ivfflat, rum, bloom) are tested by header, checksum and WAL position; their\n\
+         contents are listed under \"not checked\", and so are CHECK, exclusion and foreign key constraints, domains, bounds of partitions,\n\
+         STORED columns and foreign tables, each kind once a database with the statement that verifies it.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
     rules().filter(|rule| rule.id.starts_with("pg-")).for_each(|rule| text.push_str(&rule_row(rule)));

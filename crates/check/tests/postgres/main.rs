@@ -9,6 +9,7 @@ mod brin_classes;
 mod classes;
 mod clean;
 mod cluster_files;
+mod coverage;
 mod damage;
 mod differential;
 mod document;

@@ -63,6 +63,8 @@ pub struct Column {
     /// Whether it is computed when it is read, and null in rows (18 and later).
     // EVIDENCE: PostgreSQL docs 51.7 pg_attribute.attgenerated: s stored, v virtual
     pub is_virtual: bool,
+    /// Whether it is computed when the row is written.
+    pub is_stored: bool,
     /// Value of rows that were written before the column was added; payload of an array of one element.
     pub missing: Option<Vec<u8>>,
 }
@@ -311,6 +313,7 @@ impl<'a> Row<'a> {
             not_null: self.bool("attnotnull")?,
             dropped: self.bool("attisdropped")?,
             is_virtual: self.u8("attgenerated") == Some(b'v'),
+            is_stored: self.u8("attgenerated") == Some(b's'),
             missing: if self.bool("atthasmissing")? { self.missing() } else { None },
         })
     }

@@ -6,10 +6,8 @@ use results::check::NotChecked;
 
 use super::super::catalog::Storage;
 use super::super::plan::Plan;
+use super::super::unverified::listed;
 use super::may_miss_equal_keys;
-
-/// Names that are listed of each database.
-const NAMES_MAX: usize = 3;
 
 /// What is not proven about unique indexes, one entry for each database.
 pub(crate) fn unproven_keys(plan: &Plan) -> Vec<NotChecked> {
@@ -31,11 +29,4 @@ pub(crate) fn unproven_keys(plan: &Plan) -> Vec<NotChecked> {
         )
     };
     by_database.into_iter().map(of_database).collect()
-}
-
-/// `2 unique indexes: a, b`; at most a few names.
-pub(crate) fn listed(names: &[&str], one: &str, many: &str) -> String {
-    let first = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
-    let more = if names.len() > NAMES_MAX { ", ..." } else { "" };
-    format!("{} {}: {first}{more}", names.len(), if names.len() == 1 { one } else { many })
 }
