@@ -54,6 +54,7 @@ mod ledger;
 mod links;
 mod live_files;
 mod log_end;
+mod naming;
 mod order;
 mod outcome;
 mod pass;

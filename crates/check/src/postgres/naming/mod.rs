@@ -1,0 +1,3 @@
+//! How findings name rows and index entries.
+
+mod entries;
