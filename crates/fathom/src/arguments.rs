@@ -209,6 +209,9 @@ pub(crate) struct ListArguments {
     /// Lists the checks in the results directory instead
     #[arg(long, conflicts_with = "studies")]
     pub(crate) checks: bool,
+    /// Lists the runs of a study instead, with their numbers, configurations, states and marks [default: the latest study]
+    #[arg(long, value_name = "STUDY", num_args = 0..=1, conflicts_with_all = ["studies", "checks"])]
+    pub(crate) runs: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Prints JSON
@@ -301,11 +304,14 @@ pub(crate) struct ExportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MarkArguments {
-    /// Number of the run, as reports print it
+    /// Number of the run, as reports and `fathom list --runs STUDY` print it
     pub(crate) run: i64,
-    /// Why the run is not to be trusted
-    #[arg(long, value_name = "REASON")]
-    pub(crate) suspect: String,
+    /// Why the run is not to be trusted; every reason is kept
+    #[arg(long, value_name = "REASON", required_unless_present = "undo")]
+    pub(crate) suspect: Option<String>,
+    /// Takes all marks of the run back: it counts again, unless another run took its place
+    #[arg(long, conflicts_with = "suspect")]
+    pub(crate) undo: bool,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
 }

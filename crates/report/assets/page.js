@@ -398,7 +398,7 @@
       const left = state.eta_s === null ? "" : `, about ${duration(state.eta_s)} left`;
       const count = `${state.counting} of ${state.planned} runs count`;
       if (state.running) place.textContent = `Running: ${count}${left}.`;
-      else if (state.interrupted_at) place.textContent = `Interrupted at run ${state.interrupted_at} of ${state.planned}: its process is gone. Resume with the same command: ${state.resume} … ${count}.`;
+      else if (state.interrupted_at) place.textContent = `Interrupted at run ${state.interrupted_at} of ${state.planned}: its process is gone. Resume with the same options and its seed: ${state.resume} … ${count}.`;
       else place.textContent = `${count}; none is under way.`;
       place.hidden = false;
       if (stamp !== null && state.stamp !== stamp) await renew();

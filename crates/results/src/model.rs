@@ -451,7 +451,7 @@ pub struct StoredRun {
     pub run: Run,
     /// Run that took its place, when it was repeated.
     pub superseded_by: Option<i64>,
-    /// Why somebody distrusts it, with the date; it no longer counts.
+    /// Why somebody distrusts it (all reasons that stand), with the date of the newest; it no longer counts.
     pub suspect: Option<Mark>,
 }
 

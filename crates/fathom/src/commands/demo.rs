@@ -1,5 +1,7 @@
 //! `fathom demo`: the main job on embedded SQLite in less than a minute.
 
+use std::ffi::{OsStr, OsString};
+
 use clap::Parser;
 use results::store::Store;
 
@@ -16,7 +18,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
     let mut verdict = Verdict::Clean;
     for words in RUNS {
         print(&format!("$ fathom {}\n\n", words.join(" ")))?;
-        match super::run::run(&run_arguments(words, arguments)?)? {
+        match super::run::run_as(&run_arguments(words, arguments)?, &typed(words, arguments))? {
             Verdict::Clean => {}
             Verdict::Findings => verdict = Verdict::Findings,
             Verdict::Stopped => return Ok(Verdict::Stopped),
@@ -39,10 +41,15 @@ pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
     Ok(verdict)
 }
 
-fn run_arguments(words: &[&str], demo: &DemoArguments) -> anyhow::Result<RunArguments> {
+/// A run of the demo as it would be typed by itself.
+fn typed(words: &[&str], demo: &DemoArguments) -> Vec<OsString> {
     let results = demo.results.results.as_os_str();
-    let line = ["fathom"].iter().chain(words).map(std::ffi::OsStr::new);
-    let parsed = Arguments::try_parse_from(line.chain([std::ffi::OsStr::new("--results"), results]))?;
+    let line = ["fathom"].iter().chain(words).map(OsStr::new);
+    line.chain([OsStr::new("--results"), results]).map(OsStr::to_owned).collect()
+}
+
+fn run_arguments(words: &[&str], demo: &DemoArguments) -> anyhow::Result<RunArguments> {
+    let parsed = Arguments::try_parse_from(typed(words, demo))?;
     match parsed.command {
         Command::Run(arguments) => Ok(*arguments),
         other => anyhow::bail!("the demo's own command line is not a run but {other:?}"),

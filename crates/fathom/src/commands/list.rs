@@ -1,16 +1,19 @@
 //! `fathom list`: experiments that come with fathom, or studies or checks that were made.
 
 use disk::baseline::PUBLISHED_NAME;
-use results::model::Scale;
+use report::quantity::Quantity;
+use results::model::{RunState, Scale, StoredRun};
 use results::store::Store;
 
-use super::checks;
+use super::{checks, mark, stored};
 use crate::Verdict;
 use crate::arguments::ListArguments;
 use crate::terminal::print;
 
 pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
-    if arguments.checks {
+    if let Some(study) = &arguments.runs {
+        runs(arguments, study.as_deref())
+    } else if arguments.checks {
         checks::list(arguments)
     } else if arguments.studies {
         studies(arguments)
@@ -82,4 +85,63 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
         print(&format!("checks: {check_count} (fathom list --checks)\n"))?;
     }
     Ok(Verdict::Clean)
+}
+
+/// All runs of a study, a line each, with every mark that they have or had.
+fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<Verdict> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let found = stored::find(&store, study)?;
+    let results = stored::results(&store, found.id)?;
+    let quantity = Quantity::of(&results.study);
+    let mut json = Vec::new();
+    for stored in &results.runs {
+        let key = stored.run.key;
+        let cell = results.cells.iter().find(|cell| cell.index == key.cell_index);
+        let label = cell.map_or_else(|| format!("cell {}", key.cell_index), |cell| cell.label());
+        let marks = store.marks(stored.run_id)?;
+        if arguments.json {
+            json.push(serde_json::json!({
+                "run_id": stored.run_id,
+                "block": key.block_index + 1,
+                "attempt": key.attempt + 1,
+                "configuration": label,
+                "state": stored.run.state,
+                "counts": stored.counts(),
+                "superseded_by": stored.superseded_by,
+                quantity.name(): (stored.run.elapsed_ns > 0).then(|| quantity.value(&stored.run)),
+                "marks": marks,
+            }));
+            continue;
+        }
+        print(&format!(
+            "run {}  block {}  {}  {}  {}\n",
+            stored.run_id,
+            key.block_index + 1,
+            report::plain::plain(&label),
+            state(stored),
+            mark::value(quantity, stored)
+        ))?;
+        for one in &marks {
+            print(&format!("  {}\n", mark::mark_line(one)))?;
+        }
+    }
+    if arguments.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&json)?))?;
+    } else if results.runs.is_empty() {
+        print(&format!("study {} has no run\n", found.id.0))?;
+    }
+    Ok(Verdict::Clean)
+}
+
+/// `valid`, `invalid, repeated as run 7`, `valid, suspect`.
+fn state(stored: &StoredRun) -> String {
+    let word = match stored.run.state {
+        RunState::Running => "running",
+        RunState::Valid => "valid",
+        RunState::Invalid => "invalid",
+        RunState::Interrupted => "interrupted",
+    };
+    let suspect = if stored.suspect.is_some() { ", suspect" } else { "" };
+    let again = stored.superseded_by.map_or_else(String::new, |run| format!(", repeated as run {run}"));
+    format!("{word}{suspect}{again}")
 }

@@ -20,6 +20,7 @@ pub(crate) mod mark;
 pub(crate) mod page;
 pub(crate) mod png;
 pub(crate) mod report;
+mod resumption;
 pub(crate) mod run;
 mod selection;
 pub(crate) mod serve;

@@ -8,7 +8,7 @@ use results::model::StoredRun;
 use results::store::{Store, StudyId};
 
 use super::page::{self, Delivery, Form, Source};
-use super::{checks, stored};
+use super::{checks, mark, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
@@ -42,8 +42,20 @@ fn delivery(arguments: &ReportArguments, page: PathBuf) -> Delivery<'_> {
 fn one_run(store: &Store, run: i64, format: ReportFormat) -> anyhow::Result<String> {
     let stored = store.run(run)?;
     Ok(match format {
-        ReportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&stored)?),
-        ReportFormat::Text => report::text::run_detail(&stored, &belongs_to(store, &stored)?),
+        ReportFormat::Json => {
+            let mut value = serde_json::to_value(&stored)?;
+            value["marks"] = serde_json::to_value(store.marks(run)?)?;
+            format!("{}\n", serde_json::to_string_pretty(&value)?)
+        }
+        ReportFormat::Text => {
+            let marks: Vec<String> = store.marks(run)?.iter().map(mark::mark_line).collect();
+            let marks = if marks.is_empty() {
+                String::new()
+            } else {
+                format!("\nMarks\n=====\n{}\n", marks.join("\n"))
+            };
+            format!("{}{marks}", report::text::run_detail(&stored, &belongs_to(store, &stored)?))
+        }
         ReportFormat::Markdown => report::markdown::run_detail(&stored, &belongs_to(store, &stored)?),
         ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => {
             bail!("a run has no page of its own\nhint: leave out --run; the page of its study shows it")

@@ -1,5 +1,6 @@
 //! `fathom run`: from an experiment to stored runs, tables and a verdict.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use lab::task::Task;
 use results::model::Scale;
 use results::store::{Store, StudyId};
 
-use super::{dry_run, page, show};
+use super::{dry_run, page, resumption, show};
 use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
@@ -27,6 +28,11 @@ use crate::terminal::{StudyDisplay, print, say, stop_on_signals, told};
 const SEEDS_MAX: u64 = 100_000;
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
+    run_as(arguments, &std::env::args_os().collect::<Vec<_>>())
+}
+
+/// As [`run`], where something else was typed than `words`.
+pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
     let no_progress =
@@ -56,7 +62,9 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
         }
     }
     if outcome.stopped {
-        say("stopped: the finished runs are stored, the same command goes on");
+        let seed = store.study(study)?.seed;
+        say("Interrupted. Completed runs are saved; this command resumes the study:");
+        say(&format!("  {}", resumption::command(words.iter().cloned(), seed)));
         return Ok(Verdict::Stopped);
     }
     Ok(if outcome.invalid + outcome.unfilled > 0 { Verdict::Findings } else { Verdict::Clean })

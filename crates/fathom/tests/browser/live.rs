@@ -148,13 +148,12 @@ fn a_study_whose_process_is_gone_is_interrupted_and_says_how_it_goes_on() {
     drop(store);
     let cut_off = state();
     assert_eq!((&cut_off["running"], &cut_off["interrupted_at"]), (&json!(false), &json!(7)));
-    assert_eq!(cut_off["resume"], json!("fathom run made-up"));
+    assert_eq!(cut_off["resume"], json!("fathom run made-up --mini --target postgres --seed 7"));
     assert!(server.get("/study/1").1.contains("1 interrupted"));
     let Some(mut browser) = Browser::start() else { return };
     browser.open_address(&format!("http://{}/study/1", server.address));
     let told = browser.value(TOLD);
-    let words =
-        "Interrupted at run 7 of 12: its process is gone. Resume with the same command: fathom run made-up";
+    let words = "Interrupted at run 7 of 12: its process is gone. Resume with the same options and its seed: fathom run made-up --mini --target postgres --seed 7";
     assert!(told.as_str().unwrap().starts_with(words), "{told}");
 }
 

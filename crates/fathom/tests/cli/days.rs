@@ -33,11 +33,30 @@ fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("the same command goes on"));
+        assert!(text(&output.stderr).contains("this command resumes the study:"));
         assert!(!bench.results().join("work").exists());
         bench.finish(&SLOW);
         assert_eq!(bench.counting(), 16);
     }
+}
+
+/// The same command would start another study: the printed one must go on with this one.
+#[test]
+fn after_ctrl_c_with_again_the_printed_command_resumes_the_study() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    let child = bench.start(&[&SLOW[..], &["--again"]].concat());
+    wait_for("a finished run", || (bench.counting() >= 2 && bench.stored().runs.len() < 16).then_some(()));
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    let err = text(&output.stderr);
+    let command =
+        err.lines().find_map(|line| line.strip_prefix("  fathom run ")).unwrap_or_else(|| panic!("{err}"));
+    assert!(!command.contains("--again") && command.contains("--seed "), "{command}");
+    let study = bench.stored().study.key;
+    let output = bench.shell(&format!("fathom run {command}"));
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
+    assert_eq!((bench.stored().study.key, bench.counting()), (study, 16));
 }
 
 #[test]

@@ -116,3 +116,35 @@ fn the_harness_alone_can_be_measured() {
     bench.expect(0, &["run", "harness.toml", "-t", "noop", "-T", "300ms", "-c", "1,4"]);
     assert_eq!(bench.counting(), 6);
 }
+
+#[test]
+fn marks_name_their_run_keep_every_reason_and_can_be_taken_back() {
+    let bench = Bench::new();
+    bench.expect(0, &["run", "quick.toml"]);
+    let (out, _) = bench.expect(0, &["mark", "3", "--suspect", "a backup ran"]);
+    let echo = "run 3: study 1, quick on sqlite, batch_size=";
+    assert!(
+        out.starts_with(echo) && out.contains(", repetition ") && out.contains(", elapsed time "),
+        "{out}"
+    );
+    let (out, _) = bench.expect(0, &["mark", "3", "--suspect", "and the fan was loud"]);
+    assert!(out.contains(": a backup ran\n") && out.contains(": and the fan was loud\n"), "{out}");
+    let (report, _) = bench.expect(0, &["report"]);
+    assert!(report.contains("a backup ran; and the fan was loud"), "{report}");
+    let (list, _) = bench.expect(0, &["list", "--runs", "quick"]);
+    assert_eq!(list.lines().filter(|line| line.starts_with("run ")).count(), 6, "{list}");
+    assert_eq!(list.lines().filter(|line| line.starts_with("  marked ")).count(), 2, "{list}");
+    assert!(list.contains("valid, suspect"), "{list}");
+    let (out, _) = bench.expect(0, &["mark", "3", "--undo"]);
+    assert!(out.contains("2 marks taken back; it counts again"), "{out}");
+    assert_eq!(bench.counting(), 6);
+    let (list, _) = bench.expect(0, &["list", "--runs", "1", "--json"]);
+    let runs: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!((&runs[2]["run_id"], &runs[2]["counts"]), (&3.into(), &true.into()));
+    assert!(runs[2]["marks"][1]["withdrawn_at"].is_string(), "{list}");
+    let (detail, _) = bench.expect(0, &["report", "--run", "3"]);
+    assert!(detail.contains("a backup ran (taken back "), "{detail}");
+    let (_, err) = bench.expect(2, &["mark", "3", "--undo"]);
+    assert!(err.contains("run 3 has no mark"), "{err}");
+    bench.expect(2, &["mark", "3"]);
+}

@@ -10,6 +10,7 @@ mod ceilings;
 mod checks;
 mod error;
 mod lock;
+mod marks;
 mod observed;
 mod open;
 mod read;
@@ -30,6 +31,7 @@ use crate::store::lock::WriteLock;
 pub use baselines::{IoTableId, StoredIoTable};
 pub use checks::StoredCheck;
 pub use error::StoreError;
+pub use marks::StoredMark;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
 pub use structures::{StoredStructure, StructureOrigin};
 

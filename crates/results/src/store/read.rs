@@ -18,17 +18,23 @@ use crate::store::{
 const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine, spec_toml, seed, factors, fixed, \
                              repetitions, expectations, created_at, fathom_version";
 
-/// Runs with their place in the history; the newest mark, since marks add up.
-const RUN_SELECT: &str = "SELECT run.id, block_index, cell_index, attempt, position, \
-     coalesce(started_at, begun_at), state, elapsed_ns, new_run_id, marked_at, reason, \
-     settings.json, machine.json, layout.json, engine.json \
-     FROM run \
-     LEFT JOIN supersession ON old_run_id = run.id \
-     LEFT JOIN mark ON mark.id = (SELECT max(id) FROM mark AS newest WHERE newest.run_id = run.id) \
-     LEFT JOIN document AS settings ON settings.id = settings_id \
-     LEFT JOIN document AS machine ON machine.id = machine_id \
-     LEFT JOIN document AS layout ON layout.id = layout_id \
-     LEFT JOIN document AS engine ON engine.id = engine_id";
+/// Runs with their place in the history, the reasons of all marks that stand, and the date of the newest of them.
+fn run_select(standing: &str) -> String {
+    let of_run = format!("FROM mark WHERE mark.run_id = run.id AND {standing}");
+    format!(
+        "SELECT run.id, block_index, cell_index, attempt, position, \
+         coalesce(started_at, begun_at), state, elapsed_ns, new_run_id, \
+         (SELECT marked_at {of_run} ORDER BY mark.id DESC LIMIT 1), \
+         (SELECT group_concat(reason, '; ' ORDER BY mark.id) {of_run}), \
+         settings.json, machine.json, layout.json, engine.json \
+         FROM run \
+         LEFT JOIN supersession ON old_run_id = run.id \
+         LEFT JOIN document AS settings ON settings.id = settings_id \
+         LEFT JOIN document AS machine ON machine.id = machine_id \
+         LEFT JOIN document AS layout ON layout.id = layout_id \
+         LEFT JOIN document AS engine ON engine.id = engine_id"
+    )
+}
 
 impl Store {
     /// Finds the study that the same command made.
@@ -120,7 +126,8 @@ impl Store {
     /// # Errors
     /// A stored value cannot be read, or SQLite refuses.
     pub fn runs(&self, study: StudyId) -> Result<Vec<StoredRun>, StoreError> {
-        let sql = format!("{RUN_SELECT} WHERE run.study_id = ?1 ORDER BY run.position, run.id");
+        let sql =
+            format!("{} WHERE run.study_id = ?1 ORDER BY run.position, run.id", run_select(self.standing()?));
         let mut runs = self.rows(&sql, [study.0], |row| self.run_of_row(row))?;
         for stored in &mut runs {
             self.add_parts(stored, Depth::Short)?;
@@ -133,7 +140,7 @@ impl Store {
     /// # Errors
     /// No such run, a stored value cannot be read, or SQLite refuses.
     pub fn run(&self, run_id: i64) -> Result<StoredRun, StoreError> {
-        let sql = format!("{RUN_SELECT} WHERE run.id = ?1");
+        let sql = format!("{} WHERE run.id = ?1", run_select(self.standing()?));
         let mut found = self.rows(&sql, [run_id], |row| self.run_of_row(row))?;
         let mut stored = found.pop().ok_or_else(|| self.no_such_run(run_id))?;
         self.add_parts(&mut stored, Depth::Complete)?;
@@ -148,14 +155,17 @@ impl Store {
     /// # Errors
     /// A stored histogram cannot be read, or SQLite refuses.
     pub fn cell_latencies(&self, study: StudyId) -> Result<Vec<CellLatency>, StoreError> {
-        let sql = "SELECT cell_index, run.id, client_index, service_time, response_time \
-                   FROM run JOIN client ON client.run_id = run.id \
-                   WHERE study_id = ?1 AND state = 'valid' \
-                     AND run.id NOT IN (SELECT run_id FROM mark) \
-                     AND run.id NOT IN (SELECT old_run_id FROM supersession) \
-                   ORDER BY cell_index, run.id, client_index";
+        let sql = format!(
+            "SELECT cell_index, run.id, client_index, service_time, response_time \
+             FROM run JOIN client ON client.run_id = run.id \
+             WHERE study_id = ?1 AND state = 'valid' \
+               AND run.id NOT IN (SELECT run_id FROM mark WHERE {}) \
+               AND run.id NOT IN (SELECT old_run_id FROM supersession) \
+             ORDER BY cell_index, run.id, client_index",
+            self.standing()?
+        );
         let mut cells: BTreeMap<u32, ClientRecord> = BTreeMap::new();
-        let mut statement = self.connection.prepare_cached(sql).map_err(self.sqlite())?;
+        let mut statement = self.connection.prepare_cached(&sql).map_err(self.sqlite())?;
         let mut rows = statement.query([study.0]).map_err(self.sqlite())?;
         while let Some(row) = rows.next().map_err(self.sqlite())? {
             let (run_id, client_index): (i64, u32) = (self.get(row, 1)?, self.get(row, 2)?);

@@ -187,7 +187,10 @@ mod tests {
         drop(Store::open_or_create(directory.path()).unwrap());
         let path = directory.path().join(super::super::RESULTS_FILE);
         let old = rusqlite::Connection::open(&path).unwrap();
-        old.execute_batch("DROP TABLE structure_report; PRAGMA user_version = 3;").unwrap();
+        old.execute_batch(
+            "DROP TABLE structure_report; DROP TABLE mark_withdrawal; PRAGMA user_version = 3;",
+        )
+        .unwrap();
         drop(old);
         assert_eq!(Store::open_read_only(directory.path()).unwrap().structures().unwrap(), []);
         let mut store = Store::open_or_create(directory.path()).unwrap();

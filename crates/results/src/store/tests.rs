@@ -352,7 +352,10 @@ fn a_doubted_run_and_its_replacement_are_both_told_with_date_and_reason() {
     store.mark_suspect(old, "backup was running", "2026-11-20T12:00:00Z").unwrap();
     assert!(!store.run(old).unwrap().counts());
     let open = store.corrections(id).unwrap();
-    assert_eq!((open.len(), &open[0].new, open[0].reason.as_str()), (1, &None, "backup was running"));
+    assert_eq!(
+        (open.len(), &open[0].new, open[0].reason.as_str()),
+        (1, &None, "first thought; backup was running")
+    );
 
     let mut again = run(key(0, 0, 1), RunState::Valid);
     again.elapsed_ns = 1_000_000_000;
@@ -367,8 +370,26 @@ fn a_doubted_run_and_its_replacement_are_both_told_with_date_and_reason() {
     assert_eq!((replacement.run_id, replacement.elapsed_ns, replacement.rows), (new, 1_000_000_000, 1000));
     assert_eq!(
         (correction.reason.as_str(), correction.at.as_str()),
-        ("backup was running", "2026-11-20T12:00:00Z")
+        ("first thought; backup was running", "2026-11-20T12:00:00Z")
     );
+}
+
+#[test]
+fn marks_are_kept_when_they_are_taken_back_and_the_run_counts_again() {
+    let (_directory, mut store, id) = store();
+    let run_id = store_run(&mut store, id, &run(key(0, 0, 0), RunState::Valid));
+    store.mark_suspect(run_id, "first thought", "2026-11-20T11:00:00Z").unwrap();
+    store.mark_suspect(run_id, "backup was running", "2026-11-20T12:00:00Z").unwrap();
+    assert_eq!(store.withdraw_marks(run_id, "2026-11-20T13:00:00Z").unwrap(), 2);
+    assert_eq!(store.withdraw_marks(run_id, "2026-11-20T14:00:00Z").unwrap(), 0);
+    assert!(store.run(run_id).unwrap().counts() && store.cell_latencies(id).unwrap().len() == 1);
+    assert_eq!(store.corrections(id).unwrap(), []);
+    store.mark_suspect(run_id, "it was", "2026-11-20T15:00:00Z").unwrap();
+    assert_eq!(store.run(run_id).unwrap().suspect.unwrap().reason, "it was");
+    let marks = store.marks(run_id).unwrap();
+    let told: Vec<_> = marks.iter().map(|mark| (mark.reason.as_str(), mark.withdrawn_at.is_some())).collect();
+    assert_eq!(told, [("first thought", true), ("backup was running", true), ("it was", false)]);
+    assert!(matches!(store.withdraw_marks(99, BEGUN_AT), Err(StoreError::NoSuchRun { .. })));
 }
 
 #[test]

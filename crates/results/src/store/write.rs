@@ -136,22 +136,6 @@ impl Store {
             .map_err(self.sqlite())
     }
 
-    /// Marks a run as not to be trusted: it stays in the file and no longer counts.
-    ///
-    /// `marked_at` is RFC 3339, UTC. Marks add up; the last one is shown.
-    ///
-    /// # Errors
-    /// No such run, no reason given, no space, SQLite refuses.
-    pub fn mark_suspect(&mut self, run_id: i64, reason: &str, marked_at: &str) -> Result<(), StoreError> {
-        self.key_and_state(run_id)?;
-        if reason.trim().is_empty() {
-            return Err(self.conflict(format!("a mark on run {run_id}"), "it gives no reason".to_owned()));
-        }
-        let sql = "INSERT INTO mark (run_id, marked_at, reason) VALUES (?1, ?2, ?3)";
-        self.connection.execute(sql, params![run_id, marked_at, reason]).map_err(self.sqlite())?;
-        Ok(())
-    }
-
     fn in_transaction(
         &mut self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
@@ -166,7 +150,7 @@ impl Store {
         written.map_err(|error| open::sqlite_error(&self.path, error))
     }
 
-    fn conflict(&self, what: String, reason: String) -> StoreError {
+    pub(super) fn conflict(&self, what: String, reason: String) -> StoreError {
         StoreError::Conflict { path: self.path.clone(), what, reason }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use results::model::{RunState, StoredRun};
+use results::model::{RunState, Scale, StoredRun};
 use results::store::StudyResults;
 use serde_json::json;
 
@@ -42,9 +42,18 @@ pub(super) fn state(results: &StudyResults, has_writer: Option<bool>, now: Times
         "counting": counting,
         "running": is_running,
         "interrupted_at": is_cut_off.then(|| tried.len() + 1),
-        "resume": is_cut_off.then(|| format!("fathom run {}", results.study.experiment)),
+        "resume": is_cut_off.then(|| resume(results)),
         "eta_s": eta_s,
         "stamp": format!("{}-{}-{marks}-{is_running}", results.runs.len(), ended.len()),
     })
     .to_string()
+}
+
+/// The command that resumes a study, as far as the study knows it: parameters that were set on the command line are not
+/// told apart from those of the spec.
+fn resume(results: &StudyResults) -> String {
+    let study = &results.study;
+    let mini = if study.scale == Scale::Miniature { " --mini" } else { "" };
+    let target = if study.engine == "sqlite" { String::new() } else { format!(" --target {}", study.engine) };
+    format!("fathom run {}{mini}{target} --seed {}", study.experiment, study.seed)
 }

@@ -1,0 +1,69 @@
+//! The command that resumes a study: the one that was typed, with the seed of the study instead of `--again`.
+
+use std::ffi::OsString;
+
+/// Turns the words of a command line into the command that resumes the study with this seed. A password in a URL is
+/// left out, and `PGPASSWORD` stands for it.
+pub(super) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> String {
+    let mut words = words.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let mut kept: Vec<String> = Vec::new();
+    let mut has_password = false;
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--again" => {}
+            "--seed" => drop(words.next()),
+            _ if word.starts_with("--seed=") => {}
+            _ => {
+                let open = without_password(&word);
+                has_password |= open != word;
+                kept.push(quoted(&open));
+            }
+        }
+    }
+    let password = if has_password { "PGPASSWORD=... " } else { "" };
+    format!("{password}fathom {} --seed {seed}", kept.join(" "))
+}
+
+/// `postgres://user:secret@host` as `postgres://user@host`.
+fn without_password(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
+    match authority.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host))) {
+        Some((user, host)) => format!("{scheme}://{user}@{host}{path}"),
+        None => word.to_owned(),
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,@%+~".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    fn of(line: &[&str]) -> String {
+        command(line.iter().map(std::ffi::OsString::from), 7)
+    }
+
+    #[test]
+    fn the_seed_of_the_study_takes_the_place_of_again_and_of_other_seeds() {
+        assert_eq!(of(&["fathom", "run", "x.toml", "--again"]), "fathom run x.toml --seed 7");
+        assert_eq!(of(&["/bin/fathom", "run", "--seed", "3", "x", "--mini"]), "fathom run x --mini --seed 7");
+        assert_eq!(of(&["fathom", "run", "--seed=3", "x"]), "fathom run x --seed 7");
+    }
+
+    #[test]
+    fn words_are_quoted_and_no_password_is_printed() {
+        assert_eq!(of(&["fathom", "run", "my spec.toml"]), "fathom run 'my spec.toml' --seed 7");
+        assert_eq!(
+            of(&["fathom", "run", "x", "-t", "postgres://me:se:cret@db/postgres?sslmode=require"]),
+            "PGPASSWORD=... fathom run x -t 'postgres://me@db/postgres?sslmode=require' --seed 7"
+        );
+    }
+}
