@@ -19,6 +19,7 @@ use super::seams::Seam;
 use super::source::Tree;
 use super::uniqueness::unproven_keys;
 use crate::advice::{self, Sources};
+use crate::findings::Findings;
 use crate::progress::{Phase, Progress};
 
 impl Run<'_> {
@@ -177,6 +178,8 @@ impl Run<'_> {
     pub(super) fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
         let cluster = self.cluster;
         let coverage = self.coverage(plan);
+        let mut lists = std::mem::replace(&mut self.findings, Findings::new(0)).into_lists();
+        self.name_rows(&mut lists.findings, plan);
         let mut skipped: Vec<Skipped> =
             self.skipped.into_iter().map(|(why, page_count)| Skipped { why, page_count }).collect();
         skipped.sort();
@@ -225,7 +228,7 @@ impl Run<'_> {
             unfinished: self.unfinished.or(self.unfinished_source),
             ..CheckReport::empty("postgres", &target.to_string_lossy(), self.options.level)
         };
-        advice::conclude(&mut report, self.findings.into_lists(), &sources(plan));
+        advice::conclude(&mut report, lists, &sources(plan));
         report
     }
 }

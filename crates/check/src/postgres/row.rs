@@ -72,7 +72,7 @@ impl HeapCheck<'_> {
             work.report(
                 Promised::TupleAttribute,
                 item,
-                format!("column {} inside the row's {} bytes", values.len() + 1, data.len()),
+                format!("column {} inside the row's {} bytes", self.column_name(values.len()), data.len()),
                 format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
             );
             return None;
@@ -108,8 +108,9 @@ impl HeapCheck<'_> {
                         && (*raw_bytes as usize) < KEY_BYTES_MAX
                         && value.plain(KEY_BYTES_MAX, buffer).is_none() =>
                 {
-                    let expected = format!("column {} unpacks to {raw_bytes} bytes", number + 1);
-                    let found = "packed bytes that do not".to_owned();
+                    let expected =
+                        format!("column {} decompresses to {raw_bytes} bytes", self.column_name(number));
+                    let found = "compressed bytes that do not".to_owned();
                     work.report(Promised::ValueCompression, Some(item), expected, found);
                 }
                 _ => {}
@@ -175,8 +176,10 @@ impl HeapCheck<'_> {
         if header.infomask & mask::HAS_NULL != 0 {
             for number in &self.table.not_null {
                 if matches!(values.get(*number), Some(Datum::Null)) {
-                    let expected = format!("a value in column {}, which is NOT NULL", number + 1);
-                    work.report(Promised::NotNull, Some(item), expected, "null".into());
+                    let expected =
+                        format!("a value in column {}, which is NOT NULL", self.column_name(*number));
+                    let found = format!("{} = null", self.column_name(*number));
+                    work.report(Promised::NotNull, Some(item), expected, found);
                 }
             }
         }
@@ -250,6 +253,11 @@ impl HeapCheck<'_> {
         if let Some(exception) = Exception::of_live(elsewhere, hash_elsewhere) {
             work.sink.exception(self.table.number, tid, exception);
         }
+    }
+
+    /// The name of a column, 0 based.
+    pub(super) fn column_name(&self, number: usize) -> &str {
+        self.table.relation.columns.get(number).map_or("?", |column| column.name.as_str())
     }
 
     pub(super) fn missing_value(&self, number: usize) -> Datum<'_> {

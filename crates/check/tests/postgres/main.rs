@@ -28,6 +28,7 @@ mod peers;
 mod random;
 mod replayed_files;
 mod resume;
+mod row_names;
 mod row_versions;
 mod server;
 mod sessions;

@@ -12,6 +12,7 @@ use super::super::btree::Matching;
 use super::super::collector::Fact;
 use super::super::exact::Exact;
 use super::super::rules::Promised;
+use super::rows::{entry_key_text, row_key_text};
 use crate::findings::Findings;
 
 impl Exact<'_> {
@@ -57,14 +58,8 @@ impl Exact<'_> {
                 let (block, item) = entry.entry;
                 let expected =
                     format!("the key of the row in index {index_name}, block {block} line pointer {item}");
-                self.report(
-                    Promised::EntryDiffers,
-                    heap,
-                    entry.tid,
-                    expected,
-                    "another key".into(),
-                    findings,
-                );
+                let found = self.differing_keys(index, heap, entry);
+                self.report(Promised::EntryDiffers, heap, entry.tid, expected, found, findings);
             } else {
                 lost.entry(entry.tid.block).or_insert((*entry, 0)).1 += 1;
             }
@@ -89,6 +84,19 @@ impl Exact<'_> {
             let expected = format!("an entry in index {index_name} for each visible row");
             let found = format!("{count} rows of the block without, the first is {}", fact.tid);
             self.report(Promised::RowWithoutEntry, heap, fact.tid, expected, found, findings);
+        }
+    }
+
+    /// The keys of a row and of its entry, where they can be shown.
+    fn differing_keys(&self, index: u32, heap: u32, entry: &Fact) -> String {
+        let plan = self.second.plan;
+        let (block, item) = entry.entry;
+        let description = plan.relation(index).and_then(|relation| relation.index.as_ref());
+        let of_row = description.and_then(|index| row_key_text(plan, heap, index, entry.tid));
+        let of_entry = entry_key_text(plan, index, Tid { block, item });
+        match of_row.zip(of_entry) {
+            Some((row, entry)) => format!("row: {row}; index entry: {entry}"),
+            None => "another key".to_owned(),
         }
     }
 
