@@ -89,6 +89,10 @@ fn full_text(path: &Path, definition: &str, shape: &Shape) {
 
 const RTREES: &[(&str, &str)] = &[
     ("rtree(id, x0, x1, y0, y1)", "i, (i * 7919) % 1000, (i * 7919) % 1000 + i % 9, i % 31, i % 31 + 0.7"),
+    (
+        "rtree(\n  id, -- the key, don't change\n  x0, x1, /* one, (two */ y0, y1 -- last,\n)",
+        "i, i % 40, i % 40 + 1, i % 31, i % 31 + 0.7",
+    ),
     ("rtree_i32(id, x0, x1)", "-i, i % 57 - 30, i % 57"),
     (
         "rtree(id, a, b, c, d, e, f, +note TEXT, +more)",

@@ -19,7 +19,8 @@ impl Definition {
         if !words.eq(["CREATE", "VIRTUAL", "TABLE"]) {
             return None;
         }
-        let using = position_of_using(sql)?;
+        let sql = without_comments(sql);
+        let using = position_of_using(&sql)?;
         let rest = sql.get(using..)?;
         let open = rest.find('(').unwrap_or(rest.len());
         let module = rest.get(..open)?.trim().trim_matches(['"', '`', '[', ']', '\'']).to_ascii_lowercase();
@@ -35,6 +36,35 @@ impl Definition {
         let mut named = options.filter(|(option, _)| option.trim().eq_ignore_ascii_case(name));
         named.next().map(|(_, value)| value.trim().trim_matches(['"', '`', '[', ']', '\'']).to_owned())
     }
+}
+
+/// The statement with a blank in the place of each comment; what looks like one inside quotes stays.
+// EVIDENCE: sqlite lang_comment
+fn without_comments(sql: &str) -> String {
+    let mut text = String::with_capacity(sql.len());
+    let (mut rest, mut quote) = (sql, None);
+    // Each step takes at least one letter.
+    while let Some(letter) = rest.chars().next() {
+        let end = match quote {
+            None if rest.starts_with("--") => Some(rest.find('\n').unwrap_or(rest.len())),
+            None if rest.starts_with("/*") => Some(rest.find("*/").map_or(rest.len(), |end| end + 2)),
+            _ => None,
+        };
+        if let Some(end) = end {
+            text.push(' ');
+            rest = rest.get(end..).unwrap_or_default();
+            continue;
+        }
+        quote = match (quote, letter) {
+            (Some(closing), letter) if letter == closing => None,
+            (None, '"' | '`' | '\'') => Some(letter),
+            (None, '[') => Some(']'),
+            (quote, _) => quote,
+        };
+        text.push(letter);
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    text
 }
 
 /// Behind the word USING that stands outside quotes.
@@ -117,6 +147,9 @@ mod tests {
         assert_eq!(found.option("detail"), None);
         let plain = Definition::of("create virtual table r using rtree(id,x0,x1, +a TEXT)").unwrap();
         assert_eq!((plain.module.as_str(), plain.arguments.len()), ("rtree", 4));
+        let commented = "CREATE VIRTUAL TABLE r USING rtree(\n id, -- the key, don't change (\n x0, x1 /* one, two */, [y--0], \"y/*1\" -- end\n)";
+        let found = Definition::of(commented).unwrap();
+        assert_eq!(found.arguments, ["id", "x0", "x1", "[y--0]", "\"y/*1\""]);
         assert_eq!(Definition::of("CREATE TABLE t(a)"), None);
         assert!(Definition::of("CREATE VIRTUAL TABLE d USING x").unwrap().arguments[0].is_empty());
     }
