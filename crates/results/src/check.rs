@@ -329,7 +329,9 @@ impl CheckReport {
         let mut push = |kind: &str, value: serde_json::Value| {
             let mut object = serde_json::Map::new();
             object.insert("kind".to_owned(), kind.into());
-            if let serde_json::Value::Object(members) = value {
+            if let serde_json::Value::Object(mut members) = value {
+                // The kind of a gap is not that of the line.
+                members.remove("kind").map(|gap| members.insert("gap".to_owned(), gap));
                 object.extend(members);
             }
             lines.push_str(&serde_json::Value::Object(object).to_string());
@@ -398,7 +400,11 @@ mod tests {
 
     #[test]
     fn json_lines_end_with_one_summary() {
-        let lines = report().to_json_lines();
+        let mut report = report();
+        report.not_checked.push(NotChecked::out_of_scope(None, "foreign keys", "another command does"));
+        let lines = report.to_json_lines();
+        let gap: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        assert_eq!((&gap["kind"], &gap["gap"]), (&"not_checked".into(), &"out_of_scope".into()));
         let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
         assert_eq!(last["kind"], "summary");
         assert_eq!(last["exit_code"], 0);

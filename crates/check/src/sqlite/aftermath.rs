@@ -200,11 +200,8 @@ pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, 
         let why = format!("SQLite could not be asked: {reason}");
         report.not_checked.push(gap("whether SQLite can load the schema", &why));
     }
-    if level < CheckLevel::Full {
-        report
-            .not_checked
-            .push(gap("rows against index entries, key order, values", "the level does not include it"));
-    } else {
+    // Below level full the verdict says what the level leaves out.
+    if level == CheckLevel::Full {
         report.not_checked.extend(prepared.plans.not_checked.iter().cloned());
         let mut definitions = prepared.schema.rows.iter().filter_map(|row| row.definition.as_deref());
         if definitions.any(|definition| definition.to_ascii_uppercase().contains("REFERENCES")) {
@@ -212,7 +209,8 @@ pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, 
             report.not_checked.push(NotChecked::out_of_scope(None, "foreign keys", why));
         }
         if !has_checksums {
-            report.not_checked.push(gap("payload bytes in no index", "the format has no checksum"));
+            let what = "payload bytes in no index";
+            report.not_checked.push(NotChecked::out_of_scope(None, what, "the format has no checksum"));
         }
     }
 }
