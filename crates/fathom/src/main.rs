@@ -21,6 +21,10 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 
+/// Status of what a closed pipe ends, as shells report it (128 and the number of SIGPIPE). Not 0: what was not written
+/// may have been a finding.
+const CLOSED_PIPE: u8 = 141;
+
 /// How a command ended, when it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -62,7 +66,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Clean) => ExitCode::SUCCESS,
         Ok(Verdict::Findings) => ExitCode::from(1),
         Ok(Verdict::Stopped) => ExitCode::from(2),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::from(CLOSED_PIPE),
         Err(error) => {
             terminal::say(&format!("error: {}", terminal::told(&error)));
             ExitCode::from(2)

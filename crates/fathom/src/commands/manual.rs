@@ -1,15 +1,17 @@
 //! `fathom completions` and `fathom man`: made from the argument definitions.
 
-use std::io::stdout;
-
 use clap::CommandFactory;
 
 use crate::Verdict;
 use crate::arguments::Arguments;
+use crate::terminal::write_out;
 
 /// Prints a completion script.
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Verdict> {
-    clap_complete::generate(shell, &mut Arguments::command(), "fathom", &mut stdout());
+    // Into memory first: the generator panics when its writer fails, as a pipe does whose reader went away.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "fathom", &mut script);
+    write_out(&script)?;
     Ok(Verdict::Clean)
 }
 
@@ -17,11 +19,13 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Verdict
 pub(crate) fn page() -> anyhow::Result<Verdict> {
     let mut command = Arguments::command();
     command.build();
-    clap_mangen::Man::new(command.clone()).render(&mut stdout())?;
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
         if subcommand.get_name() != "help" {
-            clap_mangen::Man::new(subcommand.clone()).render(&mut stdout())?;
+            clap_mangen::Man::new(subcommand.clone()).render(&mut page)?;
         }
     }
+    write_out(&page)?;
     Ok(Verdict::Clean)
 }
