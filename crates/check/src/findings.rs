@@ -179,6 +179,7 @@ mod tests {
             confidence: Confidence::Certain,
             next_step: String::new(),
             row: None,
+            messages: None,
         }
     }
 

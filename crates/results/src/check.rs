@@ -94,6 +94,10 @@ pub struct Finding {
     /// not readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
+    /// Numbers of the messages that the engine's own checker has for the same fault: `8951` of DBCC CHECKDB; absent where
+    /// no correspondence is documented.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<String>,
 }
 
 /// How often a rule was found broken, and how many of these findings are listed.

@@ -68,5 +68,6 @@ pub(crate) fn file_finding(
         confidence: Confidence::Certain,
         next_step: rule.next_step.to_owned(),
         row: None,
+        messages: None,
     }
 }

@@ -160,6 +160,7 @@ impl Draft {
             confidence: self.confidence,
             next_step: self.next_step.unwrap_or_else(|| self.rule.next_step.to_owned()),
             row: self.row,
+            messages: None,
         }
     }
 }

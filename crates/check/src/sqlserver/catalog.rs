@@ -42,6 +42,8 @@ pub(super) struct Catalog {
     pub(super) index_columns: HashMap<(u32, u32), Vec<(u32, u32)>>,
     /// Names of columns by object and number.
     pub(super) column_names: HashMap<(u32, u32), String>,
+    /// Status of columns, by object and number.
+    pub(super) column_status: HashMap<(u32, u32), u32>,
     /// The path of each file of the database, as the server knew it, by number; the log among them.
     pub(super) files: HashMap<u16, String>,
     pub(super) findings: Vec<Draft>,
@@ -62,6 +64,23 @@ pub(super) struct Index {
     pub(super) name: String,
     pub(super) status: u32,
     pub(super) kind: u8,
+}
+
+impl Index {
+    /// Its kind, with an article.
+    // EVIDENCE: Microsoft Learn, sys.indexes, type
+    pub(super) fn kind_text(&self) -> String {
+        match self.kind {
+            1 => "a clustered index".to_owned(),
+            2 => "a nonclustered index".to_owned(),
+            3 => "an XML index".to_owned(),
+            4 => "a spatial index".to_owned(),
+            5 => "a clustered columnstore index".to_owned(),
+            6 => "a nonclustered columnstore index".to_owned(),
+            7 => "a nonclustered hash index".to_owned(),
+            kind => format!("an index of kind {kind}"),
+        }
+    }
 }
 
 impl Catalog {
@@ -187,16 +206,17 @@ impl Catalog {
                 self.files.insert(number as u16, path);
             }
         }
-        for (_, [id, number, column], name) in self.table(source, maps, object::COLUMNS, [1, 2, 3], 4) {
+        for (status, [id, number, column], name) in self.table(source, maps, object::COLUMNS, [1, 2, 3], 4) {
             // Other numbers are parameters of procedures.
             if number == 0 {
+                self.column_status.insert((id as u32, column as u32), status as u32);
                 self.column_names.insert((id as u32, column as u32), name);
             }
         }
     }
 
     /// Three numbers and a name out of each row of a base table, by numbers of columns; first one more number: status of an
-    /// index, column of a column of an index.
+    /// index or of a column, column of a column of an index.
     fn table(
         &mut self,
         source: &Source,
@@ -216,6 +236,7 @@ impl Catalog {
         let extra = match table {
             object::INDEXES => 4,
             object::INDEX_COLUMNS => 5,
+            object::COLUMNS => 11,
             _ => numbers[0],
         };
         let mut rows = Vec::new();

@@ -18,6 +18,8 @@ pub(super) struct Draft {
     pub(super) also: Option<u32>,
     pub(super) expected: String,
     pub(super) found: String,
+    /// The key of the row concerned.
+    pub(super) row: Option<String>,
     pub(super) confidence: Confidence,
 }
 
@@ -38,6 +40,7 @@ impl Draft {
             also: None,
             expected,
             found,
+            row: None,
             confidence: Confidence::Certain,
         }
     }
@@ -69,7 +72,8 @@ impl Draft {
             found: format!("{}{also}", self.found),
             confidence: self.confidence,
             next_step: rule.next_step.to_owned(),
-            row: None,
+            row: self.row,
+            messages: super::rules::dbcc_messages(rule.id).map(str::to_owned),
         }
     }
 }

@@ -56,6 +56,16 @@ impl Worker<'_> {
         drafts: &mut Vec<Draft>,
     ) {
         let context = self.context;
+        let is_judged = match usage {
+            Use::Fixed(_) | Use::Iam(_) => true,
+            Use::Unit(number) => context
+                .plan
+                .units
+                .get(number as usize)
+                .is_some_and(|unit| unit.is_known && !unit.is_compressed && has_records(header.kind)),
+            _ => false,
+        };
+        self.inside_count += u64::from(is_judged && context.is_first_batch());
         match usage {
             Use::Iam(_) => judge_iam(page, bytes, drafts),
             Use::Unit(number) => {
@@ -297,8 +307,13 @@ impl Worker<'_> {
         if self.context.level < CheckLevel::Full {
             return;
         }
+        if !self.facts.is_muted {
+            *self.records.entry(place.number).or_default() += 1;
+        }
         match unit.entry_of {
             Some(index) => self.state_entry(index, record, own),
+            // Entries of an index that is not compared.
+            None if unit.index_id > 1 => {}
             None => {
                 self.row_count += u64::from(!self.facts.is_muted);
                 // Entries name the place that the row had first.

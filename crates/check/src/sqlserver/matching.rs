@@ -19,6 +19,8 @@ pub(super) struct Compared {
     pub(super) not_checked: Vec<NotChecked>,
     /// Objects read again.
     pub(super) second_pass_count: u64,
+    /// Indexes that could not be compared with their tables.
+    pub(super) unmatched: HashSet<u32>,
 }
 
 /// Compares the sums of a batch, and looks exactly where they differ.
@@ -28,6 +30,9 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
     poisoned.sort_by_key(|(group, _)| **group);
     for (group, why) in poisoned {
         let what = if group.0 == FactKind::Entry { "rows against index entries" } else { "large values" };
+        if group.0 == FactKind::Entry {
+            compared.unmatched.insert(group.1);
+        }
         compared.not_checked.push(NotChecked {
             object: name_of(context, *group),
             what: what.to_owned(),
@@ -52,6 +57,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
     compared.second_pass_count = groups.len() as u64;
     for (group, mut names, mut there) in facts_of(context, groups).unmatched() {
         if !drop_cut_off(context, group, &mut names, &mut there) {
+            compared.unmatched.extend((group.0 == FactKind::Entry).then_some(group.1));
             let why = "pages of it are past the end of a file that is too short";
             compared.not_checked.push(NotChecked::coverage(
                 name_of(context, group).as_deref(),

@@ -17,6 +17,7 @@
 
 mod catalog;
 mod context;
+mod coverage;
 pub mod drill;
 mod drill_edits;
 mod facts;
@@ -34,6 +35,7 @@ mod prepared;
 mod rows;
 mod rules;
 mod run;
+mod scope;
 mod source;
 mod sparse;
 mod structure;

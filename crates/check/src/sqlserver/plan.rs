@@ -184,7 +184,7 @@ impl Plan {
                 Err(why) => self.not_checked.push(NotChecked {
                     object: Some(name),
                     what: "rows against index entries".to_owned(),
-                    why,
+                    why: format!("{why}; DBCC CHECKTABLE verifies it"),
                     kind: results::check::GapKind::Coverage,
                 }),
             }
@@ -201,7 +201,7 @@ impl Plan {
     ) -> Result<(Vec<RowsetColumn>, Vec<BaseColumn>), String> {
         let index = catalog.indexes.get(&key).ok_or("the catalog has no such index")?;
         if index.kind > 2 {
-            return Err(format!("it is an index of kind {}", index.kind));
+            return Err(format!("it is {}", index.kind_text()));
         }
         if index.status & !STATUS_KNOWN != 0 {
             return Err(format!(

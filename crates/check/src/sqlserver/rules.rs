@@ -144,7 +144,7 @@ rules! {
         "Microsoft Learn, message 8914; observed: 124 pages of heaps and large values in five files, all in step"
         "the PFS tells how full a page of a heap or of large values is"
         "Space is not found again, or is looked for in full pages. No row is lost: the server does not log each change of these bits, and a crash can leave them behind."
-        "DBCC CHECKDB with REPAIR_ALLOW_DATA_LOSS sets the bits without loss; or rebuild the table",
+        "none is urgent: ALTER TABLE ... REBUILD writes the bits anew, once the table's other findings are resolved",
     PageOwner "mssql-page-owner" Structure "2533, 2534"
         "Microsoft Learn, messages 2533 and 2534"
         "a page carries the number of the allocation unit that it is allocated to"

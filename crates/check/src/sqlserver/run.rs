@@ -1,5 +1,6 @@
 //! A check from the first open to the report.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,11 +19,13 @@ use super::maps::{Maps, Use};
 use super::matching;
 use super::plan::Plan;
 use super::rules::Promised;
+use super::scope;
 use super::source::{FileKind, Source};
 use super::summary::Phases;
 use super::target::{CheckError, empty_report, kinds, open, refuse_compressed};
 use super::whole;
 use super::worker::Worker;
+use crate::advice;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -54,8 +57,15 @@ pub fn check(
         let is_backup = kinds.contains(&FileKind::Backup);
         let source = open(paths, is_backup)?;
         progress.advance(Phase::Map, 0, 0);
-        let mut run =
-            Run { source: &source, options, started, lacks_files: false, reasons: Vec::new(), report };
+        let mut run = Run {
+            source: &source,
+            options,
+            started,
+            lacks_files: false,
+            reasons: Vec::new(),
+            unmatched: HashSet::new(),
+            report,
+        };
         run.check(progress)?;
         report = run.report;
         report.counters.extra_read_count += source.read_count.load(Ordering::Relaxed);
@@ -74,6 +84,8 @@ pub(super) struct Run<'a> {
     started: Instant,
     /// Whether files of the database were not named.
     pub(super) lacks_files: bool,
+    /// Indexes that could not be compared with their tables.
+    pub(super) unmatched: HashSet<u32>,
     /// Why the check is not complete, beside what the pass itself meets.
     pub(super) reasons: Vec<String>,
     pub(super) report: CheckReport,
@@ -134,6 +146,7 @@ impl Run<'_> {
             self.compare(&context, &mut worker, &mut cross, &mut phases);
             self.later_batches(&context, &mut worker, &mut cross, &mut phases, progress)?;
             self.gaps(&context, &plan, &worker);
+            self.report.not_checked.append(&mut scope::gaps(&catalog));
         } else if is_deep && is_version_known {
             self.left_out(
                 None,
@@ -143,6 +156,9 @@ impl Run<'_> {
         }
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
+        let is_compared = is_catalogued && worker.newer_count == 0 && !self.lacks_files;
+        let is_compared = is_compared && self.report.unfinished.is_none();
+        self.set_coverage(&context, &worker, is_compared, whole.missing_page_count);
         self.finish(worker);
         self.add_reasons();
         self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
@@ -300,6 +316,7 @@ impl Run<'_> {
         compared.drafts.append(&mut compare_bounds(context.plan, &worker.bounds, &worker.ends));
         self.report.counters.second_pass_object_count += compared.second_pass_count;
         self.report.not_checked.append(&mut compared.not_checked);
+        self.unmatched.extend(compared.unmatched);
         phases.batches += 1;
         phases.objects += compared.drafts.len();
         cross.append(&mut compared.drafts);
@@ -336,6 +353,7 @@ impl Run<'_> {
             self.compare(&context, &mut later, cross, phases);
             worker.row_count += later.row_count;
             worker.entry_count += later.entry_count;
+            worker.add_records(std::mem::take(&mut later.records));
             worker.order_not_known.extend(later.order_not_known);
             worker.findings.merge(later.findings);
             if context.keys_are_cut.load(Ordering::Relaxed) {
@@ -365,7 +383,10 @@ impl Run<'_> {
                 && !matches!(context.maps.use_of(page), Use::Free)
                 && context.source.has(page)
             {
-                worker.damaged.insert(page);
+                // Facts between pages: its own bytes may keep all rules.
+                let role = advice::role(draft.promised.rule().id);
+                let pages = if role.breaks_own_bytes() { &mut worker.damaged } else { &mut worker.affected };
+                pages.insert(page);
             }
             worker.findings.push(context.finding(draft));
         }

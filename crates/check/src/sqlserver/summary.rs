@@ -37,7 +37,7 @@ impl Run<'_> {
     pub(super) fn gaps(&mut self, context: &Context<'_>, plan: &Plan, worker: &Worker<'_>) {
         if worker.newer_count > 0 {
             let why = format!(
-                "{} pages were changed after the last checkpoint: attach or restore the database, so that the log is replayed, to prove more",
+                "{} pages were changed after the last checkpoint: attach or restore the database, so that the transaction log is replayed; DBCC CHECKDB verifies them",
                 worker.newer_count
             );
             self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
@@ -49,7 +49,11 @@ impl Run<'_> {
         let compressed: HashSet<&str> =
             plan.units.iter().filter(|unit| unit.is_compressed).map(|unit| unit.name.as_str()).collect();
         for name in compressed {
-            self.left_out(Some(name), "records and what they say", "compressed records are not read");
+            self.left_out(
+                Some(name),
+                "records and what they say",
+                "compressed records are not read; DBCC CHECKTABLE verifies them",
+            );
         }
         if self.options.level < CheckLevel::Full {
             return;
@@ -62,7 +66,7 @@ impl Run<'_> {
             self.left_out(
                 name.as_deref(),
                 "order of some keys",
-                "the order of a type or collation is not known here",
+                "the order of the collation is not known; DBCC CHECKTABLE verifies it",
             );
         }
     }
@@ -95,8 +99,10 @@ impl Run<'_> {
         let report = &mut self.report;
         let accounting = &mut report.accounting;
         let damaged = (worker.damaged.len() as u64).min(worker.judged_count);
+        let affected = worker.affected.difference(&worker.damaged).count() as u64;
         accounting.damaged_count = damaged;
-        accounting.clean_count = worker.judged_count - damaged;
+        accounting.affected_count = affected.min(worker.judged_count - damaged);
+        accounting.clean_count = worker.judged_count - damaged - accounting.affected_count;
         accounting.unreadable_count = worker.unreadable_count;
         accounting.skipped = worker
             .skipped

@@ -9,7 +9,7 @@ use formats::sqlserver::{
 use results::check::{CheckLevel, Confidence};
 
 use super::context::Context;
-use super::facts::Facts;
+use super::facts::{Facts, Quick};
 use super::finding::Draft;
 use super::keys::{Bound, Ends};
 use super::maps::Use;
@@ -22,6 +22,8 @@ const NO_PLACE: &str = "no page of their extent tells where they belong: not in 
 const NO_MAP: &str = "blank, and the map that tells whether they are in use is missing or damaged";
 const ONLY_READ: &str = "level read looks at nothing";
 const CHANGED: &str = "changed while they were read";
+/// Reasons for which a page has nothing to verify.
+pub(super) const NOT_IN_USE: [&str; 2] = [FREE, NO_PLACE];
 
 /// What one worker has found.
 pub(super) struct Worker<'a> {
@@ -33,8 +35,14 @@ pub(super) struct Worker<'a> {
     pub(super) skipped: HashMap<&'static str, u64>,
     pub(super) unreadable_count: u64,
     pub(super) extra_reads: u64,
-    /// Judged pages with findings.
+    /// Judged pages whose own bytes break a rule.
     pub(super) damaged: HashSet<PageId>,
+    /// Pages that findings name whose cause is elsewhere.
+    pub(super) affected: HashSet<PageId>,
+    /// Pages whose contents were judged.
+    pub(super) inside_count: u64,
+    /// Rows and index entries by allocation unit; of level full only.
+    pub(super) records: HashMap<u32, u64, Quick>,
     /// Allocation units with findings.
     pub(super) damaged_units: HashSet<u32>,
     /// Pages that were changed after the last checkpoint.
@@ -62,6 +70,9 @@ impl<'a> Worker<'a> {
             unreadable_count: 0,
             extra_reads: 0,
             damaged: HashSet::new(),
+            affected: HashSet::new(),
+            inside_count: 0,
+            records: HashMap::default(),
             damaged_units: HashSet::new(),
             newer_count: 0,
             claim_count: 0,
@@ -86,6 +97,9 @@ impl<'a> Worker<'a> {
         self.unreadable_count += other.unreadable_count;
         self.extra_reads += other.extra_reads;
         self.damaged.extend(other.damaged);
+        self.affected.extend(other.affected);
+        self.inside_count += other.inside_count;
+        self.add_records(other.records);
         self.damaged_units.extend(other.damaged_units);
         self.newer_count += other.newer_count;
         self.claim_count += other.claim_count;
@@ -97,6 +111,13 @@ impl<'a> Worker<'a> {
         self.entry_count += other.entry_count;
         for (mine, theirs) in self.protections.iter_mut().zip(other.protections) {
             *mine += theirs;
+        }
+    }
+
+    /// Adds numbers of rows and index entries.
+    pub(super) fn add_records(&mut self, records: HashMap<u32, u64, Quick>) {
+        for (unit, count) in records {
+            *self.records.entry(unit).or_default() += count;
         }
     }
 
@@ -150,6 +171,7 @@ impl<'a> Worker<'a> {
         if is_blank {
             let expected = "a page with a header, since it is in use".to_owned();
             drafts.push(Draft::new(Promised::PageBlank, page, expected, "zeros throughout".to_owned()));
+            self.inside_count += 1;
         } else {
             self.judge_header(page, usage, raw, &header, &mut drafts);
         }

@@ -21,6 +21,13 @@ struct Group<'r> {
     findings: Vec<&'r Finding>,
 }
 
+impl Group<'_> {
+    /// Numbers of messages of the engine's own checker.
+    fn messages(&self) -> Option<&str> {
+        self.findings.first()?.messages.as_deref()
+    }
+}
+
 pub(super) fn write(out: &mut String, report: &CheckReport, shown_max: usize) -> std::fmt::Result {
     let groups = groups(report);
     for ((_, object, rule), group) in groups.iter().take(GROUPS_MAX) {
@@ -69,7 +76,7 @@ fn write_group(
     shown_max: usize,
 ) -> std::fmt::Result {
     let shown = &group.findings[..group.findings.len().min(shown_max)];
-    write!(out, "{}: {}", rule_name(rule), counted(group.found_count, "finding"))?;
+    write!(out, "{}: {}", rule_name(rule, group.messages()), counted(group.found_count, "finding"))?;
     if let Some(object) = object {
         write!(out, " in {object}")?;
     }

@@ -71,9 +71,9 @@ fn place(finding: &Finding) -> String {
     place
 }
 
-/// The rule with the message numbers of the engine's own checker, where it has them.
-fn rule_name(rule: &str) -> String {
-    match crate::sqlserver::dbcc_messages(rule) {
+/// The rule with the message numbers of the engine's own checker, where its findings have them.
+fn rule_name(rule: &str, messages: Option<&str>) -> String {
+    match messages {
         Some(messages) => format!("{rule} (DBCC {messages})"),
         None => rule.to_owned(),
     }
@@ -110,6 +110,7 @@ mod tests {
             confidence: Confidence::Certain,
             next_step: known.next_step.to_owned(),
             row: Some(format!("id = {page}")),
+            messages: None,
         }
     }
 

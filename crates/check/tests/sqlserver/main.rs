@@ -9,6 +9,7 @@ mod advice;
 mod classes;
 mod clean;
 mod copy;
+mod coverage;
 mod document;
 mod drill;
 mod edits;

@@ -26,6 +26,9 @@ pub mod object {
     /// sysprufiles: files of the database; number in column 2, path in column 11.
     // OBSERVED: versions 655, 661 and 706 alike
     pub const FILES: u32 = 24;
+    /// sysftinds: full-text indexes.
+    // OBSERVED: Northwind-xande.bak, sysschobjs
+    pub const FULL_TEXT_INDEXES: u32 = 25;
     /// sysschobjs: objects.
     pub const OBJECTS: u32 = 34;
     /// syscolpars: columns of tables.

@@ -140,6 +140,7 @@ mod tests {
                 confidence: Confidence::Consequence,
                 next_step: "n".to_owned(),
                 row: None,
+                messages: None,
             }],
             rule_counts: vec![RuleCount { rule: "r".to_owned(), found_count: 900, listed_count: 1 }],
             not_checked: vec![NotChecked {
