@@ -69,6 +69,7 @@ mod tests {
             confidence: Confidence::Certain,
             next_step: known.next_step.to_owned(),
             row: None,
+            messages: None,
         }
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Maps {
     pub(super) files: Vec<FileMap>,
     iam_pages: HashMap<PageId, u32, Quick>,
     pub(super) findings: Vec<Draft>,
+    /// How many of them are about chains; later ones say that a file is not part of the database.
+    pub(super) chain_finding_count: usize,
     /// Maps that are not in the files at hand: parts of a backup.
     pub(super) missing_count: u64,
     /// Whether a map was found damaged, so that facts that follow from it are not certain.
@@ -56,6 +58,7 @@ pub(super) struct Maps {
 }
 
 /// The maps of one file.
+#[derive(PartialEq)]
 pub(super) struct FileMap {
     pub(super) file: u16,
     pub(super) page_count: u32,
@@ -80,6 +83,7 @@ impl Maps {
             files: Vec::new(),
             iam_pages: HashMap::default(),
             findings: Vec::new(),
+            chain_finding_count: 0,
             missing_count: 0,
             is_damaged: false,
             missing_files: BTreeMap::new(),
@@ -168,6 +172,7 @@ impl Maps {
         for (number, unit) in (0u32..).zip(units) {
             self.add_chain(source, number, unit, &mut chained);
         }
+        self.chain_finding_count = self.findings.len();
     }
 
     fn add_chain(

@@ -36,6 +36,7 @@ mod rows;
 mod rules;
 mod run;
 mod scope;
+mod second_reading;
 mod source;
 mod sparse;
 mod structure;

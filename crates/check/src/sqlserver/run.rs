@@ -63,6 +63,7 @@ pub fn check(
             started,
             lacks_files: false,
             reasons: Vec::new(),
+            is_changed: false,
             unmatched: HashSet::new(),
             report,
         };
@@ -84,6 +85,8 @@ pub(super) struct Run<'a> {
     started: Instant,
     /// Whether files of the database were not named.
     pub(super) lacks_files: bool,
+    /// Whether a second reading of the maps and the catalog brought something else.
+    pub(super) is_changed: bool,
     /// Indexes that could not be compared with their tables.
     pub(super) unmatched: HashSet<u32>,
     /// Why the check is not complete, beside what the pass itself meets.
@@ -154,20 +157,15 @@ impl Run<'_> {
                 "the boot page or the catalog is out of reach",
             );
         }
+        self.confirm(boot.as_ref(), &maps, &catalog, &mut cross);
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
-        let is_compared = is_catalogued && worker.newer_count == 0 && !self.lacks_files;
-        let is_compared = is_compared && self.report.unfinished.is_none();
-        self.set_coverage(&context, &worker, is_compared, whole.missing_page_count);
-        self.finish(worker);
-        self.add_reasons();
-        self.report.counters.memory_bytes_max = maps.memory_bytes() + self.options.memory_bytes_max / 2
-            - context.key_bytes_left.load(Ordering::Relaxed);
+        self.conclude(&context, worker, is_catalogued, whole.missing_page_count);
         Ok(())
     }
 
     /// Adds the reasons why the check is not complete to what the pass met.
-    fn add_reasons(&mut self) {
+    pub(super) fn add_reasons(&mut self) {
         let unfinished = self.report.unfinished.take();
         let all: Vec<String> = unfinished.into_iter().chain(std::mem::take(&mut self.reasons)).collect();
         self.report.unfinished = Some(all.join("; ")).filter(|all| !all.is_empty());

@@ -95,7 +95,24 @@ impl Run<'_> {
         );
     }
 
-    pub(super) fn finish(&mut self, worker: Worker<'_>) {
+    /// The end of a check: coverage, accounting, findings with their causes first, and why it is not complete.
+    pub(super) fn conclude(
+        &mut self,
+        context: &Context<'_>,
+        worker: Worker<'_>,
+        is_catalogued: bool,
+        missing_page_count: u64,
+    ) {
+        let is_still = worker.newer_count == 0 && !self.is_changed && self.report.unfinished.is_none();
+        let is_compared = is_catalogued && is_still && !self.lacks_files;
+        self.set_coverage(context, &worker, is_compared, missing_page_count);
+        self.finish(worker);
+        self.add_reasons();
+        let keys = self.options.memory_bytes_max / 2 - context.key_bytes_left.load(Ordering::Relaxed);
+        self.report.counters.memory_bytes_max = context.maps.memory_bytes() + keys;
+    }
+
+    fn finish(&mut self, worker: Worker<'_>) {
         let report = &mut self.report;
         let accounting = &mut report.accounting;
         let damaged = (worker.damaged.len() as u64).min(worker.judged_count);

@@ -63,3 +63,43 @@ fn an_allocation_page_that_names_a_file_which_the_database_has_not_is_accused() 
     assert_eq!((finding.rule.as_str(), finding.page), ("mssql-allocation-range", Some(258)));
     assert!(finding.expected.contains("pages of a data file of the database: 1"), "{}", finding.expected);
 }
+
+/// Puts a page back while the pass is under way.
+struct Writer {
+    path: std::path::PathBuf,
+    page: u64,
+    bytes: Vec<u8>,
+}
+
+impl check::progress::Progress for Writer {
+    fn advance(&mut self, phase: check::progress::Phase, _done: u64, _total: u64) {
+        use std::os::unix::fs::FileExt as _;
+        if phase == check::progress::Phase::Pass {
+            let file = std::fs::File::options().write(true).open(&self.path).unwrap();
+            file.write_all_at(&self.bytes, self.page * formats::sqlserver::PAGE_BYTES as u64).unwrap();
+        }
+    }
+}
+
+#[test]
+fn maps_that_a_second_reading_finds_changed_accuse_nobody() {
+    for page in [1u32, 2, 256] {
+        let Some(mut copy) = Copy::of(NORTHWIND) else { return };
+        // The PFS byte of a page in use; the GAM bit of extent 36; the IAM bit of an extent past the end.
+        let change = match page {
+            1 => 100 + 277,
+            2 => copy.bits(2) + 4,
+            _ => copy.bits(256) + 100,
+        };
+        let range = page as usize * 8192..(page as usize + 1) * 8192;
+        let before = copy.bytes[range].to_vec();
+        copy.flip(page, change, if page == 2 { 0x10 } else { 0x40 });
+        let path = copy.store();
+        // Where nobody writes, it is damage.
+        assert_eq!(checked(&path, &options(CheckLevel::Full)).exit_code(), 1);
+        let mut writer = Writer { path: path.clone(), page: page.into(), bytes: before };
+        let report = check::sqlserver::check(&[path], &options(CheckLevel::Full), &mut writer).unwrap();
+        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+        assert!(report.unfinished.unwrap().contains("were changed during the check"));
+    }
+}

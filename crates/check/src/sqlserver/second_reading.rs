@@ -1,0 +1,47 @@
+//! The allocation maps and the catalog, read a second time before anything is accused of what they say.
+
+use formats::sqlserver::Boot;
+
+use super::catalog::Catalog;
+use super::finding::Draft;
+use super::maps::Maps;
+use super::run::Run;
+use super::source::Source;
+
+impl Run<'_> {
+    /// Drops findings between pages where a second reading of the maps and of the catalog brings something else: somebody
+    /// writes the files, and what follows from the first reading proves nothing.
+    ///
+    /// I/O: the allocation maps and the base tables once more, only where there are such findings.
+    pub(super) fn confirm(
+        &mut self,
+        boot: Option<&Boot>,
+        maps: &Maps,
+        catalog: &Catalog,
+        cross: &mut Vec<Draft>,
+    ) {
+        let Some(boot) = boot.filter(|_| !cross.is_empty() && maps.has_owners) else { return };
+        if is_confirmed(self.source, boot, maps, catalog) {
+            return;
+        }
+        cross.clear();
+        self.is_changed = true;
+        self.reasons.push("the allocation maps or the base tables were changed during the check".to_owned());
+    }
+}
+
+fn is_confirmed(source: &Source, boot: &Boot, maps: &Maps, catalog: &Catalog) -> bool {
+    let files: Vec<(u16, u32)> = maps.files.iter().map(|map| (map.file, map.page_count)).collect();
+    let mut again = Maps::new(source, &files, true);
+    again.short.clone_from(&maps.short);
+    let mut catalog_again = Catalog::default();
+    catalog_again.read_units(source, boot);
+    again.add_owners(source, &catalog_again.units);
+    catalog_again.read_tables(source, &again, boot.version);
+    again.files == maps.files
+        && maps.findings.get(..maps.chain_finding_count) == Some(&again.findings[..])
+        && catalog_again.units == catalog.units
+        && catalog_again.rowsets == catalog.rowsets
+        && catalog_again.columns == catalog.columns
+        && catalog_again.findings == catalog.findings
+}
