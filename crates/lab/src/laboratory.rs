@@ -17,7 +17,7 @@ use crate::ceilings::{self, CeilingPlaces, CeilingTime};
 use crate::gates::Limits;
 use crate::plan::Plan;
 use crate::reading;
-use crate::run::{self, Course, RunError, RunRequest, Tick};
+use crate::run::{self, Course, Leftovers, RunError, RunRequest, Tick};
 use crate::target::{Limitation, Target, TargetError};
 use crate::work::{Amount, WarmUp, Work};
 
@@ -160,6 +160,8 @@ pub struct Laboratory<'a> {
     pub targets: &'a mut [Box<dyn Target>],
     /// When and where ceilings of the devices are measured; `None` measures none.
     pub ceilings: Option<(CeilingTime, CeilingPlaces)>,
+    /// Are the objects of the last run left in place?
+    pub leftovers: Leftovers,
     /// Set by a signal: the run in flight is ended and not counted.
     pub stop: Arc<AtomicBool>,
 }
@@ -313,7 +315,7 @@ impl Laboratory<'_> {
         };
         let target = self.targets[assignment.target_index(cell)].as_mut();
         let request = RunRequest { work: &work, key, position, limits, samplers: &assignment.samplers };
-        let executed = run::execute(target, request, &mut on_tick);
+        let executed = run::execute_and(target, request, self.leftovers, &mut on_tick);
         if self.stop.load(Ordering::Relaxed) && !matches!(&executed, Ok(run) if run.state == RunState::Valid)
         {
             self.store.close_interrupted(study)?;

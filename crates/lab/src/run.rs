@@ -21,9 +21,11 @@ use crate::target::{Aftermath, Counters, LogRecords, Target, TargetError};
 use crate::work::{LoopSide, WarmUp, Work};
 
 mod cautions;
+mod outcome;
 mod totals;
 
 use cautions::{lost_looks_warnings, open_loop_warning, sync_latency};
+use outcome::{aftermath_metrics, outcome_metrics};
 use totals::MachineTotals;
 
 /// Names under which engines tell how much they wrote, best first.
@@ -58,6 +60,15 @@ pub struct RunRequest<'a> {
     pub samplers: &'a [ExternalCommand],
 }
 
+/// What becomes of the objects of a run after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They are removed.
+    Remove,
+    /// They stay until the next run is prepared, or for good after the last.
+    Leave,
+}
+
 /// What the control thread sees while clients work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
@@ -88,8 +99,22 @@ pub fn execute(
     request: RunRequest<'_>,
     on_tick: &mut dyn FnMut(Tick) -> Course,
 ) -> Result<Run, RunError> {
+    execute_and(target, request, Leftovers::Remove, on_tick)
+}
+
+/// As [`execute`], and says what becomes of the run's objects.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_and(
+    target: &mut dyn Target,
+    request: RunRequest<'_>,
+    leftovers: Leftovers,
+    on_tick: &mut dyn FnMut(Tick) -> Course,
+) -> Result<Run, RunError> {
     let measured = prepare_and_measure(target, request, on_tick);
-    let cleaned = target.clean();
+    // The next prepare removes them anyway.
+    let cleaned = if leftovers == Leftovers::Remove { target.clean() } else { Ok(()) };
     let run = measured?;
     if let Err(error) = cleaned {
         // The next prepare starts from scratch; a dead engine cannot clean up after itself.
@@ -337,30 +362,6 @@ fn engine_metrics(after: &Counters, before: &Counters) -> Vec<Metric> {
         Some(Metric { value: metric.value - earlier.value, ..metric.clone() })
     };
     after.cumulative.iter().filter_map(difference).collect()
-}
-
-fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
-    let Ok(aftermath) = aftermath else { return Vec::new() };
-    let mut metrics = Vec::new();
-    let mut add = |name: &str, value: Option<u64>, unit: &str| {
-        if let Some(value) = value {
-            metrics.push(metric(name, value as f64, unit, "counted by the engine after the run"));
-        }
-    };
-    add("table_rows", aftermath.rows, "1");
-    add("table_pages", aftermath.table_pages, "1");
-    add("database_bytes", aftermath.total_bytes, "bytes");
-    metrics.extend(aftermath.metrics.iter().cloned());
-    metrics
-}
-
-fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
-    let retries: u64 = dispatch.clients.iter().map(|client| client.retries).sum();
-    let cpu_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
-    vec![
-        metric("retries", retries as f64, "1", "counted by the clients"),
-        metric("client_cpu_s", cpu_ns as f64 / 1e9, "s", "CLOCK_THREAD_CPUTIME_ID of the worker threads"),
-    ]
 }
 
 fn events(work: &Work) -> Vec<Event> {

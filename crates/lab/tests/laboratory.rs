@@ -69,6 +69,7 @@ impl Bench {
             store: &mut store,
             targets: &mut self.targets,
             ceilings: None,
+            leftovers: lab::run::Leftovers::Remove,
             stop: Arc::clone(&self.stop),
         }
         .conduct(assignment, on_notice)
@@ -191,6 +192,7 @@ fn what_sqlite_cannot_do_is_refused_before_anything_runs() {
         store: &mut store,
         targets: &mut bench.targets,
         ceilings: None,
+        leftovers: lab::run::Leftovers::Remove,
         stop: Arc::clone(&bench.stop),
     }
     .conduct(&assignment("sqlite", &[("data_files", "1,2")], None), &mut |_| {});

@@ -10,6 +10,7 @@ use lab::ceilings::{CeilingPlaces, CeilingTime};
 use lab::laboratory::{Laboratory, Notice, Outcome};
 use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
+use lab::run::Leftovers;
 use lab::spec::{Experiment, Request, Resolved};
 use lab::target::{Layout, Target, TaskTarget};
 use lab::task::Task;
@@ -150,6 +151,7 @@ fn conduct_in(
         store,
         targets: &mut targets,
         ceilings: ceilings(arguments, choice, &layout, &base),
+        leftovers: if arguments.keep { Leftovers::Leave } else { Leftovers::Remove },
         stop: Arc::clone(&stop),
     }
     .conduct(&assignment, &mut on_notice);
@@ -265,7 +267,12 @@ fn unused_seed(store: &Store, assignment: Assignment) -> anyhow::Result<Assignme
 fn stop_targets(targets: &mut [Box<dyn Target>], keep: bool) -> anyhow::Result<()> {
     let mut first_error = None;
     for target in targets {
-        if let Err(error) = target.stop(keep) {
+        let kept = if keep { target.kept() } else { Vec::new() };
+        let stopped = target.stop(keep);
+        if stopped.is_ok() {
+            kept.iter().for_each(|line| say(line));
+        }
+        if let Err(error) = stopped {
             tracing::warn!("could not stop or remove the {} target: {error}", target.kind());
             first_error.get_or_insert(error);
         }

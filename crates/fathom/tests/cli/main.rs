@@ -8,6 +8,7 @@ mod compare;
 mod days;
 mod input;
 mod io;
+mod kept;
 mod notification;
 mod pages;
 mod postgres;

@@ -50,6 +50,7 @@ fn conduct(engine: &str, target: Box<dyn Target>, results: &Path) -> Vec<Run> {
         store: &mut store,
         targets: &mut targets,
         ceilings: None,
+        leftovers: lab::run::Leftovers::Remove,
         stop: Arc::new(AtomicBool::new(false)),
     }
     .conduct(&assignment, &mut |_| {})

@@ -35,6 +35,7 @@ fn conduct(engine: &str, target: Box<dyn Target>, parameters: &str, place: &Path
         store: &mut store,
         targets: &mut targets,
         ceilings: None,
+        leftovers: lab::run::Leftovers::Remove,
         stop: Arc::new(AtomicBool::new(false)),
     }
     .conduct(&assignment, &mut |_| {})

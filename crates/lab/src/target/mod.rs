@@ -229,6 +229,11 @@ pub trait Target {
     /// Removes the run's objects. Called after failures too.
     fn clean(&mut self) -> Result<(), TargetError>;
 
+    /// Where that which `stop` keeps is, how to open it and how to remove it, as lines for people; asked for before `stop`.
+    fn kept(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Stops a managed engine and removes it unless `keep`; drops the marked database of an external one.
     fn stop(&mut self, keep: bool) -> Result<(), TargetError>;
 }

@@ -211,6 +211,10 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         self.engine.clean()
     }
 
+    fn kept(&self) -> Vec<String> {
+        self.engine.kept()
+    }
+
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
         self.run = None;
         self.engine.stop(keep)

@@ -25,6 +25,8 @@ use super::process::{ServerProcess, Start, last_lines, run_tool};
 use super::server_user::ServerUser;
 use super::wire::{Endpoint, Login, Security};
 
+mod kept;
+
 /// Superuser of the cluster, and its only role.
 pub(super) const SUPERUSER: &str = "fathom";
 

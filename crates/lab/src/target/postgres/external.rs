@@ -29,7 +29,7 @@ use crate::work::{CacheState, Durability, Work};
 mod connecting;
 mod session_settings;
 
-use connecting::connect;
+use connecting::{connect, kept_words};
 use session_settings::{setting_name, time_as_clients_do};
 
 /// Name of the control connections in the list of sessions.
@@ -364,6 +364,10 @@ impl Target for ExternalPostgres {
             }
         }
         Ok(())
+    }
+
+    fn kept(&self) -> Vec<String> {
+        kept_words(&self.login)
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {

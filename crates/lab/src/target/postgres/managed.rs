@@ -376,6 +376,10 @@ impl Target for ManagedPostgres {
         Ok(())
     }
 
+    fn kept(&self) -> Vec<String> {
+        self.cluster.as_ref().map(Cluster::kept_words).unwrap_or_default()
+    }
+
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
         self.connector = None;
         self.control = None;

@@ -312,7 +312,23 @@ impl Target for SqliteTarget {
         Ok(())
     }
 
+    fn kept(&self) -> Vec<String> {
+        let Some(premises) = &self.premises else { return Vec::new() };
+        let directory = premises.directory().display();
+        let database = match &self.run {
+            Some(run) => self.database(&run.work).path().display().to_string(),
+            None => format!("{directory}/run.db"),
+        };
+        vec![
+            format!("kept the database of the last run: \"{database}\""),
+            format!("open it with: sqlite3 '{database}'"),
+            format!("remove it with: rm -r '{directory}'"),
+        ]
+    }
+
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        // The last connection to close brings the WAL into the database.
+        self.run = None;
         let Some(premises) = self.premises.take() else { return Ok(()) };
         if keep {
             let directory = premises.keep()?;

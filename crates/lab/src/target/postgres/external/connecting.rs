@@ -1,6 +1,6 @@
 //! Connections to somebody else's server, with what to do when there is none.
 
-use super::super::control::Control;
+use super::super::control::{Control, identifier};
 use super::super::wire::{Login, WireError};
 use crate::target::TargetError;
 
@@ -19,4 +19,13 @@ pub(super) fn connect(login: &Login) -> Result<Control, TargetError> {
         );
         TargetError::refused(text, hint)
     })
+}
+
+/// Where the database is once it is kept, and how to remove it, as lines for people.
+pub(super) fn kept_words(login: &Login) -> Vec<String> {
+    let name = identifier(&login.database);
+    vec![
+        format!("kept the database of the last run: {name} at {}", login.endpoint),
+        format!("remove it with: DROP DATABASE {name}"),
+    ]
 }

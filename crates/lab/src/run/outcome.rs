@@ -1,0 +1,33 @@
+//! Metrics of what a run left and of its clients.
+
+use results::model::Metric;
+
+use super::metric;
+use crate::client::Dispatch;
+use crate::target::Aftermath;
+
+/// What the engine counted after the run.
+pub(super) fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
+    let Ok(aftermath) = aftermath else { return Vec::new() };
+    let mut metrics = Vec::new();
+    let mut add = |name: &str, value: Option<u64>, unit: &str| {
+        if let Some(value) = value {
+            metrics.push(metric(name, value as f64, unit, "counted by the engine after the run"));
+        }
+    };
+    add("table_rows", aftermath.rows, "1");
+    add("table_pages", aftermath.table_pages, "1");
+    add("database_bytes", aftermath.total_bytes, "bytes");
+    metrics.extend(aftermath.metrics.iter().cloned());
+    metrics
+}
+
+/// What the records of the clients add up to.
+pub(super) fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
+    let retries: u64 = dispatch.clients.iter().map(|client| client.retries).sum();
+    let cpu_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
+    vec![
+        metric("retries", retries as f64, "1", "counted by the clients"),
+        metric("client_cpu_s", cpu_ns as f64 / 1e9, "s", "CLOCK_THREAD_CPUTIME_ID of the worker threads"),
+    ]
+}
