@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, ToSql};
 
 use super::sample::{self, Value};
 use super::sqlite_catalog::read_catalog;
-use super::{ExpandError, Grown, Kind, Shift, Table, Wish, in_order, shifts};
+use super::{ExpandError, Grown, Kind, Shift, Table, Wish, in_order, is_reached, shifts};
 
 /// Copies of one file at most: a source of a few bytes must not loop for ever.
 const COPIES_MAX: u64 = 10_000_000;
@@ -160,8 +160,10 @@ fn fill(
     let mut grown = Grown { copies: u64::from(part.index == 0), ..Grown::default() };
     let mut copy = if part.index == 0 { part.step } else { part.index };
     loop {
+        let before_bytes = grown.size_bytes;
         grown.size_bytes = size_bytes(&connection).map_err(&failed)?;
-        let is_enough = grown.size_bytes >= part.share_bytes && grown.copies > 0;
+        let copy_bytes = grown.size_bytes.saturating_sub(before_bytes);
+        let is_enough = grown.copies > 0 && is_reached(grown.size_bytes, part.share_bytes, copy_bytes);
         if is_enough || grown.copies >= COPIES_MAX {
             break;
         }

@@ -140,8 +140,10 @@ fn copy_all(
     let tag = expand::tag(wish.seed, source_rows(control, &tables).map_err(failed)?);
     let mut grown = Grown { copies: 1, ..Grown::default() };
     loop {
+        let before_bytes = grown.size_bytes;
         grown.size_bytes = size_bytes(control).map_err(failed)?;
-        if grown.size_bytes >= wish.size_bytes || grown.copies >= COPIES_MAX {
+        let copy_bytes = grown.size_bytes.saturating_sub(before_bytes);
+        if expand::is_reached(grown.size_bytes, wish.size_bytes, copy_bytes) || grown.copies >= COPIES_MAX {
             break;
         }
         if !on_copy(grown.size_bytes) {
