@@ -87,6 +87,18 @@ impl Findings {
         self.by_rule.get(rule).map_or(0, |kept| kept.found_count)
     }
 
+    /// The findings of a rule that are kept so far.
+    pub fn kept_of(&self, rule: &str) -> &[Finding] {
+        self.by_rule.get(rule).map_or(&[], |kept| &kept.findings)
+    }
+
+    /// Puts one finding in place of all that are of some rules: it is their cause.
+    pub fn replace(&mut self, rules: &[&str], cause: Finding, affected: Affected) {
+        self.by_rule.retain(|rule, _| !rules.contains(&rule.as_str()));
+        self.by_object.retain(|(rule, _), _| !rules.contains(&rule.as_str()));
+        self.push_affecting(cause, affected);
+    }
+
     /// Whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -10,13 +10,15 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         | "pg-relation-map"
         | "pg-catalog"
         | "pg-transaction-log-missing"
-        | "pg-version-file"
         | "pg-directory-missing"
         | "pg-checkpoint-record"
         | "pg-recovery-wal"
         | "pg-backup-label"
-        | "pg-database-directory"
-        | "pg-tablespace" => (Database, Suspect::Database, Unit::Other),
+        | "pg-next-xid" => (Database, Suspect::Database, Unit::Other),
+        "pg-version-file" => (Database, Suspect::Nothing, Unit::Other),
+        "pg-database-directory" | "pg-tablespace" => (Database, Suspect::Object, Unit::Other),
+        "pg-sequence" => (Record, Suspect::Object, Unit::Other),
+        "pg-init-fork" => (File, Suspect::Nothing, Unit::Other),
         "pg-file-missing" | "pg-segment-missing" | "pg-partial-block" => (File, Suspect::Object, Unit::Other),
         "pg-unreadable"
         | "pg-page-checksum"

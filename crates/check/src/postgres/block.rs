@@ -7,6 +7,7 @@ use formats::postgres::page::Page;
 use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
 
+use super::block_rules::{sequence_block, visibility_block};
 use super::brin::BrinCheck;
 use super::brin_values::Ranges;
 use super::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
@@ -24,6 +25,9 @@ use super::plan::PlanFile;
 use super::rules::Promised;
 use super::spgist::SpGistCheck;
 use crate::findings::Findings;
+
+/// What to do where a visibility map shows that blocks of rows are gone. VACUUM would make the map agree with the loss.
+pub(super) const LOST_ROWS: &str = "restore the blocks, or the whole table, from a backup whose WAL is replayed; do not run VACUUM or pg_truncate_visibility_map before: afterwards nothing shows that rows are missing";
 
 impl PassContext<'_> {
     /// Looks at one block; facts go to the sink. Whether every rule of the level about its contents was applied.
@@ -71,6 +75,12 @@ impl PassContext<'_> {
                 self.tree_block(&page, number, is_still, scratch, &mut work);
                 is_compared
             }
+            (Some(Storage::Sequence), Fork::Main | Fork::Init, _) => {
+                sequence_block(&page, &mut scratch.damage, &mut work)
+            }
+            (_, Fork::Visibility, _) if is_whole => {
+                visibility_block(&page, &mut work) && relation.is_some() && is_compared
+            }
             (storage, Fork::FreeSpace, _) if is_whole => {
                 free_space_block(&page, storage, self.cluster.checksums, &mut scratch.damage, &mut work);
                 true
@@ -87,7 +97,6 @@ impl PassContext<'_> {
             }
             // Of a free space map that is not whole the finding is the checksum; of others the header is all there is.
             (Some(_), Fork::FreeSpace | Fork::Init, _) => true,
-            (Some(Storage::Sequence), Fork::Main, _) => true,
             (Some(_), Fork::Visibility, _) => is_compared,
             _ => false,
         }
@@ -235,7 +244,10 @@ impl PassContext<'_> {
         };
         if self.plan.visibility_of(number, block).all_visible && was_not_cut() {
             let expected = "rows in a block that the map calls all-visible".to_owned();
-            work.report(Promised::VisibilityMap, None, expected, "a block that was never used".into());
+            let found = "a block of zeros: its rows are lost".to_owned();
+            let mut finding = work.place.finding(Promised::VisibilityMap, None, expected, found);
+            finding.next_step = LOST_ROWS.to_owned();
+            work.findings.push(finding);
         }
     }
 

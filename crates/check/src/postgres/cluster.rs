@@ -140,6 +140,9 @@ pub struct Cluster {
     pub standing: Standing,
     /// Set in a base backup whose label was lost.
     pub(crate) lost_label: Option<LostLabel>,
+    /// The oldest transaction that may have been active at the last checkpoint, where the WAL tells and the checkpoint
+    /// does not.
+    pub(crate) wal_horizon: Option<Xid>,
     /// Block size, bytes.
     pub block_bytes: usize,
     /// Blocks per segment file.
@@ -182,6 +185,7 @@ impl Cluster {
         let mut cluster = Cluster {
             major,
             lost_label,
+            wal_horizon: None,
             block_bytes: control.map_or(BLOCK_SIZE_DEFAULT, |control| control.block_bytes as usize),
             segment_blocks: control.map_or(SEGMENT_BLOCKS_DEFAULT, |control| control.segment_blocks),
             checksums: control.is_some_and(|control| control.checksum_version != 0),
@@ -242,7 +246,7 @@ impl Cluster {
         let horizon_xid = match control.oldest_active_xid {
             xid if xid >= FIRST_NORMAL_XID => xid,
             _ if was_shutdown && !has_prepared => control.next_xid as Xid,
-            _ => return None,
+            _ => self.wal_horizon?,
         };
         is_allowed.then_some(Snapshot { redo_lsn: control.redo_lsn, horizon_xid })
     }
@@ -301,6 +305,7 @@ impl Cluster {
             control_damage: Vec::new(),
             standing: Standing::Stopped,
             lost_label: None,
+            wal_horizon: None,
             block_bytes: BLOCK_SIZE_DEFAULT,
             segment_blocks: SEGMENT_BLOCKS_DEFAULT,
             checksums,

@@ -351,7 +351,8 @@ impl HeapCheck<'_> {
             if !fits {
                 let expected = format!("a multixact from {low} up to but not {high}");
                 work.report(Promised::XmaxBounds, number, expected, found);
-            } else if !header.is_xmax_lock_only() {
+            } else if !header.is_locked_before_upgrade() {
+                // A lock alone is looked up as well, when the row is updated or VACUUM freezes it.
                 report_missing(transactions.missing_members(header.xmax), header.xmax, number, work);
             }
         } else if header.xmax >= FIRST_NORMAL_XID && !fits(header.xmax) {

@@ -49,7 +49,8 @@ impl Run<'_> {
         for (finding, (database, number)) in first.into_iter().zip(files) {
             let is_there = || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true);
             let is_whole = || log.is_some_and(|log| log.is_whole(database, number));
-            let is_proven = if finding.rule == Promised::FileMissing.rule().id {
+            let is_missing = [Promised::FileMissing, Promised::InitFork].map(|promised| promised.rule().id);
+            let is_proven = if is_missing.contains(&finding.rule.as_str()) {
                 is_there()
             } else if finding.rule == Promised::SegmentMissing.rule().id {
                 is_whole() && self.has_older_block(&finding, database, number)
@@ -99,6 +100,7 @@ impl Run<'_> {
             return;
         }
         let first = std::mem::take(&mut plan.findings);
+        let files = std::mem::take(&mut plan.files_of_findings);
         let Some(Ok(again)) = self.cluster.tree.directory().map(Cluster::open) else { return };
         let catalogs = Catalogs { relations: plan.relations.clone(), databases, ..Catalogs::default() };
         let second = Plan::new(&again, catalogs).findings;
@@ -106,8 +108,13 @@ impl Run<'_> {
         let keeps_dropped = self.cluster.is_in_production() && position(self.cluster) == position(&again);
         let dropped: HashSet<String> =
             again.forks.iter().flat_map(|fork| dropped_files(&again, fork, keeps_dropped)).collect();
-        for finding in first.into_iter().filter(|finding| second.contains(finding)) {
-            if finding.rule == Promised::FileMissing.rule().id {
+        let found = first.into_iter().zip(files).filter(|(finding, _)| second.contains(finding));
+        for (finding, (database, number)) in found {
+            if finding.rule == Promised::InitFork.rule().id {
+                // Removed at once when the relation is dropped, after its record is in the WAL.
+                let is_there = truncations.and_then(|log| log.ask(|log| log.is_there(database, number)));
+                plan.findings.extend((is_there == Some(true)).then_some(finding));
+            } else if finding.rule == Promised::FileMissing.rule().id {
                 plan.findings.extend(keeps_dropped.then_some(finding));
             } else if dropped.contains(&finding.file) {
                 // The first file is cut before all others.

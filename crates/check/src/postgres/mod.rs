@@ -17,6 +17,7 @@
 
 mod batch;
 mod block;
+mod block_rules;
 mod bounds;
 mod brin;
 mod brin_plan;

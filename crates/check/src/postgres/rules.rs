@@ -78,6 +78,11 @@ rules! {
         "each relation of the catalog has its file"
         "The relation is lost, by a file system repair, a wrong rm, or a copy that left it out."
         "keep a copy of the directory, and restore the file from a backup of the same cluster whose WAL is replayed",
+    InitFork "pg-init-fork" Page
+        "src/backend/storage/file/reinit.c; PostgreSQL docs 73.5"
+        "each unlogged table, index and sequence has its init fork"
+        "After a crash the relation is not made empty: the server fails when it opens it, or keeps blocks that were written in part."
+        "copy the rows into a new table while the server runs (CREATE TABLE ... AS), then drop this one; ALTER TABLE ... SET LOGGED makes new files as well",
     SegmentMissing "pg-segment-missing" Page
         "PostgreSQL docs 73.1"
         "segments are complete: each but the last is full, none is missing in between"
@@ -178,6 +183,11 @@ rules! {
         "the deleting transaction or multixact exists and is not older than the table's horizon"
         "Reading or updating the row fails, or the row appears or vanishes wrongly."
         "keep a copy of the files; if many rows are named, pg_control or pg_xact is older than the table: compare them with a backup; if it is one row, restore its block from a backup; do not freeze or kill rows before that",
+    NextXid "pg-next-xid" Structure
+        "src/include/catalog/pg_control.h CheckPoint.nextXid"
+        "no rows name transactions that pg_control has not assigned"
+        "The control file, and with it the state from which the server starts, is older than the data: an old copy of global/pg_control, or pg_resetwal with a transaction id that is too low. The rows themselves are good. A server that starts gives their transaction ids to others, and rows vanish or appear."
+        "do not start the server; keep a copy of the files, and restore global/pg_control and the WAL that belong to them; never run pg_resetwal on the only copy",
     CommitHint "pg-commit-hint" Structure
         "src/include/access/htup_details.h"
         "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact"
@@ -192,7 +202,12 @@ rules! {
         "src/backend/access/heap/visibilitymap.c"
         "a block that the visibility map calls all-visible or frozen is so"
         "Index-only scans give rows that are not there, and VACUUM skips blocks that need it."
-        "run pg_truncate_visibility_map (extension pg_visibility) and VACUUM; results of index-only scans were wrong",
+        "compare the block with a backup first: a stale version of it has lost rows; if it is the newest, pg_truncate_visibility_map (extension pg_visibility) and VACUUM mend the map",
+    Sequence "pg-sequence" Structure
+        "src/backend/commands/sequence.c"
+        "the block of a sequence has its magic number and one frozen tuple"
+        "nextval fails (bad magic number in sequence), and so do INSERTs that use it."
+        "find the highest value in use (SELECT max(column)); then drop and create the sequence, and set it with setval; or restore the file from a backup",
     FreeSpaceMap "pg-free-space" Structure
         "src/backend/storage/freespace/README, fsmpage.c, indexfsm.c"
         "each node of a free space map is the highest of its children, and no slot is of a page that cannot be"
@@ -473,6 +488,7 @@ impl Promised {
             Promise::SpGistChain => Promised::SpGistChain,
             Promise::FreeSpaceMap => Promised::FreeSpaceMap,
             Promise::MapPage => Promised::PageBounds,
+            Promise::Sequence => Promised::Sequence,
             Promise::ControlFile => Promised::ControlFile,
             Promise::RelationMap => Promised::RelationMap,
         }

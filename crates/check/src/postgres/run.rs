@@ -12,6 +12,7 @@ use super::batch::{Batch, Position, bytes_of};
 use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
+use super::cluster_files::horizon::horizon_of_wal;
 use super::coverage::Covered;
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
@@ -58,7 +59,7 @@ pub fn check_cluster(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open(directory)?;
+    let cluster = Cluster::open(directory)?.with_horizon_of_wal();
     Run::new(&cluster, options, None).check(directory, progress)
 }
 
@@ -72,7 +73,7 @@ pub fn check_running(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open(directory)?;
+    let cluster = Cluster::open(directory)?.with_horizon_of_wal();
     let mut run = Run::new(&cluster, options, None);
     run.log_end = Some(log_end);
     run.check(directory, progress)
@@ -194,6 +195,8 @@ impl<'a> Run<'a> {
             cluster.control.as_ref().map(|control| Transactions::load(&cluster.tree, control, horizon));
         let truncations = snapshot.zip(cluster.control.as_ref());
         let truncations = truncations.map(|(_, control)| Truncations::new(cluster, control));
+        let snapshot =
+            snapshot.filter(|_| self.settle_horizon(cluster, transactions.as_mut(), truncations.as_ref()));
         let mut plan = self.plan(transactions.as_ref(), truncations.as_ref());
         self.check_cluster_files(&plan, transactions.as_ref());
         self.check_map_lengths(&mut plan, truncations.as_ref());
@@ -249,6 +252,7 @@ impl<'a> Run<'a> {
             let _ = std::fs::remove_file(path);
         }
         self.report_share(&plan, snapshot.is_some());
+        self.fold_by_cluster();
         Ok(self.report(target, &plan))
     }
 
@@ -435,11 +439,8 @@ impl<'a> Run<'a> {
             }
             Some(_) => self.left_out(None, "blocks that replay may change", why),
             None => {
-                self.left_out(
-                    None,
-                    "transactions, visibility, links between blocks, rows and index entries",
-                    why,
-                );
+                let what = "transactions, visibility, links between blocks, rows and index entries";
+                self.left_out(None, what, &cluster.reason_without_view());
             }
         }
         if matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. }) && !cluster.checksums {
@@ -449,6 +450,29 @@ impl<'a> Run<'a> {
                 "without checksums a block that replay will mend cannot be told from a damaged one",
             );
         }
+    }
+
+    /// Asks the WAL again for the oldest transaction that was active, now that pg_xact was read; `false` if it does not
+    /// tell any more.
+    fn settle_horizon(
+        &mut self,
+        cluster: &Cluster,
+        transactions: Option<&mut Transactions>,
+        log: Option<&Truncations>,
+    ) -> bool {
+        if cluster.wal_horizon.is_none() {
+            return true;
+        }
+        let next_xid = cluster.control.map_or(0, |control| control.next_xid as formats::postgres::Xid);
+        let horizon = log.and_then(|log| horizon_of_wal(log, next_xid));
+        if let (Some(transactions), Some(horizon)) = (transactions, horizon) {
+            transactions.set_horizon_of_wal(horizon);
+            return true;
+        }
+        let what = "transactions, visibility, links between blocks, rows and index entries";
+        let why = "the WAL since the last checkpoint was removed while it was read: check again";
+        self.left_out(None, what, why);
+        false
     }
 
     pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {

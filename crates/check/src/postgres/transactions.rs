@@ -48,6 +48,8 @@ pub(crate) struct Transactions {
     has_prepared: bool,
     /// Of these and later ones nothing is concluded.
     horizon_xid: Option<Xid>,
+    /// Whether a transaction without an end in pg_xact may be active, although it is older.
+    may_be_active: bool,
 }
 
 /// The transaction that was looked up last: rows that stand together come from the same.
@@ -80,7 +82,15 @@ impl Transactions {
             is_first_epoch: control.next_xid >> 32 == 0,
             has_prepared: prepared,
             horizon_xid,
+            may_be_active: false,
         }
+    }
+
+    /// Takes a horizon that the WAL gave, read to its end after pg_xact was: transactions that ended since the redo
+    /// position are excluded, those that have no end may be active still.
+    pub(crate) fn set_horizon_of_wal(&mut self, horizon_xid: Xid) {
+        self.horizon_xid = Some(horizon_xid);
+        self.may_be_active = true;
     }
 
     /// The first transaction id that was never given out.
@@ -256,7 +266,7 @@ impl Transactions {
         match self.status(xid, memory) {
             Some(Status::Committed) => Fate::Live,
             Some(Status::Aborted) => Fate::Dead,
-            Some(Status::InProgress) if !self.has_prepared => Fate::Dead,
+            Some(Status::InProgress) if !self.has_prepared && !self.may_be_active => Fate::Dead,
             Some(Status::InProgress | Status::SubCommitted) | None => Fate::Open,
         }
     }

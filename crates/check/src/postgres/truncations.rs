@@ -13,10 +13,11 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use formats::postgres::control::Control;
+use formats::postgres::heap::FIRST_NORMAL_XID;
 use formats::postgres::log::{
     LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, is_page_of,
 };
-use formats::postgres::log_changes::{BODY_BYTES_MAX, FileChange};
+use formats::postgres::log_changes::{BODY_BYTES_MAX, EndedTransaction, FileChange};
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Oid, Xid};
 
@@ -64,6 +65,10 @@ pub(crate) struct Changes {
     dropped: HashSet<(Oid, Oid)>,
     databases: HashSet<Oid>,
     backups: HashSet<u64>,
+    /// The oldest transaction that ended.
+    pub(crate) ended_xid: Option<Xid>,
+    /// Whether the end of some transaction could not be read.
+    pub(crate) is_end_unclear: bool,
     /// What pg_xact was cut to.
     pub(crate) oldest_xid: Option<Xid>,
     /// What pg_multixact was cut to: multixact, and place of its members.
@@ -85,6 +90,21 @@ impl Changes {
                 let known = self.oldest_multi.filter(|(known, _)| !precedes(*known, multi));
                 self.oldest_multi = known.or(Some((multi, member)));
             }
+        }
+    }
+
+    fn add_end(&mut self, ended: EndedTransaction, writer: Xid) {
+        let xid = match ended {
+            EndedTransaction::OfHeader => writer,
+            EndedTransaction::Prepared(xid) => xid,
+            EndedTransaction::Unknown => {
+                self.is_end_unclear = true;
+                return;
+            }
+        };
+        // Some commits have no transaction of their own.
+        if xid >= FIRST_NORMAL_XID {
+            self.ended_xid = self.ended_xid.filter(|known| precedes(*known, xid)).or(Some(xid));
         }
     }
 
@@ -200,6 +220,7 @@ impl Truncations {
             return None;
         }
         let mut rest = u64::from(header.bytes) - RECORD_HEADER_BYTES as u64;
+        let ended = header.transaction_end(&[]);
         if header.may_change_files() {
             if rest > BODY_BYTES_MAX {
                 state.is_unclear = true;
@@ -211,11 +232,16 @@ impl Truncations {
             if !header.is_whole(&bytes, &body) {
                 return None;
             }
+            if let Some(ended) = header.transaction_end(&body) {
+                state.changes.add_end(ended, header.xid);
+            }
             match header.file_change(&body) {
                 Some(change) => state.changes.add(change),
                 None => state.is_unclear = true,
             }
             rest = 0;
+        } else if let Some(ended) = ended {
+            state.changes.add_end(ended, header.xid);
         }
         self.skip(&mut at, rest);
         if header.is_switch() && !at.is_multiple_of(self.segment_bytes) {

@@ -36,9 +36,18 @@ end;
 
 #[test]
 fn a_server_under_heavy_writes_is_silent_and_what_stood_still_is_compared() {
+    assert_writes_are_silent("-c wal_level=replica");
+}
+
+#[test]
+fn so_it_is_where_checkpoints_do_not_record_which_transactions_were_active() {
+    assert_writes_are_silent("-c wal_level=minimal -c max_wal_senders=0");
+}
+
+fn assert_writes_are_silent(wal_level: &str) {
     let Some(cluster) = with_clients() else { return };
     cluster.run_all("create table quiet(id int primary key, v text)\ninsert into quiet select i, 'q' || i from generate_series(1, 4000) i\ncreate table work(k int primary key, v text)\ncreate index on work(v)\ncreate table counter(id int primary key, n int)\ninsert into counter select i, 0 from generate_series(0, 9) i\n");
-    cluster.start("-c autovacuum=on -c autovacuum_naptime=1 -c wal_level=replica -c bgwriter_delay=10");
+    cluster.start(&format!("-c autovacuum=on -c autovacuum_naptime=1 -c bgwriter_delay=10 {wal_level}"));
     cluster.sql(&["checkpoint"]);
     let script = cluster.data().with_file_name("work.sql");
     std::fs::write(&script, WORK).unwrap();

@@ -9,6 +9,7 @@ mod brin_classes;
 mod classes;
 mod clean;
 mod cluster_files;
+mod cluster_state;
 mod coverage;
 mod damage;
 mod differential;

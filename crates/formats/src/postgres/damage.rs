@@ -69,6 +69,8 @@ pub enum Promise {
     SpGistChain,
     /// The nodes of a page of the free space map fit each other, and describe pages that can be.
     FreeSpaceMap,
+    /// The page of a sequence has its magic number and one tuple.
+    Sequence,
     /// A map page is in its format.
     MapPage,
     /// The control file has its checksum and possible values.

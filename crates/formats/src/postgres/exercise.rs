@@ -10,7 +10,7 @@ use super::free_space::{FreeSpaceContext, check_free_space};
 use super::gin;
 use super::heap::TupleHeader;
 use super::page::Page;
-use super::{brin, brin_summary, gist, hash, log, maps, relmap, spgist, transaction, varlena};
+use super::{brin, brin_summary, gist, hash, log, maps, relmap, sequence, spgist, transaction, varlena};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 16;
@@ -49,11 +49,14 @@ pub fn exercise(bytes: &[u8]) {
         let context = FreeSpaceContext { block, has_whole_pages_only: block == 1, may_be_torn: false };
         check_free_space(&page, context, &mut damage);
     }
+    sequence::check_sequence(&page, &mut damage);
+    let _ = maps::frozen_not_visible(&page);
     let _ = relmap::read(bytes, &mut damage);
     let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
     for (manager, info) in [(0, 0x50), (1, 0x80), (2, 0x10), (2, 0x20), (3, 0x10), (4, 0), (6, 0x30)] {
-        let header = log::RecordHeader { bytes: 24, previous: 0, info, manager, crc: 0 };
-        let _ = (header.file_change(bytes), header.is_whole(bytes, bytes));
+        let header = log::RecordHeader { bytes: 24, xid: 0, previous: 0, info, manager, crc: 0 };
+        let _ = (header.file_change(bytes), header.is_whole(bytes, bytes), header.checkpoint_redo(bytes));
+        let _ = header.transaction_end(bytes);
     }
     let _ = Control::read(bytes, &mut damage);
     let mut buffer = Vec::new();

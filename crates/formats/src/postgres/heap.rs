@@ -116,6 +116,14 @@ impl TupleHeader {
         self.infomask & mask::XMAX_LOCK_ONLY != 0 || self.infomask & lock == mask::XMAX_EXCL_LOCK
     }
 
+    /// Whether `xmax` is a multixact that locks, from a cluster before 9.3 that pg_upgrade took over: it is not looked up.
+    // EVIDENCE: htup_details.h HEAP_LOCKED_UPGRADED
+    #[must_use]
+    pub fn is_locked_before_upgrade(&self) -> bool {
+        self.infomask & mask::XMAX_LOCK_ONLY != 0
+            && self.infomask & (mask::XMAX_EXCL_LOCK | mask::XMAX_KEYSHR_LOCK) == 0
+    }
+
     /// Whether `xmax` is a multixact.
     #[inline]
     #[must_use]

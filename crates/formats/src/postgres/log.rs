@@ -36,6 +36,8 @@ pub fn continues_record(page: &[u8]) -> bool {
 pub struct RecordHeader {
     /// Length of the record with this header.
     pub bytes: u32,
+    /// The transaction that wrote it; 0 for none.
+    pub xid: u32,
     /// Position of the record before.
     pub previous: u64,
     /// What kind of record of its resource manager.
@@ -53,6 +55,7 @@ impl RecordHeader {
     pub fn read(bytes: &[u8]) -> Option<RecordHeader> {
         let header = RecordHeader {
             bytes: u32_at(bytes, 0)?,
+            xid: u32_at(bytes, 4)?,
             previous: u64_at(bytes, 8)?,
             info: u8_at(bytes, 16)?,
             manager: u8_at(bytes, 17)?,
@@ -94,7 +97,7 @@ mod tests {
     #[test]
     fn only_a_checkpoint_record_has_a_redo_position() {
         let body = [&[255u8, 8][..], &0x0200_0028_u64.to_le_bytes()].concat();
-        let header = |manager, info| RecordHeader { bytes: 34, previous: 0, info, manager, crc: 0 };
+        let header = |manager, info| RecordHeader { bytes: 34, xid: 0, previous: 0, info, manager, crc: 0 };
         assert_eq!(header(0, 0x00).checkpoint_redo(&body), Some(0x0200_0028));
         assert_eq!(header(0, 0x10).checkpoint_redo(&body), Some(0x0200_0028));
         assert_eq!(header(0, 0x40).checkpoint_redo(&body), None);
@@ -108,7 +111,10 @@ mod tests {
         bytes[8] = 0x28;
         (bytes[16], bytes[17]) = (0x20, 2);
         let header = RecordHeader::read(&bytes);
-        assert_eq!(header, Some(RecordHeader { bytes: 46, previous: 0x28, info: 0x20, manager: 2, crc: 0 }));
+        assert_eq!(
+            header,
+            Some(RecordHeader { bytes: 46, xid: 0, previous: 0x28, info: 0x20, manager: 2, crc: 0 })
+        );
         assert!(header.is_some_and(|header| !header.is_switch()));
         assert_eq!(RecordHeader::read(&[0; 24]), None);
     }

@@ -47,6 +47,25 @@ impl RecordHeader {
         }
     }
 
+    /// The transactions that a record ends: its own and those of its subtransactions, or a prepared one. `None` for
+    /// records that end none; without a list where it cannot be read.
+    // EVIDENCE: xact.h: XLOG_XACT_OPMASK 0x70; COMMIT 0x00, ABORT 0x20 end the transaction of the record's header;
+    // COMMIT_PREPARED 0x30, ABORT_PREPARED 0x40 one that the body names: time @0, flags @8, then, each if its flag is set,
+    // database (1), subtransactions (2), files (4), messages (8, 16 bytes each), then the transaction (0x10)
+    #[must_use]
+    pub fn transaction_end(&self, body: &[u8]) -> Option<EndedTransaction> {
+        if self.manager != 1 {
+            return None;
+        }
+        match self.info & 0x70 {
+            0x00 | 0x20 => Some(EndedTransaction::OfHeader),
+            0x30 | 0x40 => Some(
+                prepared_xid(self.info, body).map_or(EndedTransaction::Unknown, EndedTransaction::Prepared),
+            ),
+            _ => None,
+        }
+    }
+
     /// Reads what follows the header of such a record: `None` if it cannot be read.
     // EVIDENCE: xlogbackup/xlog.c XLOG_BACKUP_END: the position of the start; storage_xlog.h xl_smgr_create:
     // tablespace @0, database @4, file number @8; xl_smgr_truncate: blocks @0, tablespace @4, database @8, file number
@@ -66,6 +85,37 @@ impl RecordHeader {
             _ => FileChange::Dropped(Vec::new()),
         })
     }
+}
+
+/// Which transaction a record ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedTransaction {
+    /// The one in the record's header.
+    OfHeader,
+    /// A prepared one.
+    Prepared(Xid),
+    /// One that cannot be read.
+    Unknown,
+}
+
+/// The prepared transaction that a record ends.
+fn prepared_xid(info: u8, body: &[u8]) -> Option<Xid> {
+    let data = main_data(body)?;
+    let flags = if info & 0x80 != 0 { u32_at(data, 8)? } else { 0 };
+    let mut at = if info & 0x80 != 0 { 12 } else { 8 };
+    if flags & 1 != 0 {
+        at += 8;
+    }
+    // Statistics that were dropped (0x100) have another length in each major.
+    if flags & 0x100 != 0 {
+        return None;
+    }
+    for (flag, bytes) in [(2, 4), (4, 12), (8, 16)] {
+        if flags & flag != 0 {
+            at += 4 + bytes * u32_at(data, at)? as usize;
+        }
+    }
+    u32_at(data, at).filter(|_| flags & 0x10 != 0)
 }
 
 /// The data of a record that names no blocks.
@@ -119,7 +169,7 @@ mod tests {
     use super::*;
 
     fn header(manager: u8, info: u8) -> RecordHeader {
-        RecordHeader { bytes: 100, previous: 0, info, manager, crc: 0 }
+        RecordHeader { bytes: 100, xid: 0, previous: 0, info, manager, crc: 0 }
     }
 
     fn words(list: &[u32]) -> Vec<u8> {
@@ -141,6 +191,17 @@ mod tests {
         let without = words(&[1, 2, 1, 5, 1663]);
         assert_eq!(commit.file_change(&body(&[], &without)), Some(FileChange::Dropped(Vec::new())));
         assert!(!header(1, 0).may_change_files() && !header(10, 0x10).may_change_files());
+    }
+
+    #[test]
+    fn the_end_of_a_prepared_transaction_names_it_in_its_body() {
+        let data = words(&[1, 2, 1 | 2 | 0x10, 5, 1663, 1, 901, 900]);
+        let ended = header(1, 0xB0).transaction_end(&body(&[], &data));
+        assert_eq!(ended, Some(EndedTransaction::Prepared(900)));
+        assert_eq!(header(1, 0xB0).transaction_end(&body(&[], &data[..20])), Some(EndedTransaction::Unknown));
+        assert_eq!(header(1, 0x20).transaction_end(&[]), Some(EndedTransaction::OfHeader));
+        assert_eq!(header(1, 0x10).transaction_end(&[]), None);
+        assert_eq!(header(2, 0x10).transaction_end(&[]), None);
     }
 
     #[test]

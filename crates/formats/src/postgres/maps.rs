@@ -39,6 +39,17 @@ pub fn first_all_visible(page: &Page<'_>, from: u32) -> Option<u32> {
     indexes.filter(|index| *index >= from).find(|index| visibility(page, *index).all_visible)
 }
 
+/// The first heap page of a map page (0 based) that is called frozen and not all-visible.
+// EVIDENCE: visibilitymap.c visibilitymap_set, visibilitymap_clear: the frozen bit is set with the visible one only, and
+// never left alone
+#[must_use]
+pub fn frozen_not_visible(page: &Page<'_>) -> Option<u32> {
+    let map = page.bytes().get(HEADER_BYTES..)?;
+    let (byte, at) = map.iter().zip(0u32..).find(|(byte, _)| (**byte >> 1) & !**byte & 0x55 != 0)?;
+    let lone = (byte >> 1) & !byte & 0x55;
+    Some(at * 4 + lone.trailing_zeros() / 2)
+}
+
 /// Free space that a page of the map's lowest level records for its `slot`-th page, in units of 1/256 page.
 ///
 /// The map is not logged and repairs itself; what it says of a page's space is never damage ([`super::free_space`]).

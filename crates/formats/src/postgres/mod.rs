@@ -55,6 +55,7 @@ pub mod log_changes;
 pub mod maps;
 pub mod page;
 pub mod relmap;
+pub mod sequence;
 pub mod spgist;
 pub mod transaction;
 pub mod varlena;

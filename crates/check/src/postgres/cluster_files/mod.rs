@@ -5,7 +5,9 @@ pub(super) mod backup;
 mod checkpoint;
 mod databases;
 mod directories;
+pub(super) mod horizon;
 mod manifest;
+mod next_xid;
 mod shared_catalogs;
 pub(super) mod tar_members;
 pub(super) mod version;
@@ -19,6 +21,11 @@ use super::transactions::Transactions;
 use backup::{Label, damaged_label};
 
 impl Run<'_> {
+    /// Puts causes about the cluster in place of what follows from them in its blocks.
+    pub(super) fn fold_by_cluster(&mut self) {
+        self.fold_future_transactions();
+    }
+
     /// Tests what the cluster needs beside its relations. I/O: small files, two shared catalogs, and the WAL that
     /// recovery needs.
     pub(super) fn check_cluster_files(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
