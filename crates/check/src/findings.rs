@@ -88,6 +88,7 @@ impl Findings {
     }
 
     /// The findings of a rule that are kept so far.
+    #[must_use]
     pub fn kept_of(&self, rule: &str) -> &[Finding] {
         self.by_rule.get(rule).map_or(&[], |kept| &kept.findings)
     }
@@ -97,6 +98,49 @@ impl Findings {
         self.by_rule.retain(|rule, _| !rules.contains(&rule.as_str()));
         self.by_object.retain(|(rule, _), _| !rules.contains(&rule.as_str()));
         self.push_affecting(cause, affected);
+    }
+
+    /// Says in the first finding of a rule on a page what it explains, and counts that with it.
+    pub fn explain(&mut self, rule: &str, page: u64, affected: Affected, text: &str) {
+        let Some(kept) = self.by_rule.get_mut(rule) else { return };
+        let on_page = kept.findings.iter_mut().filter(|finding| finding.page == Some(page)).min();
+        // When it is not among those kept, others of its rule are, and the count is with them.
+        let Some(finding) = on_page else { return };
+        let before = finding.clone();
+        finding.found.push_str(text);
+        if let Some(count) = self.by_object.get_mut(&(rule.to_owned(), finding.object.clone())) {
+            count.affected += affected;
+            if count.first == before {
+                count.first = finding.clone();
+            }
+        }
+    }
+
+    /// Takes out findings of a rule that follow from another one. Those that are counted and not kept stay.
+    pub fn take_out(&mut self, rule: &str, is_consequence: impl Fn(&Finding) -> bool) {
+        let Some(kept) = self.by_rule.get_mut(rule) else { return };
+        let (out, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut kept.findings).into_iter().partition(is_consequence);
+        kept.findings = rest;
+        kept.found_count -= (out.len() as u64).min(kept.found_count);
+        let is_empty = kept.found_count == 0;
+        for finding in out {
+            let key = (rule.to_owned(), finding.object.clone());
+            let next = kept.findings.iter().filter(|other| other.object == finding.object).min().cloned();
+            let Some(count) = self.by_object.get_mut(&key) else { continue };
+            count.found_count -= count.found_count.min(1);
+            if count.first == finding
+                && let Some(next) = next
+            {
+                count.first = next;
+            }
+            if count.found_count == 0 {
+                self.by_object.remove(&key);
+            }
+        }
+        if is_empty {
+            self.by_rule.remove(rule);
+        }
     }
 
     /// Whether nothing was found.

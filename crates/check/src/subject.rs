@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use formats::innodb;
 
-use crate::{postgres, sqlserver};
+use crate::{postgres, sqlite, sqlserver};
 
 /// First bytes of a SQLite database.
 // EVIDENCE: sqlite fileformat2 1.3.1
@@ -22,7 +22,7 @@ pub enum Subject {
     Directory,
     /// A file with the name of a tar file.
     Archive,
-    /// A SQLite database, by its first bytes.
+    /// A SQLite database, by its first bytes, or by its pages when these are damaged.
     Sqlite,
     /// A data file or backup of SQL Server, by its pages or by its name.
     SqlServer,
@@ -84,7 +84,12 @@ pub fn recognise(path: &Path) -> Result<Subject, SubjectError> {
     if has_sql_server_name(path) {
         return Ok(Subject::SqlServer);
     }
-    Ok(if innodb::is_first_page(&start) { Subject::Innodb } else { Subject::Other })
+    if innodb::is_first_page(&start) {
+        return Ok(Subject::Innodb);
+    }
+    // By the structure of its pages, where its first bytes are damaged.
+    let is_sqlite = sqlite::is_database(path).map_err(failed)?;
+    Ok(if is_sqlite { Subject::Sqlite } else { Subject::Other })
 }
 
 /// What is neither file nor directory, with its article.

@@ -111,7 +111,7 @@ fn a_file_without_a_page_size_is_judged_page_by_page() {
     let directory = tempfile::tempdir().unwrap();
     let path = filled(directory.path(), &Shape { page_size: 2048, ..Shape::default() }, 800);
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[16..18].copy_from_slice(&[0, 3]);
+    bytes[..2048].fill(0);
     // One cell pointer behind the end of its page, on the first leaf of a table behind the middle of the file.
     let middle = bytes.len() / 2048 / 2;
     let page = (middle..).find(|page| bytes[page * 2048] == 13).unwrap();
@@ -164,6 +164,11 @@ fn findings_are_the_same_for_any_number_of_workers_and_capped_with_the_count_kep
     let plain = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 2000);
     let path = directory.path().join("damaged.db");
     damage(&plain, &path, "zeroed-table-page", 3).unwrap();
+    // A definition that hundreds of rows do not fit.
+    let connection = Connection::open(&path).unwrap();
+    let sql = "UPDATE sqlite_schema SET sql = replace(sql, 'c REAL', 'c REAL NOT NULL') WHERE name = 't'";
+    connection.execute_batch(&format!("PRAGMA writable_schema=ON; {sql}")).unwrap();
+    connection.close().unwrap();
     let one = checked(&path, &options(CheckLevel::Full));
     assert!(one.finding_count() > 5, "{}", check::text::text(&one));
     for worker_count in [2, 5] {

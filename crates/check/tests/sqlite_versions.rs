@@ -85,7 +85,7 @@ fn a_lost_row_is_found_behind_entries_that_another_version_computed() {
     );
     let report = full(&path);
     assert_eq!(rules(&report), ["sqlite-entry-without-row 3", "sqlite-row-without-entry 1"]);
-    assert!(report.findings.iter().any(|finding| finding.expected.contains("rowid 572")));
+    assert!(report.findings.iter().any(|finding| finding.row.as_deref() == Some("rowid = 572")));
 }
 
 #[test]
@@ -170,6 +170,10 @@ fn a_stored_generated_column_that_does_not_hold_its_value_is_reported() {
         let text = check::text::text(&report);
         // 'x' has no number, so that it is 0 with the sum.
         assert_eq!(rules(&report), ["sqlite-generated-column 2"], "{text}");
-        assert!(text.contains("the value of (a + (a = 7)) in column d in the row with rowid 7"), "{text}");
+        assert!(text.contains("the value of (a + (a = 7)) in column d"), "{text}");
+        let has_row = |finding: &results::check::Finding| {
+            finding.row.as_deref().is_some_and(|row| row.ends_with(" = 7"))
+        };
+        assert!(report.findings.iter().any(has_row), "{:?}", report.findings);
     }
 }

@@ -31,6 +31,18 @@ pub struct StoppedCheck {
     pub object_counts: Vec<ObjectCount>,
     /// Pages with findings: first page and number of pages of each stretch.
     pub damaged_pages: Vec<(u64, u64)>,
+    /// Pages that findings name whose cause is elsewhere, likewise.
+    #[serde(default)]
+    pub affected_pages: Vec<(u64, u64)>,
+    /// Rows that findings lose: object, page and rule of the finding, first and last rowid.
+    #[serde(default)]
+    pub losses: Vec<(u64, u64, String, i64, i64)>,
+    /// Rows and index entries so far, by object.
+    #[serde(default)]
+    pub record_counts: Vec<u64>,
+    /// What findings explain: page, rule, rows without entries, entries without rows.
+    #[serde(default)]
+    pub explained: Vec<(u64, String, u64, u64)>,
     /// Objects with findings about their structure, likewise.
     pub damaged_objects: Vec<(u64, u64)>,
     /// Pages whose use became known in the pass, likewise.

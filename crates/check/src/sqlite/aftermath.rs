@@ -1,8 +1,10 @@
 //! What is told when the pass is over: findings about the file, its map and its schema, and what was not checked.
 
+use formats::sqlite::{Damage, Fault};
 use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::anchor::Anchor;
+use super::candidates;
 use super::catalog::RowDamage;
 use super::context::Draft;
 use super::map::{MapFinding, PageMap};
@@ -10,11 +12,7 @@ use super::worker::Worker;
 use super::{Prepared, chain, gap, rules, worker};
 
 pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
-    for damage in &anchor.header_damage {
-        let what = worker::fault_text(damage.fault);
-        let mut draft =
-            Draft::new(&rules::HEADER, 1, format!("{what}: {}", damage.expected_text()), damage.found_text());
-        draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+    for draft in header_drafts(anchor) {
         worker.report_at_once(draft);
     }
     let page_size = u64::from(anchor.header.page_size_bytes).max(1);
@@ -36,6 +34,51 @@ pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
     for draft in side_file_drafts(anchor) {
         worker.report_at_once(draft);
     }
+}
+
+/// What to do about one field of the header.
+const WRITE_FIELD: &str = "keep a copy of the file; in another copy, write the expected value into this field of the first 100 bytes, then check that copy";
+
+/// What is wrong with the header: one finding for each field, or one when it was overwritten as a whole.
+pub(super) fn header_drafts(anchor: &Anchor) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = anchor
+        .wrong_fields
+        .iter()
+        .map(|field| {
+            let expected = format!("{} {}", field.name, field.expected);
+            let found = format!("{} {}", field.name, field.found);
+            let mut draft = Draft::new(&rules::HEADER, 1, expected, found).next_step(WRITE_FIELD);
+            draft.offset_bytes = Some(field.offset_bytes);
+            draft
+        })
+        .collect();
+    let mut start = [0; 16];
+    let is_read = std::os::unix::fs::FileExt::read_exact_at(&anchor.reader.file, &mut start, 0).is_ok();
+    let found_text = |damage: &Damage| match damage.fault {
+        Fault::Magic if is_read => format!("\"{}\"", start.escape_ascii()),
+        _ => damage.found_text(),
+    };
+    if anchor.is_header_lost() {
+        let fields = anchor.header_damage.iter();
+        let parts: Vec<_> = fields
+            .map(|damage| format!("{} {}", worker::fault_text(damage.fault), found_text(damage)))
+            .collect();
+        let found = format!("{} wrong fields: {}", parts.len(), parts.join(", "));
+        drafts.insert(0, Draft::new(&rules::HEADER, 1, "the header of a SQLite database", found));
+        return drafts;
+    }
+    for damage in &anchor.header_damage {
+        let value = match damage.fault {
+            Fault::TextEncoding => candidates::encoding_text(anchor.header.encoding),
+            Fault::SchemaFormat => "1 to 4, and 4 where SQLite 3.7.10 or later made the file".to_owned(),
+            _ => format!(": {}", damage.expected_text()),
+        };
+        let expected = format!("{} {value}", worker::fault_text(damage.fault)).replace(" :", ":");
+        let mut draft = Draft::new(&rules::HEADER, 1, expected, found_text(damage)).next_step(WRITE_FIELD);
+        draft.offset_bytes = Some(u64::from(damage.offset_bytes));
+        drafts.push(draft);
+    }
+    drafts
 }
 
 /// What is wrong with the WAL and the rollback journal.
@@ -92,21 +135,30 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
                 format!("root page {page}"),
             )
             .tree(*tree),
-            MapFinding::Child { by, tree, slot, page } => Draft::new(
+            MapFinding::Child { by, tree, slot, page, loses } => Draft::new(
                 &rules::CHILD_POINTER,
                 *by,
                 format!("a child page from 2 to {} that is no map", context.page_count),
                 format!("page {page}"),
             )
             .slot(*slot as usize)
-            .tree(*tree as usize),
-            MapFinding::UsedTwice { page, first, by, slot, what } => {
+            .tree(*tree as usize)
+            .loses(*loses),
+            MapFinding::UsedTwice { page, first, by, slot, what, loses } => {
                 let owner = chain::use_text(context, *page, *first);
                 let found = format!("it is {owner} and also {what}");
                 let mut draft =
                     Draft::new(&rules::PAGE_USED_TWICE, *by, format!("page {page} used once"), found);
                 draft.slot = slot.map(u64::from);
-                draft
+                match loses {
+                    Some((tree, rowids)) => draft.tree(*tree).loses(*rowids),
+                    // Named by the free list: the tree keeps its rows.
+                    None => {
+                        draft.object =
+                            context.map.tree_of(*page).map(|tree| context.tree_name(tree).to_owned());
+                        draft.next_step(FREE_IN_USE)
+                    }
+                }
             }
             MapFinding::FreeList { page, slot, expected, found } => {
                 let mut draft = Draft::new(&rules::FREE_LIST, *page, expected.clone(), found.clone());
@@ -120,6 +172,8 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
     }
 }
 
+/// What to do about a page that is in use and on the free list: its rows are good until something is written.
+const FREE_IN_USE: &str = "stop all writers: the next insert may write over the page; keep a copy of the file, then read all rows out of the copy into a new database (the shell's .recover, or .dump)";
 /// What to do about a row of sqlite_schema that SQLite refuses.
 const CORRECT_ROW: &str = "keep a copy of the file; in another copy, PRAGMA writable_schema=ON and an UPDATE of the row in sqlite_schema correct it; no VACUUM and no VACUUM INTO before that: they drop the object";
 

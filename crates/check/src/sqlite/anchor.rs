@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicU64;
 
 use formats::sqlite::{CHECKSUM_SIZE_BYTES, Damage, Geometry, HEADER_SIZE_BYTES, Header, has_right_checksum};
 
-use super::reader::{Brake, PageReader};
+use super::candidates::{self, WrongField};
+use super::reader::{Brake, LogPages, PageReader};
 use super::view::{Journal, JournalDamage, KeptOut, Stamp, View, beside};
-use super::wal::{self, HeaderDamage, LogFacts};
+use super::wal::{self, HeaderDamage, LogFacts, WalRead};
 
 /// A database file that can be checked.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Anchor {
     pub(super) header: Header,
     /// What is wrong in the header.
     pub(super) header_damage: Vec<Damage>,
+    /// Fields of the header with which the pages cannot be read; `header` has the values with which they can.
+    pub(super) wrong_fields: Vec<WrongField>,
     /// `None` when the header cannot be used; then pages are judged one by one.
     pub(super) geometry: Option<Geometry>,
     /// Pages of the database.
@@ -79,8 +82,7 @@ impl Anchor {
             .map_err(|kept_out| AnchorError::writer(path, kept_out))?;
         let stamp = Stamp::new(&place).map_err(failed)?;
         let journal_damage = journal_damage(path, &place, &file)?;
-        let metadata = file.metadata().map_err(failed)?;
-        let file_bytes = metadata.len();
+        let file_bytes = file.metadata().map_err(failed)?.len();
         let mut page_one = vec![0; HEADER_SIZE_BYTES];
         let read = read_start(&file, &mut page_one).map_err(failed)?;
         page_one.truncate(read);
@@ -95,9 +97,8 @@ impl Anchor {
         };
         let mut log = None;
         let mut log_page_count = None;
-        let read = wal::read_wal(&place, &header, &reader.file, view.wal_index(), &reader.brake)
-            .map_err(|source| AnchorError::Read { path: beside(&place, "-wal"), source })?;
-        if let Some(read) = read.log {
+        let mut read = read_wal(&place, &header, &reader, &view)?;
+        if let Some(read) = read.log.take() {
             log = Some(read.facts);
             log_page_count = read.page_count;
             reader.log = read.page_count.map(|_| read.pages);
@@ -107,18 +108,24 @@ impl Anchor {
                 header = Header::new(&newest, |damage| header_damage.push(damage));
             }
         }
+        let page_size_bytes = header.page_size_bytes;
+        let wrong_fields = wrong_fields(&mut reader, &mut header, &mut header_damage, file_bytes, &page_one);
+        if header.page_size_bytes != page_size_bytes {
+            read = read_wal(&place, &header, &reader, &view)?;
+            let again = read.log.take();
+            (log, log_page_count) =
+                again.as_ref().map_or((None, None), |log| (Some(log.facts), log.page_count));
+            reader.log = again.filter(|log| log.page_count.is_some()).map(|log| log.pages);
+        }
+        settle_schema_format(&mut header, header_damage.len());
         let geometry = header.geometry();
-        let file_pages = file_bytes.checked_div(u64::from(header.page_size_bytes)).unwrap_or(0);
-        let file_pages = u32::try_from(file_pages).unwrap_or(u32::MAX);
-        let stored = if header.is_page_count_valid() { header.page_count } else { file_pages };
-        let claimed_page_count = log_page_count.unwrap_or(stored);
-        let log_pages = reader.log.as_ref().map_or(0, |log| log.offsets.len());
-        let believable = believable_page_count(file_pages, log_pages);
-        let page_count = if claimed_page_count > believable { file_pages } else { claimed_page_count };
+        let (page_count, claimed_page_count) =
+            page_counts(&header, file_bytes, log_page_count, reader.log.as_ref());
         Ok(Self {
             path: path.to_owned(),
             header,
             header_damage,
+            wrong_fields,
             geometry,
             page_count,
             claimed_page_count,
@@ -160,12 +167,19 @@ impl Anchor {
         self.stamp.is_current(&self.place)
     }
 
+    /// Whether so many fields of the header are wrong that none of them can be trusted, the free list included.
+    pub(super) fn is_header_lost(&self) -> bool {
+        self.header_damage.len() >= LOST_FIELD_COUNT
+    }
+
     /// Whether locks keep every process that follows SQLite's rules from changing what is read.
     pub(super) fn is_held(&self) -> bool {
         self.view.is_held(self.header.read_version == WAL_VERSION_BYTE)
     }
 }
 
+/// Wrong fields from which on a header is taken for overwritten.
+const LOST_FIELD_COUNT: usize = 3;
 /// What bytes 18 and 19 of the header hold in WAL mode.
 // EVIDENCE: sqlite fileformat2 1.3.3
 pub(super) const WAL_VERSION_BYTE: u8 = 2;
@@ -178,6 +192,57 @@ impl AnchorError {
         };
         Self::Writer { path: path.to_owned(), who }
     }
+}
+
+/// Takes the schema format for the highest one where the field cannot be trusted.
+// EVIDENCE: sqlite fileformat2 1.3.11: 4 is the highest schema format, and what SQLite writes since 3.7.10
+fn settle_schema_format(header: &mut Header, wrong_count: usize) {
+    if header.schema_format > 4 || wrong_count >= LOST_FIELD_COUNT {
+        header.schema_format = 4;
+    }
+}
+
+/// Fields with which the pages cannot be read; takes them out of what is wrong with the header otherwise.
+fn wrong_fields(
+    reader: &mut PageReader,
+    header: &mut Header,
+    header_damage: &mut Vec<Damage>,
+    file_bytes: u64,
+    page_one: &[u8],
+) -> Vec<WrongField> {
+    let mut fields = candidates::settle(reader, header, file_bytes);
+    for field in &mut fields {
+        let same = header_damage.iter().find(|damage| u64::from(damage.offset_bytes) == field.offset_bytes);
+        field.found = same.map_or(std::mem::take(&mut field.found), Damage::found_text);
+        if field.offset_bytes == 16 {
+            // As it stands there: 1 means 65536.
+            field.found = formats::sqlite::u16_at(page_one, 16).unwrap_or(0).to_string();
+        }
+    }
+    header_damage
+        .retain(|damage| fields.iter().all(|field| field.offset_bytes != u64::from(damage.offset_bytes)));
+    fields
+}
+
+/// Pages of the database, and pages as the header or the WAL says.
+fn page_counts(
+    header: &Header,
+    file_bytes: u64,
+    log_page_count: Option<u32>,
+    log: Option<&LogPages>,
+) -> (u32, u32) {
+    let file_pages = file_bytes.checked_div(u64::from(header.page_size_bytes)).unwrap_or(0);
+    let file_pages = u32::try_from(file_pages).unwrap_or(u32::MAX);
+    let stored = if header.is_page_count_valid() { header.page_count } else { file_pages };
+    let claimed_page_count = log_page_count.unwrap_or(stored);
+    let believable = believable_page_count(file_pages, log.map_or(0, |log| log.offsets.len()));
+    let page_count = if claimed_page_count > believable { file_pages } else { claimed_page_count };
+    (page_count, claimed_page_count)
+}
+
+fn read_wal(place: &Path, header: &Header, reader: &PageReader, view: &View) -> Result<WalRead, AnchorError> {
+    wal::read_wal(place, header, &reader.file, view.wal_index(), &reader.brake)
+        .map_err(|source| AnchorError::Read { path: beside(place, "-wal"), source })
 }
 
 /// What is wrong with the rollback journal; an error when SQLite would play it back.

@@ -29,6 +29,10 @@ impl Worker<'_> {
         let geometry = self.context.geometry;
         for (bound, cell, is_upper) in [(link.lower, first, false), (link.upper, last, true)] {
             let Some(bound) = bound else { continue };
+            // A page in the wrong place is one finding, whichever keys it is outside of.
+            if self.pending.iter().any(|draft| draft.rule.id == rules::PARENT_BOUNDS.id) {
+                break;
+            }
             match bound.cell(geometry) {
                 Some(key) => self.bound(place, cell, &bound, &key, is_upper, order),
                 None => self.distant_bound(place, cell, &bound, is_upper, order),
@@ -72,7 +76,7 @@ impl Worker<'_> {
         let Bound { page: above_page, slot: index, .. } = *bound;
         let side = if is_upper { "below" } else { "above" };
         let make = |rule, expected: String, found: String| {
-            Draft::new(rule, place.page, expected, found).tree(place.tree)
+            Draft::new(rule, place.page, expected, found).tree(place.tree).loses(place.rowids)
         };
         let Some(order) = order.filter(|_| !bound.is_table) else {
             // EVIDENCE: sqlite fileformat2 1.6: keys left of a key are less than or equal to it, in table trees

@@ -12,6 +12,7 @@ use formats::sqlite::{BtreePage, PointerMapKind, u32_at};
 
 use crate::sums::{Difference, keyed_hash};
 
+use super::causes::cycle;
 use super::context::{Context, Draft};
 use super::ends::Ends;
 use super::map::Use;
@@ -83,7 +84,7 @@ impl Run {
 /// How far a chain could be followed.
 enum Step {
     Done,
-    Broken(Draft),
+    Broken(Box<Draft>),
     /// The next page is not among those given.
     Elsewhere,
 }
@@ -95,6 +96,8 @@ pub(super) struct Chains {
     pub(super) runs: Vec<Run>,
     /// What the pointer map should say about overflow pages, on the left.
     pub(super) expected_entries: Difference,
+    /// Pages of chains that are on the free list as well.
+    pub(super) shared: Vec<Draft>,
 }
 
 /// Hash of what a pointer map says about a page.
@@ -122,7 +125,7 @@ impl Chains {
             match self.step(context, &mut chain, next_in) {
                 Step::Done if chain.left == 0 => return None,
                 Step::Done => {}
-                Step::Broken(draft) => return Some(draft),
+                Step::Broken(draft) => return Some(*draft),
                 Step::Elsewhere => {
                     self.open.push(chain);
                     self.give_way(context);
@@ -158,7 +161,9 @@ impl Chains {
         let broken = |found: String| {
             let expected = format!("a chain of {} overflow pages", chain.page_count);
             let draft = Draft::new(&rules::OVERFLOW, chain.page, expected, found);
-            Step::Broken(draft.slot(chain.slot as usize).tree(chain.tree as usize))
+            // The rest of the chain is lost, and no page without a use by itself.
+            context.is_cut.store(true, Ordering::Relaxed);
+            Step::Broken(Box::new(draft.slot(chain.slot as usize).tree(chain.tree as usize)))
         };
         if !context.map.is_allowed(chain.next) {
             let after = if done == 0 { "the cell".to_owned() } else { format!("page {}", chain.from) };
@@ -166,7 +171,13 @@ impl Chains {
         }
         let Some(next) = next_in(chain.next) else { return Step::Elsewhere };
         if let Err(first) = context.map.claim(chain.next, Use::Overflow) {
-            return Step::Broken(used_twice(context, chain, first));
+            // A free page keeps its bytes until it is used again, so that the chain can be followed.
+            if !context.map.take_from_free_list(chain.next) {
+                context.is_cut.store(true, Ordering::Relaxed);
+                let draft = cycle::leads_back(context, chain);
+                return Step::Broken(Box::new(draft.unwrap_or_else(|| used_twice(context, chain, first))));
+            }
+            self.shared.push(used_twice(context, chain, first));
         }
         if context.geometry.auto_vacuum {
             let kind = if done == 0 { PointerMapKind::FirstOverflow } else { PointerMapKind::LaterOverflow };
@@ -182,7 +193,7 @@ impl Chains {
                 format!("a chain of {} overflow pages that ends with 0", chain.page_count),
                 format!("the last one, page {}, refers to page {next}", chain.from),
             );
-            return Step::Broken(draft.slot(chain.slot as usize).tree(chain.tree as usize));
+            return Step::Broken(Box::new(draft.slot(chain.slot as usize).tree(chain.tree as usize)));
         }
         Step::Done
     }
@@ -220,6 +231,7 @@ impl Chains {
             let bytes = open.len() * size_of::<OpenChain>() + runs.len() * size_of::<Run>();
             let left = self.join(context, open, runs, |_| true, &mut report);
             debug_assert!(left.is_empty(), "every page is at hand");
+            self.shared.drain(..).for_each(report);
             return Joined { memory_bytes: bytes as u64, ..Joined::default() };
         };
         self.move_to(&mut ends);
@@ -230,6 +242,7 @@ impl Chains {
             joined.trouble = Some(reason);
         }
         joined.temporary_bytes = ends.temporary_bytes();
+        self.shared.drain(..).for_each(report);
         joined
     }
 
@@ -295,7 +308,7 @@ impl Chains {
                 match self.step(context, &mut chain, |_| next) {
                     Step::Done => {}
                     Step::Broken(draft) => {
-                        report(draft);
+                        report(*draft);
                         break;
                     }
                     // Cannot be read: the pass has reported the page.

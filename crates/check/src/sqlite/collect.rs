@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::sums::{BUCKET_COUNT, bucket_of};
 
 use super::anchor::Anchor;
+use super::causes::{Explained, Lonely, naming};
 use super::chain::Window;
 use super::context::{Context, Draft};
 use super::pass::visit;
@@ -140,6 +141,8 @@ pub(super) struct Named {
     pub(super) object_count: u64,
     /// Most bytes of facts at one time.
     pub(super) memory_bytes_max: u64,
+    /// Rows and entries that findings about pages explain.
+    pub(super) explained: Explained,
     /// Why what differs could not be named, or not all of it.
     pub(super) trouble: Option<String>,
     /// Whether time was over or the check was stopped, so that a later call can go on.
@@ -305,7 +308,7 @@ fn name_differences(
         let row_count = same.len() - entry_count;
         let (entries, rows) = same.split_at(entry_count);
         let matched = entry_count.min(row_count);
-        left_over.extend(entries.iter().skip(matched).chain(rows.iter().skip(matched)).copied());
+        left_over.extend(unmatched(context, entries, matched).chain(unmatched(context, rows, matched)));
     }
     drop(facts);
     if left_over.is_empty() && wanted.part_count == 1 {
@@ -315,8 +318,25 @@ fn name_differences(
     }
     let is_whole = |pair: u32| wanted.whole.get(pair as usize) == Some(&true);
     let left_over = doubted.settle(context, left_over, is_whole, &mut named.doubts);
+    let left_over = without_explained(context, left_over, &mut named.explained);
     report_left_over(context, &left_over, |draft| named.findings.push(context.commit(draft)));
     Ok(())
+}
+
+/// What is too many of equal facts: those on damaged pages before others.
+fn unmatched(context: &Context<'_>, same: &[Fact], matched: usize) -> impl Iterator<Item = Fact> + use<> {
+    let mut facts = Vec::new();
+    if same.len() > matched {
+        let losses = context.losses();
+        let is_on_damaged = |fact: &Fact| {
+            let pair = context.plans.pairs.get(fact.pair as usize);
+            let tree = pair.map(|pair| if fact.is_row { pair.table_tree } else { pair.index_tree });
+            tree.is_some_and(|tree| losses.of_page(tree, fact.member.page).is_some())
+        };
+        facts.extend_from_slice(same);
+        facts.sort_by_key(is_on_damaged);
+    }
+    facts.into_iter().skip(matched)
 }
 
 /// The rows in doubt of one reading.
@@ -392,6 +412,26 @@ fn parts(context: &Context<'_>, wanted: &Wanted, in_file: u32, path: &std::path:
     stretches.into_iter().map(part).collect()
 }
 
+/// Counts what the loss of a page explains with that loss, and returns the rest in the order of the file.
+fn without_explained(context: &Context<'_>, left_over: Vec<Fact>, explained: &mut Explained) -> Vec<Fact> {
+    let lonely = |fact: &Fact| {
+        let pair = context.plans.pairs.get(fact.pair as usize)?;
+        Some(Lonely {
+            is_row: fact.is_row,
+            page: fact.member.page,
+            rowid: pair.has_rowid.then_some(fact.member.rowid),
+            table_tree: pair.table_tree,
+            index_tree: pair.index_tree,
+        })
+    };
+    let is_explained = |fact: &Fact, explained: &mut Explained| {
+        lonely(fact).is_some_and(|lonely| lonely.explain(context, explained))
+    };
+    let mut rest: Vec<Fact> = left_over.into_iter().filter(|fact| !is_explained(fact, explained)).collect();
+    rest.sort_by_key(|fact| (fact.pair, fact.member.page, fact.member.slot, fact.is_row));
+    rest
+}
+
 /// Joins what is left over on both sides by rowid: the same row with other values is one finding.
 fn report_left_over(context: &Context<'_>, left_over: &[Fact], mut report: impl FnMut(Draft)) {
     let has_rowid =
@@ -402,69 +442,116 @@ fn report_left_over(context: &Context<'_>, left_over: &[Fact], mut report: impl 
         .filter(|fact| has_rowid(fact))
         .map(|fact| ((fact.pair, fact.member.rowid), *fact))
         .collect();
+    let mut shown = Shown { context, left: [context.findings_per_rule_max; 3] };
     for entry in left_over.iter().filter(|fact| !fact.is_row) {
         let row =
             if has_rowid(entry) { rows_by_rowid.remove(&(entry.pair, entry.member.rowid)) } else { None };
-        report(entry_draft(context, entry, row));
+        report(shown.entry(entry, row));
     }
     for row in rows {
         if !has_rowid(row) || rows_by_rowid.contains_key(&(row.pair, row.member.rowid)) {
-            report(row_draft(context, row));
+            report(shown.row(row));
         }
     }
 }
 
-fn entry_draft(context: &Context<'_>, entry: &Fact, row: Option<Fact>) -> Draft {
-    let Some(pair) = context.plans.pairs.get(entry.pair as usize) else {
-        return Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.member.page, "a row", "none");
-    };
-    let table = context.tree_name(pair.table_tree);
-    let draft = match row {
-        Some(row) => Draft::new(
-            &rules::ENTRY_DIFFERS,
-            entry.member.page,
-            format!(
-                "the values of rowid {} in {table}, page {} slot {}",
-                row.member.rowid, row.member.page, row.member.slot
-            ),
-            "other values".to_owned(),
-        ),
-        None => {
-            let expected = if pair.has_rowid {
-                format!("a row with rowid {} in {table}", entry.member.rowid)
-            } else {
-                format!("a row in {table}")
-            };
-            Draft::new(
-                &rules::ENTRY_WITHOUT_ROW,
-                entry.member.page,
-                expected,
-                "no such row with these values".to_owned(),
-            )
-        }
-    };
-    draft.slot(entry.member.slot as usize).tree(pair.index_tree).confidence(confidence(
-        context,
-        pair.table_tree,
-        pair.index_tree,
-    ))
+/// Puts findings into words; only those that may be listed get their values, which costs a read.
+struct Shown<'c> {
+    context: &'c Context<'c>,
+    /// How many findings still get values: entries without row, entries that differ, rows without entry.
+    left: [usize; 3],
 }
 
-fn row_draft(context: &Context<'_>, row: &Fact) -> Draft {
-    let Some(pair) = context.plans.pairs.get(row.pair as usize) else {
-        return Draft::new(&rules::ROW_WITHOUT_ENTRY, row.member.page, "an entry", "none");
-    };
-    let index = context.tree_name(pair.index_tree);
-    let what = if pair.has_rowid { format!(" for rowid {}", row.member.rowid) } else { String::new() };
-    Draft::new(
-        &rules::ROW_WITHOUT_ENTRY,
-        row.member.page,
-        format!("an entry{what} in {index}"),
-        "none".to_owned(),
-    )
-    .slot(row.member.slot as usize)
-    .tree(pair.table_tree)
-    .confidence(confidence(context, pair.table_tree, pair.index_tree))
+impl Shown<'_> {
+    fn is_listed(&mut self, kind: usize) -> bool {
+        match self.left.get_mut(kind) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn entry(&mut self, entry: &Fact, row: Option<Fact>) -> Draft {
+        let context = self.context;
+        let index = entry.pair as usize;
+        let Some(pair) = context.plans.pairs.get(index) else {
+            return Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.member.page, "a row", "none");
+        };
+        let table = context.tree_name(pair.table_tree);
+        let table_plan = context.plans.trees.get(pair.table_tree);
+        let key = pair.has_rowid.then(|| naming::rowid_text(table_plan, entry.member.rowid));
+        let is_listed = self.is_listed(usize::from(row.is_some()));
+        let values = if is_listed { naming::entry(context, index, &entry.member) } else { None };
+        let mut draft = match row {
+            Some(row) => {
+                let place = format!("page {} slot {}", row.member.page, row.member.slot);
+                let of_row = if is_listed { naming::row(context, index, &row.member) } else { None };
+                let differing = match (&of_row, &values) {
+                    (Some(row), Some(entry)) => row.differences(entry, context),
+                    _ => Vec::new(),
+                };
+                let side = |values: Vec<&String>| values.into_iter().cloned().collect::<Vec<_>>().join(", ");
+                let (in_row, in_entry) = match differing.as_slice() {
+                    [] => ("the values of the row".to_owned(), "other values".to_owned()),
+                    pairs => (
+                        side(pairs.iter().map(|(row, _)| row).collect()),
+                        side(pairs.iter().map(|(_, entry)| entry).collect()),
+                    ),
+                };
+                let expected = format!("{in_row}, as in {table}, {place}");
+                Draft::new(&rules::ENTRY_DIFFERS, entry.member.page, expected, in_entry)
+            }
+            None => {
+                let expected = match &key {
+                    Some(key) => format!("a row with {key} in {table}"),
+                    None => format!("a row in {table}"),
+                };
+                let found = match &values {
+                    Some(values) => format!("none; the entry holds {}", values.text(context)),
+                    None => "no such row with these values".to_owned(),
+                };
+                Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.member.page, expected, found)
+            }
+        };
+        draft.row = key.or_else(|| values.map(|values| values.text(context)));
+        draft.slot(entry.member.slot as usize).tree(pair.index_tree).confidence(confidence(
+            context,
+            pair.table_tree,
+            pair.index_tree,
+        ))
+    }
+
+    fn row(&mut self, row: &Fact) -> Draft {
+        let context = self.context;
+        let index = row.pair as usize;
+        let Some(pair) = context.plans.pairs.get(index) else {
+            return Draft::new(&rules::ROW_WITHOUT_ENTRY, row.member.page, "an entry", "none");
+        };
+        let name = context.tree_name(pair.index_tree);
+        let key = pair
+            .has_rowid
+            .then(|| naming::rowid_text(context.plans.trees.get(pair.table_tree), row.member.rowid));
+        let values = if self.is_listed(2) { naming::row(context, index, &row.member) } else { None };
+        let what = key.as_ref().map_or(String::new(), |key| format!(" for {key}"));
+        let found = match &values {
+            Some(values) => format!("none; the row holds {}", values.text(context)),
+            None => "none".to_owned(),
+        };
+        let mut draft = Draft::new(
+            &rules::ROW_WITHOUT_ENTRY,
+            row.member.page,
+            format!("an entry{what} in {name}"),
+            found,
+        );
+        draft.row = key.or_else(|| values.map(|values| values.text(context)));
+        draft.slot(row.member.slot as usize).tree(pair.table_tree).confidence(confidence(
+            context,
+            pair.table_tree,
+            pair.index_tree,
+        ))
+    }
 }
 
 fn confidence(context: &Context<'_>, table: usize, index: usize) -> Confidence {

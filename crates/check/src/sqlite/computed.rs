@@ -1,8 +1,10 @@
 //! What a table's definition says about a row, computed while the row is looked at.
 
-use formats::sqlite::{Cell, Record};
+use formats::sqlite::{Cell, Record, Value};
 
+use super::causes::naming::value_text;
 use super::context::Draft;
+use super::expressions::names;
 use super::plan::{OwnedValue, Rows};
 use super::scratch::{Evaluation, Evaluator};
 use super::versions::ComputedRow;
@@ -52,14 +54,29 @@ impl Worker<'_> {
                     self.doubts.add(place.tree, &test.expected, &reason);
                     continue;
                 }
-                let expected = format!("{} in {}", test.expected, row_text(row.cell));
-                let draft = Draft::new(test.rule, place.page, expected, "other values".to_owned());
+                let found = self.values_text(row, &test.expected);
+                let mut draft = Draft::new(test.rule, place.page, test.expected.clone(), found);
+                draft.row = self.row_key(place, row.cell, row.record);
                 self.report(draft.slot(slot).tree(place.tree));
             }
         }
     }
-}
 
-fn row_text(cell: &Cell<'_>) -> String {
-    if cell.rowid == 0 { "the row".to_owned() } else { format!("the row with rowid {}", cell.rowid) }
+    /// The columns of a row that an expression names, with their values.
+    fn values_text(&self, row: &ComputedRow<'_>, expression: &str) -> String {
+        let named: Vec<String> = names(expression).collect();
+        let columns = row.rows.columns.iter().enumerate();
+        let meant = columns.filter(|(_, column)| named.contains(&column.name.to_ascii_lowercase()));
+        let parts = meant.map(|(index, column)| {
+            let is_rowid = row.rows.rowid_name.as_ref() == Some(&column.name);
+            let value = match self.fields.get(index) {
+                _ if is_rowid => Value::Integer(row.cell.rowid),
+                Some(field) => row.record.value(*field).unwrap_or(Value::Null),
+                None => column.default.as_value(),
+            };
+            format!("{} = {}", column.name, value_text(self.context, value))
+        });
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() { "other values".to_owned() } else { parts.join(", ") }
+    }
 }

@@ -1,17 +1,20 @@
 //! What all workers of one check share, and how a finding is written down.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use formats::sqlite::{Encoding, Geometry};
 use results::check::{CheckLevel, Confidence, Finding};
 
+use crate::advice::role;
 use crate::rule::Rule;
 
+use super::causes::{Loss, Losses, Rowids};
 use super::ends::Ends;
 use super::map::PageMap;
 use super::plan::Plans;
 use super::reader::PageReader;
+use super::rules;
 
 /// Read by all workers; the sets in it are written only where something is wrong.
 pub(super) struct Context<'a> {
@@ -37,8 +40,12 @@ pub(super) struct Context<'a> {
     /// Whether trees or lists lost a branch, so that pages may seem to have no use.
     pub(super) is_cut: AtomicBool,
     pub(super) damaged_pages: PageSet,
+    /// Pages that findings name whose cause is elsewhere.
+    pub(super) affected_pages: PageSet,
     /// Trees with findings about their structure.
     pub(super) damaged_trees: PageSet,
+    /// Rows that findings lose.
+    pub(super) losses: Mutex<Losses>,
     /// Whether pages end with a checksum.
     pub(super) has_checksums: bool,
     /// Pages that the pass could not read.
@@ -97,6 +104,8 @@ pub(super) struct Draft {
     pub(super) next_step: Option<String>,
     /// The key of the row concerned.
     pub(super) row: Option<String>,
+    /// The rows of the tree that are lost by what was found.
+    pub(super) loses: Option<Rowids>,
 }
 
 impl Draft {
@@ -118,6 +127,7 @@ impl Draft {
             confidence: Confidence::Certain,
             next_step: None,
             row: None,
+            loses: None,
         }
     }
 
@@ -139,6 +149,10 @@ impl Draft {
 
     pub(super) fn confidence(self, confidence: Confidence) -> Self {
         Self { confidence, ..self }
+    }
+
+    pub(super) fn loses(self, rowids: Rowids) -> Self {
+        Self { loses: Some(rowids), ..self }
     }
 
     pub(super) fn next_step(self, next_step: impl Into<String>) -> Self {
@@ -169,12 +183,28 @@ impl Context<'_> {
     /// Makes a finding of a draft and marks its page and tree.
     pub(super) fn commit(&self, draft: Draft) -> Finding {
         if let Some(page) = draft.page.filter(|page| (1..=self.page_count).contains(page)) {
-            self.damaged_pages.insert(page as usize);
+            let in_page = [&rules::HEADER, &rules::SCHEMA, &rules::FREE_LIST, &rules::POINTER_MAP];
+            let is_own =
+                role(draft.rule.id).breaks_own_bytes() || in_page.iter().any(|rule| rule.id == draft.rule.id);
+            let pages = if is_own { &self.damaged_pages } else { &self.affected_pages };
+            pages.insert(page as usize);
+            if let (Some(tree), Some(rowids)) = (draft.tree, draft.loses) {
+                self.add_loss(Loss { tree, page, rule: draft.rule.id, rowids });
+            }
         }
         if let Some(tree) = draft.tree.filter(|_| draft.rule.level < CheckLevel::Full) {
             self.damaged_trees.insert(tree);
         }
         draft.into_finding(&self.file, self.plans)
+    }
+
+    pub(super) fn add_loss(&self, loss: Loss) {
+        self.losses().add(loss);
+    }
+
+    /// The rows that findings lose.
+    pub(super) fn losses(&self) -> MutexGuard<'_, Losses> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a page could not be read.

@@ -92,7 +92,7 @@ classes! {
         "flips one bit in an indexed value of a row";
     "flip-in-entry", Entries, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
         "flips one bit in the key of an index entry";
-    "flip-in-header", Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-row-without-entry", "sqlite-entry-without-row"],
+    "flip-in-header", Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-cell-overlap"],
         "flips one bit in the number of cells of a table page";
     "torn-page", Rows, edits::torn, ["sqlite-page-layout", "sqlite-cell-overlap", "sqlite-record", "sqlite-entry-differs", "sqlite-entry-without-row"],
         "puts the second half of another page into a table page";

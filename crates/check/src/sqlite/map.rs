@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use formats::sqlite::{BtreePage, Geometry, PageKind, Trunk};
 
+use super::causes::{ALL_ROWIDS, Rowids, rowids_of};
 use super::links::{Bound, LEAF_LEVEL, Link, Links, Range};
 pub(super) use super::page_use::Use;
 use super::plan::Plans;
@@ -42,9 +43,16 @@ pub(super) enum MapFinding {
     /// A root page that cannot be one.
     Root { tree: usize, page: u32 },
     /// A child pointer of page `by` to a page that cannot be a child.
-    Child { by: u32, tree: u32, slot: u32, page: u32 },
+    Child { by: u32, tree: u32, slot: u32, page: u32, loses: Rowids },
     /// A page claimed again. `by` is the page that refers to it.
-    UsedTwice { page: u32, first: Use, by: u32, slot: Option<u32>, what: String },
+    UsedTwice {
+        page: u32,
+        first: Use,
+        by: u32,
+        slot: Option<u32>,
+        what: String,
+        loses: Option<(usize, Rowids)>,
+    },
     /// The free list at a trunk page: expected and found.
     FreeList { page: u32, slot: Option<u32>, expected: String, found: String },
     /// A page that could not be read.
@@ -150,6 +158,15 @@ impl PageMap {
         }
     }
 
+    /// Gives a page of the free list to an overflow chain that uses it; false when it is none.
+    pub(super) fn take_from_free_list(&self, page: u32) -> bool {
+        let is_free = matches!(self.use_of(page), Use::FreeTrunk | Use::FreeLeaf);
+        if is_free {
+            self.set(page, Use::Overflow);
+        }
+        is_free
+    }
+
     /// Whether a page can be a child, a trunk or an overflow page.
     #[inline]
     pub(super) fn is_allowed(&self, page: u32) -> bool {
@@ -204,7 +221,8 @@ impl PageMap {
             }
             if let Err(first) = self.claim(trunk, Use::FreeTrunk) {
                 let what = "trunk page of the free list".to_owned();
-                self.findings.push(MapFinding::UsedTwice { page: trunk, first, by: from, slot: None, what });
+                self.used_twice(trunk, first, (from, None), what, None);
+                self.is_cut = true;
                 return;
             }
             if reader.read(trunk, &mut bytes).is_err() {
@@ -226,7 +244,7 @@ impl PageMap {
                     self.free_list_finding(trunk, slot, expected, format!("leaf page {leaf}"));
                 } else if let Err(first) = self.claim(leaf, Use::FreeLeaf) {
                     let what = "leaf page of the free list".to_owned();
-                    self.findings.push(MapFinding::UsedTwice { page: leaf, first, by: trunk, slot, what });
+                    self.used_twice(leaf, first, (trunk, slot), what, None);
                 }
             }
             from = trunk;
@@ -242,6 +260,17 @@ impl PageMap {
         }
     }
 
+    fn used_twice(
+        &mut self,
+        page: u32,
+        first: Use,
+        (by, slot): (u32, Option<u32>),
+        what: String,
+        loses: Option<(usize, Rowids)>,
+    ) {
+        self.findings.push(MapFinding::UsedTwice { page, first, by, slot, what, loses });
+    }
+
     fn free_list_finding(&mut self, page: u32, slot: Option<u32>, expected: String, found: String) {
         self.findings.push(MapFinding::FreeList { page, slot, expected, found });
         self.is_cut = true;
@@ -254,11 +283,13 @@ impl PageMap {
             let is_allowed = plan.root == 1 && tree == 0 || self.is_allowed(plan.root);
             if !is_allowed {
                 self.findings.push(MapFinding::Root { tree, page: plan.root });
+                self.is_cut = true;
                 continue;
             }
             if let Err(first) = self.claim(plan.root, Use::Node) {
                 let what = format!("root of {}", plan.name);
-                self.findings.push(MapFinding::UsedTwice { page: plan.root, first, by: 1, slot: None, what });
+                self.used_twice(plan.root, first, (1, None), what, Some((tree, ALL_ROWIDS)));
+                self.is_cut = true;
                 continue;
             }
             self.links.push(&Link::root(plan.root, tree as u32));
@@ -335,13 +366,15 @@ impl PageMap {
         let Link { page, parent, tree, .. } = *link;
         let slot = u32::from(link.slot);
         if !self.is_allowed(page) {
-            self.findings.push(MapFinding::Child { by: parent, tree, slot, page });
+            let loses = rowids_of(link, self.geometry);
+            self.findings.push(MapFinding::Child { by: parent, tree, slot, page, loses });
             self.is_cut = true;
             return;
         }
         if let Err(first) = self.claim(page, if next.is_last { Use::Leaf } else { Use::Node }) {
             let what = format!("child {slot} of page {parent}");
-            self.findings.push(MapFinding::UsedTwice { page, first, by: parent, slot: Some(slot), what });
+            let loses = (tree as usize, rowids_of(link, self.geometry));
+            self.used_twice(page, first, (parent, Some(slot)), what, Some(loses));
             self.is_cut = true;
             return;
         }

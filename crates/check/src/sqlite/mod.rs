@@ -13,7 +13,9 @@
 mod aftermath;
 mod anchor;
 mod bounds;
+mod candidates;
 mod catalog;
+mod causes;
 mod chain;
 mod collect;
 mod computed;
@@ -55,12 +57,12 @@ mod worker;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
 use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
 
-use crate::advice::{self, Sources};
+use crate::advice;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -76,6 +78,7 @@ use reader::Brake;
 use reading::Reading;
 use schema::SchemaRows;
 
+pub(crate) use candidates::is_database;
 pub use opened::OpenedError;
 pub(crate) use opened::{Opened, Root};
 pub use rules::RULES;
@@ -130,7 +133,7 @@ fn check_once(
             return (report, false);
         }
     };
-    tell_of_locks(&anchor, options, progress);
+    view::notice::tell_of_locks(&anchor, options, progress);
     describe(&anchor, &mut report);
     match anchor.geometry {
         Some(geometry) if !options.is_raw => {
@@ -142,29 +145,11 @@ fn check_once(
     report.counters.extra_read_bytes =
         report.counters.extra_read_count * u64::from(anchor.header.page_size_bytes);
     let is_changed = !anchor.is_unchanged();
-    if anchor.is_held() && anchor.view.age() >= LONG_HOLD {
+    if anchor.is_held() && anchor.view.age() >= view::notice::LONG_HOLD {
         let seconds = anchor.view.age().as_secs_f64();
         progress.notice(&format!("the locks of the check were held for {seconds:.1} s"));
     }
     (report, is_changed)
-}
-
-/// Locks that are held longer than this are told of.
-const LONG_HOLD: Duration = Duration::from_secs(1);
-/// A device that reads so fast keeps nobody waiting for long.
-const QUICK_BYTES_PER_S: u64 = 300_000_000;
-
-/// Says before a long check who has to wait for it.
-fn tell_of_locks(anchor: &Anchor, options: &Options, progress: &mut dyn Progress) {
-    let rate = options.rate_bytes_per_s_max.unwrap_or(QUICK_BYTES_PER_S).clamp(1, QUICK_BYTES_PER_S);
-    if !anchor.is_held() || anchor.file_bytes / rate < LONG_HOLD.as_secs() {
-        return;
-    }
-    progress.notice(if anchor.header.read_version == anchor::WAL_VERSION_BYTE {
-        "holds read locks until the check ends: checkpoints of other processes wait and the WAL grows; nobody is kept from reading or writing"
-    } else {
-        "holds a shared lock until the check ends, as any reader of SQLite: commits of other processes wait, at most for their busy timeout; check a backup (.backup or VACUUM INTO) where that must not be"
-    });
 }
 
 /// Takes back what was found in a database that was changed while it was read.
@@ -241,9 +226,11 @@ fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
         verdict = catalog::verdict::verdict(&mut rows, anchor.header.encoding, anchor.page_count);
         schema.set_resolved(rows);
         plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format);
-        map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
+        // Trees first: a page that is also on the free list keeps its rows.
         map.add_trees(&anchor.reader, &plans);
+        map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
         // The pages of an object without a root page are not lost, only not found.
+        map.is_cut |= anchor.is_header_lost();
         map.is_cut |= schema.resolved.iter().any(|row| row.row.kind.has_tree() && row.row.root == 0);
     }
     Prepared { schema, verdict, plans, map }
@@ -284,7 +271,9 @@ fn check_anchored(
         ends: Mutex::default(),
         is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
         damaged_pages: PageSet::new(anchor.page_count as usize),
+        affected_pages: PageSet::new(anchor.page_count as usize),
         damaged_trees: PageSet::new(prepared.plans.trees.len()),
+        losses: Mutex::default(),
         has_checksums: options.level >= CheckLevel::Page && anchor.has_checksums(),
         unreadable_count: 0.into(),
     };
@@ -297,11 +286,9 @@ fn check_anchored(
         is_due: stopped.as_ref().is_some_and(|stopped| stopped.next_offset_bytes >= end),
         stopped: None,
         reading: Reading {
-            options,
             phase: Phase::SecondPass,
-            page_size_bytes: geometry.page_size_bytes as usize,
             deadline: options.time_max.map(|time| started + time),
-            governor: &anchor.reader.brake.governor,
+            ..pass
         },
     };
     let mut passed = pass_from(stopped, anchor, &context, options, started, progress, report);
@@ -314,7 +301,7 @@ fn check_anchored(
     } else {
         end_shallow(&context, &mut passed, options, report);
     }
-    finish(&context, passed, skipped, options.resume_file.is_some(), &prepared.schema.sources(), report);
+    finish(&context, passed, skipped, options.resume_file.is_some(), &prepared, report);
 }
 
 /// Ends a check that has looked into the pages. Returns the pages that could not be judged.
@@ -521,6 +508,10 @@ fn after_pass(
     let missing = context.map.trouble().map(str::to_owned);
     passed.trouble = passed.trouble.take().or(missing).or(joined.trouble).or(named.trouble);
     passed.worker.findings.merge(named.findings);
+    for ((page, rule), affected) in named.explained {
+        passed.worker.findings.explain(&rule, u64::from(page), affected, &causes::explanation(affected));
+    }
+    causes::fold_key_order(&mut passed.worker.findings);
     passed.worker.doubts.merge(named.doubts);
     report.counters.second_pass_object_count = named.object_count;
     let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
@@ -535,7 +526,7 @@ fn finish(
     passed: Passed<'_>,
     mut skipped: Vec<Skipped>,
     keeps: bool,
-    sources: &Sources,
+    prepared: &Prepared,
     report: &mut CheckReport,
 ) {
     let Passed { worker, unreached_count, bytes_read, trouble } = passed;
@@ -556,7 +547,11 @@ fn finish(
     // A page that was not read and is accused by another page as well counts once.
     let judged_count = page_count.saturating_sub(unreadable_count + unreached_count);
     let damaged_count = context.damaged_pages.count().min(judged_count);
-    let rest = page_count.saturating_sub(damaged_count + unreadable_count + unreached_count);
+    let is_affected =
+        |page: usize| context.affected_pages.contains(page) && !context.damaged_pages.contains(page);
+    let affected_count = (1..=context.page_count as usize).filter(|page| is_affected(*page)).count() as u64;
+    let affected_count = affected_count.min(judged_count - damaged_count);
+    let rest = page_count.saturating_sub(damaged_count + affected_count + unreadable_count + unreached_count);
     let mut left = rest;
     for part in &mut skipped {
         part.page_count = part.page_count.min(left);
@@ -566,7 +561,7 @@ fn finish(
         page_count,
         clean_count: left,
         damaged_count,
-        affected_count: 0,
+        affected_count,
         skipped,
         unreadable_count,
         unreached_count,
@@ -586,7 +581,8 @@ fn finish(
         };
         report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}; {next}"));
     }
-    advice::conclude(report, worker.findings.into_lists(), sources);
+    report.coverage = causes::coverage::covered(context, prepared, &worker, unreached_count == 0, report);
+    advice::conclude(report, worker.findings.into_lists(), &prepared.schema.sources());
     if worker.changed_count > 0 {
         // Rules about several pages may have met one of the pages as it was before.
         let is_about_several = |rule: &str| rule != rules::PAGE_LAYOUT.id && rule != rules::CELL_OVERLAP.id;

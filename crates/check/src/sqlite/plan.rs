@@ -82,6 +82,8 @@ pub(super) struct Rows {
     /// Columns in the order in which a record stores them.
     pub(super) columns: Vec<StoredColumn>,
     pub(super) feeds: Vec<Feed>,
+    /// The column that is another name of the rowid.
+    pub(super) rowid_name: Option<String>,
     /// Whether a column has a test at all.
     pub(super) has_tests: bool,
     /// What SQLite computes for each row.
@@ -284,6 +286,7 @@ impl Planner {
             let Some(column) = columns.get(index) else { continue };
             rows.columns.push(self.stored_column(connection, column, is_strict, alias == Some(index))?);
         }
+        rows.rowid_name = alias.and_then(|alias| Some(columns.get(alias)?.name.clone()));
         rows.has_tests = rows
             .columns
             .iter()

@@ -45,10 +45,7 @@ pub(super) fn check(
     let mut findings = Findings::new(options.findings_per_rule_max);
     let plans = super::plan::Plans::default();
     let file = anchor.path.display().to_string();
-    for damage in &anchor.header_damage {
-        let what = worker::fault_text(damage.fault);
-        let draft =
-            Draft::new(&rules::HEADER, 1, format!("{what}: {}", damage.expected_text()), damage.found_text());
+    for draft in super::aftermath::header_drafts(anchor) {
         findings.push(draft.into_finding(&file, &plans));
     }
     for draft in super::aftermath::side_file_drafts(anchor) {

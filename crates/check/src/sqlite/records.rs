@@ -5,6 +5,8 @@ use results::check::CheckLevel;
 
 use crate::sums::keyed_hash;
 
+use super::causes::naming::value_text;
+use super::causes::{ALL_ROWIDS, Rowids};
 use super::collect::Member;
 use super::context::Draft;
 use super::keys::{class_of, classes_text, default_class, push_default, push_value};
@@ -23,11 +25,16 @@ impl<'a> Worker<'a> {
         cell: &Cell<'p>,
         previous: Option<&Cell<'p>>,
     ) {
+        if self.collector.is_none()
+            && let Some(count) = self.record_counts.get_mut(place.tree)
+        {
+            *count += 1;
+        }
         let (record, damage) = Record::new(cell.local, cell.payload_bytes);
         if let Some(damage) = damage {
             let draft =
                 record_draft(place, fault_text(damage.fault), &damage.expected_text(), &damage.found_text());
-            self.report(draft.slot(slot));
+            self.report(draft.slot(slot).loses(lost_rowids(cell)));
             return;
         }
         let Some(record) = record else {
@@ -39,7 +46,7 @@ impl<'a> Worker<'a> {
                     let found = damage.map(|damage| damage.found_text()).unwrap_or_default();
                     let draft =
                         record_draft(place, "header of the record", "a header inside the record", &found);
-                    self.report(draft.slot(slot));
+                    self.report(draft.slot(slot).loses(lost_rowids(cell)));
                 }
             }
             return;
@@ -64,7 +71,7 @@ impl<'a> Worker<'a> {
                     &damage.expected_text(),
                     &damage.found_text(),
                 );
-                self.report(draft.slot(slot));
+                self.report(draft.slot(slot).loses(lost_rowids(cell)));
             }
             return;
         }
@@ -83,7 +90,7 @@ impl<'a> Worker<'a> {
                     &damage.expected_text(),
                     &damage.found_text(),
                 );
-                self.report(draft.slot(slot));
+                self.report(draft.slot(slot).loses(lost_rowids(cell)));
             }
         } else if let Some(plan) = self.context.plans.trees.get(place.tree) {
             self.fields = fields;
@@ -319,14 +326,14 @@ impl<'a> Worker<'a> {
         } else {
             return;
         };
-        let what =
-            if cell.rowid != 0 { format!(" of the row with rowid {}", cell.rowid) } else { String::new() };
-        let draft = Draft::new(
-            rule,
-            place.page,
-            format!("{expected} in column {}{what}", column.name),
-            classes_text(class),
-        );
+        let value = match self.fields.get(index) {
+            Some(field) => record.value(*field).unwrap_or(Value::Null),
+            None => column.default.as_value(),
+        };
+        let found =
+            format!("{} = {} ({})", column.name, value_text(self.context, value), classes_text(class));
+        let mut draft = Draft::new(rule, place.page, format!("{expected} in column {}", column.name), found);
+        draft.row = self.row_key(place, cell, record);
         self.report(draft.slot(slot).tree(place.tree));
     }
 
@@ -383,4 +390,9 @@ impl<'a> Worker<'a> {
 
 fn record_draft(place: &Place<'_>, what: &str, expected: &str, found: &str) -> Draft {
     Draft::new(&rules::RECORD, place.page, format!("{what}: {expected}"), found.to_owned()).tree(place.tree)
+}
+
+/// The row that a record is; any row where the key is no rowid.
+fn lost_rowids(cell: &Cell<'_>) -> Rowids {
+    if cell.rowid == 0 { ALL_ROWIDS } else { (cell.rowid, cell.rowid) }
 }

@@ -8,11 +8,13 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use results::check::StoppedCheck;
+use results::object::Affected;
 
 use crate::findings::{Findings, Lists};
 use crate::sums::Difference;
 
 use super::anchor::Anchor;
+use super::causes::{Explained, Loss};
 use super::chain::{OpenChain, Run};
 use super::collect::Named;
 use super::context::{Context, PageSet};
@@ -67,6 +69,10 @@ pub(super) fn stopped(
         rule_counts,
         object_counts,
         damaged_pages: stretches(pages().filter(|page| context.damaged_pages.contains(*page))),
+        affected_pages: stretches(pages().filter(|page| context.affected_pages.contains(*page))),
+        losses: stored_losses(context),
+        record_counts: worker.record_counts.clone(),
+        explained: Vec::new(),
         damaged_objects: stretches(
             (0..context.plans.trees.len()).filter(|tree| context.damaged_trees.contains(*tree)),
         ),
@@ -99,7 +105,15 @@ pub(super) fn stopped_in_second_pass(
     let Lists { findings, rule_counts, object_counts } = named.findings.clone().into_lists();
     let pages = 0..=context.page_count as usize;
     StoppedCheck {
-        damaged_pages: stretches(pages.filter(|page| context.damaged_pages.contains(*page))),
+        damaged_pages: stretches(pages.clone().filter(|page| context.damaged_pages.contains(*page))),
+        affected_pages: stretches(pages.filter(|page| context.affected_pages.contains(*page))),
+        explained: named
+            .explained
+            .iter()
+            .map(|((page, rule), affected)| {
+                (u64::from(*page), rule.clone(), affected.row_count, affected.entry_count)
+            })
+            .collect(),
         second_pass_done_count: named.done_count as u64,
         second_pass_findings: findings,
         second_pass_rule_counts: rule_counts,
@@ -130,6 +144,7 @@ pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Na
         done_count: usize::try_from(done_count).unwrap_or(usize::MAX),
         object_count: 0,
         memory_bytes_max: 0,
+        explained: stopped.map(explained).unwrap_or_default(),
         trouble: None,
         is_stopped: false,
     }
@@ -149,7 +164,12 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
     );
     [worker.row_count, worker.entry_count, worker.unreadable_count] = stopped.counts;
     mark(&context.damaged_pages, &stopped.damaged_pages);
+    mark(&context.affected_pages, &stopped.affected_pages);
     mark(&context.damaged_trees, &stopped.damaged_objects);
+    restore_losses(context, &stopped.losses);
+    for (count, before) in worker.record_counts.iter_mut().zip(&stopped.record_counts) {
+        *count = *before;
+    }
     for page in numbers(&stopped.claimed_pages, context.page_count as usize) {
         // A page that the map has given another use meanwhile cannot be: the database is the same.
         let _ = context.map.claim(page as u32, Use::Overflow);
@@ -204,4 +224,34 @@ fn stretches(numbers: impl Iterator<Item = usize>) -> Vec<(u64, u64)> {
         }
     }
     stretches
+}
+
+fn stored_losses(context: &Context<'_>) -> Vec<(u64, u64, String, i64, i64)> {
+    let losses = context.losses().all().into_iter();
+    losses
+        .map(|loss| {
+            (loss.tree as u64, u64::from(loss.page), loss.rule.to_owned(), loss.rowids.0, loss.rowids.1)
+        })
+        .collect()
+}
+
+fn restore_losses(context: &Context<'_>, stored: &[(u64, u64, String, i64, i64)]) {
+    for (tree, page, rule, first, last) in stored {
+        let Some(rule) = super::RULES.iter().find(|known| known.id == rule) else { continue };
+        context.add_loss(Loss {
+            tree: usize::try_from(*tree).unwrap_or(usize::MAX),
+            page: u32::try_from(*page).unwrap_or(u32::MAX),
+            rule: rule.id,
+            rowids: (*first, *last),
+        });
+    }
+}
+
+/// What findings explained in earlier calls.
+fn explained(stopped: &StoppedCheck) -> Explained {
+    let entry = |(page, rule, row_count, entry_count): &(u64, String, u64, u64)| {
+        let affected = Affected { row_count: *row_count, entry_count: *entry_count };
+        ((u32::try_from(*page).unwrap_or(u32::MAX), rule.clone()), affected)
+    };
+    stopped.explained.iter().map(entry).collect()
 }

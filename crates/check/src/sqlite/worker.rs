@@ -9,6 +9,7 @@ use results::check::{CheckLevel, Confidence};
 use crate::findings::Findings;
 use crate::sums::Difference;
 
+use super::causes::{self, ALL_ROWIDS, Loss, Rowids, rowids_of};
 use super::chain::{Chains, OpenChain, Window, is_refuted};
 use super::collect::Collector;
 use super::context::{Context, Draft};
@@ -28,6 +29,8 @@ pub(super) struct Worker<'a> {
     pub(super) differences: Vec<Difference>,
     pub(super) row_count: u64,
     pub(super) entry_count: u64,
+    /// Rows and index entries by tree, at level full.
+    pub(super) record_counts: Vec<u64>,
     pub(super) unreadable_count: u64,
     pub(super) claim_count: u64,
     /// Pages whose bytes differed between two reads.
@@ -61,6 +64,8 @@ pub(super) struct Worker<'a> {
 pub(super) struct Place<'p> {
     pub(super) page: u32,
     pub(super) tree: usize,
+    /// The rowids that the pages above allow.
+    pub(super) rowids: Rowids,
     pub(super) window: Window<'p>,
 }
 
@@ -74,6 +79,7 @@ impl<'a> Worker<'a> {
             differences: vec![Difference::default(); pairs],
             row_count: 0,
             entry_count: 0,
+            record_counts: vec![0; context.plans.trees.len()],
             unreadable_count: 0,
             claim_count: 0,
             changed_count: 0,
@@ -175,8 +181,9 @@ impl<'a> Worker<'a> {
     fn confirm(&mut self, page: u32, bytes: &[u8]) {
         let mut again = Vec::new();
         let is_same = self.context.reader.read(page, &mut again).is_ok() && again == bytes;
-        for draft in self.pending.drain(..) {
-            if is_same && self.collector.is_none() {
+        let pending = std::mem::take(&mut self.pending);
+        if is_same && self.collector.is_none() {
+            for draft in causes::fold_page(pending) {
                 self.findings.push(self.context.commit(draft));
             }
         }
@@ -198,7 +205,8 @@ impl<'a> Worker<'a> {
     fn tree_page(&mut self, window: &Window<'_>, bytes: &[u8], link: &Link<'_>, is_leaf: bool) {
         let context = self.context;
         let page = link.page;
-        let place = Place { page, tree: link.tree as usize, window: *window };
+        let rowids = rowids_of(link, context.geometry);
+        let place = Place { page, tree: link.tree as usize, rowids, window: *window };
         let expects_leaf = if link.is_root() { None } else { Some(is_leaf) };
         let (view, damage) = BtreePage::new(bytes, header_offset(page), context.geometry);
         let plan = context.plans.trees.get(place.tree);
@@ -210,7 +218,9 @@ impl<'a> Worker<'a> {
         let Some(view) = view.filter(|_| fits) else {
             context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
             self.report(
-                wrong_kind(page, bytes, header_offset(page), expects_leaf, expects_table).tree(place.tree),
+                wrong_kind(page, bytes, header_offset(page), expects_leaf, expects_table)
+                    .tree(place.tree)
+                    .loses(rowids),
             );
             return;
         };
@@ -259,7 +269,7 @@ impl<'a> Worker<'a> {
                 format!("a rowid above {}", previous.rowid),
                 format!("rowid {}", cell.rowid),
             );
-            self.report(draft.slot(slot).tree(place.tree));
+            self.report(draft.slot(slot).tree(place.tree).loses(place.rowids));
         }
         if cell.overflow != 0 || cell.payload_bytes > cell.local.len() as u64 {
             self.chain(place, slot, cell);
@@ -286,9 +296,13 @@ impl<'a> Worker<'a> {
             next: cell.overflow,
             left: page_count,
         };
-        match self.chains.start(self.context, &place.window, chain) {
+        let rowids = if cell.rowid == 0 { ALL_ROWIDS } else { (cell.rowid, cell.rowid) };
+        let broken = self.chains.start(self.context, &place.window, chain);
+        let shared = std::mem::take(&mut self.chains.shared);
+        shared.into_iter().for_each(|draft| self.report(draft));
+        match broken {
             Some(draft) if is_refuted(self.context, &draft) => self.changed(),
-            Some(draft) => self.report(draft),
+            Some(draft) => self.report(draft.loses(rowids)),
             None => {}
         }
     }
@@ -299,7 +313,8 @@ impl<'a> Worker<'a> {
         let what = fault_text(damage.fault);
         let mut draft =
             Draft::new(rule, place.page, format!("{what}: {}", damage.expected_text()), damage.found_text())
-                .tree(place.tree);
+                .tree(place.tree)
+                .loses(place.rowids);
         draft.slot = damage.slot.map(u64::from);
         draft.offset_bytes = Some(u64::from(damage.offset_bytes));
         self.report(draft);
@@ -316,6 +331,9 @@ impl<'a> Worker<'a> {
         }
         self.row_count += other.row_count;
         self.entry_count += other.entry_count;
+        for (count, more) in self.record_counts.iter_mut().zip(&other.record_counts) {
+            *count += more;
+        }
         self.unreadable_count += other.unreadable_count;
         self.claim_count += other.claim_count;
         self.changed_count += other.changed_count;
@@ -338,8 +356,13 @@ impl<'a> Worker<'a> {
         }
         self.context.unreadable_count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         // What lacks the rows or entries of the page is a consequence.
-        if let Some(tree) = self.context.map.tree_of(page) {
-            self.context.damaged_trees.insert(tree);
+        if let Some(range) = self.range_of(page) {
+            if let Some(link) = range.link(page) {
+                let (tree, rowids) = (link.tree as usize, rowids_of(&link, self.context.geometry));
+                self.context.damaged_trees.insert(tree);
+                self.context.add_loss(Loss { tree, page, rule: rules::READ_ERROR.id, rowids });
+            }
+            self.range = Some(range);
         }
         self.context.is_cut.store(true, std::sync::atomic::Ordering::Relaxed);
         let draft = Draft::new(&rules::READ_ERROR, page, "the bytes of the page", error)

@@ -41,6 +41,14 @@ pub(crate) struct ResolvedRow {
     pub(crate) damages: Vec<RowDamage>,
 }
 
+impl ResolvedRow {
+    /// What the type column holds, as text of an encoding.
+    pub(crate) fn type_text(&self, encoding: Encoding) -> String {
+        let [kind, ..] = &self.stored.values;
+        text_of(kind, encoding).unwrap_or_default()
+    }
+}
+
 /// Compares rows with their definitions; `page_count` bounds their root pages.
 pub(crate) fn resolve(stored: Vec<StoredRow>, encoding: Encoding, page_count: u32) -> Vec<ResolvedRow> {
     let text = |row: &StoredRow, column: usize| text_of(row.values.get(column)?, encoding);

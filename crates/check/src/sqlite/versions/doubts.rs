@@ -31,6 +31,11 @@ impl Doubts {
         entry.or_insert_with(|| (0, reason.to_owned())).0 += 1;
     }
 
+    /// Rows or entries of a tree that were not decided.
+    pub(in crate::sqlite) fn count_of(&self, tree: usize) -> u64 {
+        self.0.iter().filter(|((of, _), _)| *of == tree).map(|(_, (count, _))| count).sum()
+    }
+
     /// Adds what another worker or an earlier call counted.
     pub(in crate::sqlite) fn merge(&mut self, other: Self) {
         for (key, (count, reason)) in other.0 {

@@ -14,6 +14,7 @@
 
 mod journal;
 mod lock;
+pub(super) mod notice;
 mod shared_memory;
 mod stamp;
 
