@@ -17,6 +17,8 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         | "pg-next-xid" => (Database, Suspect::Database, Unit::Other),
         "pg-version-file" => (Database, Suspect::Nothing, Unit::Other),
         "pg-database-directory" | "pg-tablespace" => (Database, Suspect::Object, Unit::Other),
+        "pg-catalog-agreement" => (Database, Suspect::Object, Unit::Other),
+        "pg-large-object" => (Comparison, Suspect::Object, Unit::Other),
         "pg-sequence" => (Record, Suspect::Object, Unit::Other),
         "pg-init-fork" => (File, Suspect::Nothing, Unit::Other),
         "pg-file-missing" | "pg-segment-missing" | "pg-partial-block" => (File, Suspect::Object, Unit::Other),

@@ -26,6 +26,7 @@ mod brin_values;
 mod btree;
 mod btree_keys;
 mod catalog;
+mod catalog_agreement;
 mod catalog_reader;
 mod catalog_rows;
 mod cluster;

@@ -73,6 +73,16 @@ rules! {
         "each database has rows in pg_class, pg_attribute and pg_index"
         "Nobody can connect to the database, and what its files hold is known to nobody: its catalogs were lost or overwritten."
         "restore the database from a backup; its blocks were tested one by one, without what tables and indexes say of each other",
+    CatalogAgreement "pg-catalog-agreement" Structure
+        "PostgreSQL docs 52; src/backend/utils/cache/relcache.c"
+        "rows of pg_attribute, pg_type, pg_index, pg_sequence and pg_class refer to rows of pg_class that are there, and each relation has all its columns"
+        "The relation cannot be opened (could not open relation with OID, pg_attribute catalog is missing attributes), although its files are there: rows of a catalog were lost or overwritten."
+        "keep a copy of the files; restore the catalog's block from a backup; the files of the relation still have its rows, so do not drop anything that names it",
+    LargeObject "pg-large-object" Full
+        "PostgreSQL docs 52.31"
+        "each large object with data has a row in pg_largeobject_metadata"
+        "Programs cannot open the large object (large object does not exist), and pg_dump leaves it out, although its data are there."
+        "keep a copy of the files; restore the block of pg_largeobject_metadata from a backup; do not run vacuumlo before",
     FileMissing "pg-file-missing" Page
         "PostgreSQL docs 73.1"
         "each relation of the catalog has its file"

@@ -120,10 +120,27 @@ fn a_database_without_rows_in_a_catalog_is_damage() {
 }
 
 #[test]
-fn a_table_of_whose_columns_some_are_told_is_not_held_against_them() {
+fn a_table_of_whose_columns_some_are_lost_is_one_finding_and_its_rows_are_not_compared() {
     let Some(cluster) = newest() else { return };
     cluster.run_all("delete from pg_attribute where attrelid = 't'::regclass and attnum = 2\n");
-    crate::clean::assert_silent(&cluster, "one column is missing");
+    let report = check(&cluster, CheckLevel::Full, 2);
+    let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+    assert_eq!(rules, ["pg-catalog-agreement"], "{:#?}", report.findings);
+    assert_eq!(report.findings[0].found, "1; without column 2");
+}
+
+#[test]
+fn a_row_of_pg_class_that_is_lost_is_named_by_the_rows_that_are_left() {
+    let Some(cluster) = newest() else { return };
+    cluster.run_all("select lo_from_bytea(0, 'large')\nselect lo_create(0)\n");
+    crate::clean::assert_silent(&cluster, "with large objects");
+    cluster.run_all("delete from pg_class where relname = 't'\ndelete from pg_largeobject_metadata\n");
+    let report = check(&cluster, CheckLevel::Full, 2);
+    let rules: Vec<&str> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+    assert_eq!(rules, ["pg-catalog-agreement", "pg-large-object"], "{:#?}", report.findings);
+    assert_eq!(report.findings.len(), 2, "{:#?}", report.findings);
+    let found = &report.findings[0].found;
+    assert!(found.contains("pg_attribute (2 columns: id, v)") && found.contains("pg_type (t)"), "{found}");
 }
 
 #[test]

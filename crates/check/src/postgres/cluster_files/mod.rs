@@ -43,6 +43,7 @@ impl Run<'_> {
         self.check_recovery();
         if let Some(transactions) = transactions.filter(|_| !self.options.is_raw) {
             self.check_databases(plan, transactions);
+            self.check_catalog_agreement(transactions, &shared_catalogs::names(cluster, transactions));
         }
     }
 }

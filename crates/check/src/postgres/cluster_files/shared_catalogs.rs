@@ -41,6 +41,12 @@ pub(crate) fn databases(cluster: &Cluster, transactions: &Transactions) -> Optio
     Some(found)
 }
 
+/// Names of databases by object id; empty if the catalog cannot be read.
+pub(crate) fn names(cluster: &Cluster, transactions: &Transactions) -> HashMap<Oid, String> {
+    let rows = databases(cluster, transactions).unwrap_or_default();
+    rows.into_iter().map(|row| (row.oid, row.name)).collect()
+}
+
 /// Names of tablespaces by object id; `None` if the catalog cannot be read.
 pub(crate) fn tablespaces(cluster: &Cluster, transactions: &Transactions) -> Option<HashMap<Oid, String>> {
     let mut found = HashMap::new();
