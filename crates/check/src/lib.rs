@@ -32,6 +32,7 @@ pub mod advice;
 pub mod decode;
 pub mod drill;
 pub mod findings;
+mod gaps;
 pub mod options;
 pub mod postgres;
 pub mod progress;
