@@ -21,6 +21,8 @@ pub(super) struct Compared {
     pub(super) second_pass_count: u64,
     /// Indexes that could not be compared with their tables.
     pub(super) unmatched: HashSet<u32>,
+    /// Pages read again that were changed after the last checkpoint; nothing is accused then.
+    pub(super) newer_count: u64,
 }
 
 /// Compares the sums of a batch, and looks exactly where they differ.
@@ -55,7 +57,12 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         return compared;
     }
     compared.second_pass_count = groups.len() as u64;
-    for (group, mut names, mut there) in facts_of(context, groups).unmatched() {
+    let (facts, newer_count) = facts_of(context, groups);
+    if newer_count > 0 {
+        compared.newer_count = newer_count;
+        return compared;
+    }
+    for (group, mut names, mut there) in facts.unmatched() {
         if !drop_cut_off(context, group, &mut names, &mut there) {
             compared.unmatched.extend((group.0 == FactKind::Entry).then_some(group.1));
             let why = "pages of it are past the end of a file that is too short";
@@ -114,8 +121,9 @@ fn name_of(context: &Context<'_>, group: Group) -> Option<String> {
     }
 }
 
-/// Reads the pages of all groups again and keeps their facts.
-fn facts_of(context: &Context<'_>, groups: HashSet<Group>) -> Facts {
+/// Reads the pages of all groups again and keeps their facts; and how many of these pages were changed after the last
+/// checkpoint.
+fn facts_of(context: &Context<'_>, groups: HashSet<Group>) -> (Facts, u64) {
     let units: HashSet<u32> = groups.iter().flat_map(|group| units_of(context, *group)).collect();
     let mut worker = Worker::new(context, Facts::keeping(context.key, groups));
     let mut raw = [0; PAGE_BYTES];
@@ -125,7 +133,7 @@ fn facts_of(context: &Context<'_>, groups: HashSet<Group>) -> Facts {
             worker.state_facts(page, usage, &raw);
         }
     }
-    worker.facts
+    (worker.facts, worker.newer_count)
 }
 
 fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact], drafts: &mut Vec<Draft>) {

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use disk::scan::{Content, Extent, ScanOptions, scan};
 use formats::sqlserver::{Boot, PAGE_BYTES, PageId, is_version_known};
-use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
+use results::check::{CheckLevel, CheckReport, NotChecked};
 
 use super::catalog::Catalog;
 use super::context::Context;
 use super::facts::Facts;
 use super::finding::Draft;
 use super::keys::compare_bounds;
-use super::maps::{Maps, Use};
+use super::maps::Maps;
 use super::matching;
 use super::plan::Plan;
 use super::rules::Promised;
@@ -25,7 +25,6 @@ use super::summary::Phases;
 use super::target::{CheckError, empty_report, kinds, open, refuse_compressed};
 use super::whole;
 use super::worker::Worker;
-use crate::advice;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -311,6 +310,9 @@ impl Run<'_> {
             return;
         }
         let mut compared = matching::compare(context, worker);
+        if compared.newer_count > 0 {
+            return self.give_up(worker, compared.newer_count);
+        }
         compared.drafts.append(&mut compare_bounds(context.plan, &worker.bounds, &worker.ends));
         self.report.counters.second_pass_object_count += compared.second_pass_count;
         self.report.not_checked.append(&mut compared.not_checked);
@@ -348,7 +350,12 @@ impl Run<'_> {
             start = context.objects.end;
             let mut later = self.pass(&context, false, progress)?;
             later.damaged_units = worker.damaged_units.clone();
+            if later.newer_count > 0 {
+                self.give_up(worker, later.newer_count);
+                break;
+            }
             self.compare(&context, &mut later, cross, phases);
+            worker.newer_count += later.newer_count;
             worker.row_count += later.row_count;
             worker.entry_count += later.entry_count;
             worker.add_records(std::mem::take(&mut later.records));
@@ -359,34 +366,5 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Findings that more than one page shows; none when pages were changed after the last checkpoint.
-    fn add_cross_findings(
-        &mut self,
-        context: &Context<'_>,
-        worker: &mut Worker<'_>,
-        cross: Vec<Draft>,
-        is_catalogued: bool,
-    ) {
-        if (worker.newer_count > 0 || self.lacks_files) && is_catalogued {
-            return;
-        }
-        for mut draft in cross {
-            let is_first_cause = matches!(draft.promised, Promised::IamChain | Promised::Catalog);
-            if context.maps.is_damaged && !is_first_cause {
-                draft.confidence = Confidence::Consequence;
-            }
-            if let Some(page) = draft.page
-                && !matches!(context.maps.use_of(page), Use::Free)
-                && context.source.has(page)
-            {
-                // Facts between pages: its own bytes may keep all rules.
-                let role = advice::role(draft.promised.rule().id);
-                let pages = if role.breaks_own_bytes() { &mut worker.damaged } else { &mut worker.affected };
-                pages.insert(page);
-            }
-            worker.findings.push(context.finding(draft));
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The allocation maps and the catalog, read a second time before anything is accused of what they say.
+//! What is read a second time before anything is accused: the allocation maps, the catalog, pages whose facts differ.
 
 use formats::sqlserver::Boot;
 
@@ -7,6 +7,7 @@ use super::finding::Draft;
 use super::maps::Maps;
 use super::run::Run;
 use super::source::Source;
+use super::worker::Worker;
 
 impl Run<'_> {
     /// Drops findings between pages where a second reading of the maps and of the catalog brings something else: somebody
@@ -27,6 +28,19 @@ impl Run<'_> {
         cross.clear();
         self.is_changed = true;
         self.reasons.push("the allocation maps or the base tables were changed during the check".to_owned());
+    }
+
+    /// Gives up facts between pages, since pages that were older than the last checkpoint are newer when they are read again.
+    pub(super) fn give_up(&mut self, worker: &mut Worker<'_>, newer_count: u64) {
+        worker.newer_count += newer_count;
+        self.is_changed = true;
+        self.reasons.push(format!(
+            "{} changed during the check",
+            match newer_count {
+                1 => "a page was".to_owned(),
+                count => format!("{count} pages were"),
+            }
+        ));
     }
 }
 

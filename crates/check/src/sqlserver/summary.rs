@@ -4,14 +4,17 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 use formats::sqlserver::{Boot, is_version_known, product};
-use results::check::{CheckLevel, Skipped};
+use results::check::{CheckLevel, Confidence, Skipped};
 
 use super::context::Context;
+use super::finding::Draft;
+use super::maps::Use;
 use super::plan::Plan;
 use super::prepared::version_text;
+use super::rules::Promised;
 use super::run::Run;
 use super::worker::Worker;
-use crate::advice;
+use crate::{advice, gaps};
 
 impl Run<'_> {
     pub(super) fn describe(&mut self, boot: Option<&Boot>) {
@@ -65,9 +68,38 @@ impl Run<'_> {
             let name = plan.name(*unit);
             self.left_out(
                 name.as_deref(),
-                "order of some keys",
+                gaps::ORDER_OF_KEYS,
                 "the order of the collation is not known; DBCC CHECKTABLE verifies it",
             );
+        }
+    }
+
+    /// Findings that more than one page shows; none when pages were changed after the last checkpoint.
+    pub(super) fn add_cross_findings(
+        &mut self,
+        context: &Context<'_>,
+        worker: &mut Worker<'_>,
+        cross: Vec<Draft>,
+        is_catalogued: bool,
+    ) {
+        if (worker.newer_count > 0 || self.lacks_files) && is_catalogued {
+            return;
+        }
+        for mut draft in cross {
+            let is_first_cause = matches!(draft.promised, Promised::IamChain | Promised::Catalog);
+            if context.maps.is_damaged && !is_first_cause {
+                draft.confidence = Confidence::Consequence;
+            }
+            if let Some(page) = draft.page
+                && !matches!(context.maps.use_of(page), Use::Free)
+                && context.source.has(page)
+            {
+                // Facts between pages: its own bytes may keep all rules.
+                let role = advice::role(draft.promised.rule().id);
+                let pages = if role.breaks_own_bytes() { &mut worker.damaged } else { &mut worker.affected };
+                pages.insert(page);
+            }
+            worker.findings.push(context.finding(draft));
         }
     }
 
@@ -106,6 +138,7 @@ impl Run<'_> {
         let is_still = worker.newer_count == 0 && !self.is_changed && self.report.unfinished.is_none();
         let is_compared = is_catalogued && is_still && !self.lacks_files;
         self.set_coverage(context, &worker, is_compared, missing_page_count);
+        gaps::fold_orders(&mut self.report.not_checked, |_| None);
         self.finish(worker);
         self.add_reasons();
         let keys = self.options.memory_bytes_max / 2 - context.key_bytes_left.load(Ordering::Relaxed);

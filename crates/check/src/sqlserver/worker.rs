@@ -246,12 +246,16 @@ impl<'a> Worker<'a> {
         if let Use::Fixed(kind) = usage {
             judge_fixed(page, kind, raw, header, drafts);
         }
-        if self.context.checkpoint.is_some_and(|checkpoint| header.lsn > checkpoint) {
-            self.newer_count += 1;
-        }
+        self.look_at_age(header);
     }
 
-    /// The facts of a page again, for a later batch.
+    /// Counts a page that was changed after the last checkpoint.
+    fn look_at_age(&mut self, header: &Header) {
+        let is_newer = self.context.checkpoint.is_some_and(|checkpoint| header.lsn > checkpoint);
+        self.newer_count += u64::from(is_newer);
+    }
+
+    /// The facts of a page again, for a later batch or to name them.
     pub(super) fn state_facts(&mut self, page: PageId, usage: Use, raw: &[u8]) {
         let Use::Unit(unit) = usage else { return };
         let is_active = self
@@ -264,6 +268,7 @@ impl<'a> Worker<'a> {
             return;
         }
         let header = Header::new(raw);
+        self.look_at_age(&header);
         self.look_inside(page, usage, &header, raw, &mut Vec::new());
     }
 }

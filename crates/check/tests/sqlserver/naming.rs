@@ -64,8 +64,9 @@ fn an_allocation_page_that_names_a_file_which_the_database_has_not_is_accused() 
     assert!(finding.expected.contains("pages of a data file of the database: 1"), "{}", finding.expected);
 }
 
-/// Puts a page back while the pass is under way.
+/// Writes a page while a phase is under way.
 struct Writer {
+    phase: check::progress::Phase,
     path: std::path::PathBuf,
     page: u64,
     bytes: Vec<u8>,
@@ -74,7 +75,7 @@ struct Writer {
 impl check::progress::Progress for Writer {
     fn advance(&mut self, phase: check::progress::Phase, _done: u64, _total: u64) {
         use std::os::unix::fs::FileExt as _;
-        if phase == check::progress::Phase::Pass {
+        if phase == self.phase {
             let file = std::fs::File::options().write(true).open(&self.path).unwrap();
             file.write_all_at(&self.bytes, self.page * formats::sqlserver::PAGE_BYTES as u64).unwrap();
         }
@@ -97,9 +98,37 @@ fn maps_that_a_second_reading_finds_changed_accuse_nobody() {
         let path = copy.store();
         // Where nobody writes, it is damage.
         assert_eq!(checked(&path, &options(CheckLevel::Full)).exit_code(), 1);
-        let mut writer = Writer { path: path.clone(), page: page.into(), bytes: before };
+        let mut writer = Writer {
+            phase: check::progress::Phase::Pass,
+            path: path.clone(),
+            page: page.into(),
+            bytes: before,
+        };
         let report = check::sqlserver::check(&[path], &options(CheckLevel::Full), &mut writer).unwrap();
         assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
         assert!(report.unfinished.unwrap().contains("were changed during the check"));
+    }
+}
+
+#[test]
+fn pages_that_are_newer_than_the_checkpoint_when_they_are_read_again_accuse_nobody() {
+    let Some(mut copy) = Copy::of(NORTHWIND) else { return };
+    drop_last_record(&mut copy, 277);
+    let path = copy.store();
+    assert_eq!(checked(&path, &options(CheckLevel::Full)).exit_code(), 1);
+    // The same page with a log position far behind the checkpoint.
+    copy.write(277, 40, &[0xff, 0xff]);
+    let page = copy.bytes[277 * 8192..278 * 8192].to_vec();
+    for object_batch in [None, Some(3)] {
+        drop(std::fs::remove_file(&path));
+        let mut older = Copy::of(NORTHWIND).unwrap();
+        drop_last_record(&mut older, 277);
+        std::fs::write(&path, &older.bytes).unwrap();
+        let phase = check::progress::Phase::Match;
+        let mut writer = Writer { phase, path: path.clone(), page: 277, bytes: page.clone() };
+        let options = Options { object_batch, ..options(CheckLevel::Full) };
+        let report = check::sqlserver::check(std::slice::from_ref(&path), &options, &mut writer).unwrap();
+        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+        assert!(report.unfinished.unwrap().contains("changed during the check"));
     }
 }

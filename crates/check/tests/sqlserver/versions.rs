@@ -45,7 +45,7 @@ fn an_intact_file_of_2005_is_silent_and_its_rows_are_matched_with_their_entries(
             if level == CheckLevel::Full {
                 // Not silent because nothing was looked at.
                 assert!(report.counters.row_count > 7_600 && report.counters.entry_count > 18_000);
-                let is_order = |what: &str| what == "order of some keys";
+                let is_order = |what: &str| what.starts_with("order of some keys");
                 let gaps = report.not_checked.iter().filter(|gap| gap.kind == GapKind::Coverage);
                 let gaps: Vec<_> = gaps.map(|gap| gap.what.as_str()).collect();
                 assert!(gaps.iter().all(|what| is_order(what)), "{gaps:?}");
