@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use lab::target::noop::NoopTarget;
 use lab::target::postgres::{
     ExternalOptions, ExternalPostgres, ManagedOptions, ManagedPostgres, ServerBinaries, find_servers,
-    managed_limitations, require_servers,
+    managed_limitations, require_servers, service_of,
 };
 use lab::target::sqlite::{self, SqliteTarget};
 use lab::target::{Layout, Limitation, Target};
@@ -125,7 +125,7 @@ impl TargetChoice {
                 .map(|server| format!("postgres {}", server.major))
                 .collect::<Vec<_>>()
                 .join(", "),
-            Self::External { url } => without_password(url),
+            Self::External { url } => identity_of(url, service_of(url)),
             _ => self.engine().to_owned(),
         }
     }
@@ -167,6 +167,12 @@ fn servers(arguments: &RunArguments) -> anyhow::Result<Vec<ServerBinaries>> {
     Ok(servers)
 }
 
+/// The server without any password: two services are two servers.
+fn identity_of(url: &str, service: Option<String>) -> String {
+    let url = without_password(url);
+    service.map_or(url.clone(), |service| format!("{url}?service={service}"))
+}
+
 /// The URL without user information's password and without its query, which may hold one too.
 fn without_password(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
@@ -192,7 +198,7 @@ pub(crate) fn newest_postgres() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_password;
+    use super::{identity_of, without_password};
 
     #[test]
     fn the_identity_of_an_external_server_holds_no_password() {
@@ -201,5 +207,10 @@ mod tests {
             "postgres://me@host:5433/db"
         );
         assert_eq!(without_password("postgres://host/db"), "postgres://host/db");
+        let of = |service: Option<&str>| identity_of("postgres:///?password=x", service.map(str::to_owned));
+        assert_eq!(
+            (of(Some("sales")).as_str(), of(None).as_str()),
+            ("postgres:///?service=sales", "postgres:///")
+        );
     }
 }

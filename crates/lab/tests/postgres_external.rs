@@ -3,12 +3,14 @@
 
 mod postgres_support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use lab::gates::Limits;
+use lab::observe::live::{LiveServer, Way};
 use lab::run::{Course, RunRequest, execute};
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
+use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerPlace};
 use lab::target::{Target, TargetError};
 use lab::work::{Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, Subject, Work, Workload};
 use results::model::RunKey;
@@ -185,6 +187,44 @@ fn logins_and_databases_that_do_not_fit_are_refused_in_words() {
         let text = refusal(&format!("postgresql://maker:{PASSWORD}@127.0.0.1:1/postgres"), None);
         assert!(text.contains("\"127.0.0.1:1\""), "{text}");
         assert_eq!(somebody.databases(), ["postgres", "precious"]);
+    }
+}
+
+#[test]
+fn password_files_and_services_let_runs_waits_and_checks_in() {
+    for server in newest() {
+        let scratch = scratch();
+        let somebody = Somebody::new(&server, scratch.path(), false);
+        let port = somebody.cluster.port();
+        let written = |name: &str, text: String| {
+            let path = scratch.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            path.display().to_string()
+        };
+        let passwords =
+            written("passwords", format!("other:*:*:*:falsch\n127.0.0.1:{port}:*:maker:{PASSWORD}\n"));
+        let services = written(
+            "services",
+            format!(
+                "[sales]\nhost=127.0.0.1\nport={port}\nuser=maker\ndbname=postgres\npassfile={passwords}\n"
+            ),
+        );
+        let by_file = format!("postgresql://maker@127.0.0.1:{port}/postgres?passfile={passwords}");
+        let by_service = format!("postgresql:///?service=sales&servicefile={services}");
+        for url in [&by_file, &by_service] {
+            connect(url, None).unwrap().stop(false).unwrap();
+            LiveServer::attach(url, Way::Sql).unwrap();
+            assert!(ServerPlace::ask(url).unwrap().is_local);
+        }
+        let bare = format!("postgresql://maker@127.0.0.1:{port}/postgres?passfile=/no/such/file");
+        let asked = ServerPlace::ask(&bare).map(|place| place.server).unwrap_err().to_string();
+        for text in [refusal(&bare, None), asked] {
+            assert!(text.contains("asks for the password of user \"maker\""), "{text}");
+            for way in ["PGPASSWORD", "~/.pgpass", "PGPASSFILE", "PGSERVICE"] {
+                assert!(text.contains(way), "{way}: {text}");
+            }
+        }
     }
 }
 

@@ -28,9 +28,14 @@ pub(super) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> S
 fn without_password(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
+    let (path, options) = path.split_once('?').unwrap_or((path, ""));
+    let is_open = |option: &&str| !option.starts_with("password=");
+    let options: Vec<&str> = options.split('&').filter(|option| !option.is_empty()).filter(is_open).collect();
+    let mark = if options.is_empty() { "" } else { "?" };
+    let path = format!("{path}{mark}{}", options.join("&"));
     match authority.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host))) {
         Some((user, host)) => format!("{scheme}://{user}@{host}{path}"),
-        None => word.to_owned(),
+        None => format!("{scheme}://{authority}{path}"),
     }
 }
 
@@ -65,5 +70,10 @@ mod tests {
             of(&["fathom", "run", "x", "-t", "postgres://me:se:cret@db/postgres?sslmode=require"]),
             "PGPASSWORD=... fathom run x -t 'postgres://me@db/postgres?sslmode=require' --seed 7"
         );
+        assert_eq!(
+            of(&["fathom", "run", "x", "-t", "postgres://db/x?password=secret&sslmode=require"]),
+            "PGPASSWORD=... fathom run x -t 'postgres://db/x?sslmode=require' --seed 7"
+        );
+        assert_eq!(of(&["fathom", "run", "-t", "postgres://db/x"]), "fathom run -t postgres://db/x --seed 7");
     }
 }

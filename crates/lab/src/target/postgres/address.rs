@@ -1,9 +1,14 @@
 //! The URL of an external server, read into a login. The password goes into keeping at once.
 
+mod passfile;
+mod service;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use super::super::TargetError;
-use super::connection_string::parameters;
+use super::connection_string::{Parameters, parameters};
 use super::wire::{Authorities, Endpoint, Login, Secret, Security, SslMode};
 
 /// Port when the URL names none.
@@ -16,7 +21,8 @@ const DEFAULT_NAME: &str = "postgres";
 const HOME_AUTHORITIES: &str = ".postgresql/root.crt";
 
 /// One thing to do about a URL that cannot be read.
-const HINT: &str = "write postgresql://user@host:port/database, the password in PGPASSWORD";
+const HINT: &str =
+    "write postgresql://user@host:port/database, the password in PGPASSWORD or ~/.pgpass (or service=NAME)";
 
 /// Parameters of libpq that change nothing here: names, pauses and choices among several servers.
 const IGNORED: [&str; 15] = [
@@ -45,11 +51,9 @@ const ONLY: [(&str, &[&str]); 3] = [
 ];
 
 /// Parameters of libpq that cannot be passed over in silence.
-const REFUSED: [&str; 12] = [
-    "passfile",
+const REFUSED: [&str; 10] = [
     "require_auth",
     "requirepeer",
-    "service",
     "ssl_max_protocol_version",
     "ssl_min_protocol_version",
     "sslcert",
@@ -61,11 +65,12 @@ const REFUSED: [&str; 12] = [
 ];
 
 /// Reads `postgresql://user:password@host:port/database?sslmode=...`, or the `key=value` form. What is not there is
-/// taken from `PGPASSWORD`, `PGSSLMODE` and `PGSSLROOTCERT`.
+/// taken from the service (`service` or `PGSERVICE`), then from `PGPASSWORD`, `PGSSLMODE` and `PGSSLROOTCERT`; a
+/// password then from the password file.
 ///
 /// # Errors
 /// Text that is no such URL (never quoted, as it may hold a password), several hosts, parameters that cannot be
-/// heeded, authorities that cannot be read.
+/// heeded, authorities that cannot be read, a service that is not defined.
 pub(super) fn parse(url: &str, application_name: &str) -> Result<Login, TargetError> {
     login(url, application_name, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
@@ -78,6 +83,7 @@ struct Said {
     port: Option<u16>,
     user: Option<String>,
     password: Option<String>,
+    passfile: Option<String>,
     database: Option<String>,
     options: Option<String>,
     mode: Option<String>,
@@ -89,7 +95,7 @@ fn login(
     application_name: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Login, TargetError> {
-    let said = read(url)?;
+    let said = read(with_service(parameters(url).map_err(refused)?, environment)?)?;
     let address = said.address.or_else(|| said.host.clone());
     let Some(address) = address.filter(|address| !address.contains(',')) else {
         let found = if said.host.is_some() { "several hosts" } else { "no host" };
@@ -111,24 +117,56 @@ fn login(
             )
         })?
     };
-    Ok(Login {
-        endpoint: if is_socket {
-            Endpoint::Unix { directory: PathBuf::from(address), port }
-        } else {
-            Endpoint::Tcp { host: address, port }
-        },
-        user: said.user.or_else(|| environment("USER")).unwrap_or_else(|| DEFAULT_NAME.to_owned()),
-        password: said.password.or_else(|| environment("PGPASSWORD")).map(Secret::new),
-        database: said.database.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
-        application_name: application_name.to_owned(),
-        options: said.options,
-        security,
-    })
+    let endpoint = if is_socket {
+        Endpoint::Unix { directory: PathBuf::from(address), port }
+    } else {
+        Endpoint::Tcp { host: address, port }
+    };
+    let user = said.user.or_else(|| environment("USER")).unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    let database = said.database.unwrap_or_else(|| DEFAULT_NAME.to_owned());
+    let password = said.password.or_else(|| environment("PGPASSWORD")).map(Secret::new).or_else(|| {
+        let host = said.host.as_deref().filter(|_| !is_socket);
+        let connection = passfile::Connection { host, endpoint: &endpoint, database: &database, user: &user };
+        let path = passfile::path(said.passfile, environment)?;
+        passfile::password(&path, &connection).unwrap_or_else(|reason| {
+            tracing::warn!("{reason}");
+            None
+        })
+    });
+    let options = said.options;
+    let application_name = application_name.to_owned();
+    Ok(Login { endpoint, user, password, database, application_name, options, security })
 }
 
-fn read(url: &str) -> Result<Said, TargetError> {
+/// The service that a URL names, else `PGSERVICE`.
+pub fn service_of(url: &str) -> Option<String> {
+    let named = parameters(url).ok()?.into_iter().rev().find(|(name, _)| name == "service");
+    named.map(|(_, value)| value).or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty())
+}
+
+/// The parameters of the service, if one is named, before those of the URL, which override them.
+fn with_service(
+    parameters: Parameters,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Parameters, TargetError> {
+    let (of_service, of_url): (Vec<_>, Vec<_>) =
+        parameters.into_iter().partition(|(name, _)| name == "service" || name == "servicefile");
+    let last = |wanted: &str| {
+        let found = of_service.iter().rev().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
+    };
+    let Some(service) = last("service").or_else(|| environment("PGSERVICE")) else { return Ok(of_url) };
+    let mut all = service::parameters(&service, last("servicefile"), environment).map_err(|reason| {
+        let hint = "define it as [NAME] in ~/.pg_service.conf, or name the file with PGSERVICEFILE";
+        TargetError::refused(format!("cannot read the URL of the server: {reason}"), hint)
+    })?;
+    all.extend(of_url);
+    Ok(all)
+}
+
+fn read(parameters: Parameters) -> Result<Said, TargetError> {
     let mut said = Said::default();
-    for (name, value) in parameters(url).map_err(refused)? {
+    for (name, value) in parameters {
         let value = Some(value).filter(|value| !value.is_empty());
         match name.as_str() {
             "host" => said.host = value,
@@ -142,6 +180,7 @@ fn read(url: &str) -> Result<Said, TargetError> {
             }
             "user" => said.user = value,
             "password" => said.password = value,
+            "passfile" => said.passfile = value,
             "dbname" => said.database = value,
             "options" => said.options = value,
             "sslmode" => said.mode = value,
@@ -202,120 +241,4 @@ fn trust(
 
 fn refused(reason: &str) -> TargetError {
     TargetError::refused(format!("cannot read the URL of the server: {reason}"), HINT)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn parse(text: &str) -> Result<Login, TargetError> {
-        login(text, "fathom", &|_| None)
-    }
-
-    fn trusted(mode: &str, authorities: &str, home: &Path) -> Result<(SslMode, Authorities), TargetError> {
-        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        trust(given(mode), given(authorities), given(&home.display().to_string()))
-    }
-
-    #[test]
-    fn a_url_and_the_key_value_form_say_the_same() {
-        for text in [
-            "postgresql://karl:geheim@db.example:6000/orders",
-            "host=db.example port=6000 user=karl password=geheim dbname=orders",
-        ] {
-            let login = parse(text).unwrap();
-            assert_eq!(login.endpoint, Endpoint::Tcp { host: "db.example".to_owned(), port: 6000 });
-            assert_eq!((login.user.as_str(), login.database.as_str()), ("karl", "orders"));
-            assert!(login.password.is_some());
-        }
-    }
-
-    #[test]
-    fn a_socket_directory_is_a_host_too_and_knows_no_tls() {
-        let login =
-            parse("postgresql:///?host=/run/postgresql&user=karl&sslmode=verify-full&sslrootcert=/none")
-                .unwrap();
-        assert_eq!(login.endpoint, Endpoint::Unix { directory: "/run/postgresql".into(), port: 5432 });
-        assert_eq!(login.database, "postgres");
-    }
-
-    #[test]
-    fn an_address_is_where_to_go_and_the_host_who_is_met_there() {
-        let login = parse("host=db.example hostaddr=10.0.0.7 connect_timeout=3").unwrap();
-        assert_eq!(login.endpoint, Endpoint::Tcp { host: "10.0.0.7".to_owned(), port: 5432 });
-        let login = parse("postgresql://[::1]:6000/").unwrap();
-        assert_eq!(login.endpoint, Endpoint::Tcp { host: "::1".to_owned(), port: 6000 });
-    }
-
-    #[test]
-    fn what_the_url_leaves_out_comes_from_the_environment() {
-        let environment = |name: &str| match name {
-            "PGPASSWORD" => Some("geheim".to_owned()),
-            "PGSSLMODE" => Some("require".to_owned()),
-            "PGSSLROOTCERT" => Some("/no/such/file".to_owned()),
-            _ => None,
-        };
-        let error = login("host=db", "fathom", &environment).unwrap_err().to_string();
-        if cfg!(feature = "tls") {
-            assert!(error.contains("\"/no/such/file\""), "{error}");
-        } else {
-            assert!(error.contains("has no TLS"), "{error}");
-        }
-        assert!(login("host=db sslmode=disable", "fathom", &environment).unwrap().password.is_some());
-    }
-
-    #[test]
-    fn the_modes_trust_whom_libpq_lets_them_trust() {
-        let home = tempfile::tempdir().unwrap();
-        let trusted = |mode: &str, authorities: &str| trusted(mode, authorities, home.path()).unwrap();
-        assert_eq!(trusted("", ""), (SslMode::Prefer, Authorities::Nobody));
-        assert_eq!(trusted("require", ""), (SslMode::Require, Authorities::Nobody));
-        assert_eq!(trusted("verify-ca", ""), (SslMode::VerifyCa, Authorities::System));
-        assert_eq!(trusted("verify-full", "/x"), (SslMode::VerifyFull, Authorities::File("/x".into())));
-        assert_eq!(trusted("", "system"), (SslMode::VerifyFull, Authorities::System));
-        let file = home.path().join(HOME_AUTHORITIES);
-        std::fs::create_dir(file.parent().unwrap()).unwrap();
-        std::fs::write(&file, "").unwrap();
-        assert_eq!(trusted("require", ""), (SslMode::Require, Authorities::File(file)));
-    }
-
-    #[test]
-    fn parameters_that_cannot_be_heeded_are_refused_by_name() {
-        for (option, word) in [
-            ("sslmode=sometimes", "sslmode"),
-            ("sslmode=require&sslrootcert=system", "verify-full"),
-            ("sslcert=x", "sslcert"),
-            ("channel_binding=require", "channel_binding"),
-            ("gssencmode=require", "gssencmode"),
-            ("sslnegotiation=direct", "sslnegotiation"),
-            ("port=99999", "port"),
-        ] {
-            let error = parse(&format!("postgresql://db/x?{option}")).unwrap_err().to_string();
-            assert!(error.contains(word), "{option}: {error}");
-        }
-        parse("postgresql://db/x?channel_binding=prefer&application_name=x&sslmode=disable").unwrap();
-    }
-
-    #[test]
-    fn no_error_about_a_url_shows_its_password() {
-        for text in [
-            "postgresql://karl:geheim@db:port/orders",
-            "postgresql://karl:geheim@db/orders?sslmode=geheim",
-            "postgresql://karl:geheim@db/orders?sslmode=verify-full&sslrootcert=/no/such/file",
-            "postgresql://karl:geheim@a,b/orders",
-            "postgresql://karl:geheim@",
-            "postgresql://karl:pass%geheim@db",
-            "postgresql://karl:pa@ss?geheim=x@db",
-            "host=db password='geheim",
-            "host=db password=x geheim=y",
-            "karl:geheim@db",
-            "mysql://karl:geheim@db/x",
-        ] {
-            let error = parse(text).unwrap_err();
-            assert!(!error.to_string().contains("geheim"), "{error}");
-            assert!(!format!("{error:?}").contains("geheim"), "{error:?}");
-        }
-    }
 }

@@ -29,8 +29,10 @@ use crate::work::{CacheState, Durability, Work};
 mod connecting;
 mod session_settings;
 
-use connecting::{connect, kept_words};
+use connecting::kept_words;
 use session_settings::{setting_name, time_as_clients_do};
+
+pub(super) use connecting::connect;
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";

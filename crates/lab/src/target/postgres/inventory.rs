@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::TargetError;
 use super::address;
-use super::control::{Control, literal};
+use super::control::literal;
+use super::external::connect;
 use super::wire::{Endpoint, Login};
 
 /// What a server said about itself.
@@ -28,9 +29,7 @@ pub(crate) fn ask_server(url: &str, names: &[&str]) -> Result<ServerAnswer, (Opt
     let login = address::parse(url, "fathom-inventory").map_err(|error| (None, error))?;
     let server = place(&login);
     let failed = |error: TargetError| (Some(server.clone()), error);
-    let mut control = Control::connect(&login).map_err(|error| {
-        failed(TargetError::engine(format!("could not connect to {}", login.endpoint), error))
-    })?;
+    let mut control = connect(&login).map_err(failed)?;
     let version = control
         .value("could not ask the server for its version", "SELECT version()")
         .map_err(failed)?

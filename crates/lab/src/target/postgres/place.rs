@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::super::TargetError;
 use super::address;
 use super::control::Control;
+use super::external::connect;
 use super::inventory::{is_local, place};
 
 /// A connection that asks a server about its files; it changes nothing.
@@ -27,9 +28,7 @@ impl ServerPlace {
     /// A URL that is none, a server that cannot be reached.
     pub fn ask(url: &str) -> Result<Self, TargetError> {
         let login = address::parse(url, "fathom-check")?;
-        let mut control = Control::connect(&login).map_err(|error| {
-            TargetError::engine(format!("could not connect to {}", login.endpoint), error)
-        })?;
+        let mut control = connect(&login)?;
         let data_directory = control.probe("SELECT current_setting('data_directory')").map(PathBuf::from);
         let identifier = control.probe("SELECT system_identifier FROM pg_control_system()");
         Ok(Self {

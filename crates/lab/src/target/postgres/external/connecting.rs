@@ -1,16 +1,21 @@
 //! Connections to somebody else's server, with what to do when there is none.
 
 use super::super::control::{Control, identifier};
-use super::super::wire::{Login, WireError};
+use super::super::wire::{INVALID_PASSWORD, Login, WireError};
 use crate::target::TargetError;
 
+/// Where a password is looked for, as libpq does.
+const PASSWORD_HINT: &str = "set PGPASSWORD, or add a line host:port:database:user:password to ~/.pgpass (mode 0600; \
+     PGPASSFILE names another file), or name a service of ~/.pg_service.conf that has it (PGSERVICE or service=NAME)";
+
 /// Connects; the error names the server and has a hint.
-pub(super) fn connect(login: &Login) -> Result<Control, TargetError> {
+pub(in super::super) fn connect(login: &Login) -> Result<Control, TargetError> {
     Control::connect(login).map_err(|error| {
         let hint = match &error {
             WireError::Tls(_) => {
                 "name the authority with sslrootcert=FILE in the URL, or ask for less with sslmode (docs/postgres.md)"
             }
+            _ if error.code() == Some(INVALID_PASSWORD) => PASSWORD_HINT,
             _ => "check the URL, and that the server runs and lets this user in",
         };
         let text = format!(

@@ -120,15 +120,7 @@ impl LiveInterval<'_> {
 }
 
 fn connect(login: &Login) -> Result<(Control, Capabilities), TargetError> {
-    let mut control = Control::connect(login).map_err(|error| {
-        TargetError::refused(
-            format!(
-                "could not connect to database \"{}\" at {} as user \"{}\": {error}",
-                login.database, login.endpoint, login.user
-            ),
-            "check the URL, and that the server runs and lets this user in",
-        )
-    })?;
+    let mut control = super::super::external::connect(login)?;
     let capabilities = Capabilities::probe(&mut control)?;
     Ok((control, capabilities))
 }

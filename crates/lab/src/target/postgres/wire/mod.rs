@@ -41,6 +41,10 @@ const ANSWER_MESSAGES_MAX: usize = 1 << 20;
 /// First size of the buffer for answers; 256 connections of this size take 1 MiB.
 const INPUT_BYTES: usize = 4096;
 
+/// SQLSTATE of a login with a wrong password, or with none where one is needed.
+// EVIDENCE: PostgreSQL documentation, "PostgreSQL Error Codes", invalid_password
+pub(super) const INVALID_PASSWORD: &str = "28P01";
+
 /// Rows of text values, as the simple query protocol returns them; `None` is NULL.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
@@ -53,6 +57,8 @@ pub(super) enum WireError {
     Closed(Option<Box<ServerError>>),
     /// The server did not keep to the protocol; the connection is of no use.
     Protocol(String),
+    /// The server asks for the password of this user, and none was given.
+    NoPassword(String),
     /// There is no TLS with the server, or none that will do; in words.
     Tls(String),
     /// The operating system reported an error.
@@ -65,6 +71,7 @@ impl WireError {
         match self {
             Self::Server(error) => Some(&error.code),
             Self::Closed(error) => error.as_ref().map(|error| error.code.as_str()),
+            Self::NoPassword(_) => Some(INVALID_PASSWORD),
             Self::Protocol(_) | Self::Tls(_) | Self::Io(_) => None,
         }
     }
@@ -77,6 +84,9 @@ impl fmt::Display for WireError {
             Self::Closed(None) => write!(formatter, "server closed the connection"),
             Self::Closed(Some(error)) => write!(formatter, "server closed the connection: {error}"),
             Self::Protocol(reason) => write!(formatter, "server did not keep to the protocol: {reason}"),
+            Self::NoPassword(user) => {
+                write!(formatter, "server asks for the password of user \"{user}\" and none was given")
+            }
             Self::Tls(reason) => write!(formatter, "{reason}"),
             Self::Io(error) => write!(formatter, "{error}"),
         }

@@ -34,7 +34,8 @@ impl Secret {
         Self(password)
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// The password itself.
+    pub(in super::super) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }
@@ -262,11 +263,7 @@ fn authentication(
     };
     let password = || match &login.password {
         Some(password) => Ok(password.bytes()),
-        None => Err(WireError::Server(Box::new(answer::ServerError {
-            severity: "FATAL".to_owned(),
-            code: "28P01".to_owned(),
-            message: format!("server asks for the password of user \"{}\" and none was given", login.user),
-        }))),
+        None => Err(WireError::NoPassword(login.user.clone())),
     };
     match (u32::from_be_bytes(*kind), scram.as_mut()) {
         // A server that skips the last step of SCRAM did not prove that it knows the password.
