@@ -159,8 +159,9 @@ fn each_mode_goes_as_far_as_libpq_says() {
         assert!(!somebody.tls("maker", "127.0.0.1", &by("verify-ca", &ours)).is_empty());
         assert!(!somebody.tls("maker", "localhost", &by("verify-full", &ours)).is_empty());
         let text = somebody.refusal("maker", "127.0.0.1", &by("verify-full", &ours));
-        assert!(text.contains("certificate is not made out to \"127.0.0.1\""), "{text}");
-        assert!(text.contains("localhost"), "{text}");
+        assert!(text.contains("host name mismatch"), "{text}");
+        assert!(text.contains("not issued for \"127.0.0.1\" but for \"localhost\""), "{text}");
+        assert!(text.contains("hint: use that host name in the URL") && text.contains("verify-ca"), "{text}");
         // `require` verifies as soon as there is something to verify with.
         for mode in ["require", "verify-ca", "verify-full"] {
             let text = somebody.refusal("maker", "localhost", &by(mode, &others));
@@ -184,9 +185,36 @@ fn a_certificate_that_its_server_signed_can_be_named() {
         let other = written(scratch.path(), "other.crt", &other.certificate);
         let by = |file: &Path| format!("sslmode=verify-full&sslrootcert={}", file.display());
         assert!(!somebody.tls("maker", "localhost", &by(&shown)).is_empty());
-        assert!(somebody.refusal("maker", "127.0.0.1", &by(&shown)).contains("not made out to"));
+        assert!(somebody.refusal("maker", "127.0.0.1", &by(&shown)).contains("host name mismatch"));
         let text = somebody.refusal("maker", "localhost", &by(&other));
-        assert!(text.contains("certificate"), "{text}");
+        assert!(text.contains("self-signed?") && text.contains("other.crt"), "{text}");
+        assert!(text.contains("hint: name that certificate itself with sslrootcert=FILE"), "{text}");
+    }
+}
+
+#[test]
+fn a_certificate_out_of_its_time_is_refused_with_the_time() {
+    for server in newest() {
+        let ours = authority("ours");
+        for (years, expected) in [
+            ((2001, 2002), "certificate expired at 2002-01-01T00:00:00Z (now: 20"),
+            ((2900, 2901), "not valid yet: it becomes valid at 2900-01-01T00:00:00Z (now: 20"),
+        ] {
+            let scratch = scratch();
+            let key = KeyPair::generate().unwrap();
+            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+            params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+            params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
+            let certificate = params.signed_by(&key, &ours).unwrap().pem();
+            let shown = Shown { certificate, key: key.serialize_pem() };
+            let somebody = Somebody::new(&server, scratch.path(), Some(&shown));
+            let file = written(scratch.path(), "ours.crt", &ours.pem());
+            let options = format!("sslmode=verify-full&sslrootcert={}", file.display());
+            let text = somebody.refusal("maker", "localhost", &options);
+            assert!(text.contains(expected), "{text}");
+            assert!(text.contains("hint: renew the server's certificate"), "{text}");
+            assert!(!somebody.tls("maker", "localhost", "sslmode=require").is_empty());
+        }
     }
 }
 
@@ -198,6 +226,7 @@ fn a_server_without_tls_is_used_unless_tls_was_insisted_on() {
         assert_eq!(somebody.tls("plain", "127.0.0.1", "sslmode=prefer"), "");
         let text = somebody.refusal("plain", "127.0.0.1", "sslmode=require");
         assert!(text.contains("the server has no TLS"), "{text}");
+        assert!(text.contains("hint: set ssl=on") && text.contains("sslmode=prefer"), "{text}");
     }
 }
 

@@ -103,19 +103,15 @@ fn login(
     };
     let port = said.port.unwrap_or(DEFAULT_PORT);
     let is_socket = address.starts_with('/');
+    let mode = mode(said.mode, environment)?;
     let security = if is_socket {
         Security::none()
     } else {
-        let mode = said.mode.or_else(|| environment("PGSSLMODE"));
         let authorities = said.authorities.or_else(|| environment("PGSSLROOTCERT"));
         let (mode, authorities) = trust(mode, authorities, environment("HOME"))?;
         let host = said.host.as_deref().unwrap_or(&address);
-        Security::new(mode, &authorities, host).map_err(|reason| {
-            TargetError::refused(
-                reason,
-                "name a file of certificates with sslrootcert=FILE, or ask for less with sslmode (docs/postgres.md)",
-            )
-        })?
+        Security::new(mode, &authorities, host)
+            .map_err(|refusal| TargetError::refused(refusal.text, refusal.hint))?
     };
     let endpoint = if is_socket {
         Endpoint::Unix { directory: PathBuf::from(address), port }
@@ -206,20 +202,47 @@ fn read(parameters: Parameters) -> Result<Said, TargetError> {
     Ok(said)
 }
 
+/// `sslmode`, else `PGSSLMODE`. A value of the URL is not quoted, as it may be a piece of a password.
+fn mode(
+    said: Option<String>,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<SslMode>, TargetError> {
+    let (value, is_of_url) = match said {
+        Some(value) => (value, true),
+        None => match environment("PGSSLMODE") {
+            Some(value) => (value, false),
+            None => return Ok(None),
+        },
+    };
+    if let Ok(mode) = value.parse() {
+        return Ok(Some(mode));
+    }
+    let what = if is_of_url {
+        "cannot read the URL of the server: its sslmode".to_owned()
+    } else {
+        format!("PGSSLMODE=\"{value}\"")
+    };
+    let near = SslMode::NAMES.into_iter().find(|name| strsim::damerau_levenshtein(&value, name) <= 2);
+    let hint = near.map_or_else(
+        || {
+            "sslmode=require encrypts, sslmode=verify-full verifies the certificate and the host name too"
+                .to_owned()
+        },
+        |near| format!("write sslmode={near}"),
+    );
+    Err(TargetError::refused(format!("{what} is none of {}", SslMode::NAMES.join(", ")), hint))
+}
+
 /// What `sslmode` and `sslrootcert` come to, in a home directory that may hold certificates.
 // EVIDENCE: PostgreSQL documentation, "SSL Support" (libpq), and sslmode and sslrootcert under "Parameter Key Words"
 fn trust(
-    mode: Option<String>,
+    mode: Option<SslMode>,
     authorities: Option<String>,
     home: Option<String>,
 ) -> Result<(SslMode, Authorities), TargetError> {
     let wishes_system = authorities.as_deref() == Some("system");
-    let mode = match mode.map(|mode| mode.parse()) {
-        Some(Ok(mode)) => mode,
-        Some(Err(())) => {
-            let modes = "disable, allow, prefer, require, verify-ca, verify-full";
-            return Err(refused(&format!("its sslmode is none of {modes}")));
-        }
+    let mode = match mode {
+        Some(mode) => mode,
         None if wishes_system => SslMode::VerifyFull,
         None => SslMode::default(),
     };

@@ -26,13 +26,11 @@ use crate::observe::Sampler;
 use crate::target::look_up::Answers;
 use crate::work::{CacheState, Durability, Work};
 
-mod connecting;
+pub(super) mod connecting;
 mod session_settings;
 
-use connecting::kept_words;
+use connecting::{connect, kept_words};
 use session_settings::{setting_name, time_as_clients_do};
-
-pub(super) use connecting::connect;
 
 /// Name of the control connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control";

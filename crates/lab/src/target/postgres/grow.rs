@@ -352,7 +352,7 @@ fn row_text(row: &[Value]) -> String {
 }
 
 fn connect(login: &Login, name: &str) -> Result<Control, ExpandError> {
-    super::external::connect(login).map_err(|error| engine("connect for", name, error))
+    super::external::connecting::connect(login).map_err(|error| engine("connect for", name, error))
 }
 
 fn number(control: &mut Control, sql: &str) -> Result<i64, WireError> {

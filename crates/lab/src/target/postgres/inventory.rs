@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::TargetError;
 use super::address;
 use super::control::literal;
-use super::external::connect;
+use super::external::connecting::connect;
 use super::wire::{Endpoint, Login};
 
 /// What a server said about itself.

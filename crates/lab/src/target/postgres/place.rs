@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::super::TargetError;
 use super::address;
 use super::control::Control;
-use super::external::connect;
+use super::external::connecting::connect;
 use super::inventory::{is_local, place};
 
 /// A connection that asks a server about its files; it changes nothing.

@@ -9,7 +9,11 @@ fn parse(text: &str) -> Result<Login, TargetError> {
 
 fn trusted(mode: &str, authorities: &str, home: &Path) -> Result<(SslMode, Authorities), TargetError> {
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    trust(given(mode), given(authorities), given(&home.display().to_string()))
+    trust(
+        given(mode).map(|mode| mode.parse().unwrap()),
+        given(authorities),
+        given(&home.display().to_string()),
+    )
 }
 
 #[test]
@@ -187,4 +191,24 @@ fn a_service_that_cannot_be_used_is_refused_in_words() {
     assert!(error.contains("service \"none\" is not defined") && error.contains("PGSERVICEFILE"), "{error}");
     let error = at_home("postgresql:///?service=bad", &[]).unwrap_err().to_string();
     assert!(!error.contains("geheim"), "{error}");
+}
+
+#[test]
+fn a_wrong_sslmode_is_refused_with_the_modes_there_are() {
+    let of = |url: &str, variable: &str| {
+        let environment = |name: &str| (name == "PGSSLMODE").then(|| variable.to_owned());
+        login(url, "fathom", &environment).unwrap_err().to_string()
+    };
+    let text = of("postgresql://db/x?sslmode=verify_full", "");
+    assert!(
+        text.contains("its sslmode is none of disable") && text.contains("hint: write sslmode=verify-full"),
+        "{text}"
+    );
+    let text = of("postgresql://db/x", "on");
+    assert!(
+        text.contains("PGSSLMODE=\"on\" is none of disable") && text.contains("sslmode=require encrypts"),
+        "{text}"
+    );
+    // As libpq: also where no TLS can be.
+    assert!(of("host=/tmp sslmode=yes", "").contains("sslmode"));
 }

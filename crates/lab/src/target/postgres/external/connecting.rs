@@ -12,9 +12,7 @@ const PASSWORD_HINT: &str = "set PGPASSWORD, or add a line host:port:database:us
 pub(in super::super) fn connect(login: &Login) -> Result<Control, TargetError> {
     Control::connect(login).map_err(|error| {
         let hint = match &error {
-            WireError::Tls(_) => {
-                "name the authority with sslrootcert=FILE in the URL, or ask for less with sslmode (docs/postgres.md)"
-            }
+            WireError::Tls(refusal) => refusal.hint,
             _ if error.code() == Some(INVALID_PASSWORD) => PASSWORD_HINT,
             _ => "check the URL, and that the server runs and lets this user in",
         };

@@ -120,7 +120,7 @@ impl LiveInterval<'_> {
 }
 
 fn connect(login: &Login) -> Result<(Control, Capabilities), TargetError> {
-    let mut control = super::super::external::connect(login)?;
+    let mut control = super::super::external::connecting::connect(login)?;
     let capabilities = Capabilities::probe(&mut control)?;
     Ok((control, capabilities))
 }

@@ -24,7 +24,7 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 pub(super) use answer::ServerError;
-pub(super) use security::{Authorities, Security, SslMode};
+pub(super) use security::{Authorities, Security, SslMode, TlsRefusal};
 pub(super) use startup::{Endpoint, Login, Secret};
 
 use stream::Stream;
@@ -59,8 +59,8 @@ pub(super) enum WireError {
     Protocol(String),
     /// The server asks for the password of this user, and none was given.
     NoPassword(String),
-    /// There is no TLS with the server, or none that will do; in words.
-    Tls(String),
+    /// There is no TLS with the server, or none that will do.
+    Tls(TlsRefusal),
     /// The operating system reported an error.
     Io(std::io::Error),
 }
@@ -87,7 +87,7 @@ impl fmt::Display for WireError {
             Self::NoPassword(user) => {
                 write!(formatter, "server asks for the password of user \"{user}\" and none was given")
             }
-            Self::Tls(reason) => write!(formatter, "{reason}"),
+            Self::Tls(refusal) => write!(formatter, "{}", refusal.text),
             Self::Io(error) => write!(formatter, "{error}"),
         }
     }

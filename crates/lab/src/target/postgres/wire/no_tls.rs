@@ -3,7 +3,7 @@
 use std::io;
 
 use super::WireError;
-use super::security::Authorities;
+use super::security::{Authorities, TlsRefusal};
 use super::stream::Transport;
 
 /// Never made.
@@ -12,8 +12,11 @@ pub(super) enum Client {}
 
 impl Client {
     /// Says that there is none.
-    pub(super) fn new(_: &str, _: &Authorities, _: bool) -> Result<Self, String> {
-        Err("this build of fathom has no TLS (feature \"tls\")".to_owned())
+    pub(super) fn new(_: &str, _: &Authorities, _: bool) -> Result<Self, TlsRefusal> {
+        Err(TlsRefusal::new(
+            "this build of fathom has no TLS (feature \"tls\")",
+            "use a build with TLS, or connect without it: sslmode=disable",
+        ))
     }
 }
 

@@ -42,9 +42,55 @@ impl FromStr for SslMode {
 }
 
 impl SslMode {
+    /// What `sslmode` may be, from the least to the most.
+    pub(in super::super) const NAMES: [&str; 6] =
+        ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+
     /// Is a connection without TLS out of the question?
     pub(in super::super) fn insists(self) -> bool {
         matches!(self, Self::Require | Self::VerifyCa | Self::VerifyFull)
+    }
+}
+
+/// Why there is no TLS with a server, and one thing to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct TlsRefusal {
+    /// What was found.
+    pub(in super::super) text: String,
+    /// What to do.
+    pub(in super::super) hint: &'static str,
+}
+
+impl TlsRefusal {
+    /// Text and hint.
+    pub(super) fn new(text: impl Into<String>, hint: &'static str) -> Self {
+        Self { text: text.into(), hint }
+    }
+
+    /// The server answered that it has none.
+    pub(super) fn no_tls() -> Self {
+        Self::new(
+            "the server has no TLS (its setting ssl is off), and sslmode requires it",
+            "set ssl=on and a certificate on the server, or connect without TLS: sslmode=prefer or sslmode=disable",
+        )
+    }
+
+    /// The server answered neither that it has TLS nor that it has none.
+    pub(super) fn by_answer(first_byte: u8) -> Self {
+        if first_byte == b'E' {
+            // The text of an error at this point may be anybody's.
+            return Self::new(
+                "the server answered the TLS request with an error message",
+                "look for the error in the server's log; sslmode=disable connects without TLS",
+            );
+        }
+        let shown = first_byte.escape_ascii();
+        Self::new(
+            format!(
+                "the server answered the TLS request with byte 0x{first_byte:02x} (\"{shown}\"), PostgreSQL answers S or N"
+            ),
+            "check host and port: another kind of server seems to listen there",
+        )
     }
 }
 
@@ -91,7 +137,7 @@ impl Security {
         mode: SslMode,
         authorities: &Authorities,
         host: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TlsRefusal> {
         if mode == SslMode::Disable {
             return Ok(Self::none());
         }

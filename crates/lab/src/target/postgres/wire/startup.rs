@@ -10,7 +10,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use postgres_protocol::message::frontend;
 use tokio::net::{TcpStream, UnixStream};
 
-use super::security::{Attempt, Security};
+use super::security::{Attempt, Security, TlsRefusal};
 use super::stream::{Stream, Transport};
 use super::{Connection, WireError, answer};
 
@@ -129,7 +129,7 @@ impl Connection {
                     stream.encrypt(client).await.map_err(|error| Refusal { error, is_about_the_way: true })?
                 }
                 false if may_go_without => {}
-                false => return Err(WireError::Tls("the server has no TLS".to_owned()).into()),
+                false => return Err(WireError::Tls(TlsRefusal::no_tls()).into()),
             }
         }
         let mut connection = Self::new(stream);
@@ -243,9 +243,7 @@ async fn ask_for_tls(stream: &mut Stream) -> Result<bool, WireError> {
         _ => match answer {
             [b'S'] => Ok(true),
             [b'N'] => Ok(false),
-            // The text of an error at this point may be anybody's.
-            [b'E'] => Err(WireError::Tls("the server answered the wish for TLS with an error".to_owned())),
-            _ => Err(WireError::Protocol("the wish for TLS was answered with neither S nor N".to_owned())),
+            [other] => Err(WireError::Tls(TlsRefusal::by_answer(other))),
         },
     }
 }

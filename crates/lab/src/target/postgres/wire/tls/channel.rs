@@ -37,7 +37,7 @@ impl Channel {
         while channel.session.is_handshaking() {
             channel.flush(socket).await.map_err(WireError::Io)?;
             if !channel.receive(socket).await.map_err(WireError::Io)? {
-                return Err(WireError::Tls("the server broke off the TLS handshake".to_owned()));
+                return Err(WireError::Tls(client.broken_off()));
             }
             if let Err(error) = channel.decrypt() {
                 // Tells the server why; that it does not hear it changes nothing.

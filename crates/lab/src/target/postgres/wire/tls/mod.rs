@@ -2,6 +2,7 @@
 //! the `channel` that one connection talks through.
 
 mod channel;
+mod refusal;
 #[cfg(test)]
 mod tests;
 mod verifier;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{CertificateError, ClientConfig, ClientConnection, Error, RootCertStore};
+use rustls::{ClientConfig, ClientConnection, Error, RootCertStore};
 
-use super::security::Authorities;
+use super::security::{Authorities, TlsRefusal};
 use verifier::{Roots, Verifier};
 
 pub(super) use channel::Channel;
@@ -39,14 +40,17 @@ impl Client {
     ///
     /// # Errors
     /// In words: authorities that cannot be read, a host that TLS cannot name.
-    pub(super) fn new(host: &str, authorities: &Authorities, checks_name: bool) -> Result<Self, String> {
+    pub(super) fn new(host: &str, authorities: &Authorities, checks_name: bool) -> Result<Self, TlsRefusal> {
         let roots = match authorities {
             Authorities::Nobody => None,
             Authorities::File(path) => Some(roots_in(path)?),
             Authorities::System => Some(roots_of_system()?),
         };
         let Ok(name) = ServerName::try_from(host.to_owned()) else {
-            return Err(format!("cannot use TLS with host \"{host}\": it is neither a name nor an address"));
+            return Err(TlsRefusal::new(
+                format!("cannot use TLS with host \"{host}\": it is neither a name nor an address"),
+                "correct the host in the URL, or connect without TLS: sslmode=disable",
+            ));
         };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = Verifier::new(roots, checks_name, provider.signature_verification_algorithms);
@@ -67,44 +71,16 @@ impl Client {
     fn connect(&self) -> Result<ClientConnection, Error> {
         ClientConnection::new(Arc::clone(&self.config), self.name.clone())
     }
-
-    /// Why no channel came about, in words.
-    fn explain(&self, error: &Error) -> String {
-        let Error::InvalidCertificate(reason) = error else {
-            return match error {
-                Error::AlertReceived(alert) => format!("the server broke off the TLS handshake ({alert:?})"),
-                other => format!("no TLS with the server: {other}"),
-            };
-        };
-        match reason {
-            CertificateError::UnknownIssuer => {
-                format!("the server's certificate is signed by no authority in {}", self.authorities)
-            }
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                let host = self.name.to_str();
-                let made_out_to = match reason {
-                    CertificateError::NotValidForNameContext { presented, .. } if !presented.is_empty() => {
-                        presented.join(", ")
-                    }
-                    _ => "nobody by name".to_owned(),
-                };
-                format!("the server's certificate is not made out to \"{host}\" (but to {made_out_to})")
-            }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "the server's certificate has expired".to_owned()
-            }
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "the server's certificate is not valid yet".to_owned()
-            }
-            other => format!("the server's certificate is not accepted: {other}"),
-        }
-    }
 }
 
 /// The certificates of a file.
-fn roots_in(path: &Path) -> Result<Roots, String> {
-    let error =
-        |reason: String| format!("cannot use the authorities in file \"{}\": {reason}", path.display());
+fn roots_in(path: &Path) -> Result<Roots, TlsRefusal> {
+    let error = |reason: String| {
+        TlsRefusal::new(
+            format!("cannot use the authorities in file \"{}\": {reason}", path.display()),
+            "name a file of PEM certificates with sslrootcert=FILE, or sslrootcert=system",
+        )
+    };
     let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)
         .map_err(|reason| error(pem_reason(reason)))?;
@@ -126,13 +102,16 @@ fn pem_reason(error: rustls::pki_types::pem::Error) -> String {
 }
 
 /// The certificates that this machine trusts.
-fn roots_of_system() -> Result<Roots, String> {
+fn roots_of_system() -> Result<Roots, TlsRefusal> {
     let mut store = RootCertStore::empty();
     // Some of a machine's certificates may be of a kind that is not understood: the others do.
     let found = rustls_native_certs::load_native_certs();
     store.add_parsable_certificates(found.certs);
     if store.is_empty() {
-        return Err("this machine has no list of authorities (package ca-certificates)".to_owned());
+        return Err(TlsRefusal::new(
+            "this machine has no list of authorities (package ca-certificates)",
+            "install it, or name a file of PEM certificates with sslrootcert=FILE",
+        ));
     }
     Ok(Roots { store, named: Vec::new() })
 }

@@ -123,12 +123,13 @@ fn what_was_received_is_read_although_the_socket_stays_silent() {
 
 #[test]
 fn whatever_is_said_to_the_wish_for_tls_ends_in_words() {
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 7] = [
         (b"", "server closed the connection"),
         (b"N", "the server has no TLS"),
         (b"E", "with an error"),
-        (b"X", "neither S nor N"),
-        (b"S", "broke off the TLS handshake"),
+        (b"HTTP/1.1 400 Bad Request", "byte 0x48 (\"H\"), PostgreSQL answers S or N"),
+        (b"S", "closed the connection during the TLS handshake"),
+        (b"Splain text of a server that only says that it has TLS", "then sent plain text"),
         // Smuggled in behind the answer, before anything is encrypted.
         (b"SR\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", "TLS"),
     ];
