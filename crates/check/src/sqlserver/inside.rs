@@ -1,7 +1,5 @@
 //! The inside of a page that an allocation unit owns: records, links, keys, rows.
 
-use std::cmp::Ordering;
-
 use formats::sqlserver::{
     HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
     audit_records, links_of,
@@ -10,7 +8,7 @@ use results::check::CheckLevel;
 
 use super::facts::{FactKind, Side, forward_bytes, link_bytes};
 use super::finding::Draft;
-use super::keys::{self, Bound, Ends, Key};
+use super::keys::{Bound, Ends, Key};
 use super::maps::Use;
 use super::plan::Unit;
 use super::rules::Promised;
@@ -31,7 +29,7 @@ impl Place<'_> {
 
     /// Whether its records are rows or entries for rows.
     // OBSERVED: index pages just above the data pages of a clustered index are of level 0 or 1
-    fn is_leaf(&self) -> bool {
+    pub(super) fn is_leaf(&self) -> bool {
         self.header.kind == PageKind::Data || (self.header.level == 0 && self.unit.index_id > 1)
     }
 
@@ -40,7 +38,12 @@ impl Place<'_> {
         if self.unit.index_id > 1 { self.header.level } else { 1 }
     }
 
-    fn draft(&self, promised: Promised, expected: impl Into<String>, found: impl Into<String>) -> Draft {
+    pub(super) fn draft(
+        &self,
+        promised: Promised,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Draft {
         Draft::new(promised, self.page, expected.into(), found.into()).unit(self.number)
     }
 }
@@ -215,28 +218,7 @@ impl Worker<'_> {
         // The first entry of the first page of an inner level stands for all keys before the second.
         let is_endless = |index: usize| !is_leaf && index == 0 && place.header.previous.is_none();
         if self.context.level >= CheckLevel::Full {
-            let pairs = records.iter().zip(records.iter().skip(1)).enumerate();
-            for (index, ((_, left), (slot, right))) in pairs.filter(|(index, _)| !is_endless(*index)) {
-                let order = keys::compare(keys, left, right, is_leaf);
-                let is_ghost = left.kind.is_ghost() || right.kind.is_ghost();
-                let (promised, expected) = match order {
-                    Some(Ordering::Greater) => (Promised::KeyOrder, "a key behind that of the slot before"),
-                    Some(Ordering::Equal) if !is_ghost && !keys.is_empty() => {
-                        (Promised::KeyDuplicate, "a key that the slot before has not")
-                    }
-                    None => {
-                        self.order_not_known.insert(place.number);
-                        continue;
-                    }
-                    _ => continue,
-                };
-                let found = match promised {
-                    Promised::KeyOrder => "a key before it",
-                    _ => "the same key",
-                };
-                drafts.push(place.draft(promised, expected, found).slot(*slot));
-                let _ = index;
-            }
+            self.look_at_order(place, records, is_endless, drafts);
         }
         let key = |index: usize| {
             let (_, record) = records.get(index).filter(|_| !is_endless(index))?;
@@ -346,19 +328,18 @@ impl Worker<'_> {
         if self.context.level < CheckLevel::Full || column.is_dropped() || is_uniqueifier {
             return;
         }
-        let name = || match place.unit.column_names.get(&column.column_id) {
-            Some(name) => format!("column {name}"),
-            None => format!("column {}", column.column_id),
-        };
         match column.value(record, column.leaf) {
             // OBSERVED: base tables have nulls in columns that are not null
             Value::Null if column.is_not_null() && !place.unit.is_system => {
-                let expected = format!("a value in {}, which is NOT NULL", name());
-                drafts.push(place.draft(Promised::NotNull, expected, "NULL").slot(slot));
+                let name = place.unit.column_name(column);
+                let expected = format!("a value in {name}, which is NOT NULL");
+                drafts.push(place.draft(Promised::NotNull, expected, format!("{name} = NULL")).slot(slot));
             }
             Value::Bytes(bytes) => {
-                if let Some(found) = column.type_info.out_of_range(bytes) {
-                    let expected = format!("{} in the range of {}", name(), column.type_info.name());
+                if let Some(why) = column.type_info.out_of_range(bytes) {
+                    let name = place.unit.column_name(column);
+                    let expected = format!("{name} in the range of {}", column.type_info.name());
+                    let found = format!("{} ({why})", place.unit.column_text(column, record));
                     drafts.push(place.draft(Promised::ValueRange, expected, found).slot(slot));
                 }
             }

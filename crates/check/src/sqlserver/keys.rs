@@ -85,7 +85,7 @@ impl Key {
     }
 
     /// The columns; `None` for one without a value.
-    fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
+    pub(super) fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut rest = self.encoded();
         std::iter::from_fn(move || {
             let (length, behind) = rest.split_first_chunk::<2>()?;
@@ -114,17 +114,6 @@ impl Key {
     /// Bytes in memory beyond the key itself, about.
     pub(super) fn bytes(&self) -> u64 {
         if let Self::Long(bytes) = self { 16 + bytes.len() as u64 } else { 0 }
-    }
-
-    fn text(&self, keys: &[RowsetColumn]) -> String {
-        let values = self.values().zip(keys).map(|(value, key)| match value {
-            None => "NULL".to_owned(),
-            Some(bytes) => {
-                let digits: String = bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect();
-                format!("{} 0x{digits}", key.type_info.name())
-            }
-        });
-        values.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -164,9 +153,13 @@ pub(super) fn compare_bounds(plan: &Plan, bounds: &[Bound], ends: &[Ends]) -> Ve
         let Some(unit) = plan.units.get(bound.unit as usize) else { continue };
         let keys = &unit.keys;
         let mut report = |relation: &str, limit: &Key, found: &Key| {
-            let expected =
-                format!("keys {relation} {}, by page {} slot {}", limit.text(keys), bound.parent, bound.slot);
-            let draft = Draft::new(Promised::KeyBounds, bound.child, expected, found.text(keys));
+            let expected = format!(
+                "keys {relation} {}, by page {} slot {}",
+                unit.kept_key_text(limit),
+                bound.parent,
+                bound.slot
+            );
+            let draft = Draft::new(Promised::KeyBounds, bound.child, expected, unit.kept_key_text(found));
             drafts.push(draft.unit(bound.unit));
         };
         if let (Some(low), Some(first)) = (&bound.low, &ends.first)

@@ -9,6 +9,7 @@ use super::context::Context;
 use super::facts::{Fact, FactKind, Facts, Group};
 use super::finding::Draft;
 use super::maps::Use;
+use super::naming::entries::show_values;
 use super::rules::Promised;
 use super::worker::Worker;
 
@@ -76,6 +77,10 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         let is_damaged = units_of(context, group).iter().any(|unit| worker.damaged_units.contains(unit));
         let before = compared.drafts.len();
         name_facts(context, group, &names, &there, &mut compared.drafts);
+        if group.0 == FactKind::Entry {
+            let drafts = compared.drafts.get_mut(before..).unwrap_or_default();
+            show_values(context, group.1, &names, &there, drafts);
+        }
         if is_damaged {
             for draft in compared.drafts.iter_mut().skip(before) {
                 draft.confidence = Confidence::Consequence;

@@ -29,6 +29,7 @@ mod maps;
 mod maps_compare;
 mod maps_pages;
 mod matching;
+mod naming;
 mod pieces;
 mod plan;
 mod prepared;

@@ -1,11 +1,12 @@
 //! What is to be proven about each allocation unit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use formats::sqlserver::{Header, PageId, PageKind, RowsetColumn};
 use results::check::NotChecked;
 
 use super::catalog::Catalog;
+use super::naming::columns::RowNames;
 use crate::advice::Sources;
 
 /// Bits of an index's status that clean files show; an index with others may not hold all rows of its table.
@@ -48,8 +49,8 @@ pub(super) struct Unit {
     pub(super) indexes: Vec<u32>,
     /// The index that its entries belong to.
     pub(super) entry_of: Option<u32>,
-    /// Names of columns.
-    pub(super) column_names: HashMap<u32, String>,
+    /// What names its rows or entries.
+    pub(super) names: RowNames,
 }
 
 impl Unit {
@@ -116,10 +117,6 @@ impl Plan {
                 // A column of the key may be missing: what differs in it would look equal.
                 keys.clear();
             }
-            let names = columns.iter().filter_map(|column| {
-                let name = catalog.column_names.get(&(object_id, column.column_id)).filter(|_| index_id < 2);
-                Some((column.column_id, name?.clone()))
-            });
             plan.units.push(Unit {
                 id: unit.id,
                 kind: unit.kind,
@@ -135,7 +132,7 @@ impl Plan {
                 root: unit.root,
                 rowset: rowsets.binary_search(&unit.owner).unwrap_or(0) as u32,
                 object: objects.get(&object_key(catalog, object_id)).copied().unwrap_or(0),
-                column_names: names.collect(),
+                names: RowNames::new(catalog, object_id, index_id, &columns),
                 columns,
                 keys,
                 indexes: Vec::new(),

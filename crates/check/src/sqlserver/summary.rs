@@ -168,7 +168,9 @@ impl Run<'_> {
         report.counters.row_count = worker.row_count;
         report.counters.entry_count = worker.entry_count;
         report.counters.extra_read_count += worker.extra_reads;
-        advice::conclude(report, worker.findings.into_lists(), &worker.context.plan.sources());
+        let mut lists = worker.findings.into_lists();
+        worker.context.name_rows(&mut lists.findings);
+        advice::conclude(report, lists, &worker.context.plan.sources());
     }
 }
 

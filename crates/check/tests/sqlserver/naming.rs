@@ -132,3 +132,78 @@ fn pages_that_are_newer_than_the_checkpoint_when_they_are_read_again_accuse_nobo
         assert!(report.unfinished.unwrap().contains("changed during the check"));
     }
 }
+
+/// Row and `found` of the findings of a rule, after a class of damage.
+fn told(class: &str, rule: &str) -> Option<Vec<(Option<String>, String)>> {
+    let (_, file, damage, _) = CLASSES.iter().find(|(name, ..)| *name == class).unwrap();
+    let mut copy = Copy::of(file)?;
+    damage(&mut copy);
+    let report = checked(&copy.store(), &options(CheckLevel::Full));
+    let findings = report.findings.into_iter().filter(|finding| finding.rule == rule);
+    Some(findings.map(|finding| (finding.row, finding.found)).collect())
+}
+
+#[test]
+fn findings_about_rows_show_their_key_and_their_values() {
+    let differing = "row: EmployeeID = 513; index entry: EmployeeID = 3";
+    let of_index =
+        "none for the entry of index ProductID of dbo.Order Details: ProductID = 18, OrderID = 10745";
+    let of_heap = "none for the entry of index PK_Territories of dbo.Territories: TerritoryID = '02184'";
+    let date = "OrderDate = 0xffffffffb4890000 (day 35252 and tick 4294967295)";
+    for (class, rule, row, found) in [
+        (
+            "value of an indexed column changed in the row",
+            "mssql-row-without-entry",
+            "OrderID = 10251",
+            differing,
+        ),
+        (
+            "value of an indexed column changed in the row",
+            "mssql-entry-without-row",
+            "OrderID = 10251",
+            differing,
+        ),
+        (
+            "key of an index entry changed",
+            "mssql-row-without-entry",
+            "OrderID = 11077, ProductID = 77",
+            "none with OrderID = 11077, ProductID = 77",
+        ),
+        (
+            "older version of a table page (last row missing)",
+            "mssql-entry-without-row",
+            "OrderID = 10745, ProductID = 18",
+            of_index,
+        ),
+        (
+            "keys out of order",
+            "mssql-key-order",
+            "OrderID = 10249, ProductID = 14",
+            "OrderID = 10249, ProductID = 14",
+        ),
+        (
+            "duplicate key",
+            "mssql-key-duplicate",
+            "OrderID = 10249, ProductID = 51",
+            "OrderID = 10249, ProductID = 51",
+        ),
+        ("parent key raised", "mssql-key-bounds", "", "OrderID = 10644, ProductID = 46"),
+        (
+            "forwarding stub to nothing",
+            "mssql-entry-without-row",
+            "RID 1:383:5, TerritoryID = '02184'",
+            of_heap,
+        ),
+        (
+            "NOT NULL column without a value",
+            "mssql-not-null",
+            "OrderID = 10250, ProductID = 65",
+            "UnitPrice = NULL",
+        ),
+        ("date out of range", "mssql-value-range", "OrderID = 10251", date),
+    ] {
+        let Some(told) = told(class, rule) else { return };
+        let row = Some(row.to_owned()).filter(|row| !row.is_empty());
+        assert!(told.contains(&(row, found.to_owned())), "{class}: {told:?}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows and index entries that have no counterpart: their values, and where the two of one row differ.
+
+use std::collections::HashMap;
+
+use formats::sqlserver::{Record, RecordId};
+
+use super::super::context::Context;
+use super::super::facts::Fact;
+use super::super::finding::Draft;
+use super::super::plan::{BaseColumn, IndexPlan, Unit};
+
+/// Says in findings about rows and entries of an index without counterpart what their values are. Looks at the first of each
+/// side again.
+///
+/// I/O: a page for each of them; as many as findings are listed.
+pub(in super::super) fn show_values(
+    context: &Context<'_>,
+    index: u32,
+    rows: &[Fact],
+    entries: &[Fact],
+    drafts: &mut [Draft],
+) {
+    let Some(plan) = context.plan.indexes.get(index as usize) else { return };
+    let told = tell(context, plan, rows, entries);
+    for draft in drafts {
+        let Some((page, slot)) = draft.page.zip(draft.slot.and_then(|slot| u16::try_from(slot).ok())) else {
+            continue;
+        };
+        if let Some(found) = told.get(&RecordId { page, slot }) {
+            draft.found.clone_from(found);
+        }
+    }
+}
+
+/// What is found for rows and entries, by their places.
+fn tell(
+    context: &Context<'_>,
+    plan: &IndexPlan,
+    rows: &[Fact],
+    entries: &[Fact],
+) -> HashMap<RecordId, String> {
+    let mut told = HashMap::new();
+    let mut by_locator: HashMap<String, (RecordId, Vec<String>)> = HashMap::new();
+    for fact in entries.iter().take(context.findings_per_rule_max) {
+        let values = |unit: &Unit, record: &Record<'_>| {
+            let values = plan.entry.iter().map(|column| unit.column_text(column, record));
+            Some((unit.locator_text(record, fact.place), values.collect::<Vec<_>>()))
+        };
+        let Some((locator, values)) = context.with_record(fact.place, values) else { continue };
+        told.insert(fact.place, format!("none for the entry of {}: {}", plan.name, shown(&values, plan)));
+        by_locator.extend(locator.map(|locator| (locator, (fact.place, values))));
+    }
+    for fact in rows.iter().take(context.findings_per_rule_max) {
+        let values = |unit: &Unit, record: &Record<'_>| {
+            let value = |source: &BaseColumn| match source {
+                BaseColumn::Column(column) => unit.column_text(column, record),
+                BaseColumn::Locator => String::new(),
+            };
+            let values = plan.base.iter().map(value);
+            Some((unit.locator_text(record, fact.place), values.collect::<Vec<_>>()))
+        };
+        let Some((locator, values)) = context.with_record(fact.place, values) else { continue };
+        let entry = locator.and_then(|locator| by_locator.get(&locator));
+        match entry.and_then(|(place, others)| Some((place, differing(&values, others, plan)?))) {
+            Some((place, text)) => {
+                told.insert(*place, text.clone());
+                told.insert(fact.place, text);
+            }
+            None => {
+                told.insert(fact.place, format!("none with {}", shown(&values, plan)));
+            }
+        }
+    }
+    told
+}
+
+/// The columns in which a row and its entry differ.
+fn differing(row: &[String], entry: &[String], plan: &IndexPlan) -> Option<String> {
+    let pairs = row.iter().zip(entry).zip(&plan.base);
+    let is_meant =
+        |row: &str, entry: &str, source: &BaseColumn| row != entry && matches!(source, BaseColumn::Column(_));
+    let (row, entry): (Vec<&str>, Vec<&str>) = pairs
+        .filter(|((row, entry), source)| is_meant(row, entry, source))
+        .map(|((row, entry), _)| (row.as_str(), entry.as_str()))
+        .unzip();
+    let text = format!("row: {}; index entry: {}", row.join(", "), entry.join(", "));
+    (!row.is_empty()).then_some(text)
+}
+
+/// Columns with their values, without the RID.
+fn shown(values: &[String], plan: &IndexPlan) -> String {
+    let columns = values.iter().zip(&plan.base).filter(|(_, source)| matches!(source, BaseColumn::Column(_)));
+    columns.map(|(value, _)| value.as_str()).collect::<Vec<_>>().join(", ")
+}

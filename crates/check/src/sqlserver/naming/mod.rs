@@ -1,0 +1,7 @@
+//! Names rows by the key with which a person finds them, and shows values.
+
+pub(super) mod columns;
+pub(super) mod entries;
+mod order;
+pub(super) mod rows;
+pub(super) mod values;
