@@ -4,7 +4,7 @@
 
 mod postgres_support;
 
-use lab::expand::Wish;
+use lab::expand::{Grown, Wish};
 use lab::target::postgres::cluster::{Cluster, ClusterOptions};
 use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use postgres_support::{newest, runtime, scratch};
@@ -25,6 +25,14 @@ const AWKWARD: &str = "
     CREATE TRIGGER noisy BEFORE INSERT ON node FOR EACH ROW EXECUTE FUNCTION noisy();
 ";
 
+/// 8 MB of rows, each of which refers to one before and to one of few groups.
+const LARGE: &str = "
+    CREATE TABLE item_group (id int PRIMARY KEY, name text);
+    CREATE TABLE item (id bigint PRIMARY KEY, g int REFERENCES item_group, twin bigint REFERENCES item, fill text);
+    INSERT INTO item_group SELECT i, 'group ' || i FROM generate_series(1, 20) i;
+    INSERT INTO item SELECT i, i % 20 + 1, i / 2 + 1, repeat('x', 300 + (i % 7) * 20) FROM generate_series(1, 20000) i;
+";
+
 fn values(cluster: &Cluster, database: &str, statements: &str) -> Vec<String> {
     runtime().block_on(async {
         let mut config = tokio_postgres::Config::new();
@@ -40,6 +48,38 @@ fn values(cluster: &Cluster, database: &str, statements: &str) -> Vec<String> {
         });
         rows.collect()
     })
+}
+
+fn is_close(grown: &Grown, mib: u64) {
+    let range = mib << 20..=(mib << 20) + (mib << 20) / 20;
+    assert!(range.contains(&grown.size_bytes), "{mib} MiB were asked for: {grown:?}");
+}
+
+fn a_part_of_a_copy_keeps_references_and_size(cluster: &Cluster, url: &str) {
+    let grow = |name: &str, mib: u64| {
+        let wish = Wish { size_bytes: mib << 20, files: 1, seed: 1 };
+        let source = SourceDatabase::Named("source".to_owned());
+        expand_database(url, &source, NewDatabase { name, directories: &[] }, &wish, &mut |_| true)
+    };
+    // One copy is large against what is missing: a part of it, in which every reference leads to a row.
+    let small = grow("small", 1).unwrap_err().to_string();
+    assert!(small.contains("database \"source\" to 1.0 MiB") && small.contains("\nhint: --size "), "{small}");
+    values(cluster, "source", LARGE);
+    let source_bytes: u64 =
+        values(cluster, "postgres", "SELECT pg_database_size('source')")[0].parse().unwrap();
+    let mib = (source_bytes >> 20) + 5;
+    let part = grow("part", mib).unwrap();
+    assert_eq!((part.copies, part.partial_copies), (1, 1), "{part:?}");
+    is_close(&part, mib);
+    let [items, groups] = ["item", "item_group"].map(|table| {
+        values(cluster, "part", &format!("SELECT count(*) FROM {table}"))[0].parse::<u64>().unwrap()
+    });
+    assert!((20_001..40_000).contains(&items) && groups > 20, "{items} items, {groups} groups");
+    let validated = "ALTER TABLE item DROP CONSTRAINT item_g_fkey; \
+                     ALTER TABLE item ADD FOREIGN KEY (g) REFERENCES item_group; \
+                     ALTER TABLE item DROP CONSTRAINT item_twin_fkey; \
+                     ALTER TABLE item ADD FOREIGN KEY (twin) REFERENCES item";
+    values(cluster, "part", validated);
 }
 
 #[test]
@@ -62,22 +102,31 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
     let named = SourceDatabase::Named("source".to_owned());
     let grown = grow(&named, "grown", 9).unwrap();
     assert!(grown.copies > 1 && grown.size_bytes >= 9 << 20, "{grown:?}");
+    is_close(&grown, 9);
     let copies = grown.copies;
     let count = |sql: &str| values(&cluster, "grown", sql)[0].parse::<u64>().unwrap();
-    assert_eq!(count("SELECT count(*) FROM node"), 4 * copies);
-    assert_eq!(count("SELECT count(*) FROM edge"), 2 * copies);
-    assert_eq!(count("SELECT count(DISTINCT id) FROM \"a b\".code"), 2 * copies);
-    assert_eq!(count("SELECT count(*) FROM node WHERE parent IS NULL"), 2 * copies);
+    let nodes = count("SELECT count(*) FROM node");
+    for (of_copy, sql) in [
+        (4, "SELECT count(*) FROM node"),
+        (2, "SELECT count(*) FROM edge"),
+        (2, "SELECT count(DISTINCT id) FROM \"a b\".code"),
+        (2, "SELECT count(*) FROM node WHERE parent IS NULL"),
+    ] {
+        assert!((of_copy * copies..=of_copy * (copies + 1)).contains(&count(sql)), "{sql}");
+    }
     assert_eq!(count("SELECT count(*) FROM pg_namespace WHERE nspname = 'fathom_source'"), 0);
     assert_eq!(values(&cluster, "source", "SELECT count(*) FROM node"), ["4"]);
 
     let error = grow(&SourceDatabase::Sample, "grown", 1).unwrap_err().to_string();
     assert!(error.contains("already exists"), "{error}");
-    assert_eq!(count("SELECT count(*) FROM node"), 4 * copies, "what exists stays as it is");
+    assert_eq!(count("SELECT count(*) FROM node"), nodes, "what exists stays as it is");
 
     let sample = grow(&SourceDatabase::Sample, "shop", 12).unwrap();
     let orders = sample.rows.iter().find(|(table, _)| table == "public.orders").unwrap();
-    assert_eq!(orders.1, 1000 * sample.copies);
+    assert!((1000 * sample.copies..=1000 * (sample.copies + 1)).contains(&orders.1), "{sample:?}");
+    is_close(&sample, 12);
+
+    a_part_of_a_copy_keeps_references_and_size(&cluster, &url);
 
     let stopped = Wish { size_bytes: 1 << 40, files: 1, seed: 1 };
     // Made by the server, so that they are its user's own.

@@ -12,7 +12,7 @@ pub(crate) struct ExpandArguments {
     /// What is made, and must not exist: a file, or, for a source on PostgreSQL, a database on the same server; for the
     /// sample on PostgreSQL postgres://user@host/database
     pub(crate) destination: String,
-    /// Bytes of all files together, at least, e.g. 500M, 2G
+    /// Bytes of all files together, e.g. 500M, 2G: at most 5 % more are made; no less than the source takes
     #[arg(short, long, value_name = "SIZE")]
     pub(crate) size: String,
     /// Files that share the copies: DESTINATION.1, DESTINATION.2, ...; each is a database with all tables

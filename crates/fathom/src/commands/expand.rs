@@ -110,9 +110,17 @@ fn text(grown: &Grown) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let size = format_bytes(grown.size_bytes);
+    let counted = |count: u64, word: &str, words: &str| match count {
+        1 => format!("1 {word}"),
+        count => format!("{count} {words}"),
+    };
+    let mut copies = counted(grown.copies, "copy of all rows", "copies of all rows");
+    if grown.partial_copies > 0 {
+        copies += &format!(" and {}", counted(grown.partial_copies, "partial copy", "partial copies"));
+    }
     let _ = match grown.files.len() {
-        0 => writeln!(text, "{} copies of all rows, {size}", grown.copies),
-        files => writeln!(text, "{} copies of all rows, {size} in {files} file(s)", grown.copies),
+        0 => writeln!(text, "{copies}, {size}"),
+        files => writeln!(text, "{copies}, {size} in {}", counted(files as u64, "file", "files")),
     };
     let width = grown.rows.iter().map(|(table, _)| plain(table).chars().count()).max().unwrap_or(0);
     for (table, rows) in &grown.rows {
@@ -132,6 +140,7 @@ fn json(grown: &Grown) -> serde_json::Value {
         grown.rows.iter().map(|(table, rows)| (table.clone(), (*rows).into())).collect();
     serde_json::json!({
         "copies": grown.copies,
+        "partial_copies": grown.partial_copies,
         "size_bytes": grown.size_bytes,
         "rows": rows,
         "files": grown.files,

@@ -41,4 +41,6 @@ pub(crate) struct Table {
     /// Sets of columns whose values are unique together: the primary key first.
     pub(crate) keys: Vec<Vec<usize>>,
     pub(crate) references: Vec<Reference>,
+    /// Columns that identify a row of the source, as they are written in a statement: a key, or the number of the row.
+    pub(crate) identity: Vec<String>,
 }

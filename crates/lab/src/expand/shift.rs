@@ -1,5 +1,7 @@
 //! Which columns of a copy are shifted, so that keys stay unique and references stay within the copy.
 
+use disk::space::format_bytes;
+
 use super::catalog::{Kind, Table};
 
 /// Why a database could not be grown.
@@ -22,6 +24,20 @@ pub enum ExpandError {
         place: String,
         /// Why.
         reason: String,
+    },
+    /// A source that is larger than what is to be made of it.
+    #[error(
+        "cannot grow {place} to {} ({wanted_bytes} bytes): one copy of its rows takes {} ({source_bytes} bytes)\nhint: --size {source_bytes} or more",
+        format_bytes(*wanted_bytes),
+        format_bytes(*source_bytes)
+    )]
+    Size {
+        /// The database.
+        place: String,
+        /// Bytes that were asked for.
+        wanted_bytes: u64,
+        /// Bytes of the source without unused pages.
+        source_bytes: u64,
     },
     /// The engine refused.
     #[error("could not {action} {place}: {reason}")]
@@ -148,6 +164,7 @@ mod tests {
                 .iter()
                 .map(|&(own, table, to)| Reference { columns: vec![(own, to)], table })
                 .collect(),
+            identity: Vec::new(),
         }
     }
 

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OpenFlags, ToSql};
 
+use super::growth::{Aim, grow};
 use super::sample::{self, Value};
 use super::sqlite_catalog::read_catalog;
-use super::{ExpandError, Grown, Kind, Shift, Table, Wish, in_order, is_reached, shifts};
+use super::sqlite_growth::{SqliteGrowth, size_bytes};
+use super::{ExpandError, Grown, Kind, Shift, Table, Wish, shifts};
 
-/// Copies of one file at most: a source of a few bytes must not loop for ever.
-const COPIES_MAX: u64 = 10_000_000;
+/// What the name of the file with the steps of a partial copy ends with.
+const SCRATCH: &str = ".steps";
 
 /// What is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +69,17 @@ pub fn expand_file(
     for (index, file) in files.iter().enumerate() {
         let path = with_suffix(file, ".unfinished");
         unfinished.0.push(path.clone());
-        let part = Part { index: index as u64, step: files.len() as u64, share_bytes, seed: wish.seed };
+        let part = Part {
+            index: index as u64,
+            step: files.len() as u64,
+            wanted_bytes: wish.size_bytes,
+            share_bytes,
+            seed: wish.seed,
+        };
+        unfinished.0.push(with_suffix(&path, SCRATCH));
         let made = fill(&origin, &path, &part, &mut |bytes| on_copy(grown.size_bytes + bytes))?;
         grown.copies += made.copies;
+        grown.partial_copies += made.partial_copies;
         grown.size_bytes += made.size_bytes;
         made.rows.into_iter().for_each(|(table, count)| *rows.entry(table).or_default() += count);
     }
@@ -129,6 +139,8 @@ struct Origin {
 struct Part {
     index: u64,
     step: u64,
+    /// Bytes of all files together.
+    wanted_bytes: u64,
     share_bytes: u64,
     seed: u64,
 }
@@ -149,63 +161,90 @@ fn fill(
     source.execute("VACUUM INTO ?1", [path.to_string_lossy()]).map_err(engine("copy", origin))?;
     drop(source);
     let connection = Connection::open(path).map_err(engine("open", path))?;
-    prepare(&connection, origin).map_err(&failed)?;
+    prepare(&connection, origin, path).map_err(&failed)?;
+    let whole_bytes = size_bytes(&connection).map_err(&failed)?;
+    let source_rows = source_rows(&connection, &tables).map_err(&failed)?;
+    can_grow(origin, part, whole_bytes, source_rows)?;
     let strides = strides(&connection, &tables, &shifts).map_err(&failed)?;
-    let tag = super::tag(part.seed, source_rows(&connection, &tables).map_err(&failed)?);
     let had_orphans = orphans(&connection).map_err(&failed)?;
-    if part.index > 0 {
-        // This file begins with another copy than the unshifted one, so that keys are unique over all files.
+    // A later file begins with another copy than the unshifted one, so that keys are unique over all files; a file whose
+    // share is less than the source gets a part of its copy.
+    let is_whole = part.index == 0 && whole_bytes <= part.share_bytes;
+    if !is_whole {
         empty(&connection, &tables).map_err(&failed)?;
     }
-    let mut grown = Grown { copies: u64::from(part.index == 0), ..Grown::default() };
-    let mut copy = if part.index == 0 { part.step } else { part.index };
-    loop {
-        let before_bytes = grown.size_bytes;
-        grown.size_bytes = size_bytes(&connection).map_err(&failed)?;
-        let copy_bytes = grown.size_bytes.saturating_sub(before_bytes);
-        let is_enough = grown.copies > 0 && is_reached(grown.size_bytes, part.share_bytes, copy_bytes);
-        if is_enough || grown.copies >= COPIES_MAX {
-            break;
-        }
-        if !on_copy(grown.size_bytes) {
-            return Err(ExpandError::Source {
-                place: format!("\"{}\"", path.display()),
-                reason: "it was stopped before the size was reached".to_owned(),
-            });
-        }
-        let statements = in_order(&tables).into_iter().map(|index| {
-            copy_statement(&tables[index], &shifts[index], &strides, &format!("{tag}{copy}"), copy)
-        });
-        let all: Vec<String> = statements.collect();
-        connection.execute_batch(&format!("BEGIN; {}; COMMIT", all.join("; "))).map_err(&failed)?;
-        grown.copies += 1;
-        copy += part.step;
-    }
+    let mut growing = SqliteGrowth {
+        connection: &connection,
+        path: path.to_owned(),
+        tables: &tables,
+        shifts: &shifts,
+        strides,
+        tag: super::tag(part.seed, source_rows),
+    };
+    let aim = Aim {
+        wanted_bytes: part.share_bytes,
+        first: if is_whole { part.step } else { part.index },
+        step: part.step,
+        copy_bytes: whole_bytes,
+    };
+    let growth = grow(&mut growing, &tables, aim, &mut |bytes| match on_copy(bytes) {
+        true => Ok(()),
+        false => Err(ExpandError::Source {
+            place: format!("\"{}\"", path.display()),
+            reason: "it was stopped before the size was reached".to_owned(),
+        }),
+    })?;
+    let mut grown = Grown {
+        copies: growth.whole_copies + u64::from(is_whole),
+        partial_copies: growth.partial_copies,
+        size_bytes: growth.size_bytes,
+        ..Grown::default()
+    };
     if !had_orphans && orphans(&connection).map_err(&failed)? {
         return Err(ExpandError::Source {
             place: format!("\"{}\"", path.display()),
             reason: "a foreign key of a copy leads nowhere".to_owned(),
         });
     }
-    for table in &tables {
-        let count: i64 = connection
-            .query_row(&format!("SELECT count(*) FROM main.{}", table.name), [], |row| row.get(0))
-            .map_err(&failed)?;
-        grown.rows.push((table.name.trim_matches('"').to_owned(), count.unsigned_abs()));
-    }
+    grown.rows = counts(&connection, &tables).map_err(&failed)?;
     Ok(grown)
 }
 
-/// Attaches the source and leaves out what only slows down a file that nobody reads yet: flushes, triggers, checks of
+/// Refuses a source that is larger than what is wanted, and one without rows.
+fn can_grow(origin: &Path, part: &Part, whole_bytes: u64, source_rows: u64) -> Result<(), ExpandError> {
+    let place = format!("\"{}\"", origin.display());
+    if whole_bytes > part.wanted_bytes {
+        return Err(ExpandError::Size { place, wanted_bytes: part.wanted_bytes, source_bytes: whole_bytes });
+    }
+    if source_rows == 0 {
+        return Err(ExpandError::Source { place, reason: "its tables hold no row".to_owned() });
+    }
+    Ok(())
+}
+
+/// Rows of each table that was made.
+fn counts(connection: &Connection, tables: &[Table]) -> rusqlite::Result<Vec<(String, u64)>> {
+    let count = |table: &Table| {
+        let sql = format!("SELECT count(*) FROM main.{}", table.name);
+        let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
+        Ok((table.name.trim_matches('"').to_owned(), count.unsigned_abs()))
+    };
+    tables.iter().map(count).collect()
+}
+
+/// Attaches the source and a file for the steps of a partial copy, and leaves out what only slows down a file that nobody reads yet: flushes, triggers, checks of
 /// references row by row.
-fn prepare(connection: &Connection, origin: &Path) -> rusqlite::Result<()> {
+fn prepare(connection: &Connection, origin: &Path, path: &Path) -> rusqlite::Result<()> {
     let triggers = rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER;
     connection.set_db_config(triggers, false)?;
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")?;
     connection.query_row("PRAGMA journal_mode = MEMORY", [], |_| Ok(()))?;
     let name = format!("file:{}?mode=ro", uri_path(origin));
     connection.execute("ATTACH ?1 AS source", [name])?;
-    Ok(())
+    let scratch = format!("file:{}", uri_path(&with_suffix(path, SCRATCH)));
+    connection.execute("ATTACH ?1 AS scratch", [scratch])?;
+    connection.execute_batch("PRAGMA scratch.synchronous = OFF")?;
+    connection.query_row("PRAGMA scratch.journal_mode = MEMORY", [], |_| Ok(()))
 }
 
 /// A path as part of a URI.
@@ -221,11 +260,6 @@ fn empty(connection: &Connection, tables: &[Table]) -> rusqlite::Result<()> {
 
 fn orphans(connection: &Connection) -> rusqlite::Result<bool> {
     connection.prepare("PRAGMA main.foreign_key_check")?.exists([])
-}
-
-fn size_bytes(connection: &Connection) -> rusqlite::Result<u64> {
-    let sql = "SELECT page_count * page_size FROM pragma_page_count('main'), pragma_page_size('main')";
-    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
 }
 
 fn source_rows(connection: &Connection, tables: &[Table]) -> rusqlite::Result<u64> {
@@ -250,36 +284,6 @@ fn strides(
         strides.insert(*shift, connection.query_row(&sql, [], |row| row.get(0))?);
     }
     Ok(strides)
-}
-
-/// Adds copy number `copy` of the source's rows to a table.
-fn copy_statement(
-    table: &Table,
-    shifts: &[Option<Shift>],
-    strides: &HashMap<Shift, i64>,
-    suffix: &str,
-    copy: u64,
-) -> String {
-    let names: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
-    let values = names.iter().zip(shifts).map(|(name, shift)| match shift {
-        None => name.clone(),
-        Some(shift) => match shift.kind {
-            Kind::Integer => {
-                let by = strides.get(shift).copied().unwrap_or(1);
-                // A number beyond 64 bits would become a fraction: SQLite then refuses it in a column of keys.
-                format!("{name} + {copy} * {by}")
-            }
-            Kind::Text => format!("{name} || '{suffix}'"),
-            _ => format!("CAST({name} || '{suffix}' AS BLOB)"),
-        },
-    });
-    let values: Vec<String> = values.collect();
-    format!(
-        "INSERT INTO main.{table} ({}) SELECT {} FROM source.{table}",
-        names.join(", "),
-        values.join(", "),
-        table = table.name
-    )
 }
 
 fn make_sample(path: &Path, seed: u64) -> rusqlite::Result<()> {

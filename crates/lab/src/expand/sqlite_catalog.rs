@@ -65,7 +65,27 @@ fn read_table(connection: &Connection, name: &str) -> rusqlite::Result<Table> {
         // An expression has no column: what is unique then depends on the others, or the copy fails and says so.
         keys.push(members.into_iter().filter_map(place).collect());
     }
-    Ok(Table { name: quoted(name), columns, keys, references: Vec::new() })
+    let identity = identity(connection, name, &columns, &keys)?;
+    Ok(Table { name: quoted(name), columns, keys, references: Vec::new(), identity })
+}
+
+/// The name of the row number that no column hides; the primary key where there is none.
+// EVIDENCE: sqlite lang_createtable 5, "ROWIDs and the INTEGER PRIMARY KEY"; withoutrowid 2
+fn identity(
+    connection: &Connection,
+    name: &str,
+    columns: &[Column],
+    keys: &[Vec<usize>],
+) -> rusqlite::Result<Vec<String>> {
+    let sql = "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1";
+    let is_without: bool = connection.query_row(sql, [name], |row| row.get(0))?;
+    let is_free = |word: &&str| !columns.iter().any(|column| column.name.eq_ignore_ascii_case(word));
+    let row_number = ["rowid", "_rowid_", "oid"].into_iter().find(is_free).filter(|_| !is_without);
+    let key = || keys.first().map(|key| key.iter().map(|&place| quoted(&columns[place].name)).collect());
+    Ok(match row_number {
+        Some(word) => vec![word.to_owned()],
+        None => key().unwrap_or_default(),
+    })
 }
 
 fn read_references(

@@ -1,7 +1,11 @@
 //! Growing a PostgreSQL database: a new one beside an untouched source on the same server.
 
+mod copies;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
+
+use copies::Copies;
 
 use super::address;
 use super::control::{Control, identifier, literal};
@@ -10,7 +14,7 @@ use super::own_database::{KEPT_MARK, set_comment};
 use super::wire::{Login, WireError};
 use crate::expand::sample::{self, Value};
 use crate::expand::{
-    self, Column, ExpandError, Grown, Kind, Reference, Shift, Table, Wish, in_order, shifts,
+    self, Aim, Column, ExpandError, Growing, Grown, Kind, Reference, Shift, Table, Wish, grow, shifts,
 };
 
 /// Schema in the new database that holds the source's rows until the copies are made.
@@ -18,9 +22,6 @@ const SOURCE: &str = "fathom_source";
 
 /// Rows of the sample in one statement.
 const ROWS_PER_STATEMENT: usize = 100;
-
-/// Copies at most: a source of a few bytes must not loop for ever.
-const COPIES_MAX: u64 = 10_000_000;
 
 /// What is copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,17 @@ pub fn expand_database(
         SourceDatabase::Sample => String::new(),
         SourceDatabase::Named(source) => format!(" TEMPLATE {}", identifier(source)),
     };
+    if let SourceDatabase::Named(source) = source {
+        // Before all of it is copied. The server says that there is no such database when it is asked to copy it.
+        let sql = format!(
+            "SELECT coalesce((SELECT pg_database_size(oid) FROM pg_database WHERE datname = {}), 0)",
+            literal(source)
+        );
+        let bytes = number(&mut maintenance, &sql).map_err(|error| engine("measure", source, error))?;
+        if bytes.unsigned_abs() > wish.size_bytes {
+            return Err(too_large(source, wish, bytes.unsigned_abs()));
+        }
+    }
     let create = format!("CREATE DATABASE {}{template}", identifier(name));
     maintenance.query(&create).map_err(|error| engine("make", name, error))?;
     let spread = Spread::make(&mut maintenance, name, directories);
@@ -137,32 +149,35 @@ fn copy_all(
         control.query(&statement).map_err(failed)?;
     }
     let strides = strides(control, &tables, &shifts).map_err(failed)?;
-    let tag = expand::tag(wish.seed, source_rows(control, &tables).map_err(failed)?);
-    let mut grown = Grown { copies: 1, ..Grown::default() };
-    loop {
-        let before_bytes = grown.size_bytes;
-        grown.size_bytes = size_bytes(control).map_err(failed)?;
-        let copy_bytes = grown.size_bytes.saturating_sub(before_bytes);
-        if expand::is_reached(grown.size_bytes, wish.size_bytes, copy_bytes) || grown.copies >= COPIES_MAX {
-            break;
-        }
-        if !on_copy(grown.size_bytes) {
-            return Err(refused(name, "it was stopped before the size was reached"));
-        }
-        let copies = in_order(&tables)
-            .into_iter()
-            .map(|index| copy_statement(index, &tables[index], &shifts[index], &strides, &tag, grown.copies));
-        let all: Vec<String> = copies.collect();
-        let batch = format!("BEGIN; SET CONSTRAINTS ALL DEFERRED; {}; COMMIT", all.join("; "));
-        control.query(&batch).map_err(failed)?;
-        grown.copies += 1;
+    let source_rows = source_rows(control, &tables).map_err(failed)?;
+    if source_rows == 0 {
+        return Err(refused(name, "the tables of the source hold no row"));
     }
+    let tag = expand::tag(wish.seed, source_rows);
+    let growth = {
+        let shifts = &shifts;
+        let mut copies = Copies { control, name, tables: &tables, shifts, strides, tag };
+        let source_bytes = copies.size_bytes()?;
+        if source_bytes > wish.size_bytes {
+            return Err(too_large(name, wish, source_bytes));
+        }
+        let copy_bytes = copies.rows_bytes()?;
+        let aim = Aim { wanted_bytes: wish.size_bytes, first: 1, step: 1, copy_bytes };
+        grow(&mut copies, &tables, aim, &mut |bytes| match on_copy(bytes) {
+            true => Ok(()),
+            false => Err(refused(name, "it was stopped before the size was reached")),
+        })?
+    };
+    let mut grown =
+        Grown { copies: 1 + growth.whole_copies, partial_copies: growth.partial_copies, ..Grown::default() };
     finish(control, &tables).map_err(failed)?;
     for table in &tables {
         let count = number(control, &format!("SELECT count(*) FROM {}", table.name)).map_err(failed)?;
         grown.rows.push((table.name.clone(), count.unsigned_abs()));
     }
     grown.rows.sort();
+    let size = "SELECT pg_database_size(current_database())";
+    grown.size_bytes = number(control, size).map_err(failed)?.unsigned_abs();
     Ok(grown)
 }
 
@@ -182,14 +197,6 @@ fn finish(control: &mut Control, tables: &[Table]) -> Result<(), WireError> {
         }
     }
     control.query("ANALYZE").map(drop)
-}
-
-fn size_bytes(control: &mut Control) -> Result<u64, WireError> {
-    let sql = format!(
-        "SELECT pg_database_size(current_database()) - coalesce(sum(pg_total_relation_size(oid)), 0)::bigint \
-         FROM pg_class WHERE relnamespace = '{SOURCE}'::regnamespace AND relkind = 'r'"
-    );
-    number(control, &sql).map(i64::unsigned_abs)
 }
 
 fn source_rows(control: &mut Control, tables: &[Table]) -> Result<u64, WireError> {
@@ -215,34 +222,6 @@ fn strides(
         strides.insert(*shift, number(control, &sql)?);
     }
     Ok(strides)
-}
-
-fn copy_statement(
-    index: usize,
-    table: &Table,
-    shifts: &[Option<Shift>],
-    strides: &HashMap<Shift, i64>,
-    tag: &str,
-    copy: u64,
-) -> String {
-    let names: Vec<String> = table.columns.iter().map(|column| identifier(&column.name)).collect();
-    let suffix = format!("{tag}{copy}");
-    let values = names.iter().zip(shifts).map(|(name, shift)| match shift.map(|shift| (shift, shift.kind)) {
-        None | Some((_, Kind::Other)) => name.clone(),
-        Some((shift, Kind::Integer)) => {
-            format!("{name} + {copy} * {}::bigint", strides.get(&shift).copied().unwrap_or(1))
-        }
-        Some((_, Kind::Text)) => format!("{name} || '{suffix}'"),
-        Some((_, Kind::Uuid)) => format!("md5({name}::text || '{suffix}')::uuid"),
-        Some((_, Kind::Bytes)) => format!("{name} || convert_to('{suffix}', 'UTF8')"),
-    });
-    let values: Vec<String> = values.collect();
-    format!(
-        "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {SOURCE}.t{index}",
-        table.name,
-        names.join(", "),
-        values.join(", ")
-    )
 }
 
 /// Ordinary and partitioned tables of all schemas but the server's own; those of extensions stay as they are.
@@ -305,7 +284,9 @@ fn read_table(
         text(row, 1).split(' ').take(count).filter_map(|number| numbers.get(number).copied()).collect()
     };
     let keys = rows.iter().map(key).collect();
-    Ok((Table { name, columns, keys, references: Vec::new() }, numbers))
+    // Where the rows are set aside, no column has this name: it is the server's own.
+    let identity = vec!["ctid".to_owned()];
+    Ok((Table { name, columns, keys, references: Vec::new(), identity }, numbers))
 }
 
 /// By the type's number.
@@ -367,6 +348,11 @@ fn text(row: &[Option<String>], place: usize) -> String {
 
 fn refused(name: &str, reason: impl Into<String>) -> ExpandError {
     ExpandError::Source { place: format!("into database \"{name}\""), reason: reason.into() }
+}
+
+fn too_large(name: &str, wish: &Wish, source_bytes: u64) -> ExpandError {
+    let place = format!("database \"{name}\"");
+    ExpandError::Size { place, wanted_bytes: wish.size_bytes, source_bytes }
 }
 
 fn engine(action: &'static str, name: &str, error: impl std::fmt::Display) -> ExpandError {
