@@ -125,7 +125,7 @@ pub(crate) struct RunArguments {
     /// Worker threads that drive the connections; the same as --set jobs=N
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<String>,
-    /// Bounds each run by time, e.g. 30s; the same as --set duration=TIME
+    /// Bounds each run by time, e.g. 30 (seconds) or 5m; the same as --set duration=TIME
     #[arg(short = 'T', long, value_name = "TIME")]
     pub(crate) time: Option<String>,
     /// Open loop at this many transactions per second; the same as --set rate=N

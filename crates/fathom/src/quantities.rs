@@ -44,14 +44,22 @@ pub(crate) fn bytes_per_s(text: &str) -> anyhow::Result<u64> {
     bytes(size).with_context(|| format!("\"{text}\" is not a rate (hint: write 50MB/s or 50MiB/s)"))
 }
 
-/// A length of time such as `5s`; a bare number counts seconds, as fio takes it.
-pub(crate) fn time_of(text: &str) -> anyhow::Result<Duration> {
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Ok(Duration::from_secs(u64::from(seconds)));
-    }
-    let span: jiff::SignedDuration =
-        text.parse().with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s or 2m)"))?;
-    Duration::try_from(span).with_context(|| format!("\"{text}\" is not a length of time (hint: write 5s)"))
+/// The length of time that an option takes, such as `5s` or `2min`; a number alone counts seconds, as pgbench and fio
+/// take it.
+pub(crate) fn time_of(option: &str, text: &str) -> anyhow::Result<Duration> {
+    let trimmed = text.trim();
+    let is_number = !trimmed.is_empty() && trimmed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let time = if is_number {
+        trimmed.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    } else {
+        trimmed.parse::<jiff::SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok())
+    };
+    time.with_context(|| {
+        format!(
+            "{option} takes a length of time, found \"{text}\": it is not a number, alone (seconds) or with a unit\n\
+             hint: write 10, 10s, 500ms, 2min or 1h"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -93,5 +101,28 @@ mod tests {
             assert_eq!(bytes_per_s(text).unwrap(), expected, "{text}");
         }
         assert!(bytes_per_s("fast").is_err() && bytes_per_s("50MB/h").is_err());
+    }
+
+    #[test]
+    fn a_time_without_a_unit_counts_seconds_and_a_misreading_is_named() {
+        for (text, milliseconds) in [
+            ("10", 10_000),
+            ("10s", 10_000),
+            ("0.5", 500),
+            ("500ms", 500),
+            ("2min", 120_000),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ] {
+            assert_eq!(time_of("--max-time", text).unwrap(), Duration::from_millis(milliseconds), "{text}");
+        }
+        for text in ["", "ten", "10x", "-5", "-5s", "1.2.3", ".", "99999999999999999999999"] {
+            let error = time_of("--max-time", text).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("--max-time takes a length of time, found \"{text}\"")),
+                "{error}"
+            );
+            assert!(error.contains("hint: write 10, 10s"), "{error}");
+        }
     }
 }

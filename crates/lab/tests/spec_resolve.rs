@@ -170,7 +170,9 @@ fn several_values_make_a_factor_and_one_value_fixes_it() {
 
 #[test]
 fn a_set_takes_the_place_of_its_rival() {
+    let plain = set(Scale::Full, "postgres", &[("duration", "1,2"), ("connections", "2")]);
     let resolved = set(Scale::Full, "postgres", &[("duration", "1s,2s"), ("connections", "2")]);
+    assert_eq!(format!("{plain:?}"), format!("{resolved:?}"), "a number alone counts seconds, as in pgbench");
     assert_eq!(fixed(&resolved, "rows_total"), None);
     assert_eq!(resolved.work(&resolved.cells()[0], 0).amount, Amount::Time(Duration::from_secs(1)));
 }

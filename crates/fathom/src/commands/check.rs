@@ -150,7 +150,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
         options.memory_bytes_max = bytes(memory)?;
     }
     if let Some(time) = &arguments.max_time {
-        options.time_max = Some(time_of(time)?);
+        options.time_max = Some(time_of("--max-time", time)?);
     }
     Ok(options)
 }

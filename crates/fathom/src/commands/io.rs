@@ -114,10 +114,10 @@ fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::
         matrix.size_bytes = bytes(size)?;
     }
     if let Some(time) = &arguments.runtime {
-        matrix.runtime = time_of(time)?;
+        matrix.runtime = time_of("--runtime", time)?;
     }
     if let Some(time) = &arguments.ramp_time {
-        matrix.ramp = time_of(time)?;
+        matrix.ramp = time_of("--ramp-time", time)?;
     }
     if let Some(seed) = arguments.randseed {
         matrix.seed = seed;
@@ -193,7 +193,7 @@ fn whole(option: &str, text: &str) -> anyhow::Result<u32> {
 fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow>> {
     let mut matrix = SyncMatrix::default();
     if let Some(time) = &arguments.runtime {
-        matrix.runtime = time_of(time)?;
+        matrix.runtime = time_of("--runtime", time)?;
     }
     let rows = measure_sync(path, &matrix, &mut |row| {
         let size = format_bytes(row.size_bytes);

@@ -36,8 +36,7 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
 pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
-    let no_progress =
-        crate::quantities::time_of(&arguments.notify.no_progress_after).context("--no-progress-after")?;
+    let no_progress = crate::quantities::time_of("--no-progress-after", &arguments.notify.no_progress_after)?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
     assignment.samplers = samplers_of_spec;

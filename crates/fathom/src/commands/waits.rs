@@ -10,7 +10,7 @@ use crate::quantities::time_of;
 use crate::terminal::{print, say, stop_on_signals};
 
 pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
-    let interval = time_of(&arguments.interval)?;
+    let interval = time_of("--interval", &arguments.interval)?;
     anyhow::ensure!(!interval.is_zero(), "--interval takes a time above 0");
     let way = if arguments.sql { Way::Sql } else { Way::Best };
     let stop = stop_on_signals()?;

@@ -54,6 +54,9 @@ impl Scalar {
     }
 }
 
+/// How a length of time is written.
+const DURATION_HELP: &str = "write 500ms, 10s, 2min (or 2m) or 1h; on the command line 10 is 10 seconds";
+
 /// The value of parameter `name`, in its canonical form: `1m` for `60s`, 100.0 for a rate of 100.
 pub(crate) fn level(
     name: &str,
@@ -83,9 +86,14 @@ pub(crate) fn level(
         }
         ParameterType::Duration { min, max } => {
             let text = scalar.text().ok_or_else(|| wrong_type(name, kind, scalar, place))?;
-            match duration(text) {
+            // On a command line a number alone counts seconds, as pgbench takes it; a spec states the unit.
+            let seconds = match scalar {
+                Scalar::Word(word) => duration(&format!("{word}s")),
+                _ => None,
+            };
+            match seconds.or_else(|| duration(text)) {
                 Some(value) if (*min..=*max).contains(&value) => Ok(Level::Text(duration_text(value))),
-                Some(_) => Err(out_of_range(name, kind, place)),
+                Some(_) => Err(out_of_range(name, kind, place).help(DURATION_HELP)),
                 None => Err(wrong_type(name, kind, scalar, place)),
             }
         }
@@ -175,6 +183,7 @@ fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Place) 
         (ParameterType::Duration { .. }, Scalar::Integer(value)) => {
             error.help(format!("write \"{value}s\" if seconds are meant"))
         }
+        (ParameterType::Duration { .. }, _) => error.help(DURATION_HELP),
         _ => error,
     }
 }
