@@ -10,8 +10,8 @@ pub(crate) const ORDER_OF_KEYS: &str = "order of some keys";
 /// Objects that one line names.
 const NAMED_MAX: usize = 3;
 
-/// Makes one gap of all with [`ORDER_OF_KEYS`] of a database and for the same reason: how many objects, and the first names.
-/// One alone stays as it is.
+/// Makes one gap of all with [`ORDER_OF_KEYS`] of a database and for the same reason: how many objects, and the first names. Its object is
+/// the database, absent where `database_of` names none. One alone stays as it is.
 pub(crate) fn fold_orders(gaps: &mut Vec<NotChecked>, database_of: impl Fn(&str) -> Option<String>) {
     let is_meant = |gap: &NotChecked| gap.what == ORDER_OF_KEYS && gap.kind == GapKind::Coverage;
     let mut groups: BTreeMap<(Option<String>, String), Vec<String>> = BTreeMap::new();
@@ -30,13 +30,12 @@ pub(crate) fn fold_orders(gaps: &mut Vec<NotChecked>, database_of: impl Fn(&str)
         let count = names.len();
         names.truncate(NAMED_MAX);
         let more = if count > NAMED_MAX { format!(" and {} more", count - NAMED_MAX) } else { String::new() };
-        let place = database.map(|database| format!(" of {database}")).unwrap_or_default();
         let what = format!(
-            "{ORDER_OF_KEYS} in {} tables and indexes{place}: {}{more}",
+            "{ORDER_OF_KEYS} in {} tables and indexes: {}{more}",
             thousands(count as u64),
             names.join(", ")
         );
-        gaps.push(NotChecked::coverage(None, what, why));
+        gaps.push(NotChecked::coverage(database.as_deref(), what, why));
     }
 }
 
@@ -51,7 +50,7 @@ mod tests {
         gaps.push(NotChecked::coverage(Some("a.b"), "another", "why"));
         fold_orders(&mut gaps, |name| name.split('.').next().map(str::to_owned));
         let texts: Vec<_> = gaps.iter().map(|gap| (gap.object.as_deref(), gap.what.as_str())).collect();
-        let folded = "order of some keys in 4 tables and indexes of a: a.b, a.c, a.d and 1 more";
-        assert_eq!(texts, [(Some("z.a"), ORDER_OF_KEYS), (Some("a.b"), "another"), (None, folded)]);
+        let folded = "order of some keys in 4 tables and indexes: a.b, a.c, a.d and 1 more";
+        assert_eq!(texts, [(Some("z.a"), ORDER_OF_KEYS), (Some("a.b"), "another"), (Some("a"), folded)]);
     }
 }
