@@ -156,8 +156,8 @@ fn postgres(url: &str, machine: &MachineFacts) -> InventoryRow {
     let answer = match ask_server(url, &NAMES) {
         Ok(answer) => answer,
         Err((server, error)) => {
-            // One line: the hint is for `fathom run`.
-            let problem = error.to_string().lines().next().map(str::to_owned);
+            // A row of a table: the hint stands in the same line.
+            let problem = Some(error.to_string().replace('\n', "; "));
             return InventoryRow { server: server.unwrap_or_else(|| "?".to_owned()), problem, ..row };
         }
     };
@@ -237,7 +237,10 @@ mod tests {
         let rows = inventory(&urls);
         assert_eq!(rows.len(), 3);
         assert_eq!(rows[0].server, "127.0.0.1:1/x");
-        assert!(rows[0].problem.is_some() && rows[1].problem.is_some());
+        for row in &rows[..2] {
+            let problem = row.problem.as_deref().unwrap();
+            assert!(problem.contains("; hint: ") && !problem.contains('\n'), "{problem}");
+        }
         for output in [text(&rows), csv(&rows), serde_json::to_string(&rows).unwrap()] {
             assert!(!output.contains("geheim"), "{output}");
         }
