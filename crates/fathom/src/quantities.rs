@@ -41,7 +41,7 @@ const DECIMALS_MAX: usize = 12;
 pub(crate) fn bytes_per_s(text: &str) -> anyhow::Result<u64> {
     let trimmed = text.trim();
     let size = trimmed.strip_suffix("/s").or_else(|| trimmed.strip_suffix("ps")).unwrap_or(trimmed);
-    bytes(size).with_context(|| format!("\"{text}\" is not a rate (hint: write 50MB/s or 50MiB/s)"))
+    bytes(size).with_context(|| format!("\"{text}\" is not a rate\nhint: write 50MB/s or 50MiB/s"))
 }
 
 /// The length of time that an option takes, such as `5s` or `2min`; a number alone counts seconds, as pgbench and fio

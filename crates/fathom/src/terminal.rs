@@ -65,17 +65,22 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(stderr().lock(), "{line}");
 }
 
-/// An error with its causes, each once: many causes are told by the error above them already.
+/// An error with its causes, each once: many causes are told by the error above them already. Hints follow the last cause,
+/// each on a line of its own.
 pub(crate) fn told(error: &anyhow::Error) -> String {
-    let mut text = String::new();
+    let (mut text, mut hints) = (String::new(), String::new());
     for cause in error.chain().map(ToString::to_string) {
+        let (reason, hint) = cause.split_at(cause.find("\nhint: ").unwrap_or(cause.len()));
         if text.is_empty() {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
+            reason.clone_into(&mut text);
+        } else if !text.contains(reason) {
+            text = format!("{text}: {reason}");
+        }
+        if !hints.contains(hint) {
+            hints += hint;
         }
     }
-    text
+    text + &hints
 }
 
 /// A flag that the first Ctrl-C (or SIGTERM) sets, to end in order; the second one ends fathom at once.

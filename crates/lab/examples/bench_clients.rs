@@ -221,5 +221,5 @@ fn find_pgbench() -> Result<PathBuf, AnyError> {
         .into_iter()
         .chain(installed.map(|entry| entry.path().join("bin/pgbench")))
         .find(|path| path.is_file())
-        .ok_or_else(|| "pgbench is not installed (hint: install postgresql-contrib or postgresql)".into())
+        .ok_or_else(|| "pgbench is not installed\nhint: install postgresql-contrib or postgresql".into())
 }

@@ -51,7 +51,7 @@ pub(super) enum AnchorError {
     #[error("cannot check \"{}\": it is not a regular file", path.display())]
     Kind { path: PathBuf },
     #[error(
-        "cannot check \"{}\" now: {who} is writing it; try again when it is idle, or check a copy made with VACUUM INTO",
+        "cannot check \"{}\" now: {who} is writing it\nhint: repeat the check when it is idle, or check a copy made with VACUUM INTO",
         path.display()
     )]
     Writer { path: PathBuf, who: String },

@@ -135,7 +135,7 @@ pub enum BaselineError {
     },
     /// A matrix that writes was pointed at something that fathom did not make.
     #[error(
-        "will not write to \"{}\": fathom did not make it; name a directory instead, or repeat the name with --destroy-contents to lose what is in it",
+        "will not write to \"{}\": fathom did not make it\nhint: name a directory instead, or repeat the name with --destroy-contents to lose what is in it",
         .path.display()
     )]
     WouldDestroy {

@@ -81,7 +81,7 @@ pub(crate) fn require_space(
             Err(error @ SpaceError::NotEnough { .. }) if is_ignored => say(&format!("warning: {error}")),
             outcome => outcome.with_context(|| {
                 format!(
-                    "{} does not fit (hint: fewer rows, --mini, --data DIR, or --ignore-space to start all the same)",
+                    "{} does not fit\nhint: fewer rows, --mini, --data DIR, or --ignore-space to start all the same",
                     assignment.resolved().name
                 )
             })?,

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     }
     let (matrix, path_in_job) = matrix(arguments)?;
     let path =
-        arguments.path.clone().or(path_in_job).context("no path to measure (hint: name a directory)")?;
+        arguments.path.clone().or(path_in_job).context("no path to measure\nhint: name a directory")?;
     let metadata = path.metadata().with_context(|| format!("could not open \"{}\"", path.display()))?;
     if (arguments.flushes || arguments.only_flushes) && !metadata.is_dir() {
         bail!("cannot measure flushes at \"{}\": appends need a directory", path.display());

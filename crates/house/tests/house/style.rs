@@ -116,6 +116,15 @@ fn nothing_is_left_to_do_ignored_or_printed_for_debugging() {
 }
 
 #[test]
+fn every_hint_stands_on_a_line_of_its_own() {
+    let others = ["; ", "(", ". "].map(|before| format!("{before}hint: "));
+    report(&lines_where(&rust_files(), |line| {
+        let code = line.split("//").next().unwrap_or("");
+        others.iter().any(|other| code.contains(other.as_str())) || code.contains(concat!("; ", "try again"))
+    }));
+}
+
+#[test]
 fn every_file_says_first_what_it_is_for() {
     let faults: Vec<String> = rust_files()
         .into_iter()

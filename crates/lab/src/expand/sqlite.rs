@@ -124,7 +124,8 @@ fn copy_with_log(from: &Path, to: &Path) -> Result<(), ExpandError> {
     }
     Err(ExpandError::Source {
         place: format!("\"{}\"", from.display()),
-        reason: "it was changed while it was copied; try again when nobody writes to it".to_owned(),
+        reason: "it was changed while it was copied\nhint: repeat it when nobody writes to the source"
+            .to_owned(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::store::{IoTableId, StudyId};
 pub enum StoreError {
     /// Another process writes to the directory.
     #[error(
-        "results directory \"{directory}\" is in use by {}; hint: let it finish or write to another directory",
+        "results directory \"{directory}\" is in use by {}\nhint: let it finish or write to another directory",
         holder_text(*.holder_pid)
     )]
     InUse {
@@ -22,7 +22,7 @@ pub enum StoreError {
     },
     /// The file was written by a newer fathom.
     #[error(
-        "results file \"{path}\" has version {found}, this fathom reads up to {supported}; hint: use a newer fathom"
+        "results file \"{path}\" has version {found}, this fathom reads up to {supported}\nhint: use a newer fathom"
     )]
     NewerVersion {
         /// The results file.
@@ -33,7 +33,7 @@ pub enum StoreError {
         supported: i64,
     },
     /// The file is something else.
-    #[error("file \"{path}\" is not a fathom results file: {reason}; hint: choose another results directory")]
+    #[error("file \"{path}\" is not a fathom results file: {reason}\nhint: choose another results directory")]
     NotAResultsFile {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum StoreError {
     },
     /// There is no results file to read.
     #[error(
-        "results directory \"{directory}\" holds no results.db; hint: run an experiment with this directory first"
+        "results directory \"{directory}\" holds no results.db\nhint: run an experiment with this directory first"
     )]
     NoResults {
         /// The results directory.
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
     /// The directory or the file cannot be written.
     #[error(
-        "cannot write to results directory \"{directory}\": {reason}; hint: choose a directory that this user may write"
+        "cannot write to results directory \"{directory}\": {reason}\nhint: choose a directory that this user may write"
     )]
     NotWritable {
         /// The results directory.
@@ -60,7 +60,7 @@ pub enum StoreError {
     },
     /// The device is full: nothing of the transaction was kept, everything before it was.
     #[error(
-        "no space left for results file \"{path}\": the runs stored before are kept, this one is not; \
+        "no space left for results file \"{path}\": the runs stored before are kept, this one is not\n\
          hint: free space and start the same command again"
     )]
     Full {
@@ -94,7 +94,7 @@ pub enum StoreError {
         reason: String,
     },
     /// There is no such study.
-    #[error("results file \"{path}\" holds no study {}; hint: list the studies first", .id.0)]
+    #[error("results file \"{path}\" holds no study {}\nhint: list the studies first", .id.0)]
     NoSuchStudy {
         /// The results file.
         path: PathBuf,
@@ -102,7 +102,7 @@ pub enum StoreError {
         id: StudyId,
     },
     /// There is no such check.
-    #[error("results file \"{path}\" holds no check {id}; hint: list the checks first")]
+    #[error("results file \"{path}\" holds no check {id}\nhint: list the checks first")]
     NoSuchCheck {
         /// The results file.
         path: PathBuf,
@@ -110,7 +110,7 @@ pub enum StoreError {
         id: i64,
     },
     /// There is no such run.
-    #[error("results file \"{path}\" holds no run {run_id}; hint: list the runs first")]
+    #[error("results file \"{path}\" holds no run {run_id}\nhint: list the runs first")]
     NoSuchRun {
         /// The results file.
         path: PathBuf,
@@ -126,7 +126,7 @@ pub enum StoreError {
         id: Option<IoTableId>,
     },
     /// There is no such structure.
-    #[error("results file \"{path}\" holds no structure{}; hint: `fathom structure --list` lists them", of_number(*.id))]
+    #[error("results file \"{path}\" holds no structure{}\nhint: `fathom structure --list` lists them", of_number(*.id))]
     NoSuchStructure {
         /// The results file.
         path: PathBuf,
@@ -158,8 +158,8 @@ pub enum StoreError {
 
 fn no_io_table_text(id: Option<IoTableId>) -> String {
     match id {
-        Some(IoTableId(number)) => format!(" {number}; hint: list the baselines first"),
-        None => "; hint: measure one with `fathom io`".to_owned(),
+        Some(IoTableId(number)) => format!(" {number}\nhint: list the baselines first"),
+        None => "\nhint: measure one with `fathom io`".to_owned(),
     }
 }
 

@@ -482,7 +482,7 @@ fn a_full_disk_keeps_the_runs_before_and_the_run_can_be_stored_when_there_is_spa
 fn two_writers_are_kept_apart_and_the_holder_is_named() {
     let (directory, store, _) = store();
     let error = Store::open_or_create(directory.path()).unwrap_err();
-    let holder = format!("is in use by process {}; hint:", std::process::id());
+    let holder = format!("is in use by process {}\nhint:", std::process::id());
     assert!(error.to_string().contains(&holder), "{error}");
     drop(store);
     Store::open_or_create(directory.path()).unwrap();
@@ -520,7 +520,7 @@ fn a_newer_version_is_refused_and_left_alone() {
     let path = directory.path().join(RESULTS_FILE);
     let before = fs::read(&path).unwrap();
     let message = format!(
-        "results file \"{}\" has version 7, this fathom reads up to {SCHEMA_VERSION}; hint: use a newer fathom",
+        "results file \"{}\" has version 7, this fathom reads up to {SCHEMA_VERSION}\nhint: use a newer fathom",
         path.display()
     );
     assert_eq!(Store::open_or_create(directory.path()).unwrap_err().to_string(), message);

@@ -90,7 +90,7 @@ pub struct FioJobError {
 impl fmt::Display for FioJobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot use line {} of the job file: {}", self.line, self.problem)?;
-        self.hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
+        self.hint.iter().try_for_each(|hint| write!(f, "\nhint: {hint}"))
     }
 }
 
