@@ -91,6 +91,21 @@ fn in_a_backup_only_blocks_that_replay_will_not_replace_are_certain() {
 }
 
 #[test]
+fn a_backup_that_a_server_was_started_on_and_shut_down_is_an_ordinary_cluster() {
+    let Some(cluster) = newest() else { return };
+    // Every pg_control has this CRC-32C, because it ends with a CRC of its own and zeros.
+    let manifest = "{ \"Files\": [\n{ \"Path\": \"backup_label\", \"Size\": 225 },\n\
+        { \"Path\": \"global/pg_control\", \"Size\": 8192, \"Checksum-Algorithm\": \"CRC32C\", \"Checksum\": \"43872087\" }\n],\n\
+        \"WAL-Ranges\": [\n{ \"Timeline\": 1, \"Start-LSN\": \"0/1000028\", \"End-LSN\": \"0/1000100\" }\n] }";
+    std::fs::write(cluster.data().join("backup_manifest"), manifest).unwrap();
+    let report = check(&cluster, CheckLevel::Full, 2);
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+    cluster.crash_after("create table later(id int)\ncheckpoint\n");
+    let report = check(&cluster, CheckLevel::Full, 2);
+    assert!(report.findings.is_empty(), "{:#?}", report.findings);
+}
+
+#[test]
 fn without_catalogs_every_block_is_still_tested() {
     let Some(cluster) = newest() else { return };
     let path = cluster.path_of("t");

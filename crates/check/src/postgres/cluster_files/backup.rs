@@ -44,8 +44,10 @@ impl Label {
 
 /// Why a directory must be a base backup whose label was lost; `None` if it need not be one.
 ///
-/// A server that starts renames both `backup_label` and `tablespace_map`, and writes the control file. So a map that is
-/// there, or a control file as the manifest has it, shows that no server was started on the backup.
+/// A server that starts on a backup renames both `backup_label` and `tablespace_map` and, once it is consistent, ends a
+/// checkpoint behind the WAL that the backup needs. So a map that is there, or a control file of a server that runs, with
+/// a checkpoint before that end, shows that no server was started on the backup. The CRC that the manifest has for
+/// pg_control says nothing: that file ends with a CRC of its own and zeros, so that all of them have the same CRC.
 // EVIDENCE: xlog.c StartupXLOG: tablespace_map without backup_label is renamed to tablespace_map.old
 pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostLabel> {
     if tree.has("backup_label") || tree.has("postmaster.pid") {
@@ -54,12 +56,12 @@ pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostL
     let manifest = Manifest::read(tree);
     let listed = manifest.as_ref().and_then(|manifest| {
         let bytes = manifest.bytes_of("backup_label")?;
-        let is_untouched = manifest.is_unchanged(tree, "global/pg_control").or_else(|| {
-            // Without a CRC: no checkpoint has ended since the backup did.
-            let control = control.filter(|control| control.state == State::InProduction)?;
-            let (_, end) = manifest.wal?;
-            Some(control.checkpoint_lsn < end && !tree.has("backup_label.old"))
-        })?;
+        let control = control
+            .filter(|control| matches!(control.state, State::InProduction | State::InArchiveRecovery))?;
+        let (_, end) = manifest.wal?;
+        let was_started =
+            ["backup_label.old", "standby.signal", "recovery.signal"].iter().any(|name| tree.has(name));
+        let is_untouched = control.checkpoint_lsn < end && !was_started;
         is_untouched.then(|| format!("backup_label ({bytes} bytes), which backup_manifest lists"))
     });
     let mapped = || {

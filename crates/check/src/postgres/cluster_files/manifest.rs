@@ -2,14 +2,10 @@
 
 use std::path::Path;
 
-use formats::postgres::checksum::crc32c;
-
 use crate::postgres::source::Tree;
 
 /// The longest manifest that is read, bytes: about a million files.
 const MANIFEST_BYTES_MAX: u64 = 256 << 20;
-/// The longest file whose checksum is computed, bytes.
-const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// What a backup manifest says.
 // EVIDENCE: PostgreSQL docs 76 (Backup Manifest Format): Files: Path, Size, Checksum-Algorithm, Checksum; WAL-Ranges:
@@ -26,8 +22,6 @@ pub(crate) struct Manifest {
 struct ManifestFile {
     path: String,
     bytes: u64,
-    /// CRC-32C as the manifest has it: hexadecimal, lowest byte first.
-    crc: Option<String>,
 }
 
 impl Manifest {
@@ -44,9 +38,7 @@ impl Manifest {
         for object in text.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
             if let Some(path) = field(object, "Path") {
                 let bytes = field(object, "Size").and_then(|size| size.parse().ok()).unwrap_or(0);
-                let is_crc = field(object, "Checksum-Algorithm").is_some_and(|name| name == "CRC32C");
-                let crc = field(object, "Checksum").filter(|_| is_crc).map(str::to_owned);
-                files.push(ManifestFile { path: path.to_owned(), bytes, crc });
+                files.push(ManifestFile { path: path.to_owned(), bytes });
             }
             let range = field(object, "Start-LSN").zip(field(object, "End-LSN"));
             if let Some((start, end)) =
@@ -62,16 +54,6 @@ impl Manifest {
     /// How long a file is; `None` if the manifest does not name it.
     pub(crate) fn bytes_of(&self, path: &str) -> Option<u64> {
         self.file(path).map(|file| file.bytes)
-    }
-
-    /// Whether a small file has the checksum of the manifest; `None` if the manifest does not tell.
-    pub(crate) fn is_unchanged(&self, tree: &Tree, path: &str) -> Option<bool> {
-        let file = self.file(path).filter(|file| file.bytes <= SMALL_FILE_BYTES_MAX)?;
-        let wanted = file.crc.as_ref()?;
-        let bytes = tree.read_small(path).ok()?;
-        let bytes_now: String =
-            crc32c(&bytes).to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(bytes.len() as u64 == file.bytes && bytes_now == *wanted)
     }
 
     /// Files below a directory that ends in a slash, with their lengths.
@@ -129,10 +111,6 @@ mod tests {
         assert_eq!(manifest.bytes_of("base/5/1260"), None);
         assert_eq!(manifest.below("base/").collect::<Vec<_>>(), [("base/5/1259", 98_304)]);
         assert_eq!(manifest.wal, Some((0x200_0028, 0x200_0100)));
-        assert_eq!(
-            manifest.file("backup_label").and_then(|file| file.crc.clone()),
-            Some("f7f7f7f7".to_owned())
-        );
     }
 
     #[test]
