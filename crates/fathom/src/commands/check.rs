@@ -13,6 +13,7 @@ use check::subject::{Subject, recognise};
 use results::check::{CheckLevel, CheckReport};
 
 use super::checks;
+use super::resume_file;
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
@@ -26,6 +27,13 @@ const FINDINGS_PER_RULE_MAX: usize = 100;
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     if arguments.require.is_some() && arguments.level != LevelWord::Full {
         bail!("--require full needs --level full\nhint: leave --level out");
+    }
+    if let Some(path) = &arguments.resume {
+        let targets: Vec<&Path> = [Path::new(&arguments.target)]
+            .into_iter()
+            .chain(arguments.more.iter().map(PathBuf::as_path))
+            .collect();
+        resume_file::admit(path, &targets)?;
     }
     let options = options(arguments)?;
     let mut bar = Bar::new();

@@ -20,6 +20,7 @@ pub(crate) mod mark;
 pub(crate) mod page;
 pub(crate) mod png;
 pub(crate) mod report;
+mod resume_file;
 mod resumption;
 pub(crate) mod run;
 mod selection;

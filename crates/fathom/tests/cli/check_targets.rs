@@ -228,3 +228,33 @@ fn a_check_that_time_stops_goes_on_where_it_was_also_page_by_page() {
         assert!(last.contains("skipped") && !bench.path().join("place.json").exists(), "{last}");
     }
 }
+
+#[test]
+fn a_resume_file_that_is_no_stopped_check_is_refused_and_left_as_it_is() {
+    let bench = Bench::new();
+    for name in ["a.db", "other.db"] {
+        database(&bench.path().join(name), "").close().unwrap();
+    }
+    std::fs::write(bench.path().join("notes.txt"), "my notes").unwrap();
+    std::fs::write(bench.path().join("empty"), "").unwrap();
+    let kept = ["a.db", "other.db", "notes.txt", "empty"];
+    let contents = || kept.map(|name| std::fs::read(bench.path().join(name)).unwrap());
+    let before = contents();
+    let reasons = [
+        ("a.db", "it is the file that is checked"),
+        ("./a.db", "it is the file that is checked"),
+        ("a.db-wal", "it is the -wal file of the database that is checked"),
+        ("other.db", "it exists and is no stopped check of fathom"),
+        ("notes.txt", "it exists and is no stopped check of fathom"),
+        ("empty", "it is empty, and no stopped check"),
+    ];
+    for (name, reason) in reasons {
+        for raw in ["--no-store", "--raw"] {
+            let (out, err) = bench.expect(2, &["check", "a.db", raw, "--resume", name]);
+            let is_told = err.contains(&format!("cannot use \"{name}\" for --resume: {reason}"));
+            assert!(is_told && err.matches("hint: ").count() == 1 && out.is_empty(), "{out}{err}");
+            assert_eq!(contents(), before, "{name}");
+        }
+    }
+    assert!(!bench.path().join("a.db-wal").exists());
+}
