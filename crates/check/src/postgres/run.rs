@@ -13,6 +13,7 @@ use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
 use super::cluster_files::horizon::horizon_of_wal;
+use super::cluster_files::relation_maps;
 use super::coverage::Covered;
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
@@ -497,7 +498,9 @@ impl<'a> Run<'a> {
             );
         }
         let is_mapped = catalogs.map_damage.is_empty();
-        for (path, damage) in catalogs.map_damage.drain(..) {
+        let map_damage = std::mem::take(&mut catalogs.map_damage);
+        let certain = transactions.map(|known| relation_maps::certain(self.cluster, known, map_damage));
+        for (path, damage) in certain.unwrap_or_default() {
             let file = path.to_string_lossy();
             self.findings.push(file_finding(
                 Promised::RelationMap,

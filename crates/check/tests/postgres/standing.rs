@@ -119,6 +119,36 @@ fn without_catalogs_every_block_is_still_tested() {
 }
 
 #[test]
+fn a_map_is_missed_only_in_a_database_that_is_neither_created_nor_dropped() {
+    let Some(cluster) = newest() else { return };
+    let data = cluster.data();
+    let maps = |state: &str| -> Vec<String> {
+        let report = check(&cluster, CheckLevel::Page, 1);
+        assert!(report.facts.contains(&("state".to_owned(), state.to_owned())), "{:?}", report.facts);
+        let found = report.findings.into_iter().filter(|finding| finding.rule == "pg-relation-map");
+        found.map(|finding| finding.file).collect()
+    };
+    let lost = cluster.path_of("t").with_file_name("pg_filenode.map");
+    cluster.start("");
+    std::fs::create_dir(data.join("base/99999")).unwrap();
+    assert_eq!(maps("running"), Vec::<String>::new());
+    let bytes = std::fs::read(data.join(&lost)).unwrap();
+    std::fs::remove_file(data.join(&lost)).unwrap();
+    let while_running = maps("running");
+    std::fs::write(data.join(&lost), bytes).unwrap();
+    assert_eq!(
+        cluster.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", "immediate", "-w", "stop"]),
+        Some(0)
+    );
+    std::fs::remove_file(data.join(&lost)).unwrap();
+    let lost = lost.to_string_lossy().into_owned();
+    assert_eq!(while_running, std::slice::from_ref(&lost));
+    let report = check(&cluster, CheckLevel::Page, 1);
+    let found = report.findings.iter().filter(|finding| finding.rule == "pg-relation-map");
+    assert_eq!(found.map(|finding| finding.file.clone()).collect::<Vec<_>>(), [lost]);
+}
+
+#[test]
 fn a_database_without_rows_in_a_catalog_is_damage() {
     let Some(cluster) = newest() else { return };
     for catalog in ["pg_class", "pg_attribute", "pg_index"] {

@@ -147,7 +147,7 @@ impl Run<'_> {
     }
 }
 
-fn directory_of(cluster: &Cluster, row: &Database) -> PathBuf {
+pub(super) fn directory_of(cluster: &Cluster, row: &Database) -> PathBuf {
     let parent = match row.tablespace {
         1663 => PathBuf::from("base"),
         space => cluster.tablespace_directory(space),

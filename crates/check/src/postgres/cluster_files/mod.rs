@@ -8,6 +8,7 @@ mod directories;
 pub(super) mod horizon;
 mod manifest;
 mod next_xid;
+pub(super) mod relation_maps;
 mod shared_catalogs;
 pub(super) mod tar_members;
 pub(super) mod version;

@@ -1,0 +1,69 @@
+//! Which damage of relation maps is certain while databases are created and dropped.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use formats::postgres::{Damage, relmap};
+
+use super::databases::directory_of;
+use super::manifest::Manifest;
+use super::shared_catalogs::databases;
+use crate::postgres::cluster::{Cluster, Standing};
+use crate::postgres::transactions::Transactions;
+use crate::postgres::truncations::Truncations;
+
+/// Keeps the damage of maps that CREATE or DROP DATABASE does not explain: all of a cluster that was shut down cleanly,
+/// and that of shared catalogs.
+///
+/// I/O: the damaged maps, `pg_database` and the WAL once more, only if a cluster in motion has such maps.
+pub(crate) fn certain(
+    cluster: &Cluster,
+    transactions: &Transactions,
+    damage: Vec<(PathBuf, Damage)>,
+) -> Vec<(PathBuf, Damage)> {
+    if cluster.standing == Standing::Stopped || damage.is_empty() {
+        return damage;
+    }
+    damage.into_iter().filter(|(path, _)| is_certain(cluster, transactions, path)).collect()
+}
+
+// EVIDENCE: src/backend/commands/dbcommands.c createdb: the directory and its files are made before the row of pg_database is
+// committed; dropdb: datconnlimit is set to -2 and a checkpoint ends before files are removed, and the record for the WAL
+// is written after
+fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bool {
+    let Some(directory) = path.parent() else { return true };
+    let name = directory.file_name().and_then(|name| name.to_str());
+    let Some(oid) = name.and_then(|name| name.parse().ok()) else { return true };
+    let is_running = cluster.standing == Standing::Running;
+    if !cluster.tree.has_directory(directory) {
+        return false;
+    }
+    let again = cluster.tree.read_small(path);
+    let is_missing = again.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    let mut damage = Vec::new();
+    if is_running
+        && again.is_ok_and(|bytes| !relmap::read(&bytes, &mut damage).is_empty() && damage.is_empty())
+    {
+        return false;
+    }
+    let is_listed = Manifest::read(&cluster.tree)
+        .is_some_and(|listed| listed.below(&path.to_string_lossy()).next().is_some());
+    if is_listed && matches!(cluster.standing, Standing::Backup { .. }) {
+        return true;
+    }
+    let is_named = || {
+        let rows = databases(cluster, transactions)?;
+        Some(rows.iter().any(|row| row.oid == oid && directory_of(cluster, row) == directory))
+    };
+    if is_named() == Some(false) {
+        return false;
+    }
+    let control = cluster.control.filter(|_| cluster.control_damage.is_empty());
+    let log = control.as_ref().map(|control| Truncations::new(cluster, control));
+    let has_changed = log.and_then(|log| log.ask(|changes| changes.has_changed(oid)));
+    // Without the WAL nobody knows whether replay makes the map.
+    let is_still_named = || !is_running || is_named() != Some(false);
+    !has_changed.unwrap_or(is_missing)
+        && is_still_named()
+        && (!is_running || cluster.tree.has_directory(directory))
+}
