@@ -346,8 +346,12 @@ impl Cluster {
         let map = self.tree.read_small("tablespace_map").unwrap_or_default();
         let named = String::from_utf8_lossy(&map);
         let named = named.lines().filter_map(|line| line.split_once(' ')?.0.parse::<Oid>().ok());
-        self.absent_tablespaces =
-            named.filter(|space| !self.forks.iter().any(|fork| fork.tablespace == *space)).collect();
+        // One without tables has its directory only.
+        let is_there = |space: Oid| {
+            self.forks.iter().any(|fork| fork.tablespace == space)
+                || self.tree.has_directory(&self.tablespace_directory(space))
+        };
+        self.absent_tablespaces = named.filter(|space| !is_there(*space)).collect();
         Ok(())
     }
 

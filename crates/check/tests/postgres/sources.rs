@@ -137,6 +137,16 @@ fn a_base_backup_is_put_together_from_its_tar_files_and_what_is_absent_is_told()
     };
     assert!(absent(&report), "{:?}", report.not_checked);
     let version = std::fs::read_to_string(cluster.data().join("PG_VERSION")).unwrap();
+    // Without files it has its two directories only.
+    let mut builder = tar::Builder::new(File::create(place.path().join("16999.tar")).unwrap());
+    let empty = tempfile::tempdir().unwrap();
+    builder.append_dir(".", empty.path()).unwrap();
+    let control = std::fs::read(cluster.data().join("global/pg_control")).unwrap();
+    let catalog_version = u32::from_le_bytes(control[12..16].try_into().unwrap());
+    builder.append_dir(format!("PG_{}_{catalog_version}", version.trim()), empty.path()).unwrap();
+    builder.finish().unwrap();
+    let with_empty = checked(&base);
+    assert!(!absent(&with_empty) && with_empty.findings.is_empty(), "{:#?}", with_empty.findings);
     let mut builder = tar::Builder::new(File::create(place.path().join("16999.tar")).unwrap());
     let mut header = tar::Header::new_gnu();
     header.set_size(block.len() as u64);

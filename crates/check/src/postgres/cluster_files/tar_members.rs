@@ -38,10 +38,12 @@ pub(crate) fn members(path: &Path) -> io::Result<Members> {
     let length = file.metadata()?.len();
     let mut archive = tar::Archive::new(file);
     let mut found = Members::default();
+    let mut is_tar = false;
     for entry in archive.entries_with_seek()? {
         match found.add(path, length, entry) {
-            Ok(None) => {}
+            Ok(None) => is_tar = true,
             Ok(ended) => {
+                is_tar = true;
                 found.cut = ended;
                 break;
             }
@@ -52,7 +54,8 @@ pub(crate) fn members(path: &Path) -> io::Result<Members> {
             }
         }
     }
-    if found.files.is_empty() {
+    // A tablespace without files is a tar file of directories only.
+    if !is_tar {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no tar file"));
     }
     Ok(found)
