@@ -147,6 +147,19 @@ fn a_journal_whose_first_bytes_are_damaged_is_reported_with_its_records() {
 }
 
 #[test]
+fn a_file_in_place_of_the_journal_without_one_right_record_is_no_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    create(&path, &Shape::default()).execute_batch("CREATE TABLE t(a INT)").unwrap();
+    std::fs::write(directory.path().join("a.db-journal"), b"garbage".repeat(500)).unwrap();
+    for level in [CheckLevel::Page, CheckLevel::Full] {
+        let report = checked(&path, &options(level));
+        assert_eq!((report.exit_code(), rule_and_texts(&report).len()), (0, 0));
+        assert!(report.not_checked.iter().any(|gap| gap.what == "the rollback journal"));
+    }
+}
+
+#[test]
 fn the_case_of_a_flipped_salt_is_reported() {
     let Some((_directory, path)) = case_file("sqlite", "wal_header_flip.db") else { return };
     let report = at_page_level(&path);

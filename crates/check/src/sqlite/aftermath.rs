@@ -108,7 +108,8 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
             format!("1, and {committed} frames, which SQLite reads: the WAL may be one of another database");
         drafts.push(Draft::of_file(&rules::WAL_HEADER, expected, found).confidence(Confidence::Possible));
     }
-    if let Some(damage) = &anchor.journal_damage {
+    // Without a record that is right, nothing says that the file ever was a journal of this database.
+    if let Some(damage) = anchor.journal_damage.as_ref().filter(|damage| damage.record_count > 0) {
         let bytes =
             |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
         let found = format!(
@@ -116,10 +117,8 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
             bytes(&damage.magic),
             damage.record_count
         );
-        let draft =
-            Draft::of_file(&rules::JOURNAL, "d9 d5 05 f9 20 a1 63 d7 as first bytes of the journal", found);
-        let is_sure = damage.record_count > 0;
-        drafts.push(draft.confidence(if is_sure { Confidence::Certain } else { Confidence::Possible }));
+        let expected = "d9 d5 05 f9 20 a1 63 d7 as first bytes of the journal";
+        drafts.push(Draft::of_file(&rules::JOURNAL, expected, found).confidence(Confidence::Certain));
     }
     drafts
 }
@@ -247,6 +246,13 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
             Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
         worker.report_at_once(draft.tree(0));
     }
+}
+
+/// A file in the journal's place that has no record of a page: what it was cannot be told.
+pub(super) fn journal_gap(anchor: &Anchor) -> Option<NotChecked> {
+    let damage = anchor.journal_damage.as_ref()?;
+    let why = "it does not begin as one and has no page record with a right checksum: SQLite deletes it";
+    (damage.record_count == 0).then(|| gap("the rollback journal", why))
 }
 
 pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {

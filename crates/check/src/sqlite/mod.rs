@@ -253,6 +253,7 @@ fn check_anchored(
     let prepared = prepare(anchor, geometry, options);
     let identity = resume::identity(anchor, options.level);
     let stopped = stopped_check(resume::ENGINE, &identity, options, report);
+    report.not_checked.extend(aftermath::journal_gap(anchor));
     let end_bytes_max = (options.memory_bytes_max / 8).min(END_BYTES_MAX);
     let context = Context {
         file: anchor.path.display().to_string(),

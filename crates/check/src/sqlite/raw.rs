@@ -48,6 +48,7 @@ pub(super) fn check(
     for draft in super::aftermath::header_drafts(anchor) {
         findings.push(draft.into_finding(&file, &plans));
     }
+    report.not_checked.extend(super::aftermath::journal_gap(anchor));
     for draft in super::aftermath::side_file_drafts(anchor) {
         findings.push(draft.into_finding(&file, &plans));
     }
