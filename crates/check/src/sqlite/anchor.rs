@@ -1,4 +1,4 @@
-//! What everything else rests on: the header, the WAL, and a view that nobody changes.
+//! What everything else rests on: the header, the WAL, and a view that does not change.
 
 use std::fs::File;
 use std::io;

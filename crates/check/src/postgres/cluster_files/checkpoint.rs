@@ -86,7 +86,7 @@ impl Run<'_> {
             if from_elsewhere.is_none() && !may_be_archived(tree) {
                 let found = "no segment in pg_wal; restore_command and archive_mode are not set".to_owned();
                 let mut finding = recovery.missing(&name, found);
-                // Somebody may keep the WAL with pg_receivewal.
+                // pg_receivewal may keep the WAL elsewhere.
                 finding.confidence = Confidence::Possible;
                 return Outcome::Broken(Box::new(finding));
             }

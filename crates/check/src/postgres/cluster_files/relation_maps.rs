@@ -61,7 +61,7 @@ fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bo
     let control = cluster.control.filter(|_| cluster.control_damage.is_empty());
     let log = control.as_ref().map(|control| Truncations::new(cluster, control));
     let has_changed = log.and_then(|log| log.ask(|changes| changes.has_changed(oid)));
-    // Without the WAL nobody knows whether replay makes the map.
+    // Without the WAL it is not known whether replay creates the map.
     let is_still_named = || !is_running || is_named() != Some(false);
     !has_changed.unwrap_or(is_missing)
         && is_still_named()
