@@ -44,6 +44,19 @@ fn seeded_bytes_of_every_engine_make_nothing_panic() {
 }
 
 #[test]
+fn a_map_of_sql_server_whose_number_is_near_2_to_the_32_is_described() {
+    for kind in [8u8, 9, 10, 11, 16, 17] {
+        for number in [u32::MAX, u32::MAX - 1, 0xffff_fff8, 0xffff_f000, u32::MAX - 8087] {
+            let mut page = [0xff; 8192];
+            page[..2].copy_from_slice(&[1, kind]);
+            page[32..36].copy_from_slice(&number.to_le_bytes());
+            page[..4].copy_from_slice(&[1, kind, 0, 0]);
+            assert!(exercise(&page) > 0);
+        }
+    }
+}
+
+#[test]
 fn every_page_of_a_changed_file_is_described_or_refused() {
     let mut random = Random::new(11);
     let place = tempfile::NamedTempFile::new().unwrap();

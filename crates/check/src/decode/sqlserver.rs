@@ -148,8 +148,8 @@ fn header_facts(header: &Header, decoded: &mut Decoded) {
 fn contents(bytes: &[u8], header: &Header, decoded: &mut Decoded) {
     match header.kind {
         PageKind::Pfs => {
-            let start = header.page.page / fixed::PFS_PAGES * fixed::PFS_PAGES;
-            let pages = (start..).take(fixed::PFS_PAGES as usize);
+            // The byte of a page depends on its place in the interval only; the header may say any number.
+            let pages = 0..fixed::PFS_PAGES;
             let allocated =
                 pages.filter(|page| pfs_byte(bytes, *page).is_some_and(|byte| byte.is_allocated())).count();
             decoded.fact("allocated pages", format!("{allocated} of {}", fixed::PFS_PAGES));

@@ -7,6 +7,10 @@ use formats::sqlserver::{
     audit_protection, pfs_byte, place,
 };
 
+mod interval;
+
+pub(super) use interval::{Budget, Intervals};
+
 use super::facts::Quick;
 use super::finding::Draft;
 use super::rules::Promised;
@@ -55,6 +59,8 @@ pub(super) struct Maps {
     pub(super) has_lost_iam: bool,
     /// Whether owners are known.
     pub(super) has_owners: bool,
+    /// Memory that the maps may still take.
+    pub(super) budget: Budget,
 }
 
 /// The maps of one file.
@@ -62,12 +68,12 @@ pub(super) struct Maps {
 pub(super) struct FileMap {
     pub(super) file: u16,
     pub(super) page_count: u32,
-    pfs: Vec<PfsByte>,
+    pfs: Intervals<PfsByte>,
     /// By PFS page: whether it could be used.
     is_known: Vec<bool>,
     /// By extent: set when the GAM calls it free, and when the SGAM calls it mixed.
-    pub(super) gam: Vec<u8>,
-    pub(super) owners: Vec<u32>,
+    pub(super) gam: Intervals<u8>,
+    pub(super) owners: Intervals<u32>,
     pub(super) singles: HashMap<u32, u32, Quick>,
 }
 
@@ -77,8 +83,9 @@ pub(super) const GAM_KNOWN: u8 = 4;
 pub(super) const SGAM_KNOWN: u8 = 8;
 
 impl Maps {
-    /// Reads PFS, GAM and SGAM of all files. Cost: one page of 8,088, one byte for each page.
-    pub(super) fn new(source: &Source, files: &[(u16, u32)], is_deep: bool) -> Self {
+    /// Reads PFS, GAM and SGAM of all files. Cost: one page of 8,088, one byte for each page. Where they take more than
+    /// `bytes_max`, `budget` says so, and they are not complete.
+    pub(super) fn new(source: &Source, files: &[(u16, u32)], is_deep: bool, bytes_max: u64) -> Self {
         let mut maps = Self {
             files: Vec::new(),
             iam_pages: HashMap::default(),
@@ -91,6 +98,7 @@ impl Maps {
             lost: BTreeMap::new(),
             has_lost_iam: false,
             has_owners: false,
+            budget: Budget { bytes_left: bytes_max, is_exceeded: false },
         };
         for (file, page_count) in files {
             let map = maps.read_file(source, *file, *page_count, is_deep);
@@ -100,14 +108,15 @@ impl Maps {
     }
 
     fn read_file(&mut self, source: &Source, file: u16, page_count: u32, is_deep: bool) -> FileMap {
-        let extent_count = page_count.div_ceil(EXTENT_PAGES) as usize;
+        let extent_count = page_count.div_ceil(EXTENT_PAGES);
+        let of_extents = if is_deep { extent_count } else { 0 };
         let mut map = FileMap {
             file,
             page_count,
-            pfs: vec![PfsByte::default(); page_count as usize],
+            pfs: Intervals::new(page_count, PfsByte::default()),
             is_known: Vec::new(),
-            gam: vec![0; if is_deep { extent_count } else { 0 }],
-            owners: vec![NOBODY; if is_deep { extent_count } else { 0 }],
+            gam: Intervals::new(of_extents, 0),
+            owners: Intervals::new(of_extents, NOBODY),
             singles: HashMap::default(),
         };
         for start in (0..page_count).step_by(place::PFS_PAGES as usize) {
@@ -118,7 +127,7 @@ impl Maps {
             let end = start.saturating_add(place::PFS_PAGES).min(page_count);
             for number in start..end {
                 if let (Some(into), Some(byte)) =
-                    (map.pfs.get_mut(number as usize), pfs_byte(&page[..], number))
+                    (map.pfs.slot(number, &mut self.budget), pfs_byte(&page[..], number))
                 {
                     *into = byte;
                 }
@@ -134,8 +143,8 @@ impl Maps {
                     let Ok(bits) = ExtentMap::new(&page[..], kind) else { continue };
                     let first_extent = start / EXTENT_PAGES;
                     let interval = place::MAP_PAGES / EXTENT_PAGES;
-                    for extent in 0..interval.min(extent_count as u32 - first_extent) {
-                        if let Some(state) = map.gam.get_mut((first_extent + extent) as usize) {
+                    for extent in 0..interval.min(extent_count - first_extent) {
+                        if let Some(state) = map.gam.slot(first_extent + extent, &mut self.budget) {
                             *state |= known | if bits.is_set(extent) { set } else { 0 };
                         }
                     }
@@ -300,7 +309,7 @@ impl Maps {
             for extent in iam.extents.extents() {
                 let extent = iam.start.page / EXTENT_PAGES + extent;
                 let page = PageId { file: map.file, page: extent.saturating_mul(EXTENT_PAGES) };
-                match map.owners.get_mut(extent as usize) {
+                match map.owners.slot(extent, &mut self.budget) {
                     None if (short.0..short.1).contains(&page.page) => lost_count += u64::from(EXTENT_PAGES),
                     None => out_of_range(format!("extent {page}")),
                     Some(owner) if *owner == NOBODY => *owner = number,
@@ -363,19 +372,21 @@ impl Maps {
 
     /// Bytes that the maps take in memory.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let of_file = |map: &FileMap| map.pfs.len() + 5 * map.owners.len() + 16 * map.singles.len();
+        let of_file = |map: &FileMap| {
+            let maps = map.pfs.memory_bytes() + map.gam.memory_bytes() + map.owners.memory_bytes();
+            maps + 16 * map.singles.len()
+        };
         self.files.iter().map(of_file).sum::<usize>() as u64
     }
 }
 
 impl FileMap {
     pub(super) fn byte(&self, page: u32) -> PfsByte {
-        self.pfs.get(page as usize).copied().unwrap_or_default()
+        self.pfs.get(page).unwrap_or_default()
     }
 
     fn owner(&self, page: u32) -> Option<u32> {
-        let of_extent =
-            self.owners.get((page / EXTENT_PAGES) as usize).copied().filter(|owner| *owner != NOBODY);
+        let of_extent = self.owners.get(page / EXTENT_PAGES).filter(|owner| *owner != NOBODY);
         of_extent.or_else(|| self.singles.get(&page).copied())
     }
 

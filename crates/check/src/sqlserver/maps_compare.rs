@@ -24,9 +24,9 @@ impl Maps {
     pub(super) fn free_page(&self, file: u16) -> Option<u32> {
         let map = self.files.iter().find(|map| map.file == file)?;
         let is_free = |extent: &u32| {
-            let state = map.gam.get(*extent as usize).copied().unwrap_or(0);
+            let state = map.gam.get(*extent).unwrap_or(0);
             let first = extent * EXTENT_PAGES;
-            let mut pages = first..first + EXTENT_PAGES;
+            let mut pages = first..first.saturating_add(EXTENT_PAGES);
             state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN | GAM_FREE && pages.all(|page| map.byte(page).0 == 0)
         };
         (0..map.page_count / EXTENT_PAGES).find(is_free).map(|extent| extent * EXTENT_PAGES)
@@ -35,10 +35,13 @@ impl Maps {
 
 impl FileMap {
     pub(super) fn compare_extents(&self, drafts: &mut Vec<Draft>) {
-        for (extent, (state, owner)) in (0u32..).zip(self.gam.iter().zip(&self.owners)) {
-            let first = extent * EXTENT_PAGES;
+        for extent in self.gam.numbers_with(&self.owners) {
+            let (Some(state), Some(owner)) = (self.gam.get(extent), self.owners.get(extent)) else {
+                continue;
+            };
+            let first = extent.saturating_mul(EXTENT_PAGES);
             let page = PageId { file: self.file, page: first };
-            let pages = first..(first + EXTENT_PAGES).min(self.page_count);
+            let pages = first..first.saturating_add(EXTENT_PAGES).min(self.page_count);
             let draft = |promised, expected: &str, found: String| {
                 Draft::new(promised, page, expected.to_owned(), found)
             };
@@ -49,11 +52,11 @@ impl FileMap {
             if is_free && is_mixed {
                 let found = "GAM: free; SGAM: a mixed extent with free pages".to_owned();
                 drafts.push(draft(Promised::ExtentFree, "an extent that is either free or mixed", found));
-            } else if is_free && *owner != NOBODY {
+            } else if is_free && owner != NOBODY {
                 let found = "GAM: free; owned as a whole".to_owned();
                 drafts.push(
                     draft(Promised::ExtentFree, "an extent without owner, as the GAM says", found)
-                        .unit(*owner),
+                        .unit(owner),
                 );
             } else if is_free && let Some(used) = single.or(in_use) {
                 let found = format!("GAM: free; page {}:{used} is in use", self.file);
@@ -63,23 +66,23 @@ impl FileMap {
                     found,
                 ));
             }
-            if is_mixed && *owner != NOBODY {
+            if is_mixed && owner != NOBODY {
                 let found = "SGAM: a mixed extent; owned as a whole".to_owned();
                 drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
+                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
                 );
             }
-            if let Some(single) = single.filter(|_| *owner != NOBODY) {
+            if let Some(single) = single.filter(|_| owner != NOBODY) {
                 let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
                 drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(*owner),
+                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
                 );
             }
             let is_used = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN && state & SGAM_KNOWN != 0;
             let is_whole_known = pages.clone().all(|page| self.is_known(page));
             if is_used
                 && !is_mixed
-                && *owner == NOBODY
+                && owner == NOBODY
                 && in_use.is_none()
                 && single.is_none()
                 && is_whole_known
@@ -96,14 +99,14 @@ impl FileMap {
     }
 
     pub(super) fn compare_pages(&self, iam_pages: &HashMap<PageId, u32, Quick>, drafts: &mut Vec<Draft>) {
-        for number in 0..self.page_count {
+        let known =
+            (0..self.page_count).step_by(place::PFS_PAGES as usize).filter(|page| self.is_known(*page));
+        let known =
+            known.flat_map(|first| first..first.saturating_add(place::PFS_PAGES).min(self.page_count));
+        for number in known.filter(|number| place::fixed_kind(*number, self.file == 1).is_none()) {
             let byte = self.byte(number);
-            let is_fixed = place::fixed_kind(number, self.file == 1).is_some();
-            if !self.is_known(number) || is_fixed {
-                continue;
-            }
             let page = PageId { file: self.file, page: number };
-            let of_extent = self.owners.get((number / EXTENT_PAGES) as usize).copied().unwrap_or(NOBODY);
+            let of_extent = self.owners.get(number / EXTENT_PAGES).unwrap_or(NOBODY);
             let single = self.singles.get(&number).copied();
             let iam = iam_pages.get(&page).copied();
             let mut pfs = |unit: Option<u32>, expected: &str| {

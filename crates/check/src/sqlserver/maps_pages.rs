@@ -25,14 +25,16 @@ impl Maps {
                     by_unit.entry(*unit).or_default().push(PageId { file: map.file, page: *page });
                 }
             }
-            for (extent, owner) in map.owners.iter().enumerate() {
-                if *owner == NOBODY || !is_wanted(*owner) {
+            for extent in map.owners.numbers_with(&map.owners) {
+                let owner = map.owners.get(extent).unwrap_or(NOBODY);
+                if owner == NOBODY || !is_wanted(owner) {
                     continue;
                 }
-                let first = extent as u32 * EXTENT_PAGES;
-                let in_use = (first..first + EXTENT_PAGES).filter(|page| map.byte(*page).is_allocated());
+                let first = extent.saturating_mul(EXTENT_PAGES);
+                let in_use =
+                    (first..first.saturating_add(EXTENT_PAGES)).filter(|page| map.byte(*page).is_allocated());
                 let pages = in_use.map(|page| PageId { file: map.file, page });
-                by_unit.entry(*owner).or_default().extend(pages);
+                by_unit.entry(owner).or_default().extend(pages);
             }
         }
         for pages in by_unit.values_mut() {

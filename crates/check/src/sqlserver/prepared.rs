@@ -11,6 +11,9 @@ use super::source::{FileKind, Source};
 use super::target::{CheckError, kinds, open};
 use super::whole::{self, Whole};
 
+/// The most memory that the maps may take here, bytes: enough for 10 TiB.
+const MAP_BYTES_MAX: u64 = 2 << 30;
+
 /// A database that was opened and whose catalog could be read.
 pub(super) struct Prepared {
     pub(super) source: Source,
@@ -39,7 +42,7 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
         return Ok(Err("the backup is compressed, and the compression is not published".to_owned()));
     }
     let source = open(paths, kinds.contains(&FileKind::Backup))?;
-    let mut maps = Maps::new(&source, &source.database_files(), true);
+    let mut maps = Maps::new(&source, &source.database_files(), true, MAP_BYTES_MAX);
     let boot = source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
     let whole = whole::look(&source, boot.as_ref());
     maps.short.clone_from(&whole.short);
@@ -63,6 +66,7 @@ pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, Che
     let mut catalog = Catalog::default();
     catalog.read_units(&source, &boot);
     maps.add_owners(&source, &catalog.units);
+    source.refuse_beyond(&maps.budget, MAP_BYTES_MAX)?;
     catalog.read_tables(&source, &maps, boot.version);
     if catalog.rowsets.is_empty() {
         return Ok(Err("the base tables are damaged, or in another stripe of the backup".to_owned()));

@@ -94,11 +94,19 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// The allocation maps of all files, where the level needs them; within half of the memory.
+    fn maps(&self, files: &[(u16, u32)], is_deep: bool) -> Result<Maps, CheckError> {
+        let is_wanted = self.options.level >= CheckLevel::Page && !self.options.is_raw;
+        let bytes_max = self.options.memory_bytes_max / 2;
+        let maps = Maps::new(self.source, if is_wanted { files } else { &[] }, is_deep, bytes_max);
+        self.source.refuse_beyond(&maps.budget, bytes_max)?;
+        Ok(maps)
+    }
+
     fn check(&mut self, progress: &mut dyn Progress) -> Result<(), CheckError> {
         let is_deep = self.options.level >= CheckLevel::Structure && !self.options.is_raw;
         let files = self.source.database_files();
-        let wants_maps = self.options.level >= CheckLevel::Page && !self.options.is_raw;
-        let mut maps = Maps::new(self.source, if wants_maps { &files } else { &[] }, is_deep);
+        let mut maps = self.maps(&files, is_deep)?;
         let boot =
             self.source.read(PageId { file: 1, page: 9 }).ok().and_then(|page| Boot::new(&page[..]).ok());
         let whole = whole::look(self.source, boot.as_ref());
@@ -111,6 +119,7 @@ impl Run<'_> {
         if let Some(boot) = boot.as_ref().filter(|_| is_deep && !is_partial && is_version_known) {
             catalog.read_units(self.source, boot);
             maps.add_owners(self.source, &catalog.units);
+            self.source.refuse_beyond(&maps.budget, self.options.memory_bytes_max / 2)?;
             catalog.read_tables(self.source, &maps, boot.version);
             is_catalogued = !catalog.units.is_empty();
         }

@@ -46,7 +46,7 @@ impl Run<'_> {
 
 fn is_confirmed(source: &Source, boot: &Boot, maps: &Maps, catalog: &Catalog) -> bool {
     let files: Vec<(u16, u32)> = maps.files.iter().map(|map| (map.file, map.page_count)).collect();
-    let mut again = Maps::new(source, &files, true);
+    let mut again = Maps::new(source, &files, true, u64::MAX);
     again.short.clone_from(&maps.short);
     let mut catalog_again = Catalog::default();
     catalog_again.read_units(source, boot);

@@ -13,6 +13,8 @@ use formats::sqlserver::{
     Block, COMPRESSED_MAGIC, EXTENT_PAGES, Header, PAGE_BYTES, PageId, PageKind, TAPE_MAGIC, place, restore,
 };
 
+use super::maps::Budget;
+use super::target::CheckError;
 use super::whole::Layout;
 
 /// Length of an extent, bytes.
@@ -205,7 +207,7 @@ impl Source {
                 Pages::Extents(extents) => {
                     for first in extents.iter().flatten() {
                         let count = files.entry(first.file).or_default();
-                        *count = (*count).max(first.page + EXTENT_PAGES);
+                        *count = (*count).max(first.page.saturating_add(EXTENT_PAGES));
                     }
                 }
             }
@@ -228,6 +230,16 @@ impl Source {
         let file = self.files.iter().find(is_file)?;
         let offset = u64::from(page.page) * PAGE_BYTES as u64;
         (offset + PAGE_BYTES as u64 <= file.bytes).then_some((&file.file, offset))
+    }
+
+    /// Refuses a database whose allocation maps took more memory than they may.
+    pub(super) fn refuse_beyond(&self, budget: &Budget, bytes_max: u64) -> Result<(), CheckError> {
+        if !budget.is_exceeded {
+            return Ok(());
+        }
+        let path = self.files.first().map(|file| file.path.clone()).unwrap_or_default();
+        let page_count = self.database_files().iter().map(|(_, count)| u64::from(*count)).sum();
+        Err(CheckError::Memory { path, page_count, bytes_max })
     }
 
     /// The length of a file now, bytes: it may have grown since it was opened.

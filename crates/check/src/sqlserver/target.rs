@@ -48,6 +48,20 @@ pub enum CheckError {
         /// Its number.
         number: u16,
     },
+    /// The allocation maps take more memory than the check may use.
+    #[error(
+        "cannot check \"{path}\": the allocation maps of {page_count} pages take more than {bytes_max} bytes of memory, half of --max-memory\nhint: run it again with --max-memory {needed_mib}MiB",
+        path = path.display(),
+        needed_mib = (page_count.saturating_mul(4) >> 20).max(bytes_max >> 19).saturating_add(1)
+    )]
+    Memory {
+        /// The first file.
+        path: PathBuf,
+        /// Pages that the files have.
+        page_count: u64,
+        /// What the maps may take.
+        bytes_max: u64,
+    },
     /// The files could not be scanned.
     #[error(transparent)]
     Scan(#[from] disk::scan::ScanError),

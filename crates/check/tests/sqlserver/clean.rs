@@ -70,7 +70,7 @@ fn workers_and_batches_change_nothing_but_the_counters() {
 #[test]
 fn a_check_without_memory_for_keys_says_so() {
     let Some(path) = real(NORTHWIND) else { return };
-    let report = checked(&path, &Options { memory_bytes_max: 1000, ..options(CheckLevel::Full) });
+    let report = checked(&path, &Options { memory_bytes_max: 4000, ..options(CheckLevel::Full) });
     assert_eq!(report.finding_count(), 0);
     assert!(report.not_checked.iter().any(|gap| gap.why.contains("--max-memory")));
 }

@@ -207,6 +207,34 @@ fn a_differential_backup_is_a_part_of_a_database_and_no_damage() {
 }
 
 #[test]
+fn a_page_number_near_2_to_the_32_in_a_backup_takes_no_memory_for_the_pages_below() {
+    for page in [0xffff_fff8u32, 0x8000_0000, 8_000_000] {
+        let moved = |mut pages: Vec<u8>| {
+            for index in 0..8 {
+                let at = (20 * 8 + index) * PAGE_BYTES;
+                let one = &mut pages[at..at + PAGE_BYTES];
+                one[32..36].copy_from_slice(&(page + index as u32).to_le_bytes());
+                protect(one);
+            }
+            pages
+        };
+        let Some((_directory, path)) = backup_of(moved, 4) else { return };
+        let report = checked(&path, &options(CheckLevel::Full));
+        assert_eq!(report.exit_code(), 1, "{}", check::text::text(&report));
+        assert!(report.counters.memory_bytes_max < 4 << 20, "{}", report.counters.memory_bytes_max);
+    }
+}
+
+#[test]
+fn maps_that_need_more_memory_than_allowed_are_refused_with_what_they_need() {
+    let Some(path) = real(NORTHWIND) else { return };
+    let options = check::options::Options { memory_bytes_max: 512, ..options(CheckLevel::Full) };
+    let error = check::sqlserver::check(&[path], &options, &mut Silent).unwrap_err().to_string();
+    assert!(error.contains("the allocation maps of 416 pages take more than 256 bytes"), "{error}");
+    assert!(error.contains("\nhint: run it again with --max-memory 1MiB"), "{error}");
+}
+
+#[test]
 fn of_several_backup_sets_the_last_full_one_is_checked_and_the_others_are_told() {
     let Some(path) = real("pubs-2012-checksum.bak") else { return };
     let bytes = std::fs::read(path).unwrap();

@@ -83,7 +83,7 @@ fn from_pfs(page: &[u8], id: PageId, page_count: u32) -> Option<Length> {
 fn from_gam(page: &[u8], id: PageId) -> Option<Length> {
     let bits = ExtentMap::new(page, PageKind::Gam).ok()?;
     let extent = (0..place::MAP_PAGES / EXTENT_PAGES).rev().find(|extent| !bits.is_set(*extent))?;
-    let first = id.page / place::MAP_PAGES * place::MAP_PAGES + extent * EXTENT_PAGES;
+    let first = (id.page / place::MAP_PAGES * place::MAP_PAGES).checked_add(extent * EXTENT_PAGES)?;
     let said_by = format!("GAM page {id} has the extent of page {}:{first} allocated", id.file);
     Some(Length { page_count: first + 1, said_by })
 }

@@ -206,7 +206,7 @@ fn missing_extents(source: &Source, file: u16, page_count: u32) -> Vec<u32> {
             continue;
         };
         for extent in (0..place::MAP_PAGES / EXTENT_PAGES).filter(|extent| !bits.is_set(*extent)) {
-            let first = start + extent * EXTENT_PAGES;
+            let Some(first) = start.checked_add(extent * EXTENT_PAGES) else { break };
             if !source.has(PageId { file, page: first }) {
                 missing.push(first);
             }
@@ -223,6 +223,7 @@ fn is_differential_by_extents(source: &Source, file: u16, page_count: u32) -> bo
         let Ok(bits) = ExtentMap::new(&page[..], PageKind::DifferentialMap) else { return false };
         let extents = (page_count - start).min(place::MAP_PAGES) / EXTENT_PAGES;
         let is_alike = |extent: &u32| {
+            // It lies below the count of pages.
             let first = start + extent * EXTENT_PAGES;
             *extent == 0 || source.has(PageId { file, page: first }) == bits.is_set(*extent)
         };
