@@ -31,6 +31,8 @@ pub(super) enum QueueMemory {
 pub(super) struct Growing {
     buffer: Arc<AlignedBuffer>,
     ready_bytes: Arc<AtomicUsize>,
+    /// Held while a part is faulted in, so that no part is once it is ready: from then on it belongs to its user.
+    faulting: Arc<Mutex<()>>,
 }
 
 impl QueueMemory {
@@ -113,7 +115,8 @@ impl Growing {
     /// Reserves memory and lets a thread fault it in; where there is no thread, it is faulted in here.
     fn new(length_bytes: usize) -> io::Result<Self> {
         let buffer = AlignedBuffer::reserve_on_huge_pages(length_bytes)?;
-        let growing = Growing { buffer: Arc::new(buffer), ready_bytes: Arc::default() };
+        let growing =
+            Growing { buffer: Arc::new(buffer), ready_bytes: Arc::default(), faulting: Arc::default() };
         let worker = growing.clone();
         let started = thread::Builder::new().name("memory".to_owned()).spawn(move || worker.grow());
         if started.is_err() {
@@ -130,16 +133,16 @@ impl Growing {
     /// Faults in what is not there, part by part, until nobody else wants the memory. Where that is refused the
     /// queue stays as short as it is.
     fn grow(self) {
-        let mut part = self.next_part();
-        while !part.is_empty() && Arc::strong_count(&self.buffer) > 1 && self.grow_to(part).is_ok() {
-            part = self.next_part();
-        }
+        while !self.next_part().is_empty()
+            && Arc::strong_count(&self.buffer) > 1
+            && self.grow_by_part().is_ok()
+        {}
     }
 
     /// Faults in at least the first `first_bytes`.
     fn demand(&self, first_bytes: usize) -> io::Result<()> {
         while self.ready_bytes() < first_bytes {
-            self.grow_to(self.next_part())?;
+            self.grow_by_part()?;
         }
         Ok(())
     }
@@ -149,10 +152,16 @@ impl Growing {
         start..(start + HUGE_PAGE_BYTES).min(self.buffer.length_bytes())
     }
 
-    /// Two threads may fault in the same part: the kernel does it once.
-    fn grow_to(&self, part: Range<usize>) -> io::Result<()> {
+    /// Faults in the part behind what is ready. Where the kernel has no advice for it each page is touched: that
+    /// would race with the user of a part that another thread has made ready meanwhile, hence the lock.
+    fn grow_by_part(&self) -> io::Result<()> {
+        let _faulting = self.faulting.lock().unwrap_or_else(PoisonError::into_inner);
+        let part = self.next_part();
+        if part.is_empty() {
+            return Ok(());
+        }
         self.buffer.fault_in(part.clone())?;
-        self.ready_bytes.fetch_max(part.end, Ordering::Release);
+        self.ready_bytes.store(part.end, Ordering::Release);
         Ok(())
     }
 }

@@ -60,7 +60,9 @@ impl UringBackend {
             true => ring.submitter().register_buffers_sparse(options.depth as u32),
             false => {
                 let buffer = memory.buffer();
-                let whole = libc::iovec { iov_base: buffer.as_ptr().cast(), iov_len: buffer.length_bytes() };
+                let length_bytes = buffer.length_bytes();
+                let whole =
+                    libc::iovec { iov_base: buffer.part(0, length_bytes).cast(), iov_len: length_bytes };
                 // SAFETY: the memory lives as long as the ring: `Drop` waits for the kernel before either goes, and
                 // leaks the memory when it cannot.
                 unsafe { ring.submitter().register_buffers(&[whole]) }
@@ -97,8 +99,7 @@ impl UringBackend {
     fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.under_way.len(), "a slot is below the depth");
         let memory = self.memory.as_ref().expect("buffers are leaked only in drop");
-        // SAFETY: `new` made `depth` strides, and the slot is below the depth.
-        unsafe { memory.buffer().as_ptr().add(slot * self.stride_bytes) }
+        memory.buffer().part(slot * self.stride_bytes, self.stride_bytes)
     }
 
     fn entry(&self, request: &Request) -> squeue::Entry {
@@ -266,9 +267,10 @@ impl Drop for UringBackend {
 
 /// Registers the buffer of one slot under the number of the slot.
 fn register_slot(ring: &IoUring, memory: &QueueMemory, slot: usize, stride_bytes: usize) -> io::Result<()> {
-    let part = &memory.buffer().as_slice()[slot * stride_bytes..][..stride_bytes];
-    let part = libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: stride_bytes };
-    // SAFETY: as for all buffers at once: the memory lives as long as the ring. The slot is not under way.
+    let part = memory.buffer().part(slot * stride_bytes, stride_bytes);
+    let part = libc::iovec { iov_base: part.cast(), iov_len: stride_bytes };
+    // SAFETY: as for all buffers at once: the memory lives as long as the ring. The address was made without a slice:
+    // the kernel may be writing to the buffers of other slots.
     unsafe { ring.submitter().register_buffers_update(slot as u32, &[part], None) }.map(|_| ())
 }
 
