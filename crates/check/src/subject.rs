@@ -1,8 +1,8 @@
 //! What a path is: the one place where files and directories are told apart before they are checked, measured or shown.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use formats::innodb;
@@ -94,18 +94,7 @@ pub fn recognise(path: &Path) -> Result<Subject, SubjectError> {
 
 /// What is neither file nor directory, with its article.
 pub(crate) fn special_kind(facts: &Metadata) -> Option<&'static str> {
-    let kind = facts.file_type();
-    if kind.is_fifo() {
-        Some("a pipe")
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else if kind.is_char_device() {
-        Some("a character device")
-    } else if kind.is_block_device() {
-        Some("a block device")
-    } else {
-        None
-    }
+    disk::regular::other_kind(facts.file_type()).filter(|_| !facts.is_dir())
 }
 
 fn has_sql_server_name(path: &Path) -> bool {
@@ -115,7 +104,7 @@ fn has_sql_server_name(path: &Path) -> bool {
 }
 
 fn start(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+    let file = disk::regular::open(path)?;
     let mut start = vec![0; START_BYTES];
     let mut done = 0;
     while let Some(rest) = start.get_mut(done..).filter(|rest| !rest.is_empty()) {

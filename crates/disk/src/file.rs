@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::buffer::AlignedBuffer;
+use crate::regular;
 
 /// `f_type` of statfs(2) for file systems that live in the page cache. tmpfs accepts `O_DIRECT` since Linux 6.6 and
 /// still copies from the page cache, so its word cannot be taken.
@@ -93,8 +94,8 @@ impl OpenFile {
     ) -> io::Result<Self> {
         // A pipe would block in `open`.
         let kind = path.metadata()?.file_type();
-        if !kind.is_file() && !kind.is_block_device() {
-            let message = "it is neither a regular file nor a block device";
+        if let Some(other) = regular::other_kind(kind).filter(|_| !kind.is_block_device()) {
+            let message = format!("it is {other}, neither a regular file nor a block device");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let (file, cache, alignment_bytes) = match want_direct {
@@ -213,9 +214,11 @@ mod tests {
     #[test]
     fn what_is_neither_file_nor_device_is_refused_before_it_is_opened() {
         let directory = tempfile::tempdir().unwrap();
-        for path in [directory.path(), Path::new("/dev/zero")] {
+        for (path, kind) in
+            [(directory.path(), "a directory"), (Path::new("/dev/zero"), "a character device")]
+        {
             let message = OpenFile::open(path, Access::Read, true).unwrap_err().to_string();
-            assert_eq!(message, "it is neither a regular file nor a block device");
+            assert_eq!(message, format!("it is {kind}, neither a regular file nor a block device"));
         }
         assert!(OpenFile::open(&directory.path().join("missing"), Access::Read, true).is_err());
     }

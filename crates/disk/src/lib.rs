@@ -13,6 +13,7 @@
 //! | [`space`] | whether there is room |
 //! | [`buffer`] | where transfers put their bytes |
 //! | [`file`](mod@file) | whether transfers of a file go past the page cache |
+//! | [`regular`] | whether a path is a regular file, before it is opened |
 //! | [`backend`] | how many transfers are under way at the same time |
 //! | [`scan`] | how a list of files is read whole, at the speed of the device |
 //! | [`baseline`] | what the device can do, at which pattern and depth |
@@ -30,6 +31,7 @@ pub mod facts;
 pub mod file;
 pub mod machine;
 pub mod probe;
+pub mod regular;
 pub mod residency;
 pub mod scan;
 pub mod space;

@@ -99,7 +99,7 @@ impl StoppedCheck {
     /// # Errors
     /// When the file cannot be read, or is none.
     pub fn load(path: &std::path::Path) -> std::io::Result<Self> {
-        Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+        Ok(serde_json::from_slice(&disk::regular::read(path)?)?)
     }
 
     /// Writes the check to a file: whole or not at all, by way of a second name beside it.
@@ -109,7 +109,10 @@ impl StoppedCheck {
     pub fn store(&self, path: &std::path::Path) -> std::io::Result<()> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");
-        let file = std::fs::File::create(&beside)?;
+        let file = disk::regular::open_with(
+            std::fs::OpenOptions::new().write(true).create(true).truncate(true),
+            beside.as_ref(),
+        )?;
         let mut writer = std::io::BufWriter::new(file);
         serde_json::to_writer(&mut writer, self)?;
         let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;

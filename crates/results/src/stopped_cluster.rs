@@ -114,7 +114,7 @@ impl StoppedCluster {
     /// # Errors
     /// When the file cannot be read, or is none.
     pub fn load(path: &std::path::Path) -> std::io::Result<Self> {
-        Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+        Ok(serde_json::from_slice(&disk::regular::read(path)?)?)
     }
 
     /// Writes the check to a file: whole or not at all, by way of a second name beside it.
@@ -124,7 +124,10 @@ impl StoppedCluster {
     pub fn store(&self, path: &std::path::Path) -> std::io::Result<()> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");
-        let mut writer = std::io::BufWriter::new(std::fs::File::create(&beside)?);
+        let mut writer = std::io::BufWriter::new(disk::regular::open_with(
+            std::fs::OpenOptions::new().write(true).create(true).truncate(true),
+            beside.as_ref(),
+        )?);
         serde_json::to_writer(&mut writer, self)?;
         writer.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
         std::fs::rename(&beside, path)

@@ -63,7 +63,7 @@ pub enum DecodeError {
 pub fn file(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
     let subject = recognise(path)?;
     let failed = |source| DecodeError::Read { path: path.to_path_buf(), source };
-    let file = File::open(path).map_err(failed)?;
+    let file = disk::regular::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let start = read(&file, 0, START_BYTES).map_err(failed)?;
     if subject == Subject::Sqlite {

@@ -2,7 +2,6 @@
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use formats::postgres::Tid;
@@ -266,7 +265,7 @@ impl Exact<'_> {
         for file in
             context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)
         {
-            let Ok(handle) = File::open(&file.part.path) else {
+            let Ok(handle) = disk::regular::open(&file.part.path) else {
                 is_whole = false;
                 continue;
             };

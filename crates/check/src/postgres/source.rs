@@ -13,6 +13,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+mod special_files;
+
 use super::cluster::OpenError;
 use super::cluster_files::tar_members::{Members, members, root_of};
 
@@ -35,12 +37,12 @@ pub struct Part {
 impl Part {
     /// Fills a buffer from a place in the part.
     pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset_bytes: u64) -> io::Result<()> {
-        File::open(&self.path)?.read_exact_at(buffer, self.offset_bytes + offset_bytes)
+        disk::regular::open(&self.path)?.read_exact_at(buffer, self.offset_bytes + offset_bytes)
     }
 
     /// Reads the part, at most so many bytes. A file of its own is read as long as it is now.
     pub(crate) fn read(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = disk::regular::open(&self.path)?;
         let end = if self.offset_bytes == 0 { bytes_max } else { bytes_max.min(self.bytes) };
         file.seek(SeekFrom::Start(self.offset_bytes))?;
         let mut bytes = Vec::new();
@@ -203,6 +205,7 @@ impl Tree {
         let read_error = |source| OpenError::Read { path: path.to_path_buf(), source };
         if path.is_dir() {
             if path.join("PG_VERSION").exists() || path.join("global/pg_control").exists() {
+                special_files::refuse(path)?;
                 return Ok(Tree::Directory(path.to_path_buf()));
             }
             let archives = archives_in(path).map_err(read_error)?;
@@ -307,7 +310,7 @@ impl Archive {
 
     /// A tar file that can be read at any place: the file itself, or what was unpacked from it.
     fn unpack(&mut self, path: &Path) -> io::Result<PathBuf> {
-        let mut packed = File::open(path)?;
+        let mut packed = disk::regular::open(path)?;
         let mut magic = [0; 4];
         let count = packed.read(&mut magic)?;
         packed.rewind()?;

@@ -71,13 +71,13 @@ impl Anchor {
     /// Likewise; the log, and single pages afterwards, are read no faster than the brake allows.
     pub(super) fn limited(path: &Path, brake: Brake) -> Result<Self, AnchorError> {
         let failed = |source| AnchorError::Read { path: path.to_owned(), source };
-        // Not opened before that is known: a pipe would be waited for.
         if !std::fs::metadata(path).map_err(failed)?.is_file() {
             return Err(AnchorError::Kind { path: path.to_owned() });
         }
-        let file = File::open(path).map_err(failed)?;
+        let file = disk::regular::open(path).map_err(failed)?;
         // EVIDENCE: sqlite os_unix.c unixFullPathname: links are followed before "-wal" and the like are appended.
         let place = std::fs::canonicalize(path).map_err(failed)?;
+        require_regular(&place)?;
         let view = View::new(&file, &place, brake.stop.as_deref())
             .map_err(|kept_out| AnchorError::writer(path, kept_out))?;
         let stamp = Stamp::new(&place).map_err(failed)?;
@@ -276,4 +276,11 @@ fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(done)
+}
+/// Refuses pipes, sockets and devices beside a database, where SQLite has files.
+fn require_regular(place: &Path) -> Result<(), AnchorError> {
+    ["-wal", "-shm", "-journal"].into_iter().try_for_each(|suffix| {
+        let path = beside(place, suffix);
+        disk::regular::require(&path).map_err(|source| AnchorError::Read { path, source })
+    })
 }

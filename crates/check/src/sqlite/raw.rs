@@ -307,7 +307,7 @@ impl<'a> RawWorker<'a> {
 
 fn plain_reader(path: &Path, geometry: Geometry, brake: Brake) -> std::io::Result<PageReader> {
     Ok(PageReader {
-        file: std::fs::File::open(path)?,
+        file: disk::regular::open(path)?,
         page_size_bytes: geometry.page_size_bytes as usize,
         log: None,
         read_count: 0.into(),

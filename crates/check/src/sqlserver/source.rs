@@ -36,7 +36,7 @@ pub enum FileKind {
 /// # Errors
 /// When the file cannot be opened or read.
 pub fn recognise(path: &Path) -> io::Result<Option<FileKind>> {
-    let file = File::open(path)?;
+    let file = disk::regular::open(path)?;
     let mut start = [0; PAGE_BYTES];
     let length = read_up_to(&file, 0, &mut start)?;
     let start = start.get(..length).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Source {
             read_count: AtomicU64::new(0),
         };
         for path in paths {
-            let file = File::open(path)?;
+            let file = disk::regular::open(path)?;
             let bytes = file.metadata()?.len();
             let shown = path.display().to_string();
             let mut opened = SourceFile { path: path.clone(), shown, file, bytes, parts: Vec::new() };

@@ -26,7 +26,7 @@ pub(super) fn remove_abandoned(directory: &Path) {
         let Some(process) = name.to_str().and_then(process_of) else { continue };
         let is_gone = !Path::new("/proc").join(process.to_string()).exists();
         // Another container may have other processes, but the lock is one for all.
-        let is_free = File::open(entry.path())
+        let is_free = crate::regular::open(entry.path())
             .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok());
         if is_gone && is_free {
             let _unremoved = std::fs::remove_file(entry.path());

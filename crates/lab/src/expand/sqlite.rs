@@ -99,7 +99,11 @@ fn keeps_a_log(path: &Path) -> Result<bool, ExpandError> {
     // EVIDENCE: sqlite fileformat2 1.3.3, bytes 18 and 19: 2 for write-ahead logs
     let mut head = [0; 20];
     let io = |source| ExpandError::Io { action: "read", path: path.to_owned(), source };
-    fs::File::open(path).and_then(|mut file| file.read_exact(&mut head)).map_err(io)?;
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let path = with_suffix(path, suffix);
+        disk::regular::require(&path).map_err(|source| ExpandError::Io { action: "read", path, source })?;
+    }
+    disk::regular::open(path).and_then(|mut file| file.read_exact(&mut head)).map_err(io)?;
     Ok(head[18] == 2 || head[19] == 2)
 }
 

@@ -39,13 +39,9 @@ impl WriteLock {
             directory: directory.to_owned(),
             reason: error.to_string(),
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(not_writable)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = disk::regular::open_with(&mut options, &path).map_err(not_writable)?;
         let mut tries_left = TRIES;
         let taken = loop {
             tries_left -= 1;
@@ -73,7 +69,7 @@ impl WriteLock {
 /// Does a process hold the lock of this directory? `None` when that cannot be learned: no right to read the file, or a
 /// file system without locks.
 pub(super) fn is_held(directory: &Path) -> Option<bool> {
-    let file = match File::open(directory.join(LOCK_FILE)) {
+    let file = match disk::regular::open(directory.join(LOCK_FILE)) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,

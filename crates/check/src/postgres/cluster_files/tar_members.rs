@@ -34,7 +34,7 @@ pub(crate) struct Members {
 
 /// The members of a tar file, by path.
 pub(crate) fn members(path: &Path) -> io::Result<Members> {
-    let file = File::open(path)?;
+    let file = disk::regular::open(path)?;
     let length = file.metadata()?.len();
     let mut archive = tar::Archive::new(file);
     let mut found = Members::default();

@@ -19,7 +19,7 @@ const FRACTIONS: [u8; 3] = [64, 32, 32];
 
 /// Whether the header or the pages of a file are those of a database. Cost: some hundred reads of single pages.
 pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
-    let file = File::open(path)?;
+    let file = disk::regular::open(path)?;
     let file_bytes = file.metadata()?.len();
     let mut head = [0; 112];
     if file_bytes >= 512 && file.read_exact_at(&mut head, 0).is_ok() && is_header(&head) {

@@ -76,7 +76,7 @@ impl Journal {
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(beside(path, "-journal")) {
+    match disk::regular::open(beside(path, "-journal")) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

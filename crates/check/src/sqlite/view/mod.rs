@@ -70,7 +70,7 @@ impl View {
         let is_database_locked = patience.lock(file, PENDING_BYTE, shared_database)?;
         let mut view =
             Self { is_database_locked, shared_memory: None, is_wal_locked: false, is_live: false, since };
-        if let Ok(shared_memory) = File::open(beside(path, "-shm")) {
+        if let Ok(shared_memory) = disk::regular::open(beside(path, "-shm")) {
             view.is_wal_locked = patience.lock(&shared_memory, READ_LOCK_START, shared_wal)?;
             view.is_live = holder(&shared_memory, INITIALISED_BYTE, 1).is_some();
             view.shared_memory = Some(shared_memory);

@@ -1,6 +1,6 @@
 //! What tells that a database was changed between two moments, where no lock kept it from being changed.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Stamp {
 
 /// The header of the WAL; `None` when there is none, or no whole one.
 fn wal_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(beside(path, "-wal")) {
+    let file = match disk::regular::open(beside(path, "-wal")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -68,7 +68,7 @@ pub(super) fn read_wal(
     index: Option<WalIndex>,
     brake: &Brake,
 ) -> io::Result<WalRead> {
-    let file = match File::open(beside(path, "-wal")) {
+    let file = match disk::regular::open(beside(path, "-wal")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WalRead::default()),
         Err(error) => return Err(error),

@@ -51,7 +51,7 @@ pub(super) fn password(path: &Path, connection: &Connection<'_>) -> Result<Optio
         )));
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
+    disk::regular::open(path)
         .and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|error| ignored(error.to_string()))?;
     Ok(matching(&String::from_utf8_lossy(&bytes), connection).map(Secret::new))

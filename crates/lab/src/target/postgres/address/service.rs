@@ -26,7 +26,7 @@ pub(super) fn parameters(
 ) -> Result<Parameters, String> {
     let mut looked_in = Vec::new();
     for (path, is_required) in paths(file, environment) {
-        let text = match std::fs::read(&path) {
+        let text = match disk::regular::read(&path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if is_required || error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(format!("service file \"{}\" cannot be read: {error}", path.display()));

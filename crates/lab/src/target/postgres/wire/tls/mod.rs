@@ -81,6 +81,7 @@ fn roots_in(path: &Path) -> Result<Roots, TlsRefusal> {
             "name a file of PEM certificates with sslrootcert=FILE, or sslrootcert=system",
         )
     };
+    disk::regular::require(path).map_err(|reason| error(reason.to_string()))?;
     let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect)
         .map_err(|reason| error(pem_reason(reason)))?;
