@@ -4,6 +4,7 @@ mod passfile;
 mod service;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,9 @@ const HINT: &str =
     "write postgresql://user@host:port/database, the password in PGPASSWORD or ~/.pgpass (or service=NAME)";
 
 /// Parameters of libpq that change nothing here: names, pauses and choices among several servers.
-const IGNORED: [&str; 15] = [
+const IGNORED: [&str; 14] = [
     "application_name",
     "client_encoding",
-    "connect_timeout",
     "fallback_application_name",
     "keepalives",
     "keepalives_count",
@@ -65,8 +65,8 @@ const REFUSED: [&str; 10] = [
 ];
 
 /// Reads `postgresql://user:password@host:port/database?sslmode=...`, or the `key=value` form. What is not there is
-/// taken from the service (`service` or `PGSERVICE`), then from `PGPASSWORD`, `PGSSLMODE` and `PGSSLROOTCERT`; a
-/// password then from the password file.
+/// taken from the service (`service` or `PGSERVICE`), then from `PGPASSWORD`, `PGSSLMODE`, `PGSSLROOTCERT` and
+/// `PGCONNECT_TIMEOUT`; a password then from the password file.
 ///
 /// # Errors
 /// Text that is no such URL (never quoted, as it may hold a password), several hosts, parameters that cannot be
@@ -88,6 +88,7 @@ struct Said {
     options: Option<String>,
     mode: Option<String>,
     authorities: Option<String>,
+    connect_timeout: Option<String>,
 }
 
 fn login(
@@ -131,7 +132,8 @@ fn login(
     });
     let options = said.options;
     let application_name = application_name.to_owned();
-    Ok(Login { endpoint, user, password, database, application_name, options, security })
+    let connect_time_max = timeout::connecting(said.connect_timeout, environment)?;
+    Ok(Login { endpoint, user, password, database, application_name, options, security, connect_time_max })
 }
 
 /// The service that a URL names, else `PGSERVICE`.
@@ -181,6 +183,7 @@ fn read(parameters: Parameters) -> Result<Said, TargetError> {
             "options" => said.options = value,
             "sslmode" => said.mode = value,
             "sslrootcert" => said.authorities = value,
+            "connect_timeout" => said.connect_timeout = value,
             name if IGNORED.contains(&name) => {}
             name => {
                 let allowed = ONLY.iter().find(|(only, _)| *only == name).map(|(_, allowed)| *allowed);

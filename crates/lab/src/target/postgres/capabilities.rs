@@ -113,6 +113,7 @@ impl Capabilities {
                 })
                 .collect();
         }
+        control.require_usable("could not ask the server for what it offers")?;
         Ok(found)
     }
 

@@ -40,6 +40,9 @@ pub(super) const SOCKET_PREFIX: &str = "fathom-pg-";
 // EVIDENCE: Linux unix(7), sun_path
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
+/// Time for one connection to it: on a busy machine thousands of clients may queue for the server's first process.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// Time until a started server must accept connections: it may have to recover from a crash first.
 const START_TIME_MAX: Duration = Duration::from_secs(120);
 
@@ -233,6 +236,7 @@ impl Cluster {
             application_name: application_name.to_owned(),
             options: None,
             security: Security::none(),
+            connect_time_max: Some(CONNECT_TIME_MAX),
         }
     }
 

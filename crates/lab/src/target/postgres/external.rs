@@ -212,11 +212,11 @@ impl Target for ExternalPostgres {
             })?;
         }
         for statement in &statements {
-            control.rows("could not make the objects of the run", statement)?;
+            control.complete("could not make the objects of the run", statement)?;
         }
         waits::provide(control);
         // Not everybody may (superusers, pg_checkpoint from 15 on): `warnings` says so.
-        let _ = control.query("CHECKPOINT");
+        let _ = control.work("CHECKPOINT");
         let mut login = self.login.clone();
         login.application_name = format!("fathom-client-{}", unique_id());
         self.connector = Some(PostgresConnector::new(Connecting {
@@ -242,7 +242,7 @@ impl Target for ExternalPostgres {
         if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
             let control = self.running()?;
             for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
-                control.rows("could not fill the caches of the server", &statement)?;
+                control.complete("could not fill the caches of the server", &statement)?;
             }
             control.rows("could not take settings back", "RESET ALL")?;
         }
@@ -360,7 +360,7 @@ impl Target for ExternalPostgres {
         let statements = schema::drop_all(self.capabilities.procedures);
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
             for statement in statements {
-                control.rows("could not remove the objects of the run", &statement)?;
+                control.complete("could not remove the objects of the run", &statement)?;
             }
         }
         Ok(())
@@ -384,7 +384,7 @@ impl Target for ExternalPostgres {
         // FORCE ends sessions in our own database only: clients of a run that failed.
         let sql = format!("DROP DATABASE {}", identifier(&name));
         let forced = format!("{sql} WITH (FORCE)");
-        let outcome = maintenance.query(&forced).or_else(|_| maintenance.query(&sql));
+        let outcome = maintenance.work(&forced).or_else(|_| maintenance.work(&sql));
         maintenance.close();
         outcome
             .map(drop)

@@ -85,7 +85,7 @@ pub fn expand_database(
         }
     }
     let create = format!("CREATE DATABASE {}{template}", identifier(name));
-    maintenance.query(&create).map_err(|error| engine("make", name, error))?;
+    maintenance.work(&create).map_err(|error| engine("make", name, error))?;
     let spread = Spread::make(&mut maintenance, name, directories);
     let grown = match &spread {
         Ok(spread) => {
@@ -96,7 +96,7 @@ pub fn expand_database(
     };
     if grown.is_err() {
         // Ours, a moment old, and of no use to anybody.
-        let _ = maintenance.query(&format!("DROP DATABASE {}", identifier(name)));
+        let _ = maintenance.work(&format!("DROP DATABASE {}", identifier(name)));
         spread.iter().for_each(|spread| spread.remove(&mut maintenance));
     }
     maintenance.close();
@@ -146,7 +146,7 @@ fn copy_all(
         first.push(format!("ALTER TABLE {} DISABLE TRIGGER USER", table.name));
     }
     for statement in first {
-        control.query(&statement).map_err(failed)?;
+        control.work(&statement).map_err(failed)?;
     }
     let strides = strides(control, &tables, &shifts).map_err(failed)?;
     let source_rows = source_rows(control, &tables).map_err(failed)?;
@@ -183,12 +183,12 @@ fn copy_all(
 
 /// Removes the rows that were set aside, lets triggers fire again, and takes sequences beyond the new keys.
 fn finish(control: &mut Control, tables: &[Table]) -> Result<(), WireError> {
-    control.query(&format!("DROP SCHEMA {SOURCE} CASCADE"))?;
+    control.work(&format!("DROP SCHEMA {SOURCE} CASCADE"))?;
     for table in tables {
-        control.query(&format!("ALTER TABLE {} ENABLE TRIGGER USER", table.name))?;
+        control.work(&format!("ALTER TABLE {} ENABLE TRIGGER USER", table.name))?;
         for column in table.columns.iter().filter(|column| column.kind == Kind::Integer) {
             let (owner, own) = (literal(&table.name), literal(&column.name));
-            control.query(&format!(
+            control.work(&format!(
                 "SELECT setval(pg_get_serial_sequence({owner}, {own}), (SELECT max({}) FROM {})) \
                  WHERE pg_get_serial_sequence({owner}, {own}) IS NOT NULL",
                 identifier(&column.name),
@@ -196,7 +196,7 @@ fn finish(control: &mut Control, tables: &[Table]) -> Result<(), WireError> {
             ))?;
         }
     }
-    control.query("ANALYZE").map(drop)
+    control.work("ANALYZE").map(drop)
 }
 
 fn source_rows(control: &mut Control, tables: &[Table]) -> Result<u64, WireError> {
@@ -303,17 +303,17 @@ fn kind_of(type_oid: &str) -> Kind {
 
 fn make_sample(control: &mut Control, seed: u64) -> Result<(), WireError> {
     for table in sample::TABLES {
-        control.query(&format!(
+        control.work(&format!(
             "CREATE TABLE {} ({})",
             table.name,
             table.columns.replace("BYTES", "bytea")
         ))?;
         for index in table.indexes {
-            control.query(index)?;
+            control.work(index)?;
         }
         for rows in sample::rows(table.name, seed).chunks(ROWS_PER_STATEMENT) {
             let rows: Vec<String> = rows.iter().map(|row| row_text(row)).collect();
-            control.query(&format!("INSERT INTO {} VALUES {}", table.name, rows.join(", ")))?;
+            control.work(&format!("INSERT INTO {} VALUES {}", table.name, rows.join(", ")))?;
         }
     }
     Ok(())
@@ -337,7 +337,7 @@ fn connect(login: &Login, name: &str) -> Result<Control, ExpandError> {
 }
 
 fn number(control: &mut Control, sql: &str) -> Result<i64, WireError> {
-    let rows = control.query(sql)?;
+    let rows = control.work(sql)?;
     let value = rows.first().map(|row| text(row, 0)).unwrap_or_default();
     value.parse().map_err(|_| WireError::Protocol(format!("the answer \"{value}\" is not a number")))
 }

@@ -63,7 +63,7 @@ impl Spread {
                 return Ok(());
             };
             let kind = if text(1) == "i" { "INDEX" } else { "TABLE" };
-            control.query(&format!("ALTER {kind} {} SET TABLESPACE {}", text(0), identifier(space)))?;
+            control.work(&format!("ALTER {kind} {} SET TABLESPACE {}", text(0), identifier(space)))?;
             // An empty relation gets some bytes, too: it will grow like the others.
             filled[index] += text(2).parse::<u64>().unwrap_or(0).max(1);
         }

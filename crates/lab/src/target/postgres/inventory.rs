@@ -6,48 +6,79 @@ use super::super::TargetError;
 use super::address;
 use super::control::literal;
 use super::external::connecting::connect;
-use super::wire::{Endpoint, Login};
+use super::wire::{Endpoint, Login, Rows, WireError};
+
+/// Memory for the rows of one answer: a version, or ten settings.
+pub(super) const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// A server to ask.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerQuestion {
+    login: Login,
+}
 
 /// What a server said about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerAnswer {
-    /// `host:port/database`, without user and password.
-    pub(crate) server: String,
     /// `version()`.
     pub(crate) version: String,
-    /// Is it on this machine, as far as its address tells?
-    pub(crate) is_local: bool,
     /// Those of the asked settings that it has, as it prints them.
     pub(crate) settings: BTreeMap<String, String>,
 }
 
-/// Asks the server at `url` for its version and for settings by name.
-///
-/// # Errors
-/// A URL that is none, a server that cannot be reached or does not answer; with its place, as far as it is known.
-pub(crate) fn ask_server(url: &str, names: &[&str]) -> Result<ServerAnswer, (Option<String>, TargetError)> {
-    let login = address::parse(url, "fathom-inventory").map_err(|error| (None, error))?;
-    let server = place(&login);
-    let failed = |error: TargetError| (Some(server.clone()), error);
-    let mut control = connect(&login).map_err(failed)?;
-    let version = control
-        .value("could not ask the server for its version", "SELECT version()")
-        .map_err(failed)?
-        .unwrap_or_default();
-    let list: Vec<String> = names.iter().map(|name| literal(name)).collect();
-    let sql =
-        format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({})", list.join(", "));
-    // Servers that only speak the protocol may have no such list: then their settings are not known.
-    let rows = control.query(&sql).unwrap_or_default();
-    control.close();
-    let settings = rows
-        .into_iter()
-        .filter_map(|row| {
-            let mut values = row.into_iter();
-            Some((values.next()??, values.next()??))
-        })
-        .collect();
-    Ok(ServerAnswer { version, is_local: is_local(&login), settings, server })
+impl ServerQuestion {
+    /// The server at `url`; nothing is sent to it yet.
+    ///
+    /// # Errors
+    /// A URL that is none.
+    pub(crate) fn of(url: &str) -> Result<Self, TargetError> {
+        address::parse(url, "fathom-inventory").map(|login| Self { login })
+    }
+
+    /// `host:port/database`, without user and password.
+    pub(crate) fn place(&self) -> String {
+        place(&self.login)
+    }
+
+    /// Is it on this machine, as far as its address tells?
+    pub(crate) fn is_local(&self) -> bool {
+        is_local(&self.login)
+    }
+
+    /// Asks for the version and for settings by name.
+    ///
+    /// # Errors
+    /// A server that cannot be reached or does not answer.
+    pub(crate) fn ask(&self, names: &[&str]) -> Result<ServerAnswer, TargetError> {
+        let mut control = connect(&self.login)?;
+        control.limit_answers(ANSWER_BYTES_MAX);
+        let context = "could not ask the server for its version";
+        let version = control
+            .value(context, "SELECT version()")?
+            .ok_or_else(|| TargetError::engine(context, "its answer has no value"))?;
+        let list: Vec<String> = names.iter().map(|name| literal(name)).collect();
+        let sql = format!(
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({})",
+            list.join(", ")
+        );
+        let rows = match control.query(&sql) {
+            Ok(rows) => rows,
+            // Servers that only speak the protocol may have no such list: then their settings are not known.
+            Err(WireError::Server(_)) => Rows::new(),
+            Err(error) => {
+                return Err(TargetError::engine("could not ask the server for its settings", error));
+            }
+        };
+        control.close();
+        let settings = rows
+            .into_iter()
+            .filter_map(|row| {
+                let mut values = row.into_iter();
+                Some((values.next()??, values.next()??))
+            })
+            .collect();
+        Ok(ServerAnswer { version, settings })
+    }
 }
 
 pub(super) fn place(login: &Login) -> String {

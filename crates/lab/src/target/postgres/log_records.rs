@@ -145,7 +145,7 @@ fn inspected(control: &mut Control, span: &Span) -> Result<Anatomy, String> {
         "SELECT \"resource_manager/record_type\", count, combined_size FROM pg_get_wal_stats('{from}', '{to}', true) \
          WHERE count > 0"
     );
-    let rows = control.query(&sql).map_err(|error| error.to_string())?;
+    let rows = control.work(&sql).map_err(|error| error.to_string())?;
     let kind = |row: Vec<Option<String>>| {
         let [Some(name), Some(records), Some(bytes)] = row.as_slice() else { return None };
         Some((name.clone(), Kind { records: records.parse().ok()?, bytes: bytes.parse().ok()? }))
@@ -157,7 +157,7 @@ fn inspected(control: &mut Control, span: &Span) -> Result<Anatomy, String> {
 
 /// One row of whole numbers.
 fn numbers<const N: usize>(control: &mut Control, sql: &str) -> Result<[u64; N], String> {
-    let rows = control.query(sql).map_err(|error| error.to_string())?;
+    let rows = control.work(sql).map_err(|error| error.to_string())?;
     let row = rows.into_iter().next().unwrap_or_default();
     let numbers: Option<Vec<u64>> = row.into_iter().map(|value| value?.parse().ok()).collect();
     numbers

@@ -43,11 +43,13 @@ pub(super) fn provide(control: &mut Control, wanted: u64) -> Result<(), TargetEr
     let missing = wanted.saturating_sub(present);
     for _ in 0..missing {
         // A switch does nothing unless something was logged since the last one.
-        control
-            .rows(context, "SELECT pg_logical_emit_message(true, 'fathom', ''); SELECT pg_switch_wal()")?;
+        control.complete(
+            context,
+            "SELECT pg_logical_emit_message(true, 'fathom', ''); SELECT pg_switch_wal()",
+        )?;
     }
     if missing > 0 {
-        control.rows(context, "CHECKPOINT")?;
+        control.complete(context, "CHECKPOINT")?;
     }
     Ok(())
 }

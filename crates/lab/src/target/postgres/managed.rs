@@ -199,13 +199,13 @@ impl Target for ManagedPostgres {
         let statements = schema::create(work, &tablespaces, &self.capabilities);
         let control = self.running()?;
         for statement in statements {
-            control.rows("could not make the objects of the run", &statement)?;
+            control.complete("could not make the objects of the run", &statement)?;
         }
         if work.workload.adds_rows() {
             log_space::provide(control, log_space::segments_wanted(work))?;
         }
         waits::provide(control);
-        control.rows("could not write a checkpoint before the run", "CHECKPOINT")?;
+        control.complete("could not write a checkpoint before the run", "CHECKPOINT")?;
         let name = format!("fathom-client-{}", unique_id());
         self.connector = Some(PostgresConnector::new(Connecting {
             login: self.cluster_mut()?.login(DATABASE, &name),
@@ -370,7 +370,7 @@ impl Target for ManagedPostgres {
         // A server that died has nothing to clean now; the next start finds the objects and drops them.
         if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
             for statement in schema::drop_all(true) {
-                control.rows("could not remove the objects of the run", &statement)?;
+                control.complete("could not remove the objects of the run", &statement)?;
             }
         }
         Ok(())

@@ -43,7 +43,7 @@ pub use address::service_of;
 pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use external::{ExternalOptions, ExternalPostgres};
 pub use grow::{NewDatabase, SourceDatabase, expand_database};
-pub(crate) use inventory::ask_server;
+pub(crate) use inventory::ServerQuestion;
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use place::ServerPlace;
 pub use series::series_of;

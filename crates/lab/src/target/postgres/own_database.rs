@@ -42,7 +42,7 @@ pub(super) fn make_way(maintenance: &mut Control, name: &str) -> Result<(), Targ
                 return Err(in_use(String::new()));
             }
             let sql = format!("DROP DATABASE {}", identifier(name));
-            maintenance.query(&sql).map(drop).map_err(|error| in_use(format!(" ({error})")))
+            maintenance.work(&sql).map(drop).map_err(|error| in_use(format!(" ({error})")))
         }
         Some(_) => Err(TargetError::refused(
             format!("cannot use database \"{name}\": it exists and was not made by fathom"),
@@ -56,7 +56,7 @@ pub(super) fn create_database(
     login: &Login,
     name: &str,
 ) -> Result<(), TargetError> {
-    maintenance.query(&format!("CREATE DATABASE {}", identifier(name))).map(drop).map_err(|error| {
+    maintenance.work(&format!("CREATE DATABASE {}", identifier(name))).map(drop).map_err(|error| {
         if error.code() == Some("42501") {
             TargetError::refused(
                 format!("user \"{}\" may not create a database at {}", login.user, login.endpoint),
@@ -88,7 +88,7 @@ pub(super) fn drop_leftovers(maintenance: &mut Control) {
     };
     for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
         // Without FORCE: should somebody have connected since, the server refuses.
-        match maintenance.query(&format!("DROP DATABASE {}", identifier(&name))) {
+        match maintenance.work(&format!("DROP DATABASE {}", identifier(&name))) {
             Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
             Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
         }

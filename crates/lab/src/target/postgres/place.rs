@@ -6,7 +6,7 @@ use super::super::TargetError;
 use super::address;
 use super::control::Control;
 use super::external::connecting::connect;
-use super::inventory::{is_local, place};
+use super::inventory::{ANSWER_BYTES_MAX, is_local, place};
 
 /// A connection that asks a server about its files; it changes nothing.
 pub struct ServerPlace {
@@ -29,8 +29,10 @@ impl ServerPlace {
     pub fn ask(url: &str) -> Result<Self, TargetError> {
         let login = address::parse(url, "fathom-check")?;
         let mut control = connect(&login)?;
+        control.limit_answers(ANSWER_BYTES_MAX);
         let data_directory = control.probe("SELECT current_setting('data_directory')").map(PathBuf::from);
         let identifier = control.probe("SELECT system_identifier FROM pg_control_system()");
+        control.require_usable("could not ask the server for its data directory")?;
         Ok(Self {
             server: place(&login),
             is_local: is_local(&login),

@@ -56,7 +56,7 @@ fn checkpoint_over(login: Login) -> Issue {
             Some(control) => control,
             None => Control::connect(&login).map_err(|error| format!("could not connect: {error}"))?,
         };
-        let outcome = control.query("CHECKPOINT").map(|_| String::new()).map_err(|error| error.to_string());
+        let outcome = control.work("CHECKPOINT").map(|_| String::new()).map_err(|error| error.to_string());
         connection = Some(control);
         outcome
     })

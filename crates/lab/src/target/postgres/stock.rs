@@ -6,7 +6,7 @@ use results::model::Metric;
 
 use super::super::look_up::{self, Answers, hash_of};
 use super::super::{Aftermath, TargetError};
-use super::control::{Control, literal};
+use super::control::{Control, first_value, literal};
 use super::guid::{self, Stock};
 use crate::work::Work;
 
@@ -41,7 +41,7 @@ pub(super) fn provide(
         statements.push("RESET synchronous_commit".to_owned());
     }
     for statement in &statements {
-        control.rows("could not make the tables that the run reads", statement)?;
+        control.complete("could not make the tables that the run reads", statement)?;
     }
     if !made.contains(&stock) {
         made.push(stock);
@@ -101,7 +101,7 @@ pub(super) fn aftermath(
     for setting in guid::PLANNER {
         control.rows(context, setting)?;
     }
-    let found = control.value(context, &stock.finding(work))?.unwrap_or_default();
+    let found = first_value(control.complete(context, &stock.finding(work))?).unwrap_or_default();
     control.rows(context, "RESET ALL")?;
     let look_ups = answers.all();
     let mut metrics = look_up::metrics(&look_ups);

@@ -18,7 +18,7 @@ pub(in super::super) fn aftermath(
         return Ok(Aftermath::default());
     }
     let context = "could not count the rows of the table";
-    let rows: u64 = control.number(context, &format!("SELECT count(*) FROM {TABLE}"))?;
+    let rows: u64 = control.count(context, &format!("SELECT count(*) FROM {TABLE}"))?;
     let mut aftermath = Aftermath {
         rows: Some(rows),
         payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
@@ -40,7 +40,7 @@ pub(in super::super) fn aftermath(
             )
         };
         let context = "could not ask for the size of the table";
-        let table_bytes: u64 = control.number(context, &sum_over_parts("pg_relation_size"))?;
+        let table_bytes: u64 = control.count(context, &sum_over_parts("pg_relation_size"))?;
         let table_pages = table_bytes / page_size_bytes;
         aftermath.table_pages = Some(table_pages);
         if aftermath.rows_per_page.is_some() {
@@ -48,7 +48,7 @@ pub(in super::super) fn aftermath(
             // empty. Rows are only inserted, so a page that holds any holds a first one.
             let context = "could not count the pages that hold rows";
             let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
-            let occupied_pages: u64 = control.number(context, &sql)?;
+            let occupied_pages: u64 = control.count(context, &sql)?;
             aftermath.table_pages = Some(occupied_pages);
             aftermath.metrics.push(Metric {
                 name: "table_empty_pages".to_owned(),
@@ -57,8 +57,8 @@ pub(in super::super) fn aftermath(
                 source: "pg_relation_size() over the block size, less pages with a first row".to_owned(),
             });
         }
-        aftermath.total_bytes = Some(control.number(context, &sum_over_parts("pg_total_relation_size"))?);
-        let index_bytes: u64 = control.number(context, &sum_over_parts("pg_indexes_size"))?;
+        aftermath.total_bytes = Some(control.count(context, &sum_over_parts("pg_total_relation_size"))?);
+        let index_bytes: u64 = control.count(context, &sum_over_parts("pg_indexes_size"))?;
         aftermath.metrics.push(Metric {
             name: "index_bytes".to_owned(),
             value: index_bytes as f64,
@@ -81,7 +81,7 @@ fn spread(control: &mut Control, work: &Work) -> Result<Option<Metric>, TargetEr
     );
     Ok(Some(Metric {
         name: "largest_file_over_mean".to_owned(),
-        value: control.number("could not count the rows of each partition", &sql)?,
+        value: control.count("could not count the rows of each partition", &sql)?,
         unit: "1".to_owned(),
         source: "rows by tableoid".to_owned(),
     }))

@@ -36,7 +36,7 @@ impl Statements for Copies<'_> {
     }
 
     fn run(&mut self, sql: &str) -> Result<(), ExpandError> {
-        self.control.query(sql).map(drop).map_err(|error| engine("fill", self.name, error))
+        self.control.work(sql).map(drop).map_err(|error| engine("fill", self.name, error))
     }
 
     fn changed(&mut self, update: &str) -> Result<u64, ExpandError> {

@@ -54,7 +54,7 @@ impl ManagedPostgres {
 
     pub(super) fn place_now(&mut self, work: &Work) -> Result<Place, TargetError> {
         if let Some(control) = self.control.as_mut() {
-            control.rows("could not write a checkpoint", "CHECKPOINT")?;
+            control.complete("could not write a checkpoint", "CHECKPOINT")?;
         }
         let cluster = self.cluster();
         let scratch = cluster.directory().join("scratch");

@@ -16,6 +16,10 @@ const HEAD_LOOKS: usize = 100;
 /// Last looks that are kept: the sampler is stopped milliseconds after the last client.
 const TAIL_LOOKS: usize = 100;
 
+/// Pairs of session and event that are counted; further ones are left out. Those of ten thousand sessions with a
+/// hundred events each.
+const COUNTS_MAX: usize = 1_000_000;
+
 /// What a session did at one look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -75,6 +79,8 @@ pub(super) struct Ledger {
     head: Vec<Look>,
     tail: VecDeque<Look>,
     settled: u64,
+    /// Pairs of session and event that are counted.
+    count_count: usize,
     spare: Vec<Vec<Seen>>,
 }
 
@@ -118,7 +124,14 @@ impl Ledger {
                     Phase::Signal => 1,
                     Phase::Unsplit => 2,
                 };
-                account.counts.entry(seen.event).or_default()[column] += 1;
+                match account.counts.get_mut(&seen.event) {
+                    Some(counts) => counts[column] += 1,
+                    None if self.count_count < COUNTS_MAX => {
+                        self.count_count += 1;
+                        account.counts.entry(seen.event).or_default()[column] += 1;
+                    }
+                    None => {}
+                }
             }
         }
     }

@@ -121,6 +121,7 @@ impl LiveInterval<'_> {
 
 fn connect(login: &Login) -> Result<(Control, Capabilities), TargetError> {
     let mut control = super::super::external::connecting::connect(login)?;
+    control.limit_answers(super::ANSWER_BYTES_MAX);
     let capabilities = Capabilities::probe(&mut control)?;
     Ok((control, capabilities))
 }

@@ -47,6 +47,9 @@ pub(crate) const CLIENTS: &str = "clients";
 /// Name of these connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control-waits";
 
+/// Memory for the rows of one answer: a session takes about 400 bytes of it.
+const ANSWER_BYTES_MAX: usize = 16 << 20;
+
 /// Samplers as they are called in the record.
 const MEMORY_NAME: &str = "postgres_waits_memory";
 const SQL_NAME: &str = "postgres_waits_sql";
@@ -85,7 +88,13 @@ impl WaitSampler {
 
     /// Finds the way; `Err` says why there is none.
     fn prepare(&self) -> Result<(Looker, TaskLook, Arc<Mutex<Known>>), String> {
-        let connect = || Control::connect(&self.login).map_err(|error| format!("could not connect: {error}"));
+        let connect = || match Control::connect(&self.login) {
+            Ok(mut control) => {
+                control.limit_answers(ANSWER_BYTES_MAX);
+                Ok(control)
+            }
+            Err(error) => Err(format!("could not connect: {error}")),
+        };
         let mut control = connect()?;
         let major = control
             .probe("SHOW server_version_num")

@@ -10,8 +10,15 @@ use super::events::Names;
 /// Beginning of the names of all connections that fathom has beside its clients.
 const OWN_PREFIX: &str = "fathom-control";
 
-/// Rows accepted of one look; PostgreSQL allows 262,143 connections and nobody has ten thousand.
-const SESSIONS_MAX: usize = 100_000;
+/// Rows accepted of one look; PostgreSQL allows 262,143 connections, and a server with ten thousand is not known.
+const SESSIONS_MAX: usize = 10_000;
+
+/// Processes of which the group is remembered; a server that starts more of them begins anew.
+const GROUPS_MAX: usize = 100_000;
+
+/// Longest name kept.
+// EVIDENCE: PostgreSQL src/include/postmaster/bgworker.h, BGW_MAXLEN 96; other names have NAMEDATALEN, 64
+const NAME_CHARS_MAX: usize = 96;
 
 /// The function under the view, whose joins nobody needs here.
 const SESSIONS: &str = "SELECT pid, wait_event_type, wait_event, backend_type, application_name, state \
@@ -40,18 +47,32 @@ pub(super) struct Session {
 /// Asks for all sessions. Costs the server 0.1 to 0.4 ms.
 ///
 /// # Errors
-/// The server is gone, or has no such list.
+/// The server is gone, has no such list, or one that is too long.
 pub(super) fn ask(control: &mut Control) -> Result<Vec<Session>, WireError> {
     let rows = control.query(SESSIONS)?;
-    Ok(rows.into_iter().take(SESSIONS_MAX).filter_map(session).collect())
+    if rows.len() > SESSIONS_MAX {
+        let found = rows.len();
+        return Err(WireError::Protocol(format!(
+            "it lists {found} sessions, at most {SESSIONS_MAX} are read"
+        )));
+    }
+    Ok(rows.into_iter().filter_map(session).collect())
+}
+
+/// A name, cut to the longest that a server has.
+pub(super) fn name(text: String) -> String {
+    match text.char_indices().nth(NAME_CHARS_MAX) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    }
 }
 
 fn session(row: Vec<Option<String>>) -> Option<Session> {
     let mut fields = row.into_iter();
     let process_id = fields.next()??.parse().ok()?;
-    let wait = fields.next()?.zip(fields.next()?);
-    let backend_type = fields.next()?;
-    let application_name = fields.next()?.unwrap_or_default();
+    let wait = fields.next()?.zip(fields.next()?).map(|(class, event)| (name(class), name(event)));
+    let backend_type = fields.next()?.map(name);
+    let application_name = name(fields.next()?.unwrap_or_default());
     Some(Session { process_id, wait, backend_type, application_name })
 }
 
@@ -93,6 +114,9 @@ impl Known {
 
     /// Takes in who the sessions are.
     pub(super) fn learn(&mut self, sessions: &[Session]) {
+        if self.groups.len() > GROUPS_MAX {
+            self.groups.clear();
+        }
         for session in sessions {
             self.groups.insert(session.process_id, session.group(&self.scope));
         }

@@ -13,6 +13,12 @@ use super::sessions::{self, Known};
 /// Time between two looks.
 pub(super) const PERIOD: Duration = Duration::from_millis(100);
 
+/// Different sessions that one sampler follows.
+const ACCOUNTS_MAX: usize = 100_000;
+
+/// Different waits that it counts; PostgreSQL 18 has about 300.
+const NAMES_MAX: usize = 2000;
+
 /// Sessions under observation over a connection of their own.
 #[derive(Debug)]
 pub(super) struct SqlLook {
@@ -45,6 +51,11 @@ impl SqlLook {
         let sessions = sessions::ask(&mut self.control)
             .map_err(|error| format!("could not ask the server for its waits: {error}"))?;
         let at = Instant::now();
+        if self.accounts.len() > ACCOUNTS_MAX || self.names.len() > NAMES_MAX {
+            return Err(format!(
+                "the server lists more than {ACCOUNTS_MAX} sessions or {NAMES_MAX} waits by name: counting ended"
+            ));
+        }
         let mut page = self.ledger.page();
         for session in &sessions {
             let ledger = &mut self.ledger;

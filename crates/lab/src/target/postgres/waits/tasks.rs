@@ -31,6 +31,12 @@ const HOT_PAGE_WAITERS_MIN: usize = 2;
 /// Tasks kept of one look, so that ten thousand waiting sessions do not fill the results.
 const TASKS_MAX: usize = 2000;
 
+/// Tasks kept of all looks: an hour with 55 waiting sessions.
+const TASKS_KEPT_MAX: usize = 200_000;
+
+/// Sessions kept of those that one waits for.
+const BLOCKERS_MAX: usize = 16;
+
 /// Locks that somebody waits for, with what the server knows of the wait. Takes the lock table's latches: 1 to 3 ms
 /// with 64 waiters.
 const LOCKS: &str = "SELECT l.pid, l.locktype, \
@@ -147,6 +153,9 @@ impl TaskLook {
     /// # Errors
     /// The server is gone, or does not answer the question.
     pub(super) fn look(&mut self) -> Result<(), String> {
+        if self.tasks.len() > TASKS_KEPT_MAX {
+            return Err(format!("more than {TASKS_KEPT_MAX} waiting tasks were seen: the list ends"));
+        }
         let at = Instant::now();
         let sessions = self.learn()?;
         self.looks.push(at);
@@ -207,10 +216,11 @@ fn is_page_latch(session: &Session) -> bool {
 fn lock(row: Vec<Option<String>>) -> Option<(u32, Lock)> {
     let mut fields = row.into_iter();
     let process_id = fields.next()??.parse().ok()?;
-    let kind = fields.next()??;
-    let mut text = || fields.next().flatten().unwrap_or_default();
+    let kind = sessions::name(fields.next()??);
+    let mut any = || fields.next().flatten().unwrap_or_default();
+    let mut text = || sessions::name(any());
     let (relation, page, tuple, transaction, object) = (text(), text(), text(), text(), text());
-    let (waited, blockers) = (text(), text());
+    let (waited, blockers) = (text(), any());
     let resource = match kind.as_str() {
         "page" => format!("{relation} page {page}"),
         "tuple" => format!("{relation} page {page} tuple {tuple}"),
@@ -221,7 +231,12 @@ fn lock(row: Vec<Option<String>>) -> Option<(u32, Lock)> {
     let lock = Lock {
         resource: resource.trim_end().to_owned(),
         waited_s: waited.parse().ok().filter(|seconds: &f64| *seconds >= 0.0),
-        blocked_by: blockers.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect(),
+        blocked_by: blockers
+            .split(',')
+            .filter(|id| !id.is_empty())
+            .take(BLOCKERS_MAX)
+            .map(|id| sessions::name(id.to_owned()))
+            .collect(),
     };
     Some((process_id, lock))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use results::plain::one_line;
+
 use super::MESSAGE_BYTES_MAX;
 
 /// Bytes before the body of a message: one for its kind, four for the length, which counts itself and the body.
@@ -53,7 +55,7 @@ pub(in super::super) struct ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.message, self.code)
+        write!(formatter, "{} ({})", one_line(&self.message), one_line(&self.code))
     }
 }
 

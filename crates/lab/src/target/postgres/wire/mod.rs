@@ -8,6 +8,8 @@
 //! ends the connection with an error that says so.
 
 mod answer;
+mod command_tag;
+mod intake;
 mod security;
 mod startup;
 mod stream;
@@ -24,9 +26,13 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 
 pub(super) use answer::ServerError;
+pub(super) use command_tag::CommandTag;
+use intake::ANSWER_BYTES_MAX;
+pub(super) use intake::QUESTION_TIME_MAX;
 pub(super) use security::{Authorities, Security, SslMode, TlsRefusal};
-pub(super) use startup::{Endpoint, Login, Secret};
+pub(super) use startup::{CONNECT_TIME_DEFAULT, Endpoint, Login, Secret};
 
+use intake::Intake;
 use stream::Stream;
 
 use crate::client::Seat;
@@ -61,6 +67,8 @@ pub(super) enum WireError {
     NoPassword(String),
     /// There is no TLS with the server, or none that will do.
     Tls(TlsRefusal),
+    /// A limit of time passed; says which.
+    TimedOut(String),
     /// The operating system reported an error.
     Io(std::io::Error),
 }
@@ -72,7 +80,7 @@ impl WireError {
             Self::Server(error) => Some(&error.code),
             Self::Closed(error) => error.as_ref().map(|error| error.code.as_str()),
             Self::NoPassword(_) => Some(INVALID_PASSWORD),
-            Self::Protocol(_) | Self::Tls(_) | Self::Io(_) => None,
+            Self::Protocol(_) | Self::Tls(_) | Self::TimedOut(_) | Self::Io(_) => None,
         }
     }
 }
@@ -83,6 +91,7 @@ impl fmt::Display for WireError {
             Self::Server(error) => write!(formatter, "{error}"),
             Self::Closed(None) => write!(formatter, "server closed the connection"),
             Self::Closed(Some(error)) => write!(formatter, "server closed the connection: {error}"),
+            Self::TimedOut(what) => write!(formatter, "{what}"),
             Self::Protocol(reason) => write!(formatter, "server did not keep to the protocol: {reason}"),
             Self::NoPassword(user) => {
                 write!(formatter, "server asks for the password of user \"{user}\" and none was given")
@@ -104,34 +113,6 @@ pub(super) enum TransactionState {
     Failed,
 }
 
-/// The tag of the last command of an answer, e.g. `INSERT 0 1`; empty when there was none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CommandTag {
-    bytes: [u8; 24],
-    length: usize,
-}
-
-impl CommandTag {
-    /// Is it exactly this?
-    #[inline]
-    pub(super) fn is(&self, expected: &[u8]) -> bool {
-        self.as_bytes() == expected
-    }
-
-    /// The tag, cut to 24 bytes.
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-
-    fn from_body(body: &[u8]) -> Self {
-        let text = body.strip_suffix(b"\0").unwrap_or(body);
-        let mut tag = Self::default();
-        tag.length = text.len().min(tag.bytes.len());
-        tag.bytes[..tag.length].copy_from_slice(&text[..tag.length]);
-        tag
-    }
-}
-
 /// One connection after its start-up.
 pub(super) struct Connection {
     stream: Stream,
@@ -141,6 +122,8 @@ pub(super) struct Connection {
     output: BytesMut,
     state: TransactionState,
     process_id: Option<i32>,
+    /// Memory for the rows of one answer.
+    answer_bytes_max: usize,
     broken: bool,
 }
 
@@ -165,6 +148,7 @@ impl Connection {
             output: BytesMut::with_capacity(1024),
             state: TransactionState::Idle,
             process_id: None,
+            answer_bytes_max: ANSWER_BYTES_MAX,
             broken: false,
         }
     }
@@ -187,6 +171,16 @@ impl Connection {
     /// Is the connection past use?
     pub(super) fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// Bounds the memory for the rows of one answer from here on.
+    pub(super) fn limit_answers(&mut self, bytes_max: usize) {
+        self.answer_bytes_max = bytes_max;
+    }
+
+    /// Gives the connection up: an answer under way was not read to its end.
+    pub(super) fn give_up(&mut self) {
+        self.broken = true;
     }
 
     /// Sends a request that is complete in itself (it ends with Sync or is a simple query) and waits for the answer.
@@ -215,7 +209,7 @@ impl Connection {
 
     /// Says good-bye and waits until the server closed its end: by then the backend has handed in its statistics
     /// and is gone from the list of sessions. Errors no longer matter.
-    pub(super) async fn close(mut self) {
+    pub(super) async fn say_good_bye(&mut self) {
         if self.broken {
             return;
         }
@@ -267,13 +261,14 @@ impl Connection {
     async fn answer(&mut self, mut rows: Option<&mut Rows>) -> Result<CommandTag, WireError> {
         let mut tag = CommandTag::default();
         let mut refused: Option<Box<ServerError>> = None;
+        let mut intake = Intake::default();
         for _ in 0..ANSWER_MESSAGES_MAX {
             let message = match self.next_message().await {
                 Ok(message) => message,
                 Err(error) => return Err(self.lost(error, refused)),
             };
             let body = self.input.get(message.body).unwrap_or_default();
-            match message.tag {
+            let kept = match message.tag {
                 b'Z' => {
                     self.state = match body {
                         b"I" => TransactionState::Idle,
@@ -281,29 +276,28 @@ impl Connection {
                         b"E" => TransactionState::Failed,
                         _ => return Err(self.protocol("transaction state is none of I, T and E")),
                     };
-                    return match refused {
-                        Some(error) => Err(WireError::Server(error)),
-                        None => Ok(tag),
-                    };
-                }
-                b'C' => tag = CommandTag::from_body(body),
-                b'E' => refused = Some(Box::new(answer::server_error(body))),
-                b'D' => {
-                    if let Some(rows) = rows.as_deref_mut() {
-                        match answer::text_row(body) {
-                            Some(row) => rows.push(row),
-                            None => return Err(self.protocol("a data row ends before its last value")),
-                        }
+                    if let Some(error) = refused {
+                        return Err(WireError::Server(error));
+                    }
+                    match intake.ready() {
+                        Err(reason) if rows.is_some() => Err(reason),
+                        _ => return Ok(tag),
                     }
                 }
-                // ParseComplete, BindComplete, CloseComplete, NoData, ParameterDescription, RowDescription,
-                // PortalSuspended, EmptyQueryResponse; NOTICE, NOTIFY and changed parameters may come at any time.
-                b'1' | b'2' | b'3' | b'n' | b't' | b'T' | b's' | b'I' | b'N' | b'A' | b'S' => {}
-                other => {
-                    return Err(
-                        self.protocol(&format!("message \"{}\" does not belong here", other.escape_ascii()))
-                    );
+                b'E' => {
+                    refused = Some(Box::new(answer::server_error(body)));
+                    intake.command_ends();
+                    continue;
                 }
+                kind => {
+                    if kind == b'C' {
+                        tag = CommandTag::from_body(body);
+                    }
+                    intake.take(kind, body, rows.as_deref_mut(), self.answer_bytes_max)
+                }
+            };
+            if let Err(reason) = kept {
+                return Err(self.protocol(&reason));
             }
         }
         Err(self.protocol(&format!("more than {ANSWER_MESSAGES_MAX} messages in one answer")))

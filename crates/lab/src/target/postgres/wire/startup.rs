@@ -1,5 +1,8 @@
 //! From nothing to a connection that is ready: the socket, the start-up message, authentication.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,8 +17,9 @@ use super::security::{Attempt, Security, TlsRefusal};
 use super::stream::{Stream, Transport};
 use super::{Connection, WireError, answer};
 
-/// Time for the whole start-up; a server that accepts and then says nothing must not hold the run.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time for the whole start-up where neither the URL nor `PGCONNECT_TIMEOUT` says otherwise: a server that accepts and
+/// then says nothing must not hold the run.
+pub(in super::super) const CONNECT_TIME_DEFAULT: Duration = Duration::from_secs(10);
 
 /// Messages accepted before the server is ready: it reports about fifteen parameters.
 const STARTUP_MESSAGES_MAX: usize = 1000;
@@ -93,17 +97,22 @@ pub(in super::super) struct Login {
     pub(in super::super) options: Option<String>,
     /// What it asks of TLS.
     pub(in super::super) security: Security,
+    /// Time for the whole start-up (`connect_timeout`); `None` is without end.
+    pub(in super::super) connect_time_max: Option<Duration>,
 }
 
 impl Connection {
     /// Connects and waits until the server is ready. Needs a runtime with I/O and time enabled.
     pub(in super::super) async fn open(login: &Login) -> Result<Self, WireError> {
-        match tokio::time::timeout(CONNECT_TIME_MAX, Self::open_unbounded(login)).await {
+        let Some(time_max) = login.connect_time_max else { return Self::open_unbounded(login).await };
+        match tokio::time::timeout(time_max, Self::open_unbounded(login)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(WireError::Io(std::io::Error::new(
-                std::io::ErrorKind::TimedOut,
-                format!("server gave no answer in {} s", CONNECT_TIME_MAX.as_secs()),
-            ))),
+            Err(_) => {
+                let time = time_max.as_secs();
+                Err(WireError::TimedOut(format!(
+                    "the connection was not ready after {time} s (connect_timeout)"
+                )))
+            }
         }
     }
 
@@ -159,6 +168,7 @@ impl Connection {
     /// `was_asked` becomes true when the server asks for proof or waives it: then it lets this way of connecting in.
     async fn authenticate(&mut self, login: &Login, was_asked: &mut bool) -> Result<(), WireError> {
         let mut scram: Option<(ScramSha256, bool)> = None;
+        let mut is_let_in = false;
         for _ in 0..STARTUP_MESSAGES_MAX {
             let message = match self.next_message().await {
                 Ok(message) => message,
@@ -166,8 +176,16 @@ impl Connection {
             };
             let body = self.input.get(message.body).unwrap_or_default();
             match message.tag {
+                b'R' if is_let_in => {
+                    return Err(self.protocol("it asks for proof after it let this user in"));
+                }
                 b'R' => {
+                    let is_second = *was_asked && scram.is_none();
                     *was_asked = true;
+                    is_let_in = body == [0; 4];
+                    if is_second && !is_let_in {
+                        return Err(self.protocol("it asks for the password more than once"));
+                    }
                     let mut reply = BytesMut::new();
                     if let Err(error) = authentication(body, login, &mut scram, &mut reply) {
                         self.broken = true;
@@ -176,6 +194,9 @@ impl Connection {
                     if !reply.is_empty() {
                         self.send(&reply).await;
                     }
+                }
+                b'Z' | b'K' if !is_let_in => {
+                    return Err(self.protocol("it is ready before it let this user in"));
                 }
                 b'K' => {
                     self.process_id = body.first_chunk::<4>().map(|bytes| i32::from_be_bytes(*bytes));
@@ -316,69 +337,4 @@ fn scram_iterations(data: &[u8]) -> u32 {
     data.split(|&byte| byte == b',').find_map(|field| field.strip_prefix(b"i=")).map_or(0, |digits| {
         std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(u32::MAX)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn login(password: Option<&str>) -> Login {
-        Login {
-            endpoint: Endpoint::Tcp { host: "localhost".to_owned(), port: 5432 },
-            user: "user".to_owned(),
-            password: password.map(|text| Secret::new(text.to_owned())),
-            database: "postgres".to_owned(),
-            application_name: "fathom".to_owned(),
-            options: None,
-            security: Security::none(),
-        }
-    }
-
-    #[test]
-    fn a_password_is_never_shown() {
-        assert!(!format!("{:?}", login(Some("geheim"))).contains("geheim"));
-    }
-
-    #[test]
-    fn a_server_that_leaves_out_its_scram_proof_is_refused() {
-        let mut scram = None;
-        let mut reply = BytesMut::new();
-        authentication(b"\0\0\0\x0aSCRAM-SHA-256\0\0", &login(Some("x")), &mut scram, &mut reply).unwrap();
-        assert!(!reply.is_empty());
-        let error = authentication(b"\0\0\0\0", &login(Some("x")), &mut scram, &mut reply).unwrap_err();
-        assert!(error.to_string().contains("proved"), "{error}");
-    }
-
-    #[test]
-    fn a_huge_number_of_scram_iterations_is_refused() {
-        assert_eq!(scram_iterations(b"r=abc,s=def,i=4096"), 4096);
-        assert_eq!(scram_iterations(b"r=abc,s=def,i=99999999999"), u32::MAX);
-        let mut scram = Some((ScramSha256::new(b"x", ChannelBinding::unsupported()), false));
-        let mut reply = BytesMut::new();
-        let request = b"\0\0\0\x0br=abc,s=def,i=4000000000";
-        let error = authentication(request, &login(Some("x")), &mut scram, &mut reply).unwrap_err();
-        assert!(error.to_string().contains("iterations"), "{error}");
-    }
-
-    #[test]
-    fn requests_that_are_cut_short_or_not_supported_are_errors() {
-        for request in
-            [&b""[..], b"\0\0", b"\0\0\0\x05ab", b"\0\0\0\x07", b"\0\0\0\x0b", b"\0\0\0\x0aPLAIN\0\0"]
-        {
-            let mut reply = BytesMut::new();
-            assert!(
-                authentication(request, &login(Some("x")), &mut None, &mut reply).is_err(),
-                "{request:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_missing_password_is_named_as_such() {
-        let mut reply = BytesMut::new();
-        let error = authentication(b"\0\0\0\x03", &login(None), &mut None, &mut reply).unwrap_err();
-        assert!(error.to_string().contains("none was given"), "{error}");
-    }
 }

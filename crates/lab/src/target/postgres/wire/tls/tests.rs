@@ -24,6 +24,7 @@ fn login(mode: SslMode, port: u16) -> Login {
         application_name: "fathom".to_owned(),
         options: None,
         security: Security::new(mode, &Authorities::Nobody, "127.0.0.1").unwrap(),
+        connect_time_max: None,
     }
 }
 
