@@ -5,13 +5,12 @@
 
 mod access;
 mod http;
+mod listener;
+mod percent;
 mod progress;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use report::html::Index;
@@ -25,12 +24,6 @@ use crate::terminal::{print, say, told};
 use access::Access;
 use http::{Request, Response};
 
-/// Requests answered at the same time; more are turned away.
-const CONNECTIONS_MAX: usize = 32;
-
-/// A client that is silent for so long is let go.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Shortest token: short ones can be tried out.
 const TOKEN_CHARS_MIN: usize = 16;
 
@@ -40,22 +33,17 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
     Store::open_read_only(directory)?;
     let listener = listen(arguments)?;
     let address = listener.local_addr().context("could not learn the address that is listened on")?;
-    let access = Arc::new(Access::new(arguments.token.clone(), arguments.host.clone(), address));
+    let access = Access::new(arguments.token.clone(), arguments.host.clone(), address);
     print(&format!("http://{address}/{}\n", if arguments.token.is_some() { "?token=TOKEN" } else { "" }))?;
-    say("serving for reading only; Ctrl-C ends it");
-    let active = Arc::new(AtomicUsize::new(0));
-    for stream in listener.incoming() {
-        let Ok(stream) = stream else { continue };
-        let (access, active, directory) = (Arc::clone(&access), Arc::clone(&active), directory.clone());
-        if active.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS_MAX {
-            active.fetch_sub(1, Ordering::SeqCst);
-            continue;
-        }
-        std::thread::spawn(move || {
-            serve(stream, &access, &directory);
-            active.fetch_sub(1, Ordering::SeqCst);
-        });
+    if !address.ip().is_loopback() {
+        say(
+            "warning: HTTP is not encrypted: who can read the network between can read the pages and the token",
+        );
+        say("hint: listen on 127.0.0.1 and use ssh -L, or put a proxy with TLS in front of it (--host NAME)");
     }
+    say("serving for reading only; Ctrl-C ends it");
+    let directory = directory.clone();
+    listener::run(listener, move |request| respond(request, &access, &directory))?;
     Ok(Verdict::Clean)
 }
 
@@ -81,24 +69,15 @@ fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).with_context(|| format!("could not listen on {address}"))
 }
 
-/// One request, one answer; whatever goes wrong with the line ends it.
-fn serve(mut stream: TcpStream, access: &Access, directory: &Path) {
-    let timeouts = stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE)));
-    if timeouts.is_err() {
-        return;
-    }
-    let response = match http::read(&mut stream) {
-        Err(response) => response,
-        Ok(request) => access.refusal(&request).unwrap_or_else(|| {
-            let response = answer(&request, directory).unwrap_or_else(|error| {
-                say(&format!("{}: {}", report::plain::plain(&request.path), told(&error)));
-                Response::text(500, "the results could not be read; the server's standard error says why\n")
-            });
-            access.remembered(&request, response)
-        }),
-    };
-    // The reader may be gone; that is its right.
-    let _ = http::write(&mut stream, &response);
+/// The answer to a request.
+fn respond(request: &Request, access: &Access, directory: &Path) -> Response {
+    access.refusal(request).unwrap_or_else(|| {
+        let response = answer(request, directory).unwrap_or_else(|error| {
+            say(&format!("{}: {}", report::plain::plain(&request.path), told(&error)));
+            Response::text(500, "the results could not be read; the server's standard error says why\n")
+        });
+        access.remembered(request, response)
+    })
 }
 
 /// Structures that belong to no run: those of runs are on the page of their study.

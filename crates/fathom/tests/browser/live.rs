@@ -13,22 +13,22 @@ use crate::browser::Browser;
 use crate::documents::checked;
 use crate::stored::{add_block, begun, study};
 
-const TOKEN: &str = "a-token-for-the-tests";
+pub(crate) const TOKEN: &str = "a-token-for-the-tests";
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     /// `127.0.0.1:port`.
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Server {
-    fn start(directory: &Path, words: &[&str]) -> Self {
+    pub(crate) fn start(directory: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_fathom"))
             .args(["serve", "--results"])
             .arg(directory)
             .args(words)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -37,8 +37,15 @@ impl Server {
         Self { child, address: address.replace("0.0.0.0", "127.0.0.1") }
     }
 
+    /// The first line on standard error.
+    pub(crate) fn said_first(&mut self) -> String {
+        let mut line = String::new();
+        BufReader::new(self.child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        line
+    }
+
     /// Status and whole text of the answer to a request.
-    fn ask(&self, request: &str) -> (u16, String) {
+    pub(crate) fn ask(&self, request: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.replace("HOST", &self.address).as_bytes()).unwrap();
         let mut answer = String::new();
@@ -47,7 +54,7 @@ impl Server {
         (status, answer)
     }
 
-    fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.ask(&format!("GET {path} HTTP/1.1\r\nHost: HOST\r\n\r\n"))
     }
 }

@@ -6,4 +6,5 @@ mod browser;
 mod documents;
 mod live;
 mod page;
+mod serving;
 mod stored;

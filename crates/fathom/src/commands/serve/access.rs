@@ -7,6 +7,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::http::{Request, Response};
+use super::percent;
 
 const COOKIE: &str = "fathom_token";
 
@@ -32,11 +33,20 @@ impl Access {
             return Some(Response::text(421, words));
         }
         let token = self.token.as_ref()?;
-        let shown = [asked(&request.query), kept(&request.cookie), bearer(&request.authorization)];
-        if shown.into_iter().flatten().any(|shown| are_equal(shown, token)) {
+        // In addresses and cookies a token may be written with percent signs, or as it is where it has none of the
+        // characters that mean something there.
+        let shown = [asked(&request.query), kept(&request.cookie)];
+        let is_shown = |shown: &str| {
+            are_equal(shown.as_bytes(), token.as_bytes())
+                || percent::decoded(shown).is_some_and(|shown| are_equal(&shown, token.as_bytes()))
+        };
+        let is_borne =
+            bearer(&request.authorization).is_some_and(|shown| are_equal(shown.as_bytes(), token.as_bytes()));
+        if shown.into_iter().flatten().any(is_shown) || is_borne {
             return None;
         }
-        Some(Response::text(401, "a token is needed\nhint: append ?token=TOKEN to the address once\n"))
+        let words = "a token is needed\nhint: append ?token=TOKEN to the address once, with %26 for & and %25 for %\n";
+        Some(Response::text(401, words))
     }
 
     /// Keeps a token that came in the address in a cookie, and leads to the address without it.
@@ -47,6 +57,7 @@ impl Access {
             let mut onward = Response::text(303, "");
             // The path came in a request line: it holds neither spaces nor line ends.
             onward.headers.push(format!("Location: {}", own_path(&request.path)));
+            let token = percent::encoded(token);
             onward.headers.push(format!("Set-Cookie: {COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"));
             return onward;
         }
@@ -95,8 +106,7 @@ fn bearer(authorization: &str) -> Option<&str> {
 }
 
 /// Compares in a time that tells nothing about where the two differ.
-fn are_equal(shown: &str, token: &str) -> bool {
-    let (shown, token) = (shown.as_bytes(), token.as_bytes());
+fn are_equal(shown: &[u8], token: &[u8]) -> bool {
     let differences = shown.iter().zip(token).fold(0, |sum, (left, right)| sum | (left ^ right));
     shown.len() == token.len() && differences == 0
 }
@@ -139,6 +149,25 @@ mod tests {
         let twice = Request { hosts: vec!["localhost".to_owned(), "evil.example".to_owned()], ..request("") };
         assert_eq!(status(&local, &twice), Some(421));
         assert_eq!(status(&local, &Request { hosts: Vec::new(), ..request("") }), Some(421));
+    }
+
+    #[test]
+    fn a_token_of_any_characters_is_shown_in_an_address_a_cookie_or_a_header() {
+        for token in ["a&b=c%d;e f\"g+h,i#", "%41%42%43%44%45%46", "schlüssel-für-alle"] {
+            let open = access("0.0.0.0:8474", Some(token));
+            let plain = request("192.0.2.1:8474");
+            let encoded = percent::encoded(token);
+            let shown = Request { query: format!("x=1&token={encoded}&y=2"), ..plain.clone() };
+            assert_eq!(status(&open, &shown), None, "{token}");
+            let onward = open.remembered(&shown, Response::text(200, ""));
+            let cookie = onward.headers[1].strip_prefix("Set-Cookie: ").unwrap().split(';').next().unwrap();
+            let kept = Request { cookie: format!("other=1; {cookie}"), ..plain.clone() };
+            assert_eq!(status(&open, &kept), None, "{cookie}");
+            let borne = Request { authorization: format!("Bearer {token}"), ..plain.clone() };
+            assert_eq!(status(&open, &borne), None, "{token}");
+            let cut = Request { query: format!("token={}", &encoded[..encoded.len() - 1]), ..plain };
+            assert_eq!(status(&open, &cut), Some(401), "{token}");
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! As much of HTTP/1.1 as reading pages needs: one GET or HEAD per connection, no body, a bounded head.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Longest head of a request; browsers send a tenth of it.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -51,6 +50,14 @@ impl Response {
         }
     }
 
+    /// Others are answered first.
+    pub(super) fn busy() -> Self {
+        let mut response =
+            Self::text(503, "too many requests at the same time\nhint: try again in a second\n");
+        response.headers.push("Retry-After: 1".to_owned());
+        response
+    }
+
     /// A page.
     pub(super) fn html(page: String) -> Self {
         Self { kind: "text/html; charset=utf-8", body: page.into_bytes(), ..Self::text(200, "") }
@@ -62,18 +69,22 @@ impl Response {
     }
 }
 
-/// Reads one request; what is none is answered at once.
-pub(super) fn read(stream: &mut TcpStream) -> Result<Request, Response> {
+/// Reads one request; what is none is answered at once. What follows the head is left: a body, or another request.
+pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<Request, Response> {
     let mut head = Vec::new();
     let mut chunk = [0; 2048];
     loop {
-        let length = stream.read(&mut chunk).map_err(|_| Response::text(408, "no request came\n"))?;
-        head.extend_from_slice(&chunk[..length]);
+        let read = stream.read(&mut chunk).await;
+        let length = read.map_err(|_| Response::text(400, "the request could not be read\n"))?;
+        head.extend_from_slice(chunk.get(..length).unwrap_or_default());
         if let Some(request) = parse(&head)? {
             return Ok(request);
         }
-        if length == 0 || head.len() > HEAD_BYTES_MAX {
-            return Err(Response::text(400, "the head of the request is cut off or too long\n"));
+        if length == 0 {
+            return Err(Response::text(400, "the head of the request is cut off\n"));
+        }
+        if head.len() > HEAD_BYTES_MAX {
+            return Err(Response::text(431, "the head of the request has more than 16 KiB\n"));
         }
     }
 }
@@ -83,6 +94,9 @@ fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(head) {
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(Response::text(431, "the request has more than 64 headers\n"));
+        }
         Err(_) => return Err(Response::text(400, "that is no HTTP request\n")),
         Ok(httparse::Status::Partial) => return Ok(None),
         Ok(httparse::Status::Complete(_)) => {}
@@ -112,8 +126,8 @@ fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
     Ok(Some(request))
 }
 
-/// Sends an answer and the headers that keep a page to itself.
-pub(super) fn write(stream: &mut TcpStream, response: &Response) -> std::io::Result<()> {
+/// An answer as it is sent, with the headers that keep a page to itself.
+pub(super) fn bytes(response: &Response) -> Vec<u8> {
     let reason = match response.status {
         200 => "OK",
         303 => "See Other",
@@ -123,6 +137,8 @@ pub(super) fn write(stream: &mut TcpStream, response: &Response) -> std::io::Res
         405 => "Method Not Allowed",
         408 => "Request Timeout",
         421 => "Misdirected Request",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
         _ => "Internal Server Error",
     };
     let mut head = format!(
@@ -138,11 +154,11 @@ pub(super) fn write(stream: &mut TcpStream, response: &Response) -> std::io::Res
         head.push_str("\r\n");
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes())?;
+    let mut bytes = head.into_bytes();
     if !response.is_head {
-        stream.write_all(&response.body)?;
+        bytes.extend_from_slice(&response.body);
     }
-    stream.flush()
+    bytes
 }
 
 #[cfg(test)]
