@@ -11,6 +11,7 @@ mod expectations;
 mod notify;
 mod progress;
 mod quantities;
+mod stopping;
 mod targets;
 mod tasks;
 mod terminal;
@@ -39,6 +40,7 @@ enum Verdict {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     terminal::start_log(arguments.verbose);
+    stopping::survive_limits();
     let done = match arguments.command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
         Command::Run(arguments) => commands::run::run(&arguments),

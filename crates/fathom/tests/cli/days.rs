@@ -26,7 +26,7 @@ fn kill_9_at_any_moment_loses_at_most_the_run_in_flight_and_the_next_call_goes_o
 
 #[test]
 fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let bench = Bench::new();
         let child = bench.start(&SLOW);
         wait_for("a finished run", || (bench.counting() >= 2).then_some(()));

@@ -67,6 +67,18 @@ pub enum StoreError {
         /// The results file.
         path: PathBuf,
     },
+    /// The device or a limit of this process refused to write.
+    #[error(
+        "could not write results file \"{path}\": {source}: the runs stored before are kept, this one is not\n\
+         hint: see the kernel's messages (dmesg) about the device, and the limit of file sizes (ulimit -f); then start the \
+         same command again"
+    )]
+    NotWritten {
+        /// The results file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
     /// The operating system refused a file operation.
     #[error("could not open \"{path}\": {source}")]
     Io {

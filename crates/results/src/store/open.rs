@@ -44,6 +44,7 @@ const HEADER_BYTES: usize = 100;
 /// The caller holds the write lock of the directory.
 pub(super) fn writable(directory: &Path) -> Result<Connection, StoreError> {
     let path = directory.join(RESULTS_FILE);
+    require_regular(&path)?;
     if path_exists(&path)? {
         require_results_file(&path)?;
     } else {
@@ -67,6 +68,7 @@ pub(super) fn writable(directory: &Path) -> Result<Connection, StoreError> {
 /// file is read as it is: later versions only added tables, and whoever reads those asks for the version.
 pub(super) fn read_only(directory: &Path) -> Result<Connection, StoreError> {
     let path = directory.join(RESULTS_FILE);
+    require_regular(&path)?;
     if !path_exists(&path)? {
         return Err(StoreError::NoResults { directory: directory.to_owned() });
     }
@@ -103,8 +105,25 @@ pub(super) fn sqlite_error(path: &Path, error: rusqlite::Error) -> StoreError {
             directory: path.parent().map(Path::to_owned).unwrap_or_default(),
             reason: error.to_string(),
         },
+        Some(ErrorCode::SystemIoFailure) if is_of_writing(&error) => {
+            StoreError::NotWritten { path, source: error }
+        }
         _ => StoreError::Sqlite { path, source: error },
     }
+}
+
+/// Did an I/O error come from writing, flushing or truncating?
+fn is_of_writing(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi;
+    let rusqlite::Error::SqliteFailure(failure, _) = error else { return false };
+    let writing = [
+        ffi::SQLITE_IOERR_WRITE,
+        ffi::SQLITE_IOERR_FSYNC,
+        ffi::SQLITE_IOERR_DIR_FSYNC,
+        ffi::SQLITE_IOERR_TRUNCATE,
+        ffi::SQLITE_IOERR_SHMSIZE,
+    ];
+    writing.contains(&failure.extended_code)
 }
 
 fn create(directory: &Path, path: &Path) -> Result<(), StoreError> {
@@ -168,7 +187,7 @@ fn require_known_version(path: &Path, found: i64) -> Result<(), StoreError> {
 /// Looks at the header with plain reads, so that a file of somebody else is not touched, not even by SQLite.
 fn require_results_file(path: &Path) -> Result<(), StoreError> {
     let mut header = Vec::with_capacity(HEADER_BYTES);
-    fs::File::open(path)
+    disk::regular::open(path)
         .and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut header))
         .map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let refuse = |reason: String| Err(StoreError::NotAResultsFile { path: path.to_owned(), reason });
@@ -185,6 +204,18 @@ fn require_results_file(path: &Path) -> Result<(), StoreError> {
         0 => refuse("it is a SQLite file of another application".to_owned()),
         other => refuse(format!("it is a SQLite file of another application (id {other:#010x})")),
     }
+}
+
+/// Refuses pipes, sockets and devices in the place of the file, or of those that SQLite has beside it: SQLite would wait
+/// for them.
+fn require_regular(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        let path = PathBuf::from(beside);
+        disk::regular::require(&path).map_err(|source| StoreError::Io { path, source })?;
+    }
+    Ok(())
 }
 
 fn path_exists(path: &Path) -> Result<bool, StoreError> {
