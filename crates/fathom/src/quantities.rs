@@ -62,6 +62,32 @@ pub(crate) fn time_of(option: &str, text: &str) -> anyhow::Result<Duration> {
     })
 }
 
+/// As [`time_of`], and more than no time.
+pub(crate) fn time_above_zero(option: &str, text: &str) -> anyhow::Result<Duration> {
+    let time = time_of(option, text)?;
+    if time.is_zero() {
+        bail!("{option} takes a time above 0, found \"{text}\"\nhint: write 10, 10s, 500ms, 2min or 1h");
+    }
+    Ok(time)
+}
+
+/// Most workers: each has a thread and buffers of its own.
+const JOBS_MAX: usize = 1024;
+
+/// Workers of a check or a measurement; one per CPU where the user does not say.
+pub(crate) fn jobs(wanted: Option<usize>) -> anyhow::Result<usize> {
+    match wanted {
+        None => Ok(std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(JOBS_MAX)),
+        Some(0) => bail!("--jobs takes at least 1"),
+        Some(jobs) if jobs > JOBS_MAX => {
+            bail!(
+                "--jobs takes at most {JOBS_MAX}, found {jobs}\nhint: more workers than CPUs and I/O queues do not read faster"
+            )
+        }
+        Some(jobs) => Ok(jobs),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

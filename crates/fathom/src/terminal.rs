@@ -1,15 +1,14 @@
 //! What people see on standard error: the log, progress, one line per run.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use anyhow::Context;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::laboratory::Notice;
 use lab::target::Limitation;
+use report::plain::{json, lines, one_line};
+use report::text::Form;
 use results::ceiling::CeilingPattern;
 use results::model::{GateOutcome, Run, RunState};
 use tracing::level_filters::LevelFilter;
@@ -27,28 +26,60 @@ pub(crate) fn start_log(verbose: u8) {
         _ => LevelFilter::DEBUG,
     };
     let lines = tracing_subscriber::fmt::layer()
-        .with_writer(stderr)
-        .with_ansi(stderr().is_terminal())
+        .with_writer(|| Harmless)
+        .with_ansi(false)
         .without_time()
         .with_target(false)
         .log_internal_errors(false);
     tracing_subscriber::registry().with(level).with(lines).init();
 }
 
-/// Writes to standard output; an error, not a panic, when the reader went away.
+/// Writes text for people to standard output; an error, not a panic, when the reader went away. Whatever it holds acts on
+/// no terminal.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
-    write_out(text.as_bytes())
+    write_out(fitted(&lines(text)).as_bytes())
+}
+
+/// Writes a document of JSON to standard output; it reads as the same values, and acts on no terminal.
+pub(crate) fn print_json(document: &str) -> std::io::Result<()> {
+    write_out(json(document).as_bytes())
 }
 
 /// Text with lines no wider than the terminal: `COLUMNS` where it is set, the terminal's own width otherwise. In a pipe
 /// lines are left as they are, for grep and diff.
 pub(crate) fn fitted(text: &str) -> String {
-    let is_terminal = stdout().is_terminal();
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
-    let width = columns.or_else(|| Some(usize::from(console::Term::stdout().size_checked()?.1)));
-    match width.filter(|_| is_terminal) {
+    match columns() {
         Some(width) => check::text::wrapped(text, width),
         None => text.to_owned(),
+    }
+}
+
+/// Width of the terminal on standard output; `None` in a pipe.
+fn columns() -> Option<usize> {
+    if !stdout().is_terminal() {
+        return None;
+    }
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    columns.or_else(|| Some(usize::from(console::Term::stdout().size_checked()?.1)))
+}
+
+/// How tables are laid out: for the terminal's width, or for a file and a pipe as always.
+pub(crate) fn form(output: Option<&Path>) -> Form {
+    let is_file = output.is_some_and(|path| path != Path::new("-"));
+    columns().filter(|_| !is_file).map_or_else(Form::default, Form::of_width)
+}
+
+/// Standard error for the lines of libraries: they may quote a server.
+struct Harmless;
+
+impl Write for Harmless {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        stderr().lock().write_all(lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        stderr().lock().flush()
     }
 }
 
@@ -62,7 +93,7 @@ pub(crate) fn write_out(bytes: &[u8]) -> std::io::Result<()> {
 /// Writes a line to standard error. Whether anybody reads it must not decide the fate of a night's runs.
 pub(crate) fn say(line: &str) {
     // Nowhere is left to tell that nobody listens.
-    let _ = writeln!(stderr().lock(), "{line}");
+    let _ = writeln!(stderr().lock(), "{}", lines(line));
 }
 
 /// An error with its causes, each once: many causes are told by the error above them already. Hints follow the last cause,
@@ -81,17 +112,6 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
         }
     }
     text + &hints
-}
-
-/// A flag that the first Ctrl-C (or SIGTERM) sets, to end in order; the second one ends fathom at once.
-pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .context("could not watch for Ctrl-C")?;
-    }
-    Ok(stop)
 }
 
 /// Shows a study as it goes: a bar on a terminal, and one line per run anywhere.
@@ -186,14 +206,14 @@ impl StudyDisplay {
             let per_run = self.began.elapsed() / self.runs_done as u32;
             format!(", about {} left", seconds(per_run * left as u32))
         };
-        self.bar.set_message(format!("{}{detail}{eta}", self.current));
+        self.bar.set_message(one_line(&format!("{}{detail}{eta}", self.current)));
     }
 
     fn line(&self, text: String) {
         if self.bar.is_hidden() {
             say(&text);
         } else {
-            self.bar.println(text);
+            self.bar.println(lines(&text));
         }
     }
 }

@@ -4,11 +4,21 @@
 //! Facts of the machine are known only where the server runs on this one, as far as its address tells; a container or
 //! a tunnel at a local port is taken for local.
 
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
 use disk::machine::{MachineFacts, machine_facts};
+use results::plain::{cell, one_line, plain};
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::target::postgres::ask_server;
+use crate::target::postgres::ServerQuestion;
+
+/// Time in which a server must have answered all questions.
+pub const SERVER_TIME_MAX: Duration = Duration::from_secs(45);
+
+/// Servers that are asked at the same time.
+const THREADS_MAX: usize = 16;
 
 /// One server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,13 +71,63 @@ pub const COLUMNS: [&str; 14] = [
     "problem",
 ];
 
-/// Asks every server, and embedded SQLite last. A server that cannot be asked has a row with the reason; no row shows
-/// a password. Costs a connection and two statements per server.
+/// Asks every server, and embedded SQLite last. A server that cannot be asked, or has not answered within
+/// [`SERVER_TIME_MAX`], has a row with the reason; no row shows a password. Costs a connection and two statements per
+/// server, and a thread meanwhile.
 pub fn inventory(urls: &[String]) -> Vec<InventoryRow> {
     let machine = machine_facts();
-    let mut rows: Vec<InventoryRow> = urls.iter().map(|url| postgres(url, &machine)).collect();
+    let mut rows = postgres_servers(urls, &machine, SERVER_TIME_MAX);
     rows.push(sqlite(&machine));
     rows
+}
+
+/// Asks the servers at the same time, [`THREADS_MAX`] at most; rows come in the order of the URLs. A server that has not
+/// answered in time has a row that says so, and its thread is left behind.
+fn postgres_servers(urls: &[String], machine: &MachineFacts, time_max: Duration) -> Vec<InventoryRow> {
+    let servers: Vec<_> = urls.iter().map(|url| ServerQuestion::of(url)).collect();
+    let mut rows: Vec<Option<InventoryRow>> = vec![None; servers.len()];
+    let (waiting, answers) = (mpsc::channel(), mpsc::channel());
+    for (index, server) in servers.iter().enumerate() {
+        match server {
+            Ok(server) => drop(waiting.0.send((index, server.clone()))),
+            Err(error) => rows[index] = Some(failed("?".to_owned(), error)),
+        }
+    }
+    let rounds = servers.len().div_ceil(THREADS_MAX) as u32;
+    let queue = Arc::new(Mutex::new(waiting.1));
+    drop(waiting.0);
+    for _ in 0..servers.len().min(THREADS_MAX) {
+        let (queue, answers, machine) = (Arc::clone(&queue), answers.0.clone(), machine.clone());
+        std::thread::spawn(move || {
+            let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).try_recv().ok();
+            while let Some((index, server)) = next() {
+                // Fails when the time is over and nobody waits for the row any longer.
+                let _ = answers.send((index, postgres(&server, &machine)));
+            }
+        });
+    }
+    drop(answers.0);
+    // All wait in line behind servers that use up their time.
+    let deadline = Instant::now() + time_max * rounds;
+    while let Ok((index, row)) = answers.1.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        if let Some(place) = rows.get_mut(index) {
+            *place = Some(row);
+        }
+    }
+    let late = format!("the server has not answered all questions after {} s", time_max.as_secs());
+    let in_time = |(row, server): (Option<InventoryRow>, &Result<ServerQuestion, _>)| {
+        row.unwrap_or_else(|| {
+            failed(server.as_ref().map_or_else(|_| "?".to_owned(), ServerQuestion::place), &late)
+        })
+    };
+    rows.into_iter().zip(&servers).map(in_time).collect()
+}
+
+/// The row of a server that could not be asked.
+fn failed(server: String, problem: &dyn std::fmt::Display) -> InventoryRow {
+    // A row of a table: the hint stands in the same line.
+    let problem = Some(problem.to_string().replace('\n', "; "));
+    InventoryRow { server, engine: "postgres".to_owned(), problem, ..InventoryRow::default() }
 }
 
 impl InventoryRow {
@@ -105,8 +165,9 @@ impl InventoryRow {
 /// All rows as CSV with a header (RFC 4180).
 pub fn csv(rows: &[InventoryRow]) -> String {
     let field = |text: &String| {
+        let text = cell(text);
         let is_plain = !text.contains(['"', ',', '\n', '\r']);
-        if is_plain { text.clone() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+        if is_plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
     };
     let mut lines = vec![COLUMNS.join(",")];
     lines.extend(rows.iter().map(|row| row.cells().iter().map(field).collect::<Vec<_>>().join(",")));
@@ -121,25 +182,20 @@ pub fn text(rows: &[InventoryRow]) -> String {
             text.push('\n');
         }
         let cells = row.cells();
-        text.push_str(&format!("{} ({})\n", printable(&cells[0]), cells[1]));
+        text.push_str(&format!("{} ({})\n", plain(&cells[0]), cells[1]));
         for (column, cell) in COLUMNS.iter().zip(&cells).skip(2).filter(|(_, cell)| !cell.is_empty()) {
             if *column == "memory_bytes" {
                 let gib = row.memory_bytes.unwrap_or(0) as f64 / f64::from(1 << 30);
                 text.push_str(&format!("  {:<17} {gib:.1} GiB\n", "memory"));
                 continue;
             }
-            text.push_str(&format!("  {column:<17} {}\n", printable(cell)));
+            text.push_str(&format!("  {column:<17} {}\n", one_line(cell)));
         }
     }
     text
 }
 
-/// What a server says goes to a terminal: nothing in it may act there.
-fn printable(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
-}
-
-fn postgres(url: &str, machine: &MachineFacts) -> InventoryRow {
+fn postgres(server: &ServerQuestion, machine: &MachineFacts) -> InventoryRow {
     const NAMES: [&str; 10] = [
         "max_parallel_workers_per_gather",
         "max_parallel_workers",
@@ -152,14 +208,9 @@ fn postgres(url: &str, machine: &MachineFacts) -> InventoryRow {
         "full_page_writes",
         "wal_sync_method",
     ];
-    let row = InventoryRow { engine: "postgres".to_owned(), ..InventoryRow::default() };
-    let answer = match ask_server(url, &NAMES) {
+    let answer = match server.ask(&NAMES) {
         Ok(answer) => answer,
-        Err((server, error)) => {
-            // A row of a table: the hint stands in the same line.
-            let problem = Some(error.to_string().replace('\n', "; "));
-            return InventoryRow { server: server.unwrap_or_else(|| "?".to_owned()), problem, ..row };
-        }
+        Err(error) => return failed(server.place(), &error),
     };
     let setting = |name: &str| answer.settings.get(name).cloned();
     let number = |name: &str| setting(name).and_then(|value| value.parse().ok());
@@ -168,7 +219,8 @@ fn postgres(url: &str, machine: &MachineFacts) -> InventoryRow {
         .filter_map(|name| Some(format!("{name}={}", answer.settings.get(*name)?)))
         .collect();
     let row = InventoryRow {
-        server: answer.server,
+        server: server.place(),
+        engine: "postgres".to_owned(),
         version: Some(answer.version),
         workers_per_query: number(NAMES[0]),
         workers_total: number(NAMES[1]),
@@ -177,9 +229,9 @@ fn postgres(url: &str, machine: &MachineFacts) -> InventoryRow {
         buffer_pool: setting(NAMES[4]),
         log_size: setting(NAMES[5]),
         durability: (!durability.is_empty()).then(|| durability.join(" ")),
-        ..row
+        ..InventoryRow::default()
     };
-    if answer.is_local { row.on(machine) } else { row }
+    if server.is_local() { row.on(machine) } else { row }
 }
 
 /// The embedded library with its own defaults, which are not those of an experiment.
@@ -264,7 +316,7 @@ mod tests {
         assert!(lines[1].starts_with("\"a \"\"b\"\", c\",postgres,"), "{}", lines[1]);
         assert_eq!(
             text(&[row]),
-            "a \"b\", c (postgres)\n  version           PostgreSQL?[31m 17\n  cores             2\n"
+            "a \"b\", c (postgres)\n  version           PostgreSQL\\u{1b}[31m 17\n  cores             2\n"
         );
     }
 }

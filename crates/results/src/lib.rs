@@ -15,6 +15,7 @@ pub mod io;
 pub mod model;
 pub mod object;
 pub mod observations;
+pub mod plain;
 pub mod stopped_check;
 pub mod stopped_cluster;
 pub mod store;

@@ -9,6 +9,7 @@ mod objects;
 use std::borrow::Cow;
 
 use results::check::{CheckReport, Finding};
+use results::plain::{is_hidden, one_line};
 
 pub use layout::wrapped;
 
@@ -34,18 +35,10 @@ pub fn text_of(report: &CheckReport, shown_max: usize) -> String {
 
 /// Names come from the file under test and may hold anything: what would act on a terminal, or hide, is written out.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let is_hidden = |character: char| {
-        character.is_control()
-            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
+    match text.contains(is_hidden) {
+        true => Cow::Owned(one_line(text)),
+        false => Cow::Borrowed(text),
     }
-    let written_out = |character: char| match is_hidden(character) {
-        true => character.escape_default().to_string(),
-        false => character.to_string(),
-    };
-    Cow::Owned(text.chars().map(written_out).collect())
 }
 
 /// The words of an engine for a page and for what stands in it.

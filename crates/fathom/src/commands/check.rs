@@ -18,8 +18,9 @@ use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
 use crate::progress::ByteProgress;
-use crate::quantities::{bytes, bytes_per_s, time_of};
-use crate::terminal::{fitted, print, say, stop_on_signals};
+use crate::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
+use crate::stopping::{self, Ending};
+use crate::terminal::{fitted, print, print_json, say};
 
 /// Findings of one rule that are listed, if the user does not say.
 const FINDINGS_PER_RULE_MAX: usize = 100;
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
         checks::store(&report, &arguments.target, &arguments.results.results);
     }
     if arguments.json {
-        print(&report.to_json_lines())?;
+        print_json(&report.to_json_lines())?;
     } else {
         let shown_max = arguments.max_findings.unwrap_or(check::text::SHOWN_PER_OBJECT);
         print(&fitted(&check::text::text_of(&report, shown_max)))?;
@@ -71,15 +72,13 @@ fn check(
         return check_url(url, options, progress);
     }
     let subject = recognise(target)?;
+    require_one_database(target, more, subject)?;
     if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {
         let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
         if options.resume_file.is_some() {
             say("--resume has no effect on SQL Server's files: a check of them starts anew");
         }
         return Ok(check::sqlserver::check(&paths, options, progress)?);
-    }
-    if !more.is_empty() {
-        bail!("cannot check \"{}\" together with other files: it is a directory", target.display());
     }
     match subject {
         Subject::Directory | Subject::Archive => {
@@ -101,6 +100,31 @@ fn check(
         ),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Several files are those of one SQL Server database or backup, each named once.
+fn require_one_database(target: &Path, more: &[PathBuf], subject: Subject) -> anyhow::Result<()> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for path in std::iter::once(target).chain(more.iter().map(PathBuf::as_path)) {
+        let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if seen.contains(&place) {
+            bail!("cannot check \"{}\" twice in one check\nhint: name each file once", path.display());
+        }
+        seen.push(place);
+    }
+    let kind = match subject {
+        Subject::Directory => "a directory",
+        Subject::Sqlite => "a SQLite database",
+        Subject::Archive => "a tar file",
+        _ => return Ok(()),
+    };
+    if !more.is_empty() {
+        bail!(
+            "cannot check \"{}\" together with other files: it is {kind}, and only the files of one SQL Server database or backup are checked together\nhint: check one after the other",
+            target.display()
+        );
+    }
+    Ok(())
 }
 
 /// Checks a running server by its address: its files must be on this machine.
@@ -130,23 +154,20 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
             LevelWord::Structure => CheckLevel::Structure,
             LevelWord::Full => CheckLevel::Full,
         },
-        worker_count: arguments
-            .jobs
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        worker_count: jobs(arguments.jobs)?,
         page_batch: arguments.page_batch,
         object_batch: arguments.object_batch,
         findings_per_rule_max: arguments.max_findings.unwrap_or(FINDINGS_PER_RULE_MAX),
         want_direct: !arguments.buffered,
         is_raw: arguments.raw,
         resume_file: arguments.resume.clone(),
-        stop: Some(Arc::clone(&stop_on_signals()?)),
+        stop: Some(Arc::clone(&stopping::on_signals(Ending::WaitsFor("the pages that are being verified"))?)),
         ..Options::default()
     };
     if let Some(rate) = &arguments.max_read_rate {
         options.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
     }
     let refused = [
-        ("jobs", options.worker_count == 0),
         ("page-batch", options.page_batch == Some(0)),
         ("object-batch", options.object_batch == Some(0)),
         ("max-read-rate", options.rate_bytes_per_s_max == Some(0)),
@@ -158,7 +179,7 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
         options.memory_bytes_max = bytes(memory)?;
     }
     if let Some(time) = &arguments.max_time {
-        options.time_max = Some(time_of("--max-time", time)?);
+        options.time_max = Some(time_above_zero("--max-time", time)?);
     }
     Ok(options)
 }

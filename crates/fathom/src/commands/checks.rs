@@ -9,7 +9,7 @@ use results::wording::counted;
 
 use crate::Verdict;
 use crate::arguments::ListArguments;
-use crate::terminal::{fitted, print, say};
+use crate::terminal::{fitted, print, print_json, say};
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
 /// check itself is done.
@@ -34,7 +34,7 @@ pub(crate) fn list(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let checks = store.checks()?;
     if arguments.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
         return Ok(Verdict::Clean);
     }
     for check in &checks {

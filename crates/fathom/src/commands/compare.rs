@@ -7,7 +7,7 @@ use super::page::{self, Delivery};
 use super::selection::Selection;
 use crate::Verdict;
 use crate::arguments::{Better, CompareArguments, ReportFormat};
-use crate::terminal::say;
+use crate::terminal::{form, say};
 
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     let threshold_percent = threshold(&arguments.threshold)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     };
     delivery.deliver(|format| {
         Ok(match format {
-            ReportFormat::Text => report::text::comparison(&summary),
+            ReportFormat::Text => form(arguments.output.as_deref()).comparison(&summary),
             ReportFormat::Markdown => report::markdown::comparison(&summary),
             ReportFormat::Json => report::export::comparison_json(&summary),
             ReportFormat::Html => report::html::comparison(&summary),

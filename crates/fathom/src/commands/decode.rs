@@ -8,7 +8,7 @@ use report::plain::plain;
 
 use crate::Verdict;
 use crate::arguments::DecodeArguments;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 /// Page sizes where no file and no option tells.
 // EVIDENCE: sqlite fileformat2 1.3.2 and PRAGMA page_size; block_size of PostgreSQL; innodb_page_size
@@ -19,7 +19,7 @@ const INNODB_PAGE_BYTES: u32 = 16384;
 pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
     let decoded = decode(arguments)?;
     if arguments.json {
-        print(&format!("{}\n", json(&decoded)))?;
+        print_json(&format!("{}\n", json(&decoded)))?;
     } else {
         print(&text(&decoded))?;
     }

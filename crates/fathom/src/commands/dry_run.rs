@@ -14,7 +14,7 @@ use results::store::Store;
 use crate::Verdict;
 use crate::arguments::RunArguments;
 use crate::targets::{TargetChoice, default_base};
-use crate::terminal::{limited, print, say};
+use crate::terminal::{limited, print, print_json, say};
 
 /// Runs whose order is printed before it becomes "and so on".
 const RUNS_LISTED_MAX: usize = 200;
@@ -32,7 +32,7 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         .ok();
     let estimate = estimate_with_history(assignment, sync_latency_ns, &arguments.results.results);
     if arguments.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&as_json(assignment, &estimate))?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&as_json(assignment, &estimate))?))?;
         return Ok(Verdict::Clean);
     }
     let resolved = assignment.resolved();

@@ -16,7 +16,8 @@ use crate::Verdict;
 use crate::arguments::ExpandArguments;
 use crate::progress::ByteProgress;
 use crate::quantities::bytes;
-use crate::terminal::{print, stop_on_signals};
+use crate::stopping::{self, Ending};
+use crate::terminal::{print, print_json};
 
 pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
     let wish = Wish { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
@@ -29,7 +30,9 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
             "a SQLite database is one file and has no tablespaces\nhint: --files N makes several databases"
         );
     }
-    let stop = Arc::clone(&stop_on_signals()?);
+    let stop = Arc::clone(&stopping::on_signals(Ending::WaitsFor(
+        "the statement that copies rows, whose copy is then removed",
+    ))?);
     let mut progress = ByteProgress::new();
     let mut on_copy = |bytes: u64| {
         progress.advance("copying rows", bytes.min(wish.size_bytes), wish.size_bytes);
@@ -45,7 +48,7 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
     progress.finish();
     let grown = grown?;
     if arguments.json {
-        print(&format!("{:#}\n", json(&grown)))?;
+        print_json(&format!("{:#}\n", json(&grown)))?;
     } else {
         print(&text(&grown))?;
     }

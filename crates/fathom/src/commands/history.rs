@@ -9,6 +9,7 @@ use results::store::Store;
 use super::page::{self, Delivery};
 use crate::Verdict;
 use crate::arguments::{HistoryArguments, ReportFormat};
+use crate::terminal::form;
 
 pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
     };
     delivery.deliver(|format| {
         Ok(match format {
-            ReportFormat::Text => report::text::history(&history),
+            ReportFormat::Text => form(arguments.output.as_deref()).history(&history),
             ReportFormat::Markdown => report::markdown::history(&history),
             ReportFormat::Json => report::export::history_json(&history),
             ReportFormat::Html => report::html::history(&history),

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use report::plain::plain;
+use report::plain::{cell, plain};
 
 use crate::Verdict;
 use crate::arguments::{InventoryArguments, InventoryFormat};
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
     let files: Vec<PathBuf> =
@@ -22,13 +22,13 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
     let rows = lab::inventory::inventory(&arguments.urls);
     match (arguments.json, arguments.format) {
         (true, _) | (_, InventoryFormat::Json) => {
-            print(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+            print_json(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
         }
         (_, InventoryFormat::Csv) => print(&lab::inventory::csv(&rows))?,
         (_, InventoryFormat::Text) => print(&lab::inventory::text(&rows))?,
     }
     // One server that cannot be asked does not hide the others, and is not passed over in silence either.
-    Ok(if rows.iter().any(|row| row.problem.is_some()) { Verdict::Findings } else { Verdict::Clean })
+    Ok(if rows.iter().any(|row| row.problem.is_some()) { Verdict::Stopped } else { Verdict::Clean })
 }
 
 /// What the files of one SQL Server database, or a backup, say about it.
@@ -60,7 +60,7 @@ fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result
         (_, InventoryFormat::Csv) => {
             let _ = writeln!(text, "table,rows,pages,nonclustered_indexes,heap");
             for table in &inventory.tables {
-                let name = table.name.replace('"', "\"\"");
+                let name = cell(&table.name).replace('"', "\"\"");
                 let figures = (table.row_count, table.page_count, table.index_count, table.is_heap);
                 let _ = writeln!(text, "\"{name}\",{},{},{},{}", figures.0, figures.1, figures.2, figures.3);
             }

@@ -18,7 +18,7 @@ use results::store::Store;
 use super::io_stored;
 use crate::Verdict;
 use crate::arguments::{IoArguments, IoEngine};
-use crate::quantities::{bytes, bytes_per_s, time_of};
+use crate::quantities::{bytes, bytes_per_s, time_above_zero, time_of};
 use crate::terminal::say;
 
 pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
@@ -96,7 +96,7 @@ fn machine_phrase(facts: &MachineFacts) -> String {
 fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::PathBuf>)> {
     let mut path = None;
     let mut matrix = if let Some(job) = &arguments.job {
-        let text = std::fs::read_to_string(job)
+        let text = disk::regular::read_to_string(job)
             .with_context(|| format!("could not read job file \"{}\"", job.display()))?;
         let job = read_fio_job(&text).with_context(|| format!("job file \"{}\"", job.display()))?;
         job.notes.iter().for_each(|note| say(&format!("note: {note}")));
@@ -114,7 +114,7 @@ fn matrix(arguments: &IoArguments) -> anyhow::Result<(Matrix, Option<std::path::
         matrix.size_bytes = bytes(size)?;
     }
     if let Some(time) = &arguments.runtime {
-        matrix.runtime = time_of("--runtime", time)?;
+        matrix.runtime = time_above_zero("--runtime", time)?;
     }
     if let Some(time) = &arguments.ramp_time {
         matrix.ramp = time_of("--ramp-time", time)?;
@@ -193,7 +193,7 @@ fn whole(option: &str, text: &str) -> anyhow::Result<u32> {
 fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow>> {
     let mut matrix = SyncMatrix::default();
     if let Some(time) = &arguments.runtime {
-        matrix.runtime = time_of("--runtime", time)?;
+        matrix.runtime = time_above_zero("--runtime", time)?;
     }
     let rows = measure_sync(path, &matrix, &mut |row| {
         let size = format_bytes(row.size_bytes);

@@ -6,13 +6,13 @@ use results::store::{IoTableId, Store, StoredIoTable};
 
 use crate::Verdict;
 use crate::arguments::{IoArguments, IoFormat};
-use crate::terminal::{print, say};
+use crate::terminal::{form as text_form, print, print_json, say};
 
 pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let tables = store.io_tables()?;
     match form(arguments) {
-        IoFormat::Json => print(&format!("{}\n", serde_json::to_string_pretty(&tables)?))?,
+        IoFormat::Json => print_json(&format!("{}\n", serde_json::to_string_pretty(&tables)?))?,
         IoFormat::Csv => print(&io_table::list_csv(&tables))?,
         IoFormat::Text => {
             for stored in &tables {
@@ -36,7 +36,7 @@ pub(crate) fn show(arguments: &IoArguments, number: Option<i64>) -> anyhow::Resu
 /// Prints a table in the form that was asked for.
 pub(crate) fn print_table(table: &IoTable, arguments: &IoArguments) -> anyhow::Result<()> {
     match form(arguments) {
-        IoFormat::Json => print(&io_table::json(table))?,
+        IoFormat::Json => print_json(&io_table::json(table))?,
         IoFormat::Csv if arguments.only_flushes || table.rows.is_empty() => {
             print(&io_table::sync_csv(table))?
         }
@@ -46,7 +46,7 @@ pub(crate) fn print_table(table: &IoTable, arguments: &IoArguments) -> anyhow::R
                 say("CSV holds one table: `--show --only-flushes --format csv` prints the durable appends");
             }
         }
-        IoFormat::Text => print(&io_table::text(table))?,
+        IoFormat::Text => print(&text_form(None).io(table))?,
     }
     let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
         || table.sync_rows.iter().any(|row| !row.flags.is_empty());

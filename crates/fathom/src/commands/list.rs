@@ -8,7 +8,7 @@ use results::store::Store;
 use super::{checks, mark, stored};
 use crate::Verdict;
 use crate::arguments::ListArguments;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     if let Some(study) = &arguments.runs {
@@ -42,7 +42,7 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
                 })
             })
             .collect();
-        print(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
         return Ok(Verdict::Clean);
     }
     let width = rows.iter().map(|(shipped, _)| shipped.name.len()).max().unwrap_or(0);
@@ -60,7 +60,7 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let studies = store.studies()?;
     if arguments.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&studies)?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&studies)?))?;
         return Ok(Verdict::Clean);
     }
     for stored in &studies {
@@ -126,7 +126,7 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<Verdic
         }
     }
     if arguments.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&json)?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&json)?))?;
     } else if results.runs.is_empty() {
         print(&format!("study {} has no run\n", found.id.0))?;
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use report::html::Page;
+use report::plain::{json, lines};
 use results::io::IoTable;
 use results::model::{RunState, StoredRun};
 use results::store::{Store, StoreError, StoredStructure, StudyId, StudyResults};
@@ -186,6 +187,8 @@ impl Delivery<'_> {
         }
         let bytes = match form {
             ReportFormat::Png => png::from_svg(&render(ReportFormat::Svg)?)?,
+            ReportFormat::Json => json(&render(form)?).into_owned().into_bytes(),
+            ReportFormat::Text | ReportFormat::Markdown => lines(&render(form)?).into_owned().into_bytes(),
             form => render(form)?.into_bytes(),
         };
         let path = match (self.file(), form) {

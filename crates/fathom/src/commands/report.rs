@@ -12,9 +12,11 @@ use super::{checks, mark, stored};
 use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
 use crate::expectations;
+use crate::terminal::form;
 
 pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
+    let text = form(arguments.output.as_deref());
     let (word, number) = match (arguments.run, arguments.check, arguments.structure) {
         (Some(run), ..) => ("run", run),
         (_, Some(check), _) => ("check", check),
@@ -22,15 +24,15 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         _ => {
             let study = stored::find(&store, arguments.study.as_deref())?;
             delivery(arguments, page::default_path(&store, study.id))
-                .deliver(|format| render(&store, study.id, format))?;
+                .deliver(|format| render(&store, study.id, format, text))?;
             return Ok(Verdict::Clean);
         }
     };
     let page = store.path().with_file_name(format!("{word}-{number}.html"));
     delivery(arguments, page).deliver(|format| match word {
-        "run" => one_run(&store, number, format),
+        "run" => one_run(&store, number, format, text),
         "check" => one_check(&store, number, format),
-        _ => one_structure(&store, number, format),
+        _ => one_structure(&store, number, format, text),
     })?;
     Ok(Verdict::Clean)
 }
@@ -39,7 +41,12 @@ fn delivery(arguments: &ReportArguments, page: PathBuf) -> Delivery<'_> {
     Delivery { is_json: arguments.json, format: arguments.format, output: arguments.output.as_deref(), page }
 }
 
-fn one_run(store: &Store, run: i64, format: ReportFormat) -> anyhow::Result<String> {
+fn one_run(
+    store: &Store,
+    run: i64,
+    format: ReportFormat,
+    text: report::text::Form,
+) -> anyhow::Result<String> {
     let stored = store.run(run)?;
     Ok(match format {
         ReportFormat::Json => {
@@ -54,7 +61,7 @@ fn one_run(store: &Store, run: i64, format: ReportFormat) -> anyhow::Result<Stri
             } else {
                 format!("\nMarks\n=====\n{}\n", marks.join("\n"))
             };
-            format!("{}{marks}", report::text::run_detail(&stored, &belongs_to(store, &stored)?))
+            format!("{}{marks}", text.run_detail(&stored, &belongs_to(store, &stored)?))
         }
         ReportFormat::Markdown => report::markdown::run_detail(&stored, &belongs_to(store, &stored)?),
         ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => {
@@ -73,11 +80,16 @@ fn one_check(store: &Store, check: i64, format: ReportFormat) -> anyhow::Result<
     })
 }
 
-fn one_structure(store: &Store, structure: i64, format: ReportFormat) -> anyhow::Result<String> {
+fn one_structure(
+    store: &Store,
+    structure: i64,
+    format: ReportFormat,
+    text: report::text::Form,
+) -> anyhow::Result<String> {
     let stored = store.structure(Some(structure))?;
     Ok(match format {
         ReportFormat::Json => report::structure::json(&stored.report),
-        ReportFormat::Text | ReportFormat::Markdown => report::text::structure(&stored.report),
+        ReportFormat::Text | ReportFormat::Markdown => text.structure(&stored.report),
         ReportFormat::Html => report::html::structure_page(&stored),
         ReportFormat::Svg | ReportFormat::Png => bail!("{NO_SLIDE}"),
     })
@@ -97,11 +109,16 @@ fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
     Ok(format!("study {}: {} on {}, {label}", id.0, study.experiment, study.engine))
 }
 
-/// One study in the wanted form.
-pub(crate) fn render(store: &Store, study: StudyId, format: ReportFormat) -> anyhow::Result<String> {
+/// One study in the wanted form; `text` lays text out.
+pub(crate) fn render(
+    store: &Store,
+    study: StudyId,
+    format: ReportFormat,
+    text: report::text::Form,
+) -> anyhow::Result<String> {
     let summary = || summarise(store, study);
     Ok(match format {
-        ReportFormat::Text => report::text::study(&summary()?),
+        ReportFormat::Text => text.study(&summary()?),
         ReportFormat::Markdown => report::markdown::study(&summary()?),
         ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
         ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),

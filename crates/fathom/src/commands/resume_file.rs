@@ -1,7 +1,7 @@
 //! The file of `check --resume`: a check writes, replaces and removes it, so it must be nothing else.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -65,8 +65,8 @@ fn content_refusal(path: &Path) -> Option<String> {
         Err(error) => return Some(format!("it cannot be read: {error}")),
     }
     let mut beginning = Vec::new();
-    let read =
-        File::open(path).and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut beginning));
+    let read = disk::regular::open(path)
+        .and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut beginning));
     if let Err(error) = read {
         return Some(format!("it cannot be read: {error}"));
     }

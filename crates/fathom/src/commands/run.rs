@@ -21,9 +21,10 @@ use super::{dry_run, page, resumption, show};
 use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
+use crate::stopping::{self, Ending};
 use crate::targets::{TargetChoice, default_base};
 use crate::tasks::Tasks;
-use crate::terminal::{StudyDisplay, print, say, stop_on_signals, told};
+use crate::terminal::{StudyDisplay, form, print, print_json, say, told};
 
 /// Seeds tried by `--again` before giving up.
 const SEEDS_MAX: u64 = 100_000;
@@ -36,7 +37,8 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
 pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<Verdict> {
     let choice = TargetChoice::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
-    let no_progress = crate::quantities::time_of("--no-progress-after", &arguments.notify.no_progress_after)?;
+    let no_progress =
+        crate::quantities::time_above_zero("--no-progress-after", &arguments.notify.no_progress_after)?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
     assignment.samplers = samplers_of_spec;
@@ -47,9 +49,9 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     let (study, outcome) = conduct(arguments, &choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
     if arguments.json {
-        print(&super::report::render(&store, study, ReportFormat::Json)?)?;
+        print_json(&super::report::render(&store, study, ReportFormat::Json, form(None))?)?;
     } else {
-        print(&report::text::brief(&super::report::summarise(&store, study)?))?;
+        print(&form(None).brief(&super::report::summarise(&store, study)?))?;
         print(&format!(
             "\nresults: {} (study {}); `fathom report` prints every figure and what it ran on\n",
             store.path().display(),
@@ -128,7 +130,7 @@ fn conduct_in(
     let base = default_base(&arguments.results.results)?;
     let layout = assignment.resolved().layout.clone();
     dry_run::require_space(&assignment, &layout, &base, arguments.ignore_space)?;
-    let stop = stop_on_signals()?;
+    let stop = stopping::on_signals(Ending::WaitsFor("the run in flight and the end of its engine"))?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });
     let mut targets: Vec<Box<dyn Target>> = Vec::new();
     for target in choice.start(&layout, &base)? {

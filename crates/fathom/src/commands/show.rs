@@ -1,29 +1,27 @@
 //! `fathom show`: the spec of an experiment, as it can be saved, changed and run; or a stored check.
 
-use std::io::{Write, stdout};
-
 use anyhow::Context;
 use results::store::Store;
 
 use crate::Verdict;
 use crate::arguments::ShowArguments;
-use crate::terminal::print;
+use crate::terminal::{print, print_json};
 
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
     if let Some(id) = arguments.check {
         let stored = Store::open_read_only(&arguments.results.results)?.check(id)?;
-        print(&stored.report.to_json_lines())?;
+        print_json(&stored.report.to_json_lines())?;
         return Ok(Verdict::Clean);
     }
     let (_, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
-    stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(Verdict::Clean)
 }
 
 /// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.
 pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
     if experiment.ends_with(".toml") || experiment.contains('/') {
-        let text = std::fs::read_to_string(experiment)
+        let text = disk::regular::read_to_string(experiment)
             .with_context(|| format!("could not read spec \"{experiment}\""))?;
         return Ok((experiment.to_owned(), text));
     }

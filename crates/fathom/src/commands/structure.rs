@@ -16,8 +16,9 @@ use super::checks::{is_within, place, seconds};
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
-use crate::quantities::bytes_per_s;
-use crate::terminal::{print, say, stop_on_signals};
+use crate::quantities::{bytes_per_s, jobs};
+use crate::stopping::{self, Ending};
+use crate::terminal::{form as text_form, print, print_json, say};
 
 pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     if arguments.list {
@@ -101,16 +102,11 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
         },
         table: arguments.table.clone(),
         with_system: arguments.system,
-        worker_count: arguments
-            .jobs
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
+        worker_count: jobs(arguments.jobs)?,
         want_direct: !arguments.buffered,
-        stop: Some(Arc::clone(&stop_on_signals()?)),
+        stop: Some(Arc::clone(&stopping::on_signals(Ending::WaitsFor("the blocks that are being read"))?)),
         ..Options::default()
     };
-    if options.worker_count == 0 {
-        bail!("--jobs takes at least 1");
-    }
     if let Some(rate) = &arguments.max_read_rate {
         options.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
     }
@@ -125,9 +121,9 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
 
 fn show(report: &StructureReport, arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     match form(arguments) {
-        StructureFormat::Json => print(&report::structure::json(report))?,
+        StructureFormat::Json => print_json(&report::structure::json(report))?,
         StructureFormat::Csv => print(&report::structure::csv(report))?,
-        StructureFormat::Text => print(&report::text::structure(report))?,
+        StructureFormat::Text => print(&text_form(None).structure(report))?,
     }
     Ok(match report.exit_code() {
         0 => Verdict::Clean,
@@ -164,7 +160,7 @@ fn list(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let structures = store.structures()?;
     if form(arguments) == StructureFormat::Json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&structures)?))?;
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&structures)?))?;
         return Ok(Verdict::Clean);
     }
     for stored in &structures {

@@ -1,26 +1,36 @@
 //! `fathom waits`: what the sessions of a running server wait for, interval after interval.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use lab::observe::live::{LiveServer, LiveView, Way};
 
+use report::plain::plain;
+
 use crate::Verdict;
 use crate::arguments::WaitsArguments;
-use crate::quantities::time_of;
-use crate::terminal::{print, say, stop_on_signals};
+use crate::quantities::time_above_zero;
+use crate::stopping::{self, Ending};
+use crate::terminal::{form, print, print_json, say, told};
+
+/// How often the flag that ends fathom is read.
+const STOP_PERIOD: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
-    let interval = time_of("--interval", &arguments.interval)?;
-    anyhow::ensure!(!interval.is_zero(), "--interval takes a time above 0");
+    let interval = time_above_zero("--interval", &arguments.interval)?;
     let way = if arguments.sql { Way::Sql } else { Way::Best };
-    let stop = stop_on_signals()?;
+    let stop = stopping::on_signals(Ending::Leaves)?;
     let mut server = LiveServer::attach(&arguments.url, way)?;
     loop {
         match server.watch(interval, &stop) {
-            Ok(view) => print(&text_of(&view, arguments.json)?)?,
+            Ok(view) if arguments.json => print_json(&format!("{}\n", serde_json::to_string(&view)?))?,
+            Ok(view) => print(&text_of(&view))?,
             Err(error) if arguments.once => return Err(error.into()),
             // A server that starts again is worth waiting for.
-            Err(error) => say(&error.to_string()),
+            Err(error) => {
+                say(&told(&error.into()));
+                pause(interval, &stop);
+            }
         }
         if arguments.once || stop.load(Ordering::Relaxed) {
             return Ok(Verdict::Clean);
@@ -28,16 +38,21 @@ pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
     }
 }
 
-/// One interval: a line of JSON, or a headline and the tables.
-fn text_of(view: &LiveView, as_json: bool) -> anyhow::Result<String> {
-    if as_json {
-        return Ok(format!("{}\n", serde_json::to_string(view)?));
+/// Lets an interval pass, or less when fathom is to end.
+fn pause(interval: Duration, stop: &AtomicBool) {
+    let began = Instant::now();
+    while began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(STOP_PERIOD.min(interval));
     }
-    Ok(format!(
+}
+
+/// One interval: a headline and the tables.
+fn text_of(view: &LiveView) -> String {
+    format!(
         "{}, {:.1} s, {}\n\n{}\n",
         view.began_at,
         view.elapsed_s,
-        view.version,
-        report::text::waits(&view.observations)
-    ))
+        plain(&view.version),
+        form(None).waits(&view.observations)
+    )
 }

@@ -4,6 +4,7 @@ use results::histogram::LatencyHistogram;
 use results::model::{GateOutcome, Level, RunState, Scale, StoredRun};
 use results::store::StudyResults;
 
+use crate::plain::cell;
 use crate::quantity::derived;
 use crate::summary::cell_label;
 
@@ -42,7 +43,7 @@ impl Values {
             value.as_ref().map(T::to_string).unwrap_or_default()
         }
         match self {
-            Self::Text(values) => values[row].clone().unwrap_or_default(),
+            Self::Text(values) => values[row].as_deref().map(cell).unwrap_or_default(),
             Self::Integer(values) => show(&values[row]),
             Self::Float(values) => show(&values[row]),
             Self::Boolean(values) => show(&values[row]),
@@ -72,11 +73,11 @@ impl Frame {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// Writes header and rows as CSV (RFC 4180, LF).
+    /// Writes header and rows as CSV (RFC 4180, LF); texts as [`cell`] has them.
     pub fn to_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let in_memory = "writing to memory succeeds";
-        writer.write_record(self.columns.iter().map(|column| &column.name)).expect(in_memory);
+        writer.write_record(self.columns.iter().map(|column| cell(&column.name))).expect(in_memory);
         for row in 0..self.row_count() {
             writer.write_record(self.columns.iter().map(|column| column.values.text(row))).expect(in_memory);
         }

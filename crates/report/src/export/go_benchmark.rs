@@ -5,6 +5,7 @@
 use results::model::{Level, Metric, StoredRun};
 use results::store::StudyResults;
 
+use crate::plain::one_line;
 use crate::quantity::rows_per_s;
 
 pub(super) fn text(results: &StudyResults) -> String {
@@ -64,8 +65,4 @@ fn name_part(text: &str) -> String {
     let part: String =
         text.chars().map(|character| if is_kept(character) { character } else { '_' }).collect();
     if part.is_empty() { "_".to_owned() } else { part }
-}
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

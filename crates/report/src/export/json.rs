@@ -48,12 +48,13 @@ pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
         text.push_str(&serde_json::to_string(&line).expect("the records of the model serialise to JSON"));
         text.push('\n');
     }
-    text
+    crate::plain::json(&text).into_owned()
 }
 
 /// One of the view models.
 pub(super) fn object(view: &impl Serialize) -> String {
-    serde_json::to_string_pretty(view).expect("the view models serialise to JSON") + "\n"
+    let text = serde_json::to_string_pretty(view).expect("the view models serialise to JSON") + "\n";
+    crate::plain::json(&text).into_owned()
 }
 
 fn latency(histogram: Option<&LatencyHistogram>) -> Value {

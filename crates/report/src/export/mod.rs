@@ -1,7 +1,7 @@
 //! Everything stored, for other programs: one row or one object per run, whatever became of it.
 //!
-//! Nothing is averaged or left out here; the column `counts` tells which runs enter means. Texts are as stored:
-//! a reader that shows them must escape them.
+//! Nothing is averaged or left out here; the column `counts` tells which runs enter means. Texts are as stored in
+//! JSON and Parquet; in CSV hidden characters are written out, and none is a formula.
 
 mod frame;
 mod go_benchmark;

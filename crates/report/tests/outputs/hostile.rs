@@ -88,9 +88,15 @@ fn exports_keep_the_text_in_its_field() {
     let csv = export::runs_csv(&results);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let experiment = reader.headers().unwrap().iter().position(|name| name == "experiment").unwrap();
+    let headers = reader.headers().unwrap().clone();
     let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(records.len(), results.runs.len());
-    assert!(records.iter().all(|record| &record[experiment] == HOSTILE));
+    // Nothing acts on the terminal or in a spreadsheet, and nothing of the text is lost.
+    let shown = report::plain::cell(HOSTILE);
+    assert!(records.iter().all(|record| record[experiment] == shown) && shown.contains("\\u{1b}]0;title"));
+    let is_formula = |field: &str| field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    let fields = records.iter().flat_map(csv::StringRecord::iter).chain(headers.iter());
+    assert!(fields.into_iter().all(|field| !is_formula(field) && !field.contains(report::plain::is_hidden)));
     let lines = export::json_lines(&results, &results.runs);
     assert_eq!(lines.lines().count(), results.runs.len());
     for line in lines.lines() {
