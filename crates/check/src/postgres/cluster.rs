@@ -12,6 +12,7 @@ use formats::postgres::heap::FIRST_NORMAL_XID;
 use formats::postgres::page::Page;
 use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid, Xid};
 
+use super::archive::Limits;
 use super::cluster_files::backup::{LostLabel, lost_label};
 use super::cluster_files::version;
 use super::source::{Part, Tree};
@@ -41,6 +42,21 @@ pub enum OpenError {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// A tar file has more members than there is memory for.
+    #[error(
+        "cannot check backup \"{}\": its {member_count} members need {needed_mib} MiB of memory, more than the {} bytes of --max-memory\nhint: run it with --max-memory {}MiB, or extract the backup and check the directory",
+        path.display(), bytes_max, needed_mib + 1
+    )]
+    Memory {
+        /// The tar file.
+        path: PathBuf,
+        /// How many members it has.
+        member_count: u64,
+        /// The memory that may be used, bytes.
+        bytes_max: u64,
+        /// The memory that all tar files up to this one need.
+        needed_mib: u64,
     },
     /// There is no data directory here.
     #[error(
@@ -167,7 +183,12 @@ impl Cluster {
     /// # Errors
     /// When it is neither, of a major that is not supported, or cannot be listed.
     pub fn open(path: &Path) -> Result<Cluster, OpenError> {
-        let tree = Tree::open(path)?;
+        Cluster::open_within(path, &Limits::default())
+    }
+
+    /// As [`Cluster::open`], within limits for the tar files of a backup.
+    pub(crate) fn open_within(path: &Path, limits: &Limits) -> Result<Cluster, OpenError> {
+        let tree = Tree::open(path, limits)?;
         let version = tree.read_small("PG_VERSION").ok();
         let control_bytes = tree.read_small("global/pg_control").ok();
         if version.is_none() && control_bytes.is_none() {
@@ -277,11 +298,8 @@ impl Cluster {
         let error = |source| OpenError::Read { path: path.to_path_buf(), source };
         let file_name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = file_name.and_then(FileName::parse) else { return Ok(None) };
-        let part = Part {
-            path: path.to_path_buf(),
-            offset_bytes: 0,
-            bytes: fs::metadata(path).map_err(error)?.len(),
-        };
+        let part =
+            Part { path: path.into(), offset_bytes: 0, bytes: fs::metadata(path).map_err(error)?.len() };
         let start = part.read(SAMPLE_BLOCKS * BLOCK_SIZE_DEFAULT as u64).map_err(error)?;
         let blocks = start.chunks_exact(BLOCK_SIZE_DEFAULT).enumerate();
         let first = name.segment.saturating_mul(SEGMENT_BLOCKS_DEFAULT);

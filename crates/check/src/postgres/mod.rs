@@ -15,6 +15,7 @@
 //! A running server changes blocks while they are read: each block is read again before it is accused. Facts between
 //! blocks, and transactions, count for what stood still since the last checkpoint (`cluster::Snapshot`).
 
+mod archive;
 mod batch;
 mod block;
 mod block_rules;

@@ -47,7 +47,7 @@ pub(crate) struct PlanFile {
 impl PlanFile {
     pub(crate) fn scan_file(&self) -> ScanFile {
         let start = self.part.offset_bytes;
-        ScanFile::part(self.part.path.clone(), start..start + self.part.bytes)
+        ScanFile::part(&*self.part.path, start..start + self.part.bytes)
     }
 }
 

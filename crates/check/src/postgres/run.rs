@@ -8,6 +8,7 @@ use formats::postgres::file_name::Fork;
 use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Finding, NotChecked};
 use results::stopped_cluster::StoppedCluster;
 
+use super::archive::Limits;
 use super::batch::{Batch, Position, bytes_of};
 use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
@@ -60,7 +61,7 @@ pub fn check_cluster(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open(directory)?.with_horizon_of_wal();
+    let cluster = Cluster::open_within(directory, &Limits::of(options))?.with_horizon_of_wal();
     Run::new(&cluster, options, None).check(directory, progress)
 }
 
@@ -74,7 +75,7 @@ pub fn check_running(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open(directory)?.with_horizon_of_wal();
+    let cluster = Cluster::open_within(directory, &Limits::of(options))?.with_horizon_of_wal();
     let mut run = Run::new(&cluster, options, None);
     run.log_end = Some(log_end);
     run.check(directory, progress)
@@ -95,9 +96,9 @@ pub fn check_file(
         let cluster = Cluster::of_file(&canonical)?.ok_or_else(refuse)?;
         return Run::new(&cluster, options, Some(&canonical)).check(path, progress);
     };
-    let cluster = Cluster::open(directory)?;
+    let cluster = Cluster::open_within(directory, &Limits::of(options))?;
     let is_listed = |cluster: &Cluster| {
-        cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| segment.part.path == canonical)
+        cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| *segment.part.path == *canonical)
     };
     if !is_listed(&cluster) {
         return Err(refuse());
@@ -527,7 +528,7 @@ impl<'a> Run<'a> {
         let mut plan = Plan::new(self.cluster, catalogs);
         self.confirm_files(&mut plan, databases, truncations);
         if let Some(only) = self.only {
-            let keep = |file: &PlanFile| file.part.path == only;
+            let keep = |file: &PlanFile| *file.part.path == *only;
             plan.first_files.retain(keep);
             plan.second_files.retain(keep);
             plan.not_checked.clear();

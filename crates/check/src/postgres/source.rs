@@ -1,33 +1,25 @@
 //! Where the files of a cluster are: in a directory, or in the tar files of a base backup.
-//!
-//! Files in a tar file are read where they stand. A compressed one is unpacked first, to a temporary file without a
-//! name: catalogs are needed before anything else, and tables before their indexes, so one pass over the stream would
-//! not do.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd as _;
+use std::fs;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 mod special_files;
 
+use super::archive::{Archive, Limits};
 use super::cluster::OpenError;
-use super::cluster_files::tar_members::{Members, members, root_of};
 
 /// The largest control, map or label file that is read, bytes.
 const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
-/// Unpacked bytes between two looks at how much there is.
-const UNPACK_STEP_BYTES: usize = 1 << 20;
 
 /// A file, or a part of a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The file that can be opened.
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     /// Where the part begins in it.
     pub offset_bytes: u64,
     /// How long it is.
@@ -60,21 +52,6 @@ pub(crate) enum Tree {
     Archive(Arc<Archive>),
 }
 
-/// What the tar files of a backup hold.
-#[derive(Debug)]
-pub(crate) struct Archive {
-    files: BTreeMap<PathBuf, Part>,
-    /// Directories that are members of their own.
-    directories: BTreeSet<PathBuf>,
-    /// Symbolic links, with what they lead to.
-    links: BTreeMap<PathBuf, String>,
-    /// Unpacked files; they live as long as they are open.
-    _unpacked: Vec<File>,
-    pub(crate) unpacked_bytes: u64,
-    /// Where a tar file ended too early; what stands before is checked.
-    pub(crate) cut: Option<String>,
-}
-
 impl Tree {
     /// The file at a path.
     pub(crate) fn part(&self, path: &Path) -> io::Result<Part> {
@@ -82,10 +59,10 @@ impl Tree {
             Tree::Directory(directory) => {
                 let path = directory.join(path);
                 let bytes = fs::metadata(&path)?.len();
-                Ok(Part { path, offset_bytes: 0, bytes })
+                Ok(Part { path: path.into(), offset_bytes: 0, bytes })
             }
             Tree::Archive(archive) => {
-                archive.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+                archive.file(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
             }
         }
     }
@@ -123,7 +100,7 @@ impl Tree {
                     let entry = entry?;
                     let Ok(metadata) = entry.metadata() else { continue };
                     if let Some(name) = entry.file_name().to_str().filter(|_| metadata.is_file()) {
-                        let part = Part { path: entry.path(), offset_bytes: 0, bytes: metadata.len() };
+                        let part = Part { path: entry.path().into(), offset_bytes: 0, bytes: metadata.len() };
                         found.push((name.to_owned(), part));
                     }
                 }
@@ -170,9 +147,7 @@ impl Tree {
     pub(crate) fn has_directory(&self, path: &Path) -> bool {
         match self {
             Tree::Directory(directory) => directory.join(path).is_dir(),
-            Tree::Archive(archive) => {
-                archive.directories.contains(path) || archive.below(path).next().is_some()
-            }
+            Tree::Archive(archive) => archive.has_directory(path),
         }
     }
 
@@ -183,7 +158,7 @@ impl Tree {
                 let target = fs::read_link(directory.join(path)).ok()?;
                 Some(target.to_string_lossy().into_owned())
             }
-            Tree::Archive(archive) => archive.links.get(path.as_ref()).cloned(),
+            Tree::Archive(archive) => archive.link(path.as_ref()).cloned(),
         }
     }
 
@@ -201,7 +176,7 @@ impl Tree {
     }
 
     /// Finds out what a path is: a data directory, a directory with the tar files of a base backup, or one of those.
-    pub(crate) fn open(path: &Path) -> Result<Tree, OpenError> {
+    pub(crate) fn open(path: &Path, limits: &Limits) -> Result<Tree, OpenError> {
         let read_error = |source| OpenError::Read { path: path.to_path_buf(), source };
         if path.is_dir() {
             if path.join("PG_VERSION").exists() || path.join("global/pg_control").exists() {
@@ -210,7 +185,7 @@ impl Tree {
             }
             let archives = archives_in(path).map_err(read_error)?;
             return if archives.iter().any(|(name, _)| name == "base") {
-                Archive::open(&archives)
+                Archive::open(&archives, limits)
             } else {
                 Err(OpenError::NotACluster(path.to_path_buf()))
             };
@@ -224,9 +199,9 @@ impl Tree {
                 let mut archives = archives_in(directory).map_err(read_error)?;
                 archives.retain(|(name, _)| name != "base");
                 archives.push(("base".to_owned(), path.to_path_buf()));
-                Archive::open(&archives)
+                Archive::open(&archives, limits)
             }
-            _ => Archive::open(&[("base".to_owned(), path.to_path_buf())]),
+            _ => Archive::open(&[("base".to_owned(), path.to_path_buf())], limits),
         }
     }
 }
@@ -257,96 +232,4 @@ fn archives_in(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     }
     found.sort();
     Ok(found)
-}
-
-impl Archive {
-    fn open(archives: &[(String, PathBuf)]) -> Result<Tree, OpenError> {
-        let mut all = Archive {
-            files: BTreeMap::new(),
-            directories: BTreeSet::new(),
-            links: BTreeMap::new(),
-            _unpacked: Vec::new(),
-            unpacked_bytes: 0,
-            cut: None,
-        };
-        for (name, path) in archives {
-            let error = |source| OpenError::Archive { path: path.clone(), source };
-            let readable = all.unpack(path).map_err(error)?;
-            let Members { files, directories, links, cut } = members(&readable).map_err(error)?;
-            if let Some(cut) = cut {
-                all.cut.get_or_insert(format!("\"{}\" {cut}", path.display()));
-            }
-            let below = match name.parse::<u32>() {
-                Ok(space) => Some(PathBuf::from(format!("pg_tblspc/{space}"))),
-                Err(_) => (name == "pg_wal").then(|| PathBuf::from("pg_wal")),
-            };
-            if let Some(below) = below {
-                all.files.extend(files.into_iter().map(|(member, part)| (below.join(member), part)));
-                all.directories.extend(directories.into_iter().map(|member| below.join(member)));
-                all.directories.insert(below);
-                continue;
-            }
-            // Whoever packs a data directory by hand often packs its name as well.
-            let Some(root) = root_of(&files) else { return Err(OpenError::NotACluster(path.clone())) };
-            let strip = |member: PathBuf| member.strip_prefix(&root).map(Path::to_path_buf).ok();
-            all.files.extend(files.into_iter().filter_map(|(member, part)| Some((strip(member)?, part))));
-            all.directories.extend(directories.into_iter().filter_map(strip));
-            all.links.extend(links.into_iter().filter_map(|(member, to)| Some((strip(member)?, to))));
-            let manifest = path.with_file_name("backup_manifest");
-            if let Ok(metadata) = fs::metadata(&manifest) {
-                let part = Part { path: manifest, offset_bytes: 0, bytes: metadata.len() };
-                all.files.entry(PathBuf::from("backup_manifest")).or_insert(part);
-            }
-        }
-        Ok(Tree::Archive(Arc::new(all)))
-    }
-
-    fn below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Part)> {
-        self.files
-            .range(directory.to_path_buf()..)
-            .skip_while(move |(path, _)| path.as_path() == directory)
-            .take_while(move |(path, _)| path.starts_with(directory))
-    }
-
-    /// A tar file that can be read at any place: the file itself, or what was unpacked from it.
-    fn unpack(&mut self, path: &Path) -> io::Result<PathBuf> {
-        let mut packed = disk::regular::open(path)?;
-        let mut magic = [0; 4];
-        let count = packed.read(&mut magic)?;
-        packed.rewind()?;
-        let input = BufReader::with_capacity(UNPACK_STEP_BYTES, packed);
-        // EVIDENCE: RFC 1952 2.3.1; LZ4 frame format 1.6.4; RFC 8878 3.1.1
-        let mut stream: Box<dyn Read> = match magic.get(..count).unwrap_or(&[]) {
-            [0x1F, 0x8B, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
-            [0x04, 0x22, 0x4D, 0x18] => Box::new(lz4_flex::frame::FrameDecoder::new(input)),
-            [0x28, 0xB5, 0x2F, 0xFD] => {
-                Box::new(ruzstd::decoding::StreamingDecoder::new(input).map_err(io::Error::other)?)
-            }
-            _ => return Ok(path.to_path_buf()),
-        };
-        let mut unpacked = tempfile::tempfile()?;
-        let mut buffer = vec![0; UNPACK_STEP_BYTES];
-        // Bounded by the temporary file system: what does not fit is an error.
-        loop {
-            let count = match stream.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => count,
-                // What was unpacked so far is worth a look.
-                Err(error) if self.unpacked_bytes > 0 => {
-                    self.cut.get_or_insert(format!(
-                        "\"{}\" cannot be unpacked to its end: {error}",
-                        path.display()
-                    ));
-                    break;
-                }
-                Err(error) => return Err(error),
-            };
-            unpacked.write_all(buffer.get(..count).unwrap_or(&[]))?;
-            self.unpacked_bytes += count as u64;
-        }
-        // A file without a name is opened again by way of its descriptor.
-        let reopened = PathBuf::from(format!("/proc/self/fd/{}", unpacked.as_raw_fd()));
-        self._unpacked.push(unpacked);
-        Ok(reopened)
-    }
 }

@@ -3,6 +3,7 @@
 
 #[path = "../support/advice.rs"]
 mod advice;
+mod archives;
 mod bounds;
 mod brin;
 mod brin_classes;

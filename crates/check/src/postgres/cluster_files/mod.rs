@@ -10,7 +10,6 @@ mod manifest;
 mod next_xid;
 pub(super) mod relation_maps;
 mod shared_catalogs;
-pub(super) mod tar_members;
 pub(super) mod version;
 mod wal;
 

@@ -69,7 +69,7 @@ pub fn structure_file(
     if let Some(directory) = data_directory_of(&canonical) {
         let cluster = Cluster::open(directory)?;
         let segments = cluster.forks.iter().flat_map(|fork| &fork.segments);
-        if segments.clone().any(|segment| segment.part.path == canonical) {
+        if segments.clone().any(|segment| *segment.part.path == *canonical) {
             let report = Work::new(path, options).cluster(&cluster, Some(&canonical), progress)?;
             return if report.objects.is_empty() && report.left_out.is_empty() {
                 Err(refuse())
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
                 let part = &piece.part;
                 files.push(GatherFile { subject: number, piece: piece.clone() });
                 scan_files
-                    .push(ScanFile::part(&part.path, part.offset_bytes..part.offset_bytes + part.bytes));
+                    .push(ScanFile::part(&*part.path, part.offset_bytes..part.offset_bytes + part.bytes));
                 self.report.accounting.page_count += part.bytes.div_ceil(layout.block_bytes as u64);
             }
         }

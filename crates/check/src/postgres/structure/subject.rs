@@ -68,7 +68,7 @@ impl Subject {
                 name.push(format!(".{number}"));
             }
             let Ok(facts) = std::fs::metadata(&name) else { break };
-            let part = Part { path: PathBuf::from(name), offset_bytes: 0, bytes: facts.len() };
+            let part = Part { path: PathBuf::from(name).into(), offset_bytes: 0, bytes: facts.len() };
             segments.push(Piece { first_block: number.saturating_mul(segment_blocks), part });
         }
         let table = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -184,7 +184,7 @@ fn without_name(cluster: &Cluster, fork: &ForkFiles, wish: &Wish<'_>) -> Option<
 }
 
 fn has_file(fork: &ForkFiles, file: &Path) -> bool {
-    fork.segments.iter().any(|segment| segment.part.path == file)
+    fork.segments.iter().any(|segment| *segment.part.path == *file)
 }
 
 fn segments_of(fork: &ForkFiles, segment_blocks: u32) -> Vec<Piece> {
