@@ -42,6 +42,8 @@ pub(super) struct Catalog {
     pub(super) index_columns: HashMap<(u32, u32), Vec<(u32, u32)>>,
     /// Names of columns by object and number.
     pub(super) column_names: HashMap<(u32, u32), String>,
+    /// Numbers of the collations of columns, by object and number; 0 for a type without any.
+    pub(super) collations: HashMap<(u32, u32), u32>,
     /// Status of columns, by object and number.
     pub(super) column_status: HashMap<(u32, u32), u32>,
     /// The path of each file of the database, as the server knew it, by number; the log among them.
@@ -205,6 +207,10 @@ impl Catalog {
             for (_, [number, _, _], path) in self.table(source, maps, object::FILES, [2, 2, 2], 11) {
                 self.files.insert(number as u16, path);
             }
+        }
+        // OBSERVED: column 10 of syscolpars is the collation; procedures, whose parameters are here too, have other numbers
+        for (_, [id, collation, column], _) in self.table(source, maps, object::COLUMNS, [1, 10, 3], 4) {
+            self.collations.insert((id as u32, column as u32), collation as u32);
         }
         for (status, [id, number, column], name) in self.table(source, maps, object::COLUMNS, [1, 2, 3], 4) {
             // Other numbers are parameters of procedures.

@@ -1,6 +1,6 @@
 //! Sums compared; where they differ, the pages of the objects concerned are read again and the facts named.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use formats::sqlserver::{Header, PAGE_BYTES, RecordId, slot_offset};
 use results::check::{Confidence, NotChecked};
@@ -10,6 +10,7 @@ use super::facts::{Fact, FactKind, Facts, Group};
 use super::finding::Draft;
 use super::maps::Use;
 use super::naming::entries::show_values;
+use super::naming::folding::fold_rows;
 use super::rules::Promised;
 use super::worker::Worker;
 
@@ -63,6 +64,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         compared.newer_count = newer_count;
         return compared;
     }
+    let mut pairs = HashMap::new();
     for (group, mut names, mut there) in facts.unmatched() {
         if !drop_cut_off(context, group, &mut names, &mut there) {
             compared.unmatched.extend((group.0 == FactKind::Entry).then_some(group.1));
@@ -79,7 +81,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         name_facts(context, group, &names, &there, &mut compared.drafts);
         if group.0 == FactKind::Entry {
             let drafts = compared.drafts.get_mut(before..).unwrap_or_default();
-            show_values(context, group.1, &names, &there, drafts);
+            pairs.extend(show_values(context, group.1, &names, &there, drafts));
         }
         if is_damaged {
             for draft in compared.drafts.iter_mut().skip(before) {
@@ -87,6 +89,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
             }
         }
     }
+    fold_rows(&mut compared.drafts, &pairs);
     compared
 }
 
@@ -211,8 +214,12 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
                 let expected = "an entry above that names the page".to_owned();
                 push(Promised::IndexOrphan, fact, expected, "none".to_owned());
             }
+            FactKind::Forward if fact.other.page.is_none() => {
+                let expected = "a back pointer to the forwarding stub of the row".to_owned();
+                push(Promised::ForwardOrphan, fact, expected, "a forwarded record without one".to_owned());
+            }
             FactKind::Forward => {
-                let expected = format!("a stub at {} that points to the row", fact.other);
+                let expected = format!("a forwarding stub at {} that points to the row", fact.other);
                 push(Promised::ForwardOrphan, fact, expected, state_of(context, fact.other));
             }
             FactKind::Lob => {
@@ -268,7 +275,7 @@ fn is_piece(context: &Context<'_>, record: RecordId, rowset: u32) -> bool {
 fn state_of(context: &Context<'_>, record: RecordId) -> String {
     let page = record.page;
     if !context.source.has(page) {
-        return format!("page {page} is behind the end of the file");
+        return format!("page {page} is past the end of the file");
     }
     let usage = context.maps.use_of(page);
     if usage == Use::Free {
@@ -278,7 +285,7 @@ fn state_of(context: &Context<'_>, record: RecordId) -> String {
     let header = Header::new(&bytes[..]);
     let owner = match usage {
         Use::Unit(unit) => context.plan.name(unit).unwrap_or_default(),
-        _ => "nobody".to_owned(),
+        _ => "no object".to_owned(),
     };
     format!(
         "page {page} of {owner}: kind {}, level {}, {} slots, previous {}, next {}",

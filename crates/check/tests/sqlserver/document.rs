@@ -41,8 +41,9 @@ Made by `UPDATE_DOCS=1 cargo test -p check --test sqlserver document`. How a che
   blocks and streams must be intact up to the end: what is missing there is damage. Of several backup sets in a file the last
   full one is checked.
 - **Findings name the row.** A finding about a row or an index entry shows the primary key of the row, else its clustered key,
-  else its RID (file:page:slot) and first columns; and the columns that differ, with their values. Characters of `char` and
-  `varchar` beyond ASCII are shown as bytes, since their code page is that of the collation.
+  else its RID (file:page:slot) and first columns; and the columns that differ, with their values. `char` and
+  `varchar` are decoded by the code page of the collation where that is 1252, else shown in hexadecimal unless they are ASCII.
+  A row that differs from its entries in several indexes is one finding that names these indexes.
 - A compressed backup is named as such, none of its blocks is checked, and the exit status is 2.
 
 ## Versions

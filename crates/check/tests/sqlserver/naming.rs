@@ -158,12 +158,6 @@ fn findings_about_rows_show_their_key_and_their_values() {
             differing,
         ),
         (
-            "value of an indexed column changed in the row",
-            "mssql-entry-without-row",
-            "OrderID = 10251",
-            differing,
-        ),
-        (
             "key of an index entry changed",
             "mssql-row-without-entry",
             "OrderID = 11077, ProductID = 77",
@@ -206,4 +200,21 @@ fn findings_about_rows_show_their_key_and_their_values() {
         let row = Some(row.to_owned()).filter(|row| !row.is_empty());
         assert!(told.contains(&(row, found.to_owned())), "{class}: {told:?}");
     }
+}
+
+#[test]
+fn a_row_that_differs_from_its_entries_in_two_indexes_is_one_finding_that_names_both() {
+    let (_, file, damage, _) =
+        CLASSES.iter().find(|(name, ..)| *name == "value of an indexed column changed in the row").unwrap();
+    let Some(mut copy) = Copy::of(file) else { return };
+    damage(&mut copy);
+    let report = checked(&copy.store(), &options(CheckLevel::Full));
+    let [finding] = &report.findings[..] else { panic!("{}", check::text::text(&report)) };
+    assert_eq!(report.finding_count(), 1);
+    assert_eq!(
+        (finding.object.as_deref(), finding.page),
+        (Some("dbo.Orders (clustered index PK_Orders)"), Some(286))
+    );
+    let both = "index EmployeeID of dbo.Orders, index EmployeesOrders of dbo.Orders";
+    assert_eq!(finding.expected, format!("an entry for the row in {both}"));
 }

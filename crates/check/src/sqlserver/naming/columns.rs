@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use formats::sqlserver::RowsetColumn;
 
 use super::super::catalog::Catalog;
+use super::code_page::CodePage;
 
 /// Bit of an index's status: it enforces the primary key.
 // EVIDENCE: the text of sys.indexes (OBJECT_DEFINITION): is_primary_key is status & 32
@@ -17,6 +18,8 @@ const LOCATOR_TYPE: u32 = 0x8ad;
 pub(in super::super) struct RowNames {
     /// Columns by the number that they have in the records.
     pub(in super::super) columns: HashMap<u32, String>,
+    /// Code pages of columns, by the same number, where they are known.
+    pub(in super::super) code_pages: HashMap<u32, CodePage>,
     /// Columns of the clustered key; of an index of a heap the column with the RID. None in rows of a heap.
     pub(in super::super) locator: Vec<RowsetColumn>,
     /// Columns of the primary key, in rows.
@@ -55,8 +58,12 @@ fn of_rows(catalog: &Catalog, object_id: u32, columns: &[RowsetColumn]) -> RowNa
         let found = stated.map(|(_, id)| columns.iter().find(|column| column.column_id == *id));
         primary = found.map(|column| column.copied()).collect::<Option<Vec<_>>>().unwrap_or_default();
     }
+    let code_pages = columns
+        .iter()
+        .filter_map(|column| Some((column.column_id, code_page_of(catalog, object_id, column.column_id)?)));
     RowNames {
         columns: names.collect(),
+        code_pages: code_pages.collect(),
         locator: keys(columns),
         primary,
         others: columns.iter().filter(|column| !column.is_dropped()).take(2).copied().collect(),
@@ -88,6 +95,8 @@ fn of_entries(catalog: &Catalog, object_id: u32, index_id: u32, columns: &[Rowse
             let found = base.and_then(|base| base.iter().find(|column| column.column_id == id));
             let name = found.and_then(|column| name_of(catalog, object_id, column));
             names.columns.extend(name.map(|name| (column.column_id, name)));
+            let code_page = code_page_of(catalog, object_id, id);
+            names.code_pages.extend(code_page.map(|code_page| (column.column_id, code_page)));
         } else if column.type_info.0 == LOCATOR_TYPE && base_keys.is_empty() {
             names.locator = vec![*column];
             names.has_rid = true;
@@ -113,4 +122,8 @@ fn name_of(catalog: &Catalog, object_id: u32, column: &RowsetColumn) -> Option<S
         return Some("uniqueifier".to_owned());
     }
     catalog.column_names.get(&(object_id, column.column_id)).cloned()
+}
+
+fn code_page_of(catalog: &Catalog, object_id: u32, column: u32) -> Option<CodePage> {
+    catalog.collations.get(&(object_id, column)).copied().and_then(CodePage::of_collation)
 }

@@ -10,7 +10,7 @@ use super::super::finding::Draft;
 use super::super::plan::{BaseColumn, IndexPlan, Unit};
 
 /// Says in findings about rows and entries of an index without counterpart what their values are. Looks at the first of each
-/// side again.
+/// side again. Returns the entries that have the clustered key or RID of a row, each with this row.
 ///
 /// I/O: a page for each of them; as many as findings are listed.
 pub(in super::super) fn show_values(
@@ -19,9 +19,9 @@ pub(in super::super) fn show_values(
     rows: &[Fact],
     entries: &[Fact],
     drafts: &mut [Draft],
-) {
-    let Some(plan) = context.plan.indexes.get(index as usize) else { return };
-    let told = tell(context, plan, rows, entries);
+) -> HashMap<RecordId, RecordId> {
+    let Some(plan) = context.plan.indexes.get(index as usize) else { return HashMap::new() };
+    let (told, pairs) = tell(context, plan, rows, entries);
     for draft in drafts {
         let Some((page, slot)) = draft.page.zip(draft.slot.and_then(|slot| u16::try_from(slot).ok())) else {
             continue;
@@ -30,16 +30,17 @@ pub(in super::super) fn show_values(
             draft.found.clone_from(found);
         }
     }
+    pairs
 }
 
-/// What is found for rows and entries, by their places.
+/// What is found for rows and entries, by their places; and the row of each entry, where it was found.
 fn tell(
     context: &Context<'_>,
     plan: &IndexPlan,
     rows: &[Fact],
     entries: &[Fact],
-) -> HashMap<RecordId, String> {
-    let mut told = HashMap::new();
+) -> (HashMap<RecordId, String>, HashMap<RecordId, RecordId>) {
+    let (mut told, mut pairs) = (HashMap::new(), HashMap::new());
     let mut by_locator: HashMap<String, (RecordId, Vec<String>)> = HashMap::new();
     for fact in entries.iter().take(context.findings_per_rule_max) {
         let values = |unit: &Unit, record: &Record<'_>| {
@@ -63,6 +64,7 @@ fn tell(
         let entry = locator.and_then(|locator| by_locator.get(&locator));
         match entry.and_then(|(place, others)| Some((place, differing(&values, others, plan)?))) {
             Some((place, text)) => {
+                pairs.insert(*place, fact.place);
                 told.insert(*place, text.clone());
                 told.insert(fact.place, text);
             }
@@ -71,7 +73,7 @@ fn tell(
             }
         }
     }
-    told
+    (told, pairs)
 }
 
 /// The columns in which a row and its entry differ.

@@ -1,7 +1,7 @@
 //! The row that a record is or stands for, by the key with which a person finds it.
 
 use formats::sqlserver::{
-    HEADER_BYTES, Header, PageId, PageKind, Record, RecordId, RowsetColumn, TypeInfo, Value, slot_offset,
+    HEADER_BYTES, Header, PageId, PageKind, Record, RecordId, RowsetColumn, Value, slot_offset,
 };
 use results::check::Finding;
 
@@ -25,7 +25,8 @@ impl Unit {
 
     /// A column with a value.
     pub(in super::super) fn value_text(&self, column: &RowsetColumn, value: Value<'_>) -> String {
-        format!("{} = {}", self.column_name(column), text_of(column.type_info, value))
+        let code_page = self.names.code_pages.get(&column.column_id).copied();
+        format!("{} = {}", self.column_name(column), text_of(column.type_info, value, code_page))
     }
 
     /// The key of a record.
@@ -37,12 +38,14 @@ impl Unit {
 
     /// The key that was kept of a record.
     pub(in super::super) fn kept_key_text(&self, key: &Key) -> String {
-        let shown = |type_info: TypeInfo, value: Option<&[u8]>| {
-            value.map_or_else(|| "NULL".to_owned(), |bytes| bytes_text(type_info, bytes))
+        let shown = |column: &RowsetColumn, value: Option<&[u8]>| {
+            let code_page = self.names.code_pages.get(&column.column_id).copied();
+            value.map_or_else(|| "NULL".to_owned(), |bytes| bytes_text(column.type_info, bytes, code_page))
         };
-        let parts = key.values().zip(&self.keys).map(|(value, column)| {
-            format!("{} = {}", self.column_name(column), shown(column.type_info, value))
-        });
+        let parts = key
+            .values()
+            .zip(&self.keys)
+            .map(|(value, column)| format!("{} = {}", self.column_name(column), shown(column, value)));
         parts.collect::<Vec<_>>().join(", ")
     }
 

@@ -2,23 +2,29 @@
 
 use formats::sqlserver::{DateTime, RecordId, TypeInfo, Value, u16_at, utf16};
 
+use super::code_page::CodePage;
+
 /// Characters of a text, or bytes of another value, that are shown.
 const SHOWN_MAX: usize = 40;
 /// Days from 0001-01-01 to 1900-01-01.
 const DAYS_TO_1900: i32 = 693_595;
 
 /// A value as text: `17`, `'text'`, `NULL`; bytes as `0x...` where the type is not known here.
-pub(in super::super) fn text_of(type_info: TypeInfo, value: Value<'_>) -> String {
+pub(in super::super) fn text_of(
+    type_info: TypeInfo,
+    value: Value<'_>,
+    code_page: Option<CodePage>,
+) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
         Value::Absent => "(not in the record)".to_owned(),
         Value::Elsewhere(_) => "(off row)".to_owned(),
-        Value::Bytes(bytes) => bytes_text(type_info, bytes),
+        Value::Bytes(bytes) => bytes_text(type_info, bytes, code_page),
     }
 }
 
-/// A value that stands in its record.
-pub(in super::super) fn bytes_text(type_info: TypeInfo, bytes: &[u8]) -> String {
+/// A value in its record; `code_page` is that of its column, where it is known.
+pub(in super::super) fn bytes_text(type_info: TypeInfo, bytes: &[u8], code_page: Option<CodePage>) -> String {
     let is_time = matches!(type_info.code(), 0x28 | 0x3a | 0x3d);
     if type_info.fixed_bytes().is_some_and(|length| length != bytes.len())
         || is_time && type_info.out_of_range(bytes).is_some()
@@ -27,7 +33,7 @@ pub(in super::super) fn bytes_text(type_info: TypeInfo, bytes: &[u8]) -> String 
     }
     match type_info.code() {
         0xe7 | 0xef => quoted(&utf16(bytes)),
-        0xa7 | 0xaf => quoted(&printable(bytes)),
+        0xa7 | 0xaf => characters(bytes, code_page).map_or_else(|| hex(bytes), |text| quoted(&text)),
         code => numeric(code, type_info, bytes).unwrap_or_else(|| hex(bytes)),
     }
 }
@@ -114,11 +120,12 @@ fn guid(bytes: &[u8]) -> Option<String> {
     Some(text)
 }
 
-/// Text of one byte a character: its code page is that of the collation, so only what is ASCII is shown as characters.
-fn printable(bytes: &[u8]) -> String {
-    let shown = bytes.iter().take(SHOWN_MAX + 1).map(|byte| match byte {
-        b' '..=b'~' => char::from(*byte).to_string(),
-        byte => format!("\\x{byte:02x}"),
+/// Text of one byte a character; `None` where a byte is not ASCII and the code page is not known, or has no character to
+/// show for it.
+fn characters(bytes: &[u8], code_page: Option<CodePage>) -> Option<String> {
+    let shown = bytes.iter().map(|byte| match byte {
+        b' '..=b'~' => Some(char::from(*byte)),
+        byte => code_page?.character(*byte),
     });
     shown.collect()
 }
@@ -145,7 +152,7 @@ mod tests {
     use super::*;
 
     fn shown(type_info: u32, bytes: &[u8]) -> String {
-        bytes_text(TypeInfo(type_info), bytes)
+        bytes_text(TypeInfo(type_info), bytes, None)
     }
 
     #[test]
@@ -176,10 +183,13 @@ mod tests {
     #[test]
     fn texts_are_quoted_and_the_rest_is_hexadecimal() {
         assert_eq!(shown(0x0ae7, b"i\0t\0'\0s\0"), "'it''s'");
-        assert_eq!(shown(0x0aaf, b"a\xe9b       "), "'a\\xe9b'");
+        let western = |bytes: &[u8]| bytes_text(TypeInfo(0x0aaf), bytes, Some(CodePage::Windows1252));
+        assert_eq!(western(b"a\xe9b       "), "'aéb'");
+        assert_eq!((shown(0x0aaf, b"ab "), shown(0x0aaf, b"a\xe9")), ("'ab'".into(), "0x61e9".into()));
+        assert_eq!(western(b"a\x1b[1m"), "0x611b5b316d");
         assert_eq!(shown(0x02ad, &[1, 0xab]), "0x01ab");
         let guid: Vec<u8> = (0..16).collect();
         assert_eq!(shown(0x24, &guid), "03020100-0504-0706-0809-0A0B0C0D0E0F");
-        assert_eq!(text_of(TypeInfo(0x38), Value::Null), "NULL");
+        assert_eq!(text_of(TypeInfo(0x38), Value::Null, None), "NULL");
     }
 }
