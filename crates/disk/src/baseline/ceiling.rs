@@ -138,6 +138,9 @@ pub fn measure_ceiling(
             let matrix = Matrix { runtime, ..Matrix::of(vec![pattern], size_bytes) };
             let baseline = measure(directory, &matrix, &mut |_| ())?;
             let row = &baseline.rows[0];
+            if let Some(error) = row.error() {
+                return Err(BaselineError::Row { path: directory.to_path_buf(), error: error.to_string() });
+            }
             let flags = row.flags.iter().map(ToString::to_string).chain(baseline.warnings.clone()).collect();
             Ok(ceiling(row.iops, row.latency_ns_mean, row.latency_ns_p99, flags))
         }

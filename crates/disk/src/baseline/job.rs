@@ -44,11 +44,13 @@ pub(super) struct JobPlan {
 pub(super) struct Window {
     pub(super) latencies: Latencies,
     pub(super) transferred_bytes: u64,
+    /// Not among the transfers: those that moved fewer bytes than asked for.
+    pub(super) short: Option<ShortTransfers>,
 }
 
 impl Window {
     pub(super) fn new() -> Self {
-        Window { latencies: Latencies::new(), transferred_bytes: 0 }
+        Window { latencies: Latencies::new(), transferred_bytes: 0, short: None }
     }
 
     fn record(&mut self, bytes: usize, latency_ns: u64) {
@@ -56,9 +58,31 @@ impl Window {
         self.transferred_bytes += bytes as u64;
     }
 
+    fn record_short(&mut self, short: ShortTransfers) {
+        self.short = Some(self.short.take().map_or(short, |first| first.and(short)));
+    }
+
     pub(super) fn merge(&mut self, other: &Window) {
         self.latencies.merge(&other.latencies);
         self.transferred_bytes += other.transferred_bytes;
+        if let Some(short) = other.short {
+            self.record_short(short);
+        }
+    }
+}
+
+/// Transfers that moved fewer bytes than asked for, and the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ShortTransfers {
+    pub(super) count: u64,
+    pub(super) operation: Operation,
+    pub(super) offset_bytes: u64,
+    pub(super) moved_bytes: u64,
+}
+
+impl ShortTransfers {
+    fn and(self, later: Self) -> Self {
+        ShortTransfers { count: self.count + later.count, ..self }
     }
 }
 
@@ -148,7 +172,7 @@ impl Job {
                     let slot = completion.slot;
                     let bytes = self.outcome(completion)?;
                     if let Some(window) = &mut window {
-                        window.record(bytes, ended_ns.saturating_sub(self.slots[slot].started_ns));
+                        self.record(window, slot, bytes, ended_ns);
                     }
                     if ended_ns < end_ns && started_count < self.plan.transfers_max {
                         started_count += 1;
@@ -158,6 +182,17 @@ impl Job {
             }
         }
         Ok(windows)
+    }
+
+    /// What moved fewer bytes than asked for is no transfer: at the end of a file any number of them takes no time.
+    fn record(&self, window: &mut Window, slot: usize, moved_bytes: usize, ended_ns: u64) {
+        let SlotTransfer { operation, offset_bytes, started_ns } = self.slots[slot];
+        if moved_bytes == self.plan.transfer_bytes {
+            window.record(moved_bytes, ended_ns.saturating_sub(started_ns));
+        } else {
+            let moved_bytes = moved_bytes as u64;
+            window.record_short(ShortTransfers { count: 1, operation, offset_bytes, moved_bytes });
+        }
     }
 
     fn outcome(&self, completion: Completion) -> Result<usize, JobError> {
@@ -280,12 +315,32 @@ mod tests {
     }
 
     #[test]
-    fn short_transfers_show_in_the_bytes_and_not_in_the_count() {
+    fn short_transfers_are_counted_apart_and_the_first_is_named() {
+        for (pattern, operation, bytes) in [
+            (Pattern::read(4096, 0, 1), Operation::Read, 512),
+            (Pattern::read(4096, 0, 1), Operation::Read, 0),
+            (Pattern::write(4096, 0, 1), Operation::Write, 512),
+        ] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let plan = plan(&file, pattern);
+            let job = faulty_job(plan, move |serial| (serial % 2 == 1).then_some(Fault::Short { bytes }));
+            let sum = sum(&job.run(Instant::now()).unwrap());
+            assert_eq!((sum.latencies.count, sum.transferred_bytes), (32, 32 * 4096));
+            let moved_bytes = bytes as u64;
+            let short = ShortTransfers { count: 32, operation, offset_bytes: 4096, moved_bytes };
+            assert_eq!(sum.short, Some(short));
+        }
+    }
+
+    #[test]
+    fn reads_behind_the_end_of_a_file_that_was_cut_are_no_transfers() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let plan = plan(&file, Pattern::read(4096, 0, 2));
-        let job = faulty_job(plan, |serial| (serial % 2 == 0).then_some(Fault::Short { bytes: 512 }));
-        let sum = sum(&job.run(Instant::now()).unwrap());
-        assert_eq!((sum.latencies.count, sum.transferred_bytes), (64, 32 * 4096 + 32 * 512));
+        file.as_file().set_len(0).unwrap();
+        let sum = sum(&Job::new(plan, 1).unwrap().run(Instant::now()).unwrap());
+        assert_eq!((sum.latencies.count, sum.transferred_bytes), (0, 0));
+        let short = sum.short.unwrap();
+        assert_eq!((short.count, short.moved_bytes), (64, 0));
     }
 
     #[test]

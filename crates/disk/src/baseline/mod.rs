@@ -188,6 +188,14 @@ pub enum BaselineError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// A row that is needed had transfers that moved fewer bytes than asked for.
+    #[error("could not measure \"{}\": {error}", .path.display())]
+    Row {
+        /// The target.
+        path: PathBuf,
+        /// What the row says.
+        error: String,
+    },
     /// The queue stopped working.
     #[error("could not go on: the queue failed: {source}")]
     Queue {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::job::ShortTransfers;
 use super::latencies::Latencies;
 use super::link::RateLimit;
 use super::matrix::Pattern;
@@ -33,6 +34,19 @@ const OTHERS_PERCENT_MAX: f64 = 10.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "flag", rename_all = "snake_case")]
 pub enum Flag {
+    /// Transfers that moved fewer bytes than asked for: errors of the row, and not among its transfers.
+    ShortTransfers {
+        /// How many.
+        count: u64,
+        /// `read` or `write`.
+        operation: String,
+        /// Place of the first one.
+        offset_bytes: u64,
+        /// Bytes that the first one moved.
+        moved_bytes: u64,
+        /// Bytes that were asked for.
+        asked_bytes: u64,
+    },
     /// Nothing was transferred in the time measured.
     NoTransfers,
     /// IOPS times size is not the rate: some transfers were cut short.
@@ -79,6 +93,14 @@ pub enum Flag {
 impl fmt::Display for Flag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Flag::ShortTransfers { count, operation, offset_bytes, moved_bytes, asked_bytes } => {
+                let plural = if *count == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "error: {count} short {operation}{plural}, not counted; the first at byte {offset_bytes} \
+                     returned {moved_bytes} of {asked_bytes} bytes"
+                )
+            }
             Flag::NoTransfers => f.write_str("nothing was transferred in the time measured"),
             Flag::UnitIdentity { off_percent } => {
                 write!(f, "IOPS x size is {off_percent:.1} % off the rate: transfers were cut short")
@@ -118,7 +140,7 @@ impl fmt::Display for Flag {
 pub struct Row {
     /// The pattern.
     pub pattern: Pattern,
-    /// Transfers completed.
+    /// Transfers completed, all of them whole.
     pub transfer_count: u64,
     /// Bytes transferred.
     pub transferred_bytes: u64,
@@ -163,6 +185,7 @@ pub struct Row {
 pub(super) struct Measurement {
     pub(super) transferred_bytes: u64,
     pub(super) latencies: Latencies,
+    pub(super) short: Option<ShortTransfers>,
     pub(super) measured_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) steadiness: Steadiness,
@@ -214,6 +237,11 @@ impl Row {
         row
     }
 
+    /// Why the row is no measurement: its first transfer that moved fewer bytes than asked for.
+    pub fn error(&self) -> Option<&Flag> {
+        self.flags.iter().find(|flag| matches!(flag, Flag::ShortTransfers { .. }))
+    }
+
     /// What the device moved in percent of what was transferred; absent without counters or transfers.
     pub fn device_percent(&self) -> Option<f64> {
         let device_bytes = self.device_read_bytes?.saturating_add(self.device_write_bytes?);
@@ -234,10 +262,15 @@ impl Row {
 }
 
 fn flags(row: &Row, measured: &Measurement, limits: &[RateLimit]) -> Vec<Flag> {
-    if row.transfer_count == 0 {
-        return vec![Flag::NoTransfers];
-    }
     let mut flags = Vec::new();
+    if let Some(ShortTransfers { count, operation, offset_bytes, moved_bytes }) = measured.short {
+        let (operation, asked_bytes) = (super::verb(operation).to_owned(), row.pattern.transfer_bytes);
+        flags.push(Flag::ShortTransfers { count, operation, offset_bytes, moved_bytes, asked_bytes });
+    }
+    if row.transfer_count == 0 {
+        flags.push(Flag::NoTransfers);
+        return flags;
+    }
     let mut flag_if = |condition: bool, flag: Flag| {
         if condition {
             flags.push(flag);
@@ -276,108 +309,4 @@ fn percent(part: f64, whole: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    /// 8 KiB, 32 outstanding, 1000 transfers a second for 5 seconds, 32 ms each; two processors, one of four used.
-    fn measurement() -> Measurement {
-        let mut latencies = Latencies::new();
-        (0..5000).for_each(|_| latencies.record(32_000_000));
-        Measurement {
-            transferred_bytes: 5000 * 8192,
-            latencies,
-            measured_ns: 5 * SECOND,
-            warm_up_ns: SECOND,
-            steadiness: Steadiness { is_steady: true, range_percent: 1.0, drift_percent: 0.0 },
-            device: Some((5000 * 8192, 0, 5 * SECOND)),
-            machine_cpu: MachineCpu {
-                user_ns: SECOND,
-                system_ns: 3 * SECOND / 2,
-                idle_ns: 15 * SECOND / 2,
-                ..MachineCpu::default()
-            },
-            own_cpu_ns: 2 * SECOND,
-            cpu_watched_ns: 5 * SECOND,
-            is_direct: true,
-        }
-    }
-
-    fn row(change: impl Fn(&mut Measurement)) -> Row {
-        let mut measured = measurement();
-        change(&mut measured);
-        Row::new(Pattern::read(8192, 100, 32), &measured, &[])
-    }
-
-    #[test]
-    fn figures_have_the_units_of_their_names_and_a_good_row_has_no_flag() {
-        let row = row(|_| ());
-        assert_eq!(row.flags, []);
-        assert_eq!((row.iops, row.mib_per_s), (1000.0, 7.8125));
-        assert_eq!(row.latency_ns_mean, 32e6);
-        assert!((row.latency_ns_p999 as f64 / 32e6 - 1.0).abs() < 1e-3);
-        assert_eq!((row.cpu_percent, row.own_cpu_percent), (25.0, 20.0));
-        assert_eq!(row.own_cpu_ns_per_transfer, 400_000.0);
-        assert_eq!(row.device_percent(), Some(100.0));
-    }
-
-    #[test]
-    fn short_transfers_break_the_identity_of_units() {
-        let bad = row(|m| m.transferred_bytes = m.transferred_bytes * 98 / 100);
-        assert!(
-            matches!(bad.flags[0], Flag::UnitIdentity { off_percent } if (off_percent - 2.04).abs() < 0.01)
-        );
-        assert_eq!(row(|m| m.transferred_bytes = m.transferred_bytes * 995 / 1000).flags, []);
-    }
-
-    #[test]
-    fn a_queue_that_was_not_full_breaks_littles_law() {
-        let bad = row(|m| m.latencies.sum_ns = m.latencies.sum_ns * 94 / 100);
-        assert!(matches!(&bad.flags[..], [Flag::LittlesLaw { off_percent }] if *off_percent > 6.0));
-        assert_eq!(row(|m| m.latencies.sum_ns = m.latencies.sum_ns * 96 / 100).flags, []);
-    }
-
-    #[test]
-    fn counters_of_the_device_tell_of_caches_and_of_others() {
-        let less = row(|m| m.device = Some((1000 * 8192, 0, 5 * SECOND)));
-        assert_eq!(less.flags, [Flag::CountersShowLess { device_percent: 20.0 }]);
-        let more = row(|m| m.device = Some((10_000 * 8192, 0, 5 * SECOND)));
-        assert_eq!(more.flags, [Flag::CountersShowMore { device_percent: 200.0 }]);
-        assert_eq!(row(|m| m.device = None).flags, [Flag::NoCounters]);
-        // Through the page cache the counters prove nothing either way; the title says it.
-        let cached = |m: &mut Measurement| (m.is_direct, m.device) = (false, Some((0, 0, SECOND)));
-        assert_eq!(row(cached).flags, []);
-        // Counters read over a longer time count for their share.
-        assert_eq!(row(|m| m.device = Some((6000 * 8192, 0, 6 * SECOND))).flags, []);
-    }
-
-    #[test]
-    fn a_rate_above_the_narrowest_limit_is_flagged_with_its_source() {
-        let limit = |bytes_per_s: f64, source: &str| RateLimit { bytes_per_s, source: source.to_owned() };
-        let limits = [limit(1e9, "wide"), limit(8e6, "narrow")];
-        let row = Row::new(Pattern::read(8192, 100, 32), &measurement(), &limits);
-        assert_eq!(row.flags, [Flag::AboveLimit { limit: limits[1].clone() }]);
-        assert_eq!(row.flags[0].to_string(), "the rate is above 7.6 MiB/s, all that narrow can give");
-    }
-
-    #[test]
-    fn others_on_the_processors_and_an_unsteady_row_are_said() {
-        let busy = row(|m| m.machine_cpu.user_ns = 5 * SECOND);
-        assert!(matches!(busy.flags[..], [Flag::OthersUsedCpu { .. }]));
-        let unsteady = row(|m| m.steadiness.is_steady = false);
-        assert!(matches!(unsteady.flags[..], [Flag::NotSteady { .. }]));
-    }
-
-    #[test]
-    fn nothing_transferred_gives_zeros_and_one_flag() {
-        let nothing = row(|m| {
-            (m.transferred_bytes, m.latencies) = (0, Latencies::new());
-            (m.measured_ns, m.cpu_watched_ns) = (0, 0);
-            m.machine_cpu = MachineCpu::default();
-        });
-        assert_eq!(nothing.flags, [Flag::NoTransfers]);
-        assert_eq!((nothing.iops, nothing.cpu_percent, nothing.latency_ns_p99), (0.0, 0.0, 0));
-    }
-}
+mod tests;

@@ -191,6 +191,7 @@ fn add_up(
     Measurement {
         transferred_bytes: sum.transferred_bytes,
         latencies: sum.latencies,
+        short: sum.short,
         measured_ns: (windows.len() - first) as u64 * window_ns,
         warm_up_ns: ramp_ns + first as u64 * window_ns,
         steadiness,

@@ -28,6 +28,37 @@ fn is_starved(row: &Row) -> bool {
 }
 
 #[test]
+fn a_file_that_is_cut_while_it_is_measured_gives_errors_and_no_transfers_per_second() {
+    for backend in [BackendChoice::Auto, BackendChoice::Threads] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![1; 4 * MIB as usize]).unwrap();
+        let matrix = Matrix { backend, ..quick(vec![Pattern::read(8192, 100, 4)]) };
+        let mut cut = |progress: Progress<'_>| {
+            if matches!(progress, Progress::RowStarted { .. }) {
+                file.as_file().set_len(0).unwrap();
+            }
+        };
+        let baseline = measure(file.path(), &matrix, &mut cut).unwrap();
+        let row = &baseline.rows[0];
+        assert_eq!((row.transfer_count, row.iops, row.mib_per_s), (0, 0.0, 0.0));
+        let error = row.error().unwrap().to_string();
+        assert!(error.contains("short reads") && error.contains("returned 0 of 8192 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_file_directory_or_block_device_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let mode = rustix::fs::Mode::from(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for path in [pipe.as_path(), Path::new("/dev/null"), Path::new("/dev/zero")] {
+        let error = run(path, &quick(vec![Pattern::read(8192, 100, 4)])).unwrap_err().to_string();
+        assert!(error.contains("neither a directory nor a regular file nor a block device"), "{error}");
+    }
+}
+
+#[test]
 fn a_real_matrix_keeps_the_identities_or_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let patterns = vec![

@@ -13,7 +13,6 @@ use disk::facts::storage_behind;
 use disk::machine::{MachineFacts, machine_facts};
 use disk::space::format_bytes;
 use results::io::{IoRow, IoSyncRow, IoTable};
-use results::store::Store;
 
 use super::io_stored;
 use crate::Verdict;
@@ -38,7 +37,7 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     // Before the work, so that a directory that cannot be written costs no minutes.
     let mut store = match arguments.no_store {
         true => None,
-        false => Some(Store::open_or_create(&arguments.results.results)?),
+        false => Some(super::stored::writable(&arguments.results.results)?),
     };
     let table = measured(arguments, &matrix, &path)?;
     let stored = store.as_mut().map(|store| store.add_io_table(&table)).transpose();
@@ -46,7 +45,9 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     if let Some(id) = stored? {
         say(&format!("stored as baseline {}; `fathom io --show {}` prints it again", id.0, id.0));
     }
-    Ok(Verdict::Clean)
+    // A row with transfers that failed is no measurement.
+    let is_failed = |row: &IoRow| row.flags.iter().any(|flag| flag.starts_with("error: "));
+    Ok(if table.rows.iter().any(is_failed) { Verdict::Findings } else { Verdict::Clean })
 }
 
 /// Measures what the arguments ask for.

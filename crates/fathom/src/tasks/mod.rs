@@ -201,6 +201,9 @@ fn raw_read(order: &Order) -> Result<Outcome, String> {
     })?;
     let baseline = measure(&order.place.scratch, &matrix, &mut |_| {}).map_err(|error| error.to_string())?;
     let row = baseline.rows.first().ok_or("the reader gave no row")?;
+    if let Some(error) = row.error() {
+        return Err(error.to_string());
+    }
     let title = baseline.title();
     let metric = |name: &str, value: f64, unit: &str| metric(name, value, unit, &title);
     Ok(Outcome {
