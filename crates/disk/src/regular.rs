@@ -17,6 +17,7 @@ pub fn other_kind(kind: FileType) -> Option<&'static str> {
         kind if kind.is_socket() => Some("a socket"),
         kind if kind.is_char_device() => Some("a character device"),
         kind if kind.is_block_device() => Some("a block device"),
+        kind if kind.is_symlink() => Some("a symbolic link"),
         _ => Some("no file"),
     }
 }
@@ -36,7 +37,24 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     // Before it is opened: opening a device may act. After it was opened: it may have been replaced meanwhile.
     require(path)?;
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+    opened(options, path, OFlags::empty())
+}
+
+/// As [`open_with`], where a link in the place of the file is refused: what it points to is not ours to write to.
+///
+/// # Errors
+/// As [`open`], and for a symbolic link.
+pub fn open_unlinked(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    match path.symlink_metadata() {
+        Ok(metadata) => require_kind(metadata.file_type())?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    opened(options, path, OFlags::NOFOLLOW)
+}
+
+fn opened(options: &mut OpenOptions, path: &Path, more: OFlags) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY | more).bits();
     let file =
         options.custom_flags(i32::try_from(flags).expect("flags of open are below 2^31")).open(path)?;
     require_kind(file.metadata()?.file_type())?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use disk::machine::{MachineFacts, machine_facts};
 use results::plain::{cell, one_line, plain};
+use results::redaction::redacted;
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -126,7 +127,8 @@ fn postgres_servers(urls: &[String], machine: &MachineFacts, time_max: Duration)
 /// The row of a server that could not be asked.
 fn failed(server: String, problem: &dyn std::fmt::Display) -> InventoryRow {
     // A row of a table: the hint stands in the same line.
-    let problem = Some(problem.to_string().replace('\n', "; "));
+    let problem = Some(redacted(&problem.to_string().replace('\n', "; ")).into_owned());
+    let server = redacted(&server).into_owned();
     InventoryRow { server, engine: "postgres".to_owned(), problem, ..InventoryRow::default() }
 }
 

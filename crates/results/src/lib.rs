@@ -16,6 +16,8 @@ pub mod model;
 pub mod object;
 pub mod observations;
 pub mod plain;
+pub mod redaction;
+pub mod settings;
 pub mod stopped_check;
 pub mod stopped_cluster;
 pub mod store;

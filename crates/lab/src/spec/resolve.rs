@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::model::{Cell, Expectation, Factor, Level, Scale};
+use results::redaction::redacted;
 
 use super::assemble::{Conflict, LogPlace, Values};
 use super::canonical;
@@ -132,6 +133,7 @@ impl Experiment {
             works: Vec::new(),
         };
         resolved.check_repeat_until(self)?;
+        resolved.refuse_passwords()?;
         resolved.works = resolved
             .cells()
             .iter()
@@ -275,6 +277,22 @@ impl Resolved {
         let at =
             self.fixed.iter().position(|(name, _)| place(name) > place("key")).unwrap_or(self.fixed.len());
         self.fixed.insert(at, ("key".to_owned(), Level::Text(word.to_owned())));
+    }
+
+    /// Specs are stored with the results, and shown with them.
+    fn refuse_passwords(&self) -> Result<(), SpecError> {
+        let levels =
+            self.factors.iter().flat_map(|factor| factor.levels.iter().map(|level| (&factor.name, level)));
+        let fixed = self.fixed.iter().map(|(name, level)| (name, level));
+        let holds_one = |level: &Level| matches!(level, Level::Text(text) if redacted(text) != *text);
+        match levels.chain(fixed).find(|(_, level)| holds_one(level)) {
+            Some((name, _)) => {
+                let title = format!("`{name}` holds a password, and would be stored with the results");
+                Err(SpecError::without_place(title)
+                    .help("take it out: a password belongs into PGPASSWORD or ~/.pgpass"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_repeat_until(&self, experiment: &Experiment) -> Result<(), SpecError> {

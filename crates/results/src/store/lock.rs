@@ -39,9 +39,10 @@ impl WriteLock {
             directory: directory.to_owned(),
             reason: error.to_string(),
         };
+        // Another user may have put a link there: its target is not ours to lock, nor to write to.
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let mut file = disk::regular::open_with(&mut options, &path).map_err(not_writable)?;
+        let mut file = disk::regular::open_unlinked(&mut options, &path).map_err(not_writable)?;
         let mut tries_left = TRIES;
         let taken = loop {
             tries_left -= 1;
@@ -69,7 +70,7 @@ impl WriteLock {
 /// Does a process hold the lock of this directory? `None` when that cannot be learned: no right to read the file, or a
 /// file system without locks.
 pub(super) fn is_held(directory: &Path) -> Option<bool> {
-    let file = match disk::regular::open(directory.join(LOCK_FILE)) {
+    let file = match disk::regular::open_unlinked(OpenOptions::new().read(true), &directory.join(LOCK_FILE)) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,
@@ -91,4 +92,44 @@ fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(HOLDER_BYTES_MAX).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_a_symbolic_link_is_refused_and_its_target_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("file of somebody else");
+        std::fs::write(&target, "content").unwrap();
+        let results = directory.path().join("results");
+        std::fs::create_dir(&results).unwrap();
+        for place in [target.as_path(), Path::new("not there")] {
+            std::os::unix::fs::symlink(place, results.join(LOCK_FILE)).unwrap();
+            let refused = WriteLock::take(&results).unwrap_err().to_string();
+            assert!(refused.contains("it is a symbolic link, not a file"), "{refused}");
+            assert_eq!(is_held(&results), None);
+            assert_eq!(std::fs::read_to_string(&target).unwrap(), "content");
+            assert!(!results.join("not there").exists());
+            std::fs::remove_file(results.join(LOCK_FILE)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_lock_that_is_a_pipe_is_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(LOCK_FILE);
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from(0o600),
+            0,
+        )
+        .unwrap();
+        assert!(WriteLock::take(directory.path()).unwrap_err().to_string().contains("it is a pipe, not a file"));
+    }
 }

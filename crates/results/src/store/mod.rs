@@ -14,6 +14,7 @@ mod marks;
 mod observed;
 mod open;
 mod read;
+mod redaction;
 mod row;
 mod structures;
 mod write;
@@ -33,6 +34,7 @@ pub use checks::StoredCheck;
 pub use error::StoreError;
 pub use marks::StoredMark;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
+pub use redaction::Redaction;
 pub use structures::{StoredStructure, StructureOrigin};
 
 /// Row number of a study in its results file.
@@ -109,6 +111,7 @@ pub struct StudyResults {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    redaction: Option<Redaction>,
     /// Held from before the file is opened until after it is closed; `None` when only reading.
     _lock: Option<WriteLock>,
 }
@@ -128,8 +131,8 @@ impl Store {
             reason: error.to_string(),
         })?;
         let lock = WriteLock::take(directory)?;
-        let connection = open::writable(directory)?;
-        Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: Some(lock) })
+        let (connection, redaction) = open::writable(directory)?;
+        Ok(Self { connection, path: directory.join(RESULTS_FILE), redaction, _lock: Some(lock) })
     }
 
     /// Opens `results.db` in `directory` for reading, also while another process writes to it. An older file is read
@@ -139,7 +142,7 @@ impl Store {
     /// No results file, a newer version, or not a fathom results file.
     pub fn open_read_only(directory: &Path) -> Result<Self, StoreError> {
         let connection = open::read_only(directory)?;
-        Ok(Self { connection, path: directory.join(RESULTS_FILE), _lock: None })
+        Ok(Self { connection, path: directory.join(RESULTS_FILE), redaction: None, _lock: None })
     }
 
     /// Closes the file, and removes it when nothing was ever stored in it: what was refused before anything ran leaves
@@ -160,7 +163,7 @@ impl Store {
             let filled = names.iter().map(has_rows).collect::<Result<Vec<_>, _>>().map_err(self.sqlite())?;
             !filled.contains(&true)
         };
-        let Self { connection, path, _lock } = self;
+        let Self { connection, path, _lock, .. } = self;
         drop(connection);
         if is_empty && _lock.is_some() {
             std::fs::remove_file(&path).map_err(|error| StoreError::NotWritable {
@@ -169,6 +172,11 @@ impl Store {
             })?;
         }
         Ok(())
+    }
+
+    /// What opening the file for writing removed from it: values of settings that older versions recorded.
+    pub fn redaction(&self) -> Option<&Redaction> {
+        self.redaction.as_ref()
     }
 
     /// Path of the results file.

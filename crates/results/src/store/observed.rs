@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 use crate::observations::{
     How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
 };
+use crate::redaction::redacted;
 use crate::store::{Store, StoreError};
 
 const KINDS: [(SeriesKind, &str); 2] = [(SeriesKind::Rate, "rate"), (SeriesKind::Gauge, "gauge")];
@@ -36,7 +37,7 @@ pub(super) fn insert(connection: &Connection, run_id: i64, seen: &Observations) 
             sampler.samples_expected,
             sampler.samples_taken,
             sampler.cpu_s,
-            sampler.problem,
+            sampler.problem.as_deref().map(redacted),
         ])?;
     }
     Ok(())

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::store::StoreError;
+use crate::store::redaction::{self, Redaction};
 
 /// Name of the results file within its directory.
 pub const RESULTS_FILE: &str = "results.db";
@@ -19,12 +20,13 @@ pub const APPLICATION_ID: i32 = 0x4654_484D;
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Statement batches that lead from version n to n + 1; a released one never changes.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema.sql"),
     include_str!("schema_2.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
+    include_str!("schema_6.sql"),
 ];
 
 /// The file is made under this name and renamed when whole, so that `results.db` is absent or complete.
@@ -41,8 +43,8 @@ const HEADER_BYTES: usize = 100;
 
 /// Opens the file for writing; makes the directory and the file when they are absent, migrates an older one.
 ///
-/// The caller holds the write lock of the directory.
-pub(super) fn writable(directory: &Path) -> Result<Connection, StoreError> {
+/// Returns what was removed from an older one, too. The caller holds the write lock of the directory.
+pub(super) fn writable(directory: &Path) -> Result<(Connection, Option<Redaction>), StoreError> {
     let path = directory.join(RESULTS_FILE);
     require_regular(&path)?;
     if path_exists(&path)? {
@@ -60,8 +62,11 @@ pub(super) fn writable(directory: &Path) -> Result<Connection, StoreError> {
     // FULL: a run that was reported as stored survives a power cut.
     connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", "on").map_err(failed)?;
-    migrate(&mut connection, found).map_err(failed)?;
-    Ok(connection)
+    // What is replaced or deleted leaves nothing behind in free space.
+    connection.pragma_update(None, "secure_delete", "on").map_err(failed)?;
+    let removed = migrate(&mut connection, found).map_err(failed)?;
+    let is_wiped = redaction::wipe(&connection, BUSY_TIMEOUT).map_err(failed)?;
+    Ok((connection, removed.map(|removed| Redaction { is_wiped, ..removed })))
 }
 
 /// Opens the file for reading; writes nothing, also not beside a file in a directory that cannot be written. An older
@@ -158,14 +163,19 @@ fn remove_new_files(new: &Path) {
     }
 }
 
-fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<Option<Redaction>> {
+    let mut removed = None;
     for (index, statements) in MIGRATIONS.iter().enumerate().skip(found as usize) {
         let transaction = connection.transaction()?;
         transaction.execute_batch(statements)?;
-        transaction.pragma_update(None, "user_version", index as i64 + 1)?;
+        let version = index as i64 + 1;
+        if version == redaction::VERSION {
+            removed = redaction::remove(&transaction)?;
+        }
+        transaction.pragma_update(None, "user_version", version)?;
         transaction.commit()?;
     }
-    Ok(())
+    Ok(removed)
 }
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::model::{
-    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Mark, Metric, Run, RunKey, RunState,
-    Setting, StoredRun, Study, StudyKey, Warning,
+    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Level, Mark, Metric, Run, RunKey,
+    RunState, Setting, StoredRun, Study, StudyKey, Warning,
 };
 use crate::observations::Observations;
+use crate::redaction::redacted;
+use crate::settings::recorded;
 use crate::store::observed::Depth;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
 use crate::store::{
@@ -310,10 +312,10 @@ impl Store {
             question: self.get(row, 4)?,
             scale: self.word(row, 5, &SCALES, || what("scale"))?,
             engine: self.get(row, 6)?,
-            spec_toml: self.get(row, 7)?,
+            spec_toml: redacted(&self.get::<String>(row, 7)?).into_owned(),
             seed: seed.parse().map_err(|error| self.damaged(what("seed"), error))?,
             factors: self.json(row, 9, || what("factors"))?,
-            fixed: self.json(row, 10, || what("fixed parameters"))?,
+            fixed: shown(self.json(row, 10, || what("fixed parameters"))?),
             repetitions: self.get(row, 11)?,
             expectations: self.json(row, 12, || what("expectations"))?,
             created_at: self.get(row, 13)?,
@@ -350,7 +352,7 @@ impl Store {
                 gates: Vec::new(),
                 warnings: Vec::new(),
                 events: Vec::new(),
-                settings: settings.unwrap_or_default(),
+                settings: settings.unwrap_or_default().into_iter().map(recorded).collect(),
                 environment,
                 observations: Observations::default(),
             },
@@ -358,6 +360,15 @@ impl Store {
             suspect: marked_at.zip(reason).map(|(marked_at, reason)| Mark { marked_at, reason }),
         })
     }
+}
+
+/// Fixed parameters without a password that an older version may have stored.
+fn shown(fixed: Vec<(String, Level)>) -> Vec<(String, Level)> {
+    let value = |level| match level {
+        Level::Text(text) => Level::Text(redacted(&text).into_owned()),
+        level => level,
+    };
+    fixed.into_iter().map(|(name, level)| (name, value(level))).collect()
 }
 
 fn corrected(stored: &StoredRun) -> CorrectedRun {

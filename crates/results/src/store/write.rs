@@ -5,7 +5,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::histogram::LatencyHistogram;
-use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Study};
+use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Setting, Study};
+use crate::redaction::redacted;
+use crate::settings::recorded;
 use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
 use crate::store::{Store, StoreError, StudyId, observed, open};
 
@@ -25,7 +27,7 @@ impl Store {
         let values = named_params! {
             ":key": study.key.0, ":experiment": study.experiment, ":title": study.title,
             ":question": study.question, ":scale": scale_text(study.scale), ":engine": study.engine,
-            ":spec_toml": study.spec_toml, ":seed": study.seed.to_string(), ":factors": json(&study.factors),
+            ":spec_toml": redacted(&study.spec_toml), ":seed": study.seed.to_string(), ":factors": json(&study.factors),
             ":fixed": json(&study.fixed), ":repetitions": study.repetitions,
             ":expectations": json(&study.expectations), ":created_at": study.created_at,
             ":fathom_version": study.fathom_version,
@@ -156,7 +158,8 @@ impl Store {
 }
 
 fn update_run(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Result<()> {
-    let settings_id = document_id(connection, &json(&run.settings))?;
+    let settings: Vec<Setting> = run.settings.iter().cloned().map(recorded).collect();
+    let settings_id = document_id(connection, &json(&settings))?;
     let machine_id = document_id(connection, &json(&run.environment.machine))?;
     let layout_id = document_id(connection, &json(&run.environment.layout))?;
     let engine_id = document_id(connection, &json(&run.environment.engine))?;
@@ -177,7 +180,7 @@ fn update_run(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Resu
 }
 
 fn document_id(connection: &Connection, json: &str) -> rusqlite::Result<i64> {
-    let sha256 = hex(&Sha256::digest(json.as_bytes()));
+    let sha256 = document_hash(json);
     let found = connection
         .prepare_cached("SELECT id FROM document WHERE sha256 = ?1")?
         .query_row([&sha256], |row| row.get(0))
@@ -189,6 +192,11 @@ fn document_id(connection: &Connection, json: &str) -> rusqlite::Result<i64> {
         .prepare_cached("INSERT INTO document (sha256, json) VALUES (?1, ?2)")?
         .execute([sha256.as_str(), json])?;
     Ok(connection.last_insert_rowid())
+}
+
+/// Content hash by which a document is stored once.
+pub(super) fn document_hash(json: &str) -> String {
+    Sha256::digest(json.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn insert_clients(connection: &Connection, run_id: i64, clients: &[ClientRecord]) -> rusqlite::Result<()> {
@@ -210,7 +218,7 @@ fn insert_clients(connection: &Connection, run_id: i64, clients: &[ClientRecord]
             client.errors,
             client.retries,
             client.arrivals_unserved,
-            client.error,
+            client.error.as_deref().map(redacted),
             service_time.map(LatencyHistogram::to_bytes),
             client.response_time.as_ref().map(LatencyHistogram::to_bytes),
         ])?;
@@ -232,7 +240,14 @@ fn insert_metrics_and_gates(connection: &Connection, run_id: i64, run: &Run) -> 
     )?;
     for (position, gate) in run.gates.iter().enumerate() {
         let outcome = gate_outcome_text(gate.outcome);
-        insert.execute(params![run_id, position, gate.gate, outcome, gate.expected, gate.found])?;
+        insert.execute(params![
+            run_id,
+            position,
+            gate.gate,
+            outcome,
+            gate.expected,
+            redacted(&gate.found)
+        ])?;
     }
     Ok(())
 }
@@ -241,13 +256,13 @@ fn insert_warnings_and_events(connection: &Connection, run_id: i64, run: &Run) -
     let mut insert = connection
         .prepare_cached("INSERT INTO warning (run_id, position, code, text) VALUES (?1, ?2, ?3, ?4)")?;
     for (position, warning) in run.warnings.iter().enumerate() {
-        insert.execute(params![run_id, position, warning.code, warning.text])?;
+        insert.execute(params![run_id, position, warning.code, redacted(&warning.text)])?;
     }
     let mut insert = connection.prepare_cached(
         "INSERT INTO event (run_id, position, at_ns, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for (position, event) in run.events.iter().enumerate() {
-        insert.execute(params![run_id, position, event.at_ns, event.kind, event.text])?;
+        insert.execute(params![run_id, position, event.at_ns, event.kind, redacted(&event.text)])?;
     }
     Ok(())
 }
@@ -267,12 +282,8 @@ fn supersede_earlier_attempts(connection: &Connection, run_id: i64) -> rusqlite:
 }
 
 /// Model types have text keys and no failing serialisers, so this cannot fail.
-fn json<T: Serialize + ?Sized>(value: &T) -> String {
+pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("the records of the model serialise to JSON")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn is_extended(error: &rusqlite::Error, code: i32) -> bool {

@@ -5,6 +5,7 @@
 //! waits for the end of the backend.
 
 use results::model::{Metric, Setting};
+use results::settings::recorded;
 
 use super::super::{Counters, TargetError};
 use super::capabilities::Capabilities;
@@ -282,8 +283,8 @@ pub(super) fn interrupt(control: &mut Control, application_name: &str) -> Result
     control.rows("could not interrupt the clients of the run", &sql).map(drop)
 }
 
-/// Settings that differ from the values that the server is built with, with their units. A configuration file that says
-/// the same as the default is no difference.
+/// Settings that differ from the values that the server is built with, with their units; of those that are not on the
+/// list of recorded settings the name alone. A configuration file that says the same as the default is no difference.
 pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetError> {
     let rows = control.rows(
         "could not read the settings of the server",
@@ -295,11 +296,11 @@ pub(super) fn settings(control: &mut Control) -> Result<Vec<Setting>, TargetErro
         .into_iter()
         .filter_map(|row| {
             let mut values = row.into_iter();
-            Some(Setting {
+            Some(recorded(Setting {
                 name: values.next()??,
                 value: values.next()?.unwrap_or_default(),
                 source: values.next()?.unwrap_or_default(),
-            })
+            }))
         })
         .collect())
 }

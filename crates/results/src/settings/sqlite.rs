@@ -1,0 +1,38 @@
+//! Pragmas of SQLite, and fathom's own settings beside them, that are recorded with their value.
+
+/// Pragmas that decide how fast a database is and what survives a crash, then fathom's own two.
+// EVIDENCE: https://sqlite.org/pragma.html
+pub(super) const RECORDED: [&str; 32] = [
+    "analysis_limit",
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "defer_foreign_keys",
+    "encoding",
+    "foreign_keys",
+    "fullfsync",
+    "hard_heap_limit",
+    "ignore_check_constraints",
+    "journal_mode",
+    "journal_size_limit",
+    "legacy_alter_table",
+    "locking_mode",
+    "max_page_count",
+    "mmap_size",
+    "page_size",
+    "query_only",
+    "read_uncommitted",
+    "recursive_triggers",
+    "secure_delete",
+    "soft_heap_limit",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+    "vfs",
+    "reader_blocks_checkpoint",
+];
