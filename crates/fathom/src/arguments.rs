@@ -191,7 +191,7 @@ pub(crate) enum CeilingWord {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NotifyArguments {
     /// Command that is run on finish, failure and standstill; FATHOM_EVENT and FATHOM_MESSAGE tell what happened
-    #[arg(long, value_name = "COMMAND", env = "FATHOM_NOTIFY_COMMAND")]
+    #[arg(long, value_name = "COMMAND", env = "FATHOM_NOTIFY_COMMAND", hide_env_values = true)]
     pub(crate) notify_command: Option<String>,
     /// URL that gets the same as a JSON object by POST
     #[arg(long, value_name = "URL", env = "FATHOM_NOTIFY_WEBHOOK", hide_env_values = true)]

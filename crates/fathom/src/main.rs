@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod expectations;
 mod notify;
+mod process_title;
 mod progress;
 mod quantities;
 mod stopping;
@@ -19,6 +20,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use results::redaction::redacted;
 
 use arguments::{Arguments, Command};
 
@@ -38,7 +40,8 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let words = process_title::arguments();
+    let arguments = Arguments::try_parse_from(words).unwrap_or_else(|error| refuse(&error));
     terminal::start_log(arguments.verbose);
     stopping::survive_limits();
     let done = match arguments.command {
@@ -74,6 +77,16 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints why the arguments were refused, or the help that they asked for, and ends. What is quoted loses its password.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    if redacted(&text) == text {
+        error.exit();
+    }
+    terminal::say(text.trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// Did the reader of our output (`head`, a pager) go away? That is its right.

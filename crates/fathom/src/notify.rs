@@ -2,8 +2,10 @@
 //!
 //! A notification that does not get through is a warning; it never ends a study.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
+
+use lab::child::LastSignal;
 
 use crate::arguments::NotifyArguments;
 
@@ -60,7 +62,7 @@ impl Notifier {
 }
 
 fn run_command(command: &str, event: Event, experiment: &str, message: &str) -> Result<(), String> {
-    let mut child = Command::new("sh")
+    let mut child = lab::child::command("sh", LastSignal::Kill)
         .args(["-c", command])
         .env("FATHOM_EVENT", event.word())
         .env("FATHOM_EXPERIMENT", experiment)

@@ -52,6 +52,12 @@ impl TargetChoice {
                     "the URL of the target has a scheme that is not known\nhint: use postgres://user@host/database"
                 )
             }
+            // Not quoted either unless it is a plain word: a slip of the pen may put a password anywhere.
+            other if !other.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter)) => {
+                bail!(
+                    "the target is neither an engine nor a URL\nhint: use sqlite, postgres, noop or a URL such as postgres://user@host/database"
+                )
+            }
             other => bail!(
                 "target \"{other}\" is not known\nhint: use sqlite, postgres, noop or a URL such as postgres://user@host/database"
             ),

@@ -11,6 +11,7 @@ use report::plain::{json, lines, one_line};
 use report::text::Form;
 use results::ceiling::CeilingPattern;
 use results::model::{GateOutcome, Run, RunState};
+use results::redaction::redacted;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -74,7 +75,7 @@ struct Harmless;
 
 impl Write for Harmless {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        stderr().lock().write_all(lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        stderr().lock().write_all(lines(&redacted(&String::from_utf8_lossy(bytes))).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -90,10 +91,10 @@ pub(crate) fn write_out(bytes: &[u8]) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to standard error. Whether anybody reads it must not decide the fate of a night's runs.
+/// Writes a line to standard error, without the passwords that it may quote. Whether anybody reads it must not decide the fate of a night's runs.
 pub(crate) fn say(line: &str) {
     // Nowhere is left to tell that nobody listens.
-    let _ = writeln!(stderr().lock(), "{}", lines(line));
+    let _ = writeln!(stderr().lock(), "{}", lines(&redacted(line)));
 }
 
 /// An error with its causes, each once: many causes are told by the error above them already. Hints follow the last cause,

@@ -6,6 +6,7 @@ use results::model::{Cell, Factor, Level, Study, StudyKey};
 use sha2::{Digest, Sha256};
 
 use crate::observe::external::ExternalCommand;
+use crate::path_bytes;
 use crate::spec::Resolved;
 use crate::work::Work;
 
@@ -123,8 +124,8 @@ impl Assignment {
             "target": self.target_identity,
             "seed": self.seed,
             "cells": cells,
-            "data": layout.data,
-            "log": layout.log,
+            "data": layout.data.iter().map(|path| path_bytes::value(path)).collect::<Vec<_>>(),
+            "log": layout.log.as_deref().map(path_bytes::value),
         });
         let digest = Sha256::digest(identity.to_string().as_bytes());
         StudyKey(digest.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -152,11 +152,38 @@ pub enum LabError {
     Target(#[from] TargetError),
 }
 
+/// Does the results file have every run of the assignment? Then there is nothing to start a target for.
+///
+/// # Errors
+/// The results file cannot be read.
+pub fn is_complete(store: &Store, assignment: &Assignment) -> Result<bool, StoreError> {
+    let Some(study) = store.find_study(&assignment.key())? else { return Ok(false) };
+    let cell_count = assignment.cells().len();
+    let progress = StudyProgress::read(store, study, Compared::in_study(assignment))?;
+    let planned = assignment.resolved().repetitions;
+    let mut block_index = 0;
+    while block_index < planned || adds_block(assignment, &progress, block_index) {
+        if (0..cell_count as u32).any(|cell_index| !progress.is_filled(block_index, cell_index)) {
+            return Ok(false);
+        }
+        block_index += 1;
+    }
+    Ok(true)
+}
+
+/// Is another block wanted beyond the planned ones?
+fn adds_block(assignment: &Assignment, progress: &StudyProgress, block_index: u32) -> bool {
+    assignment.resolved().repeat_until.is_some_and(|until| {
+        let precisions = progress.precisions(assignment.cells().len());
+        until.needs_another_block(block_index, assignment.resolved().repetitions, &precisions)
+    })
+}
+
 /// Results file, targets and the wish to stop.
 pub struct Laboratory<'a> {
     /// Where runs are stored.
     pub store: &'a mut Store,
-    /// In the order of the assignment's servers; at least one.
+    /// In the order of the assignment's servers; at least one, or none where the study [`is_complete`].
     pub targets: &'a mut [Box<dyn Target>],
     /// When and where ceilings of the devices are measured; `None` measures none.
     pub ceilings: Option<(CeilingTime, CeilingPlaces)>,
@@ -242,7 +269,7 @@ impl Laboratory<'_> {
         let mut told: Vec<Limitation> = Vec::new();
         for cell in cells {
             let work = assignment.work(cell, 0);
-            let target = &self.targets[assignment.target_index(cell)];
+            let Some(target) = self.targets.get(assignment.target_index(cell)) else { continue };
             for limitation in target.limitations(&work) {
                 if limitation.refuses {
                     let engine = target.kind().to_owned();
@@ -342,7 +369,7 @@ impl Laboratory<'_> {
         }
     }
 
-    /// Is another block wanted beyond the planned ones?
+    /// As [`adds_block`], and says so.
     fn wants_block(
         &self,
         assignment: &Assignment,
@@ -350,11 +377,10 @@ impl Laboratory<'_> {
         block_index: u32,
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> bool {
-        let Some(until) = assignment.resolved().repeat_until else { return false };
-        let precisions = progress.precisions(assignment.cells().len());
-        let wanted = until.needs_another_block(block_index, assignment.resolved().repetitions, &precisions);
+        let wanted = adds_block(assignment, progress, block_index);
         if wanted {
-            on_notice(&Notice::BlockAdded { block_index, half_width_percent: widest_percent(&precisions) });
+            let half_width_percent = widest_percent(&progress.precisions(assignment.cells().len()));
+            on_notice(&Notice::BlockAdded { block_index, half_width_percent });
         }
         wanted
     }

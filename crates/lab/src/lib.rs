@@ -7,6 +7,7 @@
 pub mod assignment;
 pub mod cache;
 pub mod ceilings;
+pub mod child;
 pub mod client;
 pub mod environment;
 pub mod estimate;
@@ -16,6 +17,7 @@ pub mod inventory;
 pub mod laboratory;
 mod memory;
 pub mod observe;
+mod path_bytes;
 pub mod plan;
 pub mod reading;
 pub mod run;

@@ -1,5 +1,6 @@
 //! The arguments of `fathom structure` and `fathom decode`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -29,7 +30,7 @@ pub(crate) enum StructureFormat {
 #[derive(Debug, Args)]
 pub(crate) struct StructureArguments {
     /// SQLite database, PostgreSQL data directory (stopped or running), base backup (its directory or tar files), URL of a server on this machine or one relation file, SQL Server data file or backup
-    pub(crate) target: Option<String>,
+    pub(crate) target: Option<PathBuf>,
     /// Further data files of the same SQL Server database, or stripes of the same backup
     pub(crate) more: Vec<PathBuf>,
     /// Only this table with its indexes, e.g. orders or public.orders
@@ -79,7 +80,7 @@ pub(crate) struct StructureArguments {
 pub(crate) struct DecodeArguments {
     /// FILE:PAGE, DATABASE:FILE:PAGE as SQL Server has it (5:1:1520544), or by number alone: sqlite:PAGE,
     /// postgres:PAGE, postgres:fsm:PAGE, postgres:vm:PAGE, innodb:PAGE, innodb:system:PAGE, sqlserver:FILE:PAGE
-    pub(crate) page: String,
+    pub(crate) page: OsString,
     /// Bytes per page, where no file tells [default: sqlite 4096, postgres 8192, innodb 16384]
     #[arg(long, value_name = "BYTES")]
     pub(crate) page_size: Option<u32>,

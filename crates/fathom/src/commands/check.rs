@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
         bail!("--require full needs --level full\nhint: leave --level out");
     }
     if let Some(path) = &arguments.resume {
-        let targets: Vec<&Path> = [Path::new(&arguments.target)]
+        let targets: Vec<&Path> = [arguments.target.as_path()]
             .into_iter()
             .chain(arguments.more.iter().map(PathBuf::as_path))
             .collect();
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     }
     let options = options(arguments)?;
     let mut bar = Bar::new();
-    let report = check(Path::new(&arguments.target), &arguments.more, &options, &mut bar)?;
+    let report = check(&arguments.target, &arguments.more, &options, &mut bar)?;
     bar.finish();
     if !arguments.no_store {
         checks::store(&report, &arguments.target, &arguments.results.results);

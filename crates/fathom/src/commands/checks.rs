@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf, absolute};
 
 use results::check::CheckReport;
+use results::redaction::redacted;
 use results::store::{Store, StoredCheck};
 use results::wording::counted;
 
@@ -13,13 +14,13 @@ use crate::terminal::{fitted, print, print_json, say};
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
 /// check itself is done.
-pub(crate) fn store(report: &CheckReport, target: &str, directory: &Path) {
+pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
     let place = place(target);
-    let stored = if is_within(directory, Path::new(&place)) {
+    let stored = if is_within(directory, target) {
         Err("it lies in what was checked, where nothing is written".to_owned())
     } else {
         let now = jiff::Timestamp::now().to_string();
-        Store::open_or_create(directory)
+        super::stored::writable(directory)
             .and_then(|mut store| store.add_check(report, &place, &now, env!("CARGO_PKG_VERSION")))
             .map_err(|error| error.to_string())
     };
@@ -101,21 +102,22 @@ pub(super) fn seconds(time: &str) -> &str {
 }
 
 /// What was checked under a name that is the same from every working directory; a URL without its password.
-pub(super) fn place(target: &str) -> String {
-    if let Some((scheme, rest)) = target.split_once("://") {
+pub(super) fn place(target: &Path) -> String {
+    if let Some((scheme, rest)) = target.to_str().and_then(|target| target.split_once("://")) {
         let (host, user) = match rest.rsplit_once('@') {
             Some((user, host)) => (host, user.split(':').next().unwrap_or_default()),
             None => (rest, ""),
         };
         let host = host.split('?').next().unwrap_or_default();
         let at = if user.is_empty() { "" } else { "@" };
-        return format!("{scheme}://{user}{at}{host}");
+        return redacted(&format!("{scheme}://{user}{at}{host}")).into_owned();
     }
-    resolved(Path::new(target)).to_string_lossy().into_owned()
+    redacted(&resolved(target).to_string_lossy()).into_owned()
 }
 
-pub(super) fn is_within(directory: &Path, place: &Path) -> bool {
-    place.is_dir() && resolved(directory).starts_with(place)
+/// Is the directory within the target of a check?
+pub(super) fn is_within(directory: &Path, target: &Path) -> bool {
+    target.is_dir() && resolved(directory).starts_with(resolved(target))
 }
 
 /// The path with all links followed as far as it exists.
@@ -131,11 +133,16 @@ fn resolved(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::place;
 
     #[test]
     fn no_password_is_part_of_a_place() {
-        assert_eq!(place("postgres://u:se:c@ret@host:5432/db?password=x"), "postgres://u@host:5432/db");
-        assert_eq!(place("postgres://host/db"), "postgres://host/db");
+        assert_eq!(
+            place(Path::new("postgres://u:se:c@ret@host:5432/db?password=x")),
+            "postgres://u@host:5432/db"
+        );
+        assert_eq!(place(Path::new("postgres://host/db")), "postgres://host/db");
     }
 }

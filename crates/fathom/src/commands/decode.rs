@@ -1,5 +1,7 @@
 //! `fathom decode`: what a page is, by its number and by its bytes.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -27,10 +29,11 @@ pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
 }
 
 fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
-    let words: Vec<&str> = arguments.page.split(':').collect();
+    let Some(page) = arguments.page.to_str() else { return in_file_of_bytes(&arguments.page) };
+    let words: Vec<&str> = page.split(':').collect();
     let hint = "\nhint: write FILE:PAGE, DATABASE:FILE:PAGE as SQL Server does, or sqlite:PAGE, postgres:PAGE, innodb:PAGE";
     match words.as_slice() {
-        [_] => bail!("\"{}\" names no page{hint}", arguments.page),
+        [_] => bail!("\"{page}\" names no page{hint}"),
         // A file of such a name is meant only with a directory: ./5:1:100.
         [database, file, page] if [database, file, page].iter().all(|word| is_number(word)) => {
             Ok(decode::sqlserver(Some(number(database)?), number(file)?, number(page)?))
@@ -51,6 +54,20 @@ fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
         }
         [] => bail!("there is no page to decode{hint}"),
     }
+}
+
+/// FILE:PAGE where the name of the file is not UTF-8.
+fn in_file_of_bytes(word: &OsStr) -> anyhow::Result<Decoded> {
+    let bytes = word.as_bytes();
+    let colon = bytes.iter().rposition(|byte| *byte == b':');
+    let (file, page) = colon.map_or((bytes, &[][..]), |colon| (&bytes[..colon], &bytes[colon + 1..]));
+    let page = std::str::from_utf8(page).ok().and_then(|page| page.parse().ok());
+    let page =
+        page.with_context(|| format!("\"{}\" names no page\nhint: write FILE:PAGE", word.display()))?;
+    let file = Path::new(OsStr::from_bytes(file));
+    let mut decoded = decode::file(file, page)?;
+    decoded.facts.insert(0, ("file".to_owned(), file.display().to_string()));
+    Ok(decoded)
 }
 
 fn is_number(word: &str) -> bool {

@@ -11,6 +11,7 @@ use disk::space::format_bytes;
 use lab::expand::{Grown, Source, Wish, expand_file};
 use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use report::plain::plain;
+use results::redaction::redacted;
 
 use crate::Verdict;
 use crate::arguments::ExpandArguments;
@@ -63,21 +64,32 @@ enum Plan {
 
 fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
     let is_url = |word: &str| word.starts_with("postgres://") || word.starts_with("postgresql://");
-    let (from, to) = (&arguments.source, &arguments.destination);
-    match (from.as_str(), is_url(from), is_url(to)) {
+    let (source, destination) = (&arguments.source, &arguments.destination);
+    // A name that is not UTF-8 is that of a file.
+    let (from, to) = (source.to_str().unwrap_or_default(), destination.to_str().unwrap_or_default());
+    // A slip in the address of a server must not become the name of a file.
+    if [from, to].iter().any(|word| !is_url(word) && redacted(word) != *word) {
+        bail!(
+            "the address of a server is not one that can be used\nhint: write postgres://user@host/database, or the path of a file"
+        );
+    }
+    match (from, is_url(from), is_url(to)) {
         ("sample", _, true) => {
-            Ok(Plan::Database { url: to.clone(), source: SourceDatabase::Sample, name: database_of(to)? })
+            Ok(Plan::Database { url: to.to_owned(), source: SourceDatabase::Sample, name: database_of(to)? })
         }
-        ("sample", _, false) => Ok(Plan::Files(Source::Sample, PathBuf::from(to))),
+        ("sample", _, false) => Ok(Plan::Files(Source::Sample, destination.clone())),
         (_, true, true) => {
             bail!("a database is grown on its own server\nhint: name the new database without a URL")
         }
-        (_, true, false) if to.contains('/') => {
-            bail!("\"{to}\" is no name of a database\nhint: name the new database without a path")
+        (_, true, false) if to.contains('/') || to.is_empty() => {
+            bail!(
+                "\"{}\" is no name of a database\nhint: name the new database without a path",
+                destination.display()
+            )
         }
         (_, true, false) => {
             let source = SourceDatabase::Named(database_of(from)?);
-            Ok(Plan::Database { url: from.clone(), source, name: to.clone() })
+            Ok(Plan::Database { url: from.to_owned(), source, name: to.to_owned() })
         }
         (_, false, true) => bail!("rows of a file cannot be copied into a server\nhint: name a file to make"),
         // Not quoted: a URL may hold a password.
@@ -86,15 +98,14 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
                 "the URL of the source has a scheme that is not known\nhint: use postgres://user@host/database"
             )
         }
-        (word, false, false) => {
-            let path = PathBuf::from(word);
-            if recognise(&path)? != Subject::Sqlite {
+        (_, false, false) => {
+            if recognise(source)? != Subject::Sqlite {
                 bail!(
                     "\"{}\" is no SQLite database\nhint: name one, or `sample` for the schema that fathom ships",
-                    path.display()
+                    source.display()
                 );
             }
-            Ok(Plan::Files(Source::File(path), PathBuf::from(to)))
+            Ok(Plan::Files(Source::File(source.clone()), destination.clone()))
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::terminal::print;
 pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
     // Reading first: marking must not make a results file where there is none.
     drop(Store::open_read_only(&arguments.results.results)?);
-    let mut store = Store::open_or_create(&arguments.results.results)?;
+    let mut store = super::stored::writable(&arguments.results.results)?;
     let now = jiff::Timestamp::now().to_string();
     let outcome = match &arguments.suspect {
         Some(reason) => {

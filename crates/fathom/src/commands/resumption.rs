@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use results::redaction::{HIDDEN, redacted};
+
 /// Turns the words of a command line into the command that resumes the study with this seed. A password in a URL is
 /// left out, and `PGPASSWORD` stands for it.
 pub(super) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> String {
@@ -24,19 +26,14 @@ pub(super) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> S
     format!("{password}fathom {} --seed {seed}", kept.join(" "))
 }
 
-/// `postgres://user:secret@host` as `postgres://user@host`.
+/// `postgres://user:secret@host` as `postgres://user@host`, and without a parameter that is a password.
 fn without_password(word: &str) -> String {
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
-    let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
-    let (path, options) = path.split_once('?').unwrap_or((path, ""));
-    let is_open = |option: &&str| !option.starts_with("password=");
+    let hidden = redacted(word).replace(&format!(":{HIDDEN}@"), "@");
+    let Some((address, options)) = hidden.split_once('?') else { return hidden };
+    let is_open = |option: &&str| !option.ends_with(&format!("={HIDDEN}"));
     let options: Vec<&str> = options.split('&').filter(|option| !option.is_empty()).filter(is_open).collect();
     let mark = if options.is_empty() { "" } else { "?" };
-    let path = format!("{path}{mark}{}", options.join("&"));
-    match authority.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host))) {
-        Some((user, host)) => format!("{scheme}://{user}@{host}{path}"),
-        None => format!("{scheme}://{authority}{path}"),
-    }
+    format!("{address}{mark}{}", options.join("&"))
 }
 
 /// As a shell takes it for one word.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use lab::assignment::Assignment;
 use lab::ceilings::{CeilingPlaces, CeilingTime};
-use lab::laboratory::{Laboratory, Notice, Outcome};
+use lab::laboratory::{Laboratory, Notice, Outcome, is_complete};
 use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
 use lab::run::Leftovers;
@@ -109,7 +109,7 @@ fn conduct_untold(
     assignment: Assignment,
     notifier: &Notifier,
 ) -> anyhow::Result<(StudyId, Outcome)> {
-    let mut store = Store::open_or_create(&arguments.results.results)?;
+    let mut store = super::stored::writable(&arguments.results.results)?;
     let done = conduct_in(&mut store, arguments, choice, assignment, notifier);
     if done.is_err()
         && let Err(error) = store.discard_if_empty()
@@ -129,12 +129,18 @@ fn conduct_in(
     let assignment = if arguments.again { unused_seed(store, assignment)? } else { assignment };
     let base = default_base(&arguments.results.results)?;
     let layout = assignment.resolved().layout.clone();
-    dry_run::require_space(&assignment, &layout, &base, arguments.ignore_space)?;
+    // What is complete needs neither space nor a server.
+    let is_complete = is_complete(store, &assignment)?;
+    if !is_complete {
+        dry_run::require_space(&assignment, &layout, &base, arguments.ignore_space)?;
+    }
     let stop = stopping::on_signals(Ending::WaitsFor("the run in flight and the end of its engine"))?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });
     let mut targets: Vec<Box<dyn Target>> = Vec::new();
-    for target in choice.start(&layout, &base)? {
-        targets.push(Box::new(TaskTarget::new(target, Arc::clone(&tasks))));
+    if !is_complete {
+        for target in choice.start(&layout, &base)? {
+            targets.push(Box::new(TaskTarget::new(target, Arc::clone(&tasks))));
+        }
     }
     let experiment = assignment.resolved().name.clone();
     for note in left_to_server(assignment.resolved()) {
@@ -151,7 +157,7 @@ fn conduct_in(
     let conducted = Laboratory {
         store,
         targets: &mut targets,
-        ceilings: ceilings(arguments, choice, &layout, &base),
+        ceilings: ceilings(arguments, choice, &layout, &base).filter(|_| !is_complete),
         leftovers: if arguments.keep { Leftovers::Leave } else { Leftovers::Remove },
         stop: Arc::clone(&stop),
     }

@@ -1,10 +1,39 @@
 //! Finding a stored study, and reading it as it is now.
 
+use std::path::Path;
+
 use anyhow::bail;
 use results::model::{RunState, StoredRun};
 use results::store::{Store, StoreError, StoredStudy, StudyId, StudyResults};
 
 use super::selection::Selection;
+use crate::terminal::say;
+
+/// Opens the results file for writing. What this removes from an older file is said: copies made before still have it.
+pub(crate) fn writable(directory: &Path) -> Result<Store, StoreError> {
+    let store = Store::open_or_create(directory)?;
+    if let Some(redaction) = store.redaction() {
+        let names = match redaction.names.as_slice() {
+            [] => String::new(),
+            names => format!(" the values of {} (only their names are kept)", names.join(", ")),
+        };
+        let specs = match redaction.studies {
+            0 => "",
+            _ if names.is_empty() => " passwords from specs",
+            _ => ", and passwords from specs",
+        };
+        say(&format!("note: removed from \"{}\":{names}{specs}", store.path().display()));
+        say(
+            "hint: delete pages, exports and backups that were made of it before, or change the passwords in them",
+        );
+        if !redaction.is_wiped {
+            say(
+                "note: the free space of the file still holds them: the next command that writes to it tries again",
+            );
+        }
+    }
+    Ok(store)
+}
 
 /// The study that is named: by its number, its experiment (the latest one), or as `compare` takes it; without a name
 /// the latest of all.

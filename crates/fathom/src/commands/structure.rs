@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     )?;
     let options = options(arguments)?;
     let mut bar = Bar::new();
-    let report = measure(Path::new(target), &arguments.more, &options, &mut bar)?;
+    let report = measure(target, &arguments.more, &options, &mut bar)?;
     bar.finish();
     if report.objects.is_empty()
         && let Some(reason) = &report.unfinished
@@ -137,15 +137,15 @@ fn form(arguments: &StructureArguments) -> StructureFormat {
 }
 
 /// Stores a structure. What prevents that is said, and changes neither the answer nor the exit status.
-fn store(report: &StructureReport, target: &str, directory: &Path) {
+fn store(report: &StructureReport, target: &Path, directory: &Path) {
     let place = place(target);
-    let stored = if is_within(directory, Path::new(&place)) {
+    let stored = if is_within(directory, target) {
         Err("it lies in what was measured, where nothing is written".to_owned())
     } else {
         let stored_at = jiff::Timestamp::now().to_string();
         let fathom_version = env!("CARGO_PKG_VERSION");
         let origin = StructureOrigin { run_id: None, stored_at: &stored_at, fathom_version, place: &place };
-        Store::open_or_create(directory)
+        super::stored::writable(directory)
             .and_then(|mut store| store.add_structure(report, &origin))
             .map_err(|error| error.to_string())
     };

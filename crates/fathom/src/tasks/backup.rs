@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use check::options::Options;
+use lab::child::LastSignal;
 use lab::task::{Order, Outcome, Place, ServerPlace};
 use lab::work::BackupMethod;
 use results::model::Metric;
@@ -85,7 +86,7 @@ fn by_tool(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
 
 /// Has `pg_basebackup` copy a running server; the tool flushes what it wrote before it ends.
 fn run_tool(server: &ServerPlace, data: &Path, copy: &Path, scratch: &Path) -> Result<(), String> {
-    let mut command = Command::new(server.bin_dir.join("pg_basebackup"));
+    let mut command = lab::child::command(server.bin_dir.join("pg_basebackup"), LastSignal::Kill);
     command
         .args(["--checkpoint=fast", "--wal-method=fetch", "--format=plain", "--pgdata"])
         .arg(copy)

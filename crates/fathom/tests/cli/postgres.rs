@@ -171,3 +171,63 @@ fn an_external_server_without_rights_or_with_a_wrong_password_is_refused_and_the
     let found = Command::new("grep").args(["-r", "hidden-word"]).arg(bench.path()).output().unwrap();
     assert!(found.stdout.is_empty(), "{}", text(&found.stdout));
 }
+
+/// Processes that work below the results directory, with what was typed for each.
+fn processes_below(bench: &Bench) -> Vec<String> {
+    let results = std::fs::canonicalize(bench.path()).unwrap().join("fathom-results");
+    let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    entries
+        .filter(|entry| {
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&results))
+        })
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .map(|line| text(&line))
+        .collect()
+}
+
+#[test]
+fn initdb_ends_with_a_fathom_that_is_killed_and_the_next_start_has_a_directory_of_its_own() {
+    if !has_server() {
+        return;
+    }
+    let bench = Bench::new();
+    let words = ["run", "quick.toml", "-t", "postgres", "--repetitions", "1"];
+    let mut killed = bench.start(&words);
+    // From the arguments of the tool itself: setpriv has become it.
+    wait_for("initdb to run", || {
+        processes_below(&bench)
+            .iter()
+            .any(|line| line.contains("initdb") && !line.contains("setpriv"))
+            .then_some(())
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let work = bench.results().join("work");
+    let left: Vec<_> = std::fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    wait_for("initdb and its children to end", || processes_below(&bench).is_empty().then_some(()));
+    let next = bench.start(&words);
+    let own = wait_for("the next directory", || {
+        let names = std::fs::read_dir(&work).ok()?.map(|entry| entry.unwrap().file_name());
+        names.into_iter().find(|name| !left.contains(name))
+    });
+    assert!(own.to_string_lossy().starts_with("fathom-postgres-"));
+    let output = next.wait_with_output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
+    assert!(!work.exists(), "nothing is left, neither of the killed one nor of the next");
+}
+
+#[test]
+fn a_complete_study_starts_no_cluster() {
+    if !has_server() {
+        return;
+    }
+    let bench = Bench::new();
+    let words = ["run", "quick.toml", "-t", "postgres", "--repetitions", "1"];
+    bench.finish(&words);
+    // A directory cannot be made where a file is: whoever starts a cluster fails.
+    std::fs::write(bench.results().join("work"), "").unwrap();
+    let (_, err) = bench.finish(&words);
+    assert!(err.contains("2 of them done before"), "{err}");
+    let (_, err) = bench.expect(2, &["run", "quick.toml", "-t", "postgres", "--repetitions", "2"]);
+    assert!(err.contains("work"), "{err}");
+}

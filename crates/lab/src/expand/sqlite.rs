@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ToSqlOutput;
@@ -158,12 +159,14 @@ fn fill(
 ) -> Result<Grown, ExpandError> {
     let failed = engine("fill", path);
     let Origin { path: origin, is_ours } = origin;
-    let flags = if *is_ours { OpenFlags::default() } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
+    // VACUUM INTO takes a URI as the file was opened with them.
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let flags = if *is_ours { OpenFlags::default() } else { read_only };
     let source = Connection::open_with_flags(origin, flags).map_err(engine("open", origin))?;
     let tables = read_catalog(&source, origin)?;
     let shifts = shifts(&tables)?;
     // Schema, settings of the file and all, without a byte written to the source.
-    source.execute("VACUUM INTO ?1", [path.to_string_lossy()]).map_err(engine("copy", origin))?;
+    source.execute("VACUUM INTO ?1", [format!("file:{}", uri_path(path))]).map_err(engine("copy", origin))?;
     drop(source);
     let connection = Connection::open(path).map_err(engine("open", path))?;
     prepare(&connection, origin, path).map_err(&failed)?;
@@ -252,9 +255,17 @@ fn prepare(connection: &Connection, origin: &Path, path: &Path) -> rusqlite::Res
     connection.query_row("PRAGMA scratch.journal_mode = MEMORY", [], |_| Ok(()))
 }
 
-/// A path as part of a URI.
+/// A path as part of a URI, byte by byte: it need not be UTF-8.
 fn uri_path(path: &Path) -> String {
-    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+    let mut uri = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri += &format!("%{byte:02X}");
+        }
+    }
+    uri
 }
 
 fn empty(connection: &Connection, tables: &[Table]) -> rusqlite::Result<()> {

@@ -8,7 +8,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::series::nanoseconds_since;
 use super::{RunningSampler, Sampler, Window};
+use crate::child::LastSignal;
 
 /// Names of the column that holds the time, best first.
 const TIME_COLUMNS: [&str; 5] = ["time", "timestamp", "ts", "date", "datetime"];
@@ -91,7 +92,7 @@ impl Clocks {
 impl Sampler for ExternalSampler {
     fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
         let clocks = Clocks::now();
-        let child = Command::new("sh")
+        let child = crate::child::command("sh", LastSignal::Kill)
             .args(["-c", &self.command.0])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

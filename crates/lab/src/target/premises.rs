@@ -2,10 +2,11 @@
 //! be recognised and removed.
 //!
 //! ```text
-//! <base>/fathom-<kind>-<number>/          the main directory, mode 0700
+//! <base>/fathom-<kind>-<id>/              the main directory, mode 0700
 //!     made-by-fathom.json                 the mark, locked
 //! <elsewhere>/fathom-<kind>-<id>-<role>/  a part of it on another device, marked and locked too
 //! ```
+//! No name is used twice: a process of a fathom that was killed may still write to, or remove, the directory it knows.
 //! 1. fathom removes a directory only when it carries a whole mark of fathom's and nobody holds the mark's lock.
 //! 2. The kernel lets the lock go when its holder dies: no guessing by process id or age.
 //! 3. A part is listed in the main directory's mark before it is made, and the mark is the last file to go: a crash at
@@ -13,14 +14,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
 use super::TargetError;
+use crate::path_bytes;
 
 /// Name of the file that bears the mark.
 const MARKER_FILE: &str = "made-by-fathom.json";
@@ -28,8 +30,9 @@ const MARKER_FILE: &str = "made-by-fathom.json";
 /// Largest mark that is read; ours are some hundred bytes.
 const MARK_BYTES_MAX: u64 = 64 * 1024;
 
-/// Names tried before giving up on finding an unused one.
-const NAMES_MAX: u32 = 10_000;
+/// Names tried before giving up on finding an unused one: another process id of the same number in a container may have
+/// made the same in the same second.
+const NAMES_MAX: u32 = 100;
 
 /// What the marker file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +50,13 @@ pub(crate) struct Mark {
     /// The same in the main directory and all its parts, and nowhere else.
     pub(crate) id: String,
     /// The main directory.
+    #[serde(with = "path_bytes")]
     pub(crate) main_directory: PathBuf,
     /// The parts. Only the main directory's mark lists them.
+    #[serde(with = "path_bytes::list")]
     pub(crate) parts: Vec<PathBuf>,
     /// Private directory of a server's socket, when it exists. It bears no mark of its own.
+    #[serde(with = "path_bytes::optional")]
     pub(crate) socket_directory: Option<PathBuf>,
     /// Left in place on purpose: not a leftover.
     pub(crate) kept: bool,
@@ -65,15 +71,16 @@ pub struct Premises {
 }
 
 impl Premises {
-    /// Makes `<base>/fathom-<kind>-<n>` with the first unused number, marks and locks it. `base` is created when it
+    /// Makes `<base>/fathom-<kind>-<id>`, marks and locks it. `base` is created when it
     /// does not exist.
     ///
     /// # Errors
     /// A base that cannot be written to.
     pub fn create(base: &Path, kind: &str) -> Result<Self, TargetError> {
         fs::create_dir_all(base).map_err(io_error("create directory", base))?;
-        for number in 1..=NAMES_MAX {
-            let directory = base.join(format!("{}{number}", prefix(kind)));
+        for _ in 0..NAMES_MAX {
+            let id = unique_id();
+            let directory = base.join(format!("{}{id}", prefix(kind)));
             match make_private(&directory) {
                 Ok(()) => {
                     let mark = Mark {
@@ -82,7 +89,7 @@ impl Premises {
                         fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
                         process_id: std::process::id(),
                         kind: kind.to_owned(),
-                        id: unique_id(),
+                        id,
                         main_directory: directory.clone(),
                         parts: Vec::new(),
                         socket_directory: None,
@@ -122,11 +129,15 @@ impl Premises {
     /// Takes over a directory of this kind if its owner is gone; `None` when it lives, or when there is no whole mark
     /// of ours.
     pub(crate) fn take_over(directory: &Path, kind: &str) -> Option<Self> {
-        let name = directory.file_name()?.to_str()?;
+        let name = directory.file_name()?.to_str()?; // ours is ASCII, whatever stands before it
         if !name.starts_with(&prefix(kind)) || !fs::symlink_metadata(directory).ok()?.is_dir() {
             return None;
         }
-        let marker = OpenOptions::new().read(true).write(true).open(directory.join(MARKER_FILE)).ok()?;
+        // Not through a link: what it points to is not ours to lock, nor to write to.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(flags);
+        let marker = options.open(directory.join(MARKER_FILE)).ok()?;
         flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
         let mark = read_mark(&marker).filter(|mark| mark.kind == kind)?;
         let premises = Self { directory: directory.to_owned(), marker, mark };
@@ -292,12 +303,54 @@ mod tests {
     }
 
     #[test]
+    fn no_name_is_used_twice() {
+        let base = tempfile::tempdir().unwrap();
+        let first = Premises::create(base.path(), "test").unwrap();
+        let name = first.directory().to_owned();
+        first.remove().unwrap();
+        assert_ne!(Premises::create(base.path(), "test").unwrap().directory(), name);
+    }
+
+    #[test]
+    fn a_directory_whose_name_is_not_utf8_is_marked_and_recognised() {
+        use std::os::unix::ffi::OsStrExt;
+        let base = tempfile::tempdir().unwrap();
+        let odd = base.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9 \xff"));
+        fs::create_dir(&odd).unwrap();
+        let mut made = Premises::create(&odd, "test").unwrap();
+        let part = made.create_part(&odd, "log").unwrap();
+        assert!(!part.is_orphan());
+        drop((made, part));
+        let left = leftovers(&odd, "test");
+        assert_eq!(left.len(), 2);
+        assert!(
+            left.iter().all(|premises| premises
+                .mark()
+                .main_directory
+                .starts_with(odd.canonicalize().unwrap())
+                || premises.mark().main_directory.starts_with(&odd))
+        );
+        assert!(left.into_iter().all(|premises| premises.remove().is_ok()));
+    }
+
+    #[test]
+    fn a_mark_that_is_a_symbolic_link_is_not_followed() {
+        let base = tempfile::tempdir().unwrap();
+        let directory = Premises::create(base.path(), "test").unwrap().directory().to_owned();
+        let elsewhere = base.path().join("elsewhere");
+        fs::rename(directory.join(MARKER_FILE), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, directory.join(MARKER_FILE)).unwrap();
+        assert!(Premises::take_over(&directory, "test").is_none());
+        assert!(leftovers(base.path(), "test").is_empty());
+    }
+
+    #[test]
     fn a_directory_without_the_marker_is_never_touched() {
         let base = tempfile::tempdir().unwrap();
         fs::create_dir(base.path().join("fathom-test-1")).unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
         let made = Premises::create(base.path(), "test").unwrap();
-        assert!(made.directory().ends_with("fathom-test-2"));
+        assert!(made.directory() != base.path().join("fathom-test-1"));
     }
 
     #[test]
@@ -324,7 +377,7 @@ mod tests {
         fs::write(&marker, format!("{whole}\n}}")).unwrap();
         assert!(Premises::take_over(&directory, "test").is_some());
         // Under another name, or behind a link, it is not what fathom made.
-        let renamed = base.path().join("fathom-test-1.saved");
+        let renamed = directory.with_extension("saved");
         fs::rename(&directory, &renamed).unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
         std::os::unix::fs::symlink(&renamed, &directory).unwrap();

@@ -130,6 +130,8 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(WriteLock::take(directory.path()).unwrap_err().to_string().contains("it is a pipe, not a file"));
+        assert!(
+            WriteLock::take(directory.path()).unwrap_err().to_string().contains("it is a pipe, not a file")
+        );
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::process::Command;
+
 use super::*;
 
 fn lines(text: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! A cluster of our own: made, started, stopped and removed by fathom, and by nobody else.
 //!
 //! ```text
-//! <base>/fathom-postgres-<number>/           the premises, see `premises`
+//! <base>/fathom-postgres-<id>/               the premises, see `premises`
 //!     data/                                  PGDATA
 //!     server.log
 //! <elsewhere>/fathom-postgres-<id>-<role>/   a part of them: tablespace or log

@@ -45,7 +45,7 @@ fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
     }
     let needs_files = work.workload.has_stock() && !work.workload.looks_up();
     if needs_files || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
-        let text = "an external server is neither restarted nor confined, and its files are not read: use --target postgres";
+        let text = "an external server is neither restarted nor confined, and its files are not read\nhint: use --target postgres";
         limitations.push(refuse("workload", text));
     }
     if work.workload.looks_up() && family != Family::Postgres {
@@ -53,8 +53,8 @@ fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
             .push(refuse("workload", "reads and plans of look-ups are known of PostgreSQL itself alone"));
     }
     if work.workload.looks_up() && subject.cache.is_cold() {
-        let text = "an external server is not restarted and its page cache not emptied, so that nothing is cold: --set cache=as-is or \
-                    cache=warm, and the title says \"warm\" or \"lukewarm\" by what the server read";
+        let text = "an external server is not restarted and its page cache not emptied, so that nothing is cold\n\
+                    hint: --set cache=as-is or cache=warm; the title then says \"warm\" or \"lukewarm\" by what the server read";
         limitations.push(refuse("cache", text));
     }
     limitations

@@ -9,7 +9,7 @@ use copies::Copies;
 
 use super::address;
 use super::control::{Control, identifier, literal};
-use super::grow_spread::Spread;
+use super::grow_spread::{Spread, sql_path};
 use super::own_database::{KEPT_MARK, set_comment};
 use super::wire::{Login, WireError};
 use crate::expand::sample::{self, Value};
@@ -60,9 +60,12 @@ pub fn expand_database(
     if wish.files > 1 {
         return Err(refused(
             name,
-            "PostgreSQL keeps every table and index in files of its own, of 1 GiB each, and cuts none of them: leave out \
-             --files, and name a --directory for each device that is to share them",
+            "--files is for SQLite: PostgreSQL keeps every table and index in files of its own, of 1 GiB each\n\
+             hint: leave out --files, and name a --directory for each device that is to share the tables and indexes",
         ));
+    }
+    for directory in directories {
+        sql_path(directory).map_err(|error| refused(name, error.to_string()))?;
     }
     let login = address::parse(url, "fathom-expand").map_err(|error| refused(name, error.to_string()))?;
     // A database cannot be copied from a session inside it.

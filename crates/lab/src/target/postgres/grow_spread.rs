@@ -3,10 +3,11 @@
 //! A table stays whole: partitions would change the schema, and unique keys without the column of the partitions could
 //! not be kept.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::control::{Control, identifier, literal};
 use super::wire::WireError;
+use crate::target::TargetError;
 
 /// Tables and indexes of users that have storage of their own, with their bytes, the largest first.
 const RELATIONS: &str = "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.relkind, \
@@ -15,6 +16,22 @@ const RELATIONS: &str = "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.r
      AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' AND NOT EXISTS \
      (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e') \
      ORDER BY 3 DESC, 1";
+
+/// The path of a tablespace as SQL takes it.
+///
+/// # Errors
+/// A path that is not UTF-8: statements are text in the encoding of the database.
+pub(super) fn sql_path(directory: &Path) -> Result<&str, TargetError> {
+    directory.to_str().ok_or_else(|| {
+        TargetError::refused(
+            format!(
+                "cannot make a tablespace in \"{}\": its path is not UTF-8, and CREATE TABLESPACE takes text",
+                directory.display()
+            ),
+            "name the directory by a path in UTF-8, e.g. through a symbolic link",
+        )
+    })
+}
 
 /// Directories with the names of the tablespaces that are made in them.
 #[derive(Debug, Default)]

@@ -20,8 +20,7 @@ use super::settings::{
     server_settings,
 };
 use super::{
-    client_counters, confine, counters, log_place, log_records, log_space, process, schema, series, stock,
-    waits,
+    client_counters, confine, counters, log_place, log_records, log_space, schema, series, stock, waits,
 };
 use crate::cache::{self, CacheLook};
 use crate::observe::Sampler;
@@ -351,7 +350,7 @@ impl Target for ManagedPostgres {
                 text: format!("fathom runs as root, the server as user \"{}\"", user.name),
             });
         }
-        if !process::dies_with_us() {
+        if !crate::child::end_with_us() {
             warnings.push(Warning {
                 code: "server_may_outlive".to_owned(),
                 text: "setpriv is not installed: a server whose fathom is killed runs on until the next start of fathom"

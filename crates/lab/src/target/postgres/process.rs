@@ -1,12 +1,12 @@
 //! The server's process: our own child, known by its process id, ended by signals to that id alone.
 //!
-//! It must not outlive fathom. Where `setpriv` is installed the kernel sends it SIGINT (a fast shutdown) when the
-//! thread that started it ends: so the thread that calls [`ServerProcess::spawn`] must live as long as the server
-//! is wanted. It runs in its own process group, so that Ctrl-C on the terminal ends fathom first, in order.
+//! It must not outlive fathom: the kernel sends it SIGINT (a fast shutdown) when the thread that started it ends, see
+//! [`crate::child`]. So the thread that calls [`ServerProcess::spawn`] must live as long as the server is wanted. It
+//! runs in its own process group, so that Ctrl-C on the terminal ends fathom first, in order.
 
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::TargetError;
 use super::server_user::ServerUser;
+use crate::child::{self, LastSignal};
 
 /// Time for a fast shutdown, which writes every dirty page.
 const FAST_STOP_TIME_MAX: Duration = Duration::from_secs(120);
@@ -59,14 +60,7 @@ impl ServerProcess {
             source,
         })?;
         let postgres = start.bin_dir.join("postgres");
-        let mut command = match setpriv() {
-            Some(setpriv) => {
-                let mut command = Command::new(setpriv);
-                command.args(["--pdeathsig", "INT", "--"]).arg(&postgres);
-                command
-            }
-            None => Command::new(&postgres),
-        };
+        let mut command = child::command(&postgres, LastSignal::Interrupt);
         command.arg("-D").arg(start.data);
         for (name, value) in start.settings {
             command.arg("-c").arg(format!("{name}={value}"));
@@ -108,11 +102,6 @@ impl ServerProcess {
     }
 }
 
-/// Is there a `setpriv` that ties the server's life to ours?
-pub(super) fn dies_with_us() -> bool {
-    setpriv().is_some()
-}
-
 /// Runs a tool of the server to its end.
 ///
 /// # Errors
@@ -125,7 +114,8 @@ pub(super) fn run_tool(
     directory: &Path,
 ) -> Result<(), TargetError> {
     let path = bin_dir.join(tool);
-    let mut command = Command::new(&path);
+    // `initdb` removes its directory when it is told to end by any other signal.
+    let mut command = child::command(&path, LastSignal::Kill);
     command.args(arguments).stdin(Stdio::null());
     prepare(&mut command, user, directory);
     let output = command.output().map_err(|source| TargetError::Io { action: "start", path, source })?;
@@ -158,24 +148,6 @@ fn prepare(command: &mut Command, user: Option<&ServerUser>, directory: &Path) {
             command.env_remove(name);
         }
     }
-}
-
-/// A `setpriv` in `PATH` that knows `--pdeathsig` (that of busybox does not).
-fn setpriv() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path)
-        .map(|dir| dir.join("setpriv"))
-        .find(|candidate| candidate.is_absolute() && candidate.is_file())?;
-    let works = Command::new(&found)
-        .args(["--pdeathsig", "INT", "--"])
-        .arg(&found)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    works.then_some(found)
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ use crate::work::{BackupMethod, Durability, LoopSide, Placement, Work};
 /// MiB of one log segment; initdb is left at its default.
 pub(super) const SEGMENT_MIB: u64 = 16;
 
+/// Stands before what to do about a limitation, on a line of its own.
+const HINT: &str = "\nhint: ";
+
 /// Connections beside the clients: control, autovacuum launchers do not count, three are reserved for superusers.
 const CONNECTIONS_RESERVE: u32 = 10;
 
@@ -100,7 +103,7 @@ pub(super) fn backup_limitations(work: &Work, bin_dir: &Path) -> Vec<Limitation>
     };
     if !bin_dir.join("pg_basebackup").is_file() {
         let text = format!(
-            "pg_basebackup is not beside the server in \"{}\": install the client programs of that version, or choose a \
+            "pg_basebackup is not beside the server in \"{}\"\nhint: install the client programs of that version, or choose a \
              server that has them with --pg-bin",
             bin_dir.display()
         );
@@ -134,7 +137,7 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
         add(
             "arrays",
             format!(
-                "{arrays} arrays need as many data directories, and the layout has {}: repeat --data",
+                "{arrays} arrays need as many data directories, and the layout has {}\nhint: repeat --data",
                 layout.data.len()
             ),
             true,
@@ -211,15 +214,19 @@ pub(super) fn common_limitations(work: &Work) -> Vec<Limitation> {
 
 /// Stops what a limitation makes impossible.
 pub(super) fn require_possible(limitations: &[Limitation]) -> Result<(), TargetError> {
-    let refusing: Vec<&str> = limitations
-        .iter()
-        .filter(|limitation| limitation.refuses)
-        .map(|limitation| limitation.text.as_str())
-        .collect();
-    if refusing.is_empty() {
+    let texts = limitations.iter().filter(|limitation| limitation.refuses).map(|limitation| &limitation.text);
+    let (mut reasons, mut hints) = (Vec::new(), Vec::new());
+    for text in texts {
+        let (reason, hint) =
+            text.split_once(HINT).map_or((text.as_str(), None), |(reason, hint)| (reason, Some(hint)));
+        reasons.push(reason);
+        hints.extend(hint);
+    }
+    if reasons.is_empty() {
         return Ok(());
     }
-    Err(TargetError::Refused { text: refusing.join("; "), hint: None })
+    let hint = (!hints.is_empty()).then(|| hints.join(HINT));
+    Err(TargetError::Refused { text: reasons.join("; "), hint })
 }
 
 /// When the server did not start and its log names one of the run's own settings, the error says which and with what
@@ -288,6 +295,20 @@ mod tests {
         let mut work = Work::example();
         work.settings.insert("full_page_writes".to_owned(), "off".to_owned());
         assert!(require_possible(&managed_limitations(&Layout::default(), &work)).is_ok());
+    }
+
+    #[test]
+    fn hints_of_limitations_stand_behind_all_reasons_on_lines_of_their_own() {
+        let limitation =
+            |text: &str, refuses| Limitation { subject: String::new(), text: text.into(), refuses };
+        let limitations = [
+            limitation("a\nhint: do a", true),
+            limitation("b", true),
+            limitation("c\nhint: do c", true),
+            limitation("d", false),
+        ];
+        let error = require_possible(&limitations).unwrap_err().to_string();
+        assert_eq!(error, "a; b; c\nhint: do a\nhint: do c");
     }
 
     #[test]

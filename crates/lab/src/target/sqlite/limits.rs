@@ -28,7 +28,7 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
         );
     }
     if work.subject.backup == BackupMethod::PgBasebackup {
-        add("backup_method", true, "pg_basebackup is a tool of PostgreSQL: use backup_method reader");
+        add("backup_method", true, "pg_basebackup is a tool of PostgreSQL\nhint: use backup_method reader");
     }
     if work.placement != Placement::Together {
         add("placement", true, "SQLite keeps its log beside the database: placement must be together");

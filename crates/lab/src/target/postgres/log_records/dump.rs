@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::super::discovery::{self, ServerBinaries};
 use super::{Anatomy, Kind, Span};
+use crate::child::{self, LastSignal};
 
 /// Name of the program.
 const PROGRAM: &str = "pg_waldump";
@@ -66,7 +67,7 @@ pub(super) fn find(server: &ServerBinaries, path: &[PathBuf]) -> Result<PathBuf,
 /// # Errors
 /// The program does not start or ends with an error.
 pub(super) fn read(program: &Path, directory: &Path, span: &Span) -> Result<Anatomy, String> {
-    let mut child = Command::new(program)
+    let mut child = child::command(program, LastSignal::Kill)
         .arg(format!("--path={}", directory.display()))
         .arg(format!("--timeline={}", span.timeline))
         .arg(format!("--start={}", super::lsn(span.from)))

@@ -6,6 +6,7 @@ use super::super::cluster;
 use super::super::control::{identifier, literal};
 use super::ManagedPostgres;
 use crate::target::TargetError;
+use crate::target::postgres::grow_spread::sql_path;
 use crate::work::{Placement, Work};
 
 impl ManagedPostgres {
@@ -32,11 +33,8 @@ impl ManagedPostgres {
         let cluster = self.cluster_mut()?;
         let directory = cluster.part(&place, &name)?.join("tablespace");
         cluster::make_directory(&directory, cluster.user())?;
-        let sql = format!(
-            "CREATE TABLESPACE {} LOCATION {}",
-            identifier(&name),
-            literal(&directory.display().to_string())
-        );
+        let sql =
+            format!("CREATE TABLESPACE {} LOCATION {}", identifier(&name), literal(sql_path(&directory)?));
         self.running()?.rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
         self.tablespaces.push((place, name.clone()));
         Ok(name)
