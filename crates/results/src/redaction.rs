@@ -106,11 +106,9 @@ fn value_end(text: &str, start: usize, is_query: bool) -> usize {
     while let Some((at, character)) = characters.next() {
         match quote {
             Some(_) if character == '\\' => drop(characters.next()),
-            Some(quote) if character == quote => {
-                // Doubled: SQL writes a quote within quotes so.
-                if characters.next_if(|(_, next)| *next == quote).is_none() {
-                    return start + at + character.len_utf8();
-                }
+            // Not doubled: SQL writes a quote within quotes so.
+            Some(quote) if character == quote && characters.next_if(|(_, next)| *next == quote).is_none() => {
+                return start + at + character.len_utf8();
             }
             None if character == '\\' => drop(characters.next()),
             None if character.is_whitespace() || is_query && "&#".contains(character) => return start + at,
@@ -328,7 +326,7 @@ mod tests {
             "connections=16, batch_size=1: 12:30:01 elapsed",
             "file:///tmp/a:b/c",
             "connect to 2001:0:0:1:2:3:4:5, fe80:1:2:3:4 at 10:20:30:40:50",
-            "passfile=/home/u/.pgpass password_encryption",
+            "passfile=/etc/pgpass password_encryption",
             "password authentication failed for user \"u\"",
         ] {
             assert!(matches!(redacted(text), Cow::Borrowed(_)), "{text}: {}", redacted(text));

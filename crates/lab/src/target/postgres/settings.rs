@@ -307,7 +307,7 @@ mod tests {
             limitation("c\nhint: do c", true),
             limitation("d", false),
         ];
-        let error = require_possible(&limitations).unwrap_err().to_string();
+        let error = require_possible(&limitations).expect_err("two of them refuse").to_string();
         assert_eq!(error, "a; b; c\nhint: do a\nhint: do c");
     }
 
