@@ -7,6 +7,7 @@ use formats::postgres::page::Page;
 use formats::postgres::{Damage, Promise};
 use results::check::{CheckLevel, Confidence};
 
+use super::block_rules::init_forks::init_block;
 use super::block_rules::{sequence_block, visibility_block};
 use super::brin::BrinCheck;
 use super::brin_values::Ranges;
@@ -78,6 +79,10 @@ impl PassContext<'_> {
             (Some(Storage::Sequence), Fork::Main | Fork::Init, _) => {
                 sequence_block(&page, &mut scratch.damage, &mut work)
             }
+            (Some(storage), Fork::Init, _) if is_whole && storage.first_block().is_some() => {
+                init_block(&page, storage, &mut scratch.damage, &mut work);
+                true
+            }
             (_, Fork::Visibility, _) if is_whole => {
                 visibility_block(&page, &mut work) && relation.is_some() && is_compared
             }
@@ -86,14 +91,7 @@ impl PassContext<'_> {
                 true
             }
             (Some(Storage::Brin), Fork::Main, Some(number)) => {
-                let Some(plan) = self.plan.brins.get(&number) else { return false };
-                let is_still = self.stands_still() || (self.snapshot.is_some() && is_still);
-                BrinCheck { plan, key: self.key, level: self.level, is_still }.block(
-                    &page,
-                    &mut scratch.damage,
-                    &mut work,
-                );
-                is_compared
+                self.brin_block(&page, number, is_still, scratch, &mut work) && is_compared
             }
             // Of a free space map that is not whole the finding is the checksum; of others the header is all there is.
             (Some(_), Fork::FreeSpace | Fork::Init, _) => true,
@@ -201,6 +199,20 @@ impl PassContext<'_> {
         }
     }
 
+    fn brin_block<S: EntrySink>(
+        &self,
+        page: &Page<'_>,
+        number: u32,
+        is_still: bool,
+        scratch: &mut BlockScratch,
+        work: &mut Work<'_, S>,
+    ) -> bool {
+        let Some(plan) = self.plan.brins.get(&number) else { return false };
+        let is_still = self.stands_still() || (self.snapshot.is_some() && is_still);
+        BrinCheck { plan, key: self.key, level: self.level, is_still }.block(page, &mut scratch.damage, work);
+        true
+    }
+
     fn gin_block<S: EntrySink>(
         &self,
         tree: &Tree<'_>,
@@ -224,10 +236,16 @@ impl PassContext<'_> {
             let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "other bytes");
             work.findings.push(work.place.damage(damage));
         }
-        let Some(number) = file.relation.filter(|_| file.fork == Fork::Main && self.transactions.is_some())
-        else {
+        let Some(number) = file.relation.filter(|_| self.transactions.is_some()) else { return };
+        if file.fork == Fork::Init && page.is_zero() {
+            self.plan.relation(number).into_iter().for_each(|relation| self.lost_init_block(relation, work));
+        }
+        if file.fork != Fork::Main {
             return;
-        };
+        }
+        if page.is_zero() {
+            self.lost_first_block(number, work);
+        }
         if self.snapshot.is_some() && self.plan.tables.contains_key(&number) {
             work.sink.stood_still(number, block, true);
         }
@@ -252,7 +270,7 @@ impl PassContext<'_> {
     }
 
     /// Whether rules about transactions and maps hold as they stand.
-    fn stands_still(&self) -> bool {
+    pub(super) fn stands_still(&self) -> bool {
         self.transactions.is_some() && self.snapshot.is_none()
     }
 

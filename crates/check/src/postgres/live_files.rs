@@ -49,13 +49,12 @@ impl Run<'_> {
         for (finding, (database, number)) in first.into_iter().zip(files) {
             let is_there = || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true);
             let is_whole = || log.is_some_and(|log| log.is_whole(database, number));
-            let is_missing = [Promised::FileMissing, Promised::InitFork].map(|promised| promised.rule().id);
-            let is_proven = if is_missing.contains(&finding.rule.as_str()) {
-                is_there()
-            } else if finding.rule == Promised::SegmentMissing.rule().id {
+            let is_proven = if finding.rule == Promised::SegmentMissing.rule().id {
                 is_whole() && self.has_older_block(&finding, database, number)
-            } else {
+            } else if finding.rule == Promised::PartialBlock.rule().id {
                 true
+            } else {
+                is_there()
             };
             plan.findings.extend(is_proven.then_some(finding));
         }
@@ -110,15 +109,19 @@ impl Run<'_> {
             again.forks.iter().flat_map(|fork| dropped_files(&again, fork, keeps_dropped)).collect();
         let found = first.into_iter().zip(files).filter(|(finding, _)| second.contains(finding));
         for (finding, (database, number)) in found {
-            if finding.rule == Promised::InitFork.rule().id {
-                // Removed at once when the relation is dropped, after its record is in the WAL.
+            let [missing, segment, partial] =
+                [Promised::FileMissing, Promised::SegmentMissing, Promised::PartialBlock]
+                    .map(|promised| finding.rule == promised.rule().id);
+            if missing {
+                plan.findings.extend(keeps_dropped.then_some(finding));
+            } else if !segment && !partial {
+                // An init fork or a first block: removed or cut when the relation is dropped, after its record is in the
+                // WAL.
                 let is_there = truncations.and_then(|log| log.ask(|log| log.is_there(database, number)));
                 plan.findings.extend((is_there == Some(true)).then_some(finding));
-            } else if finding.rule == Promised::FileMissing.rule().id {
-                plan.findings.extend(keeps_dropped.then_some(finding));
             } else if dropped.contains(&finding.file) {
                 // The first file is cut before all others.
-            } else if finding.rule == Promised::PartialBlock.rule().id {
+            } else if partial {
                 self.cut_files.push(finding);
             } else {
                 plan.findings.push(finding);

@@ -118,11 +118,12 @@ impl Plan {
         plan.by_id = ids.map(|(relation, number)| ((relation.database, relation.id), number)).collect();
         let numbers = Numbers::new(&plan.relations);
         let mut present = vec![false; plan.relations.len()];
-        let mut has_init = vec![false; plan.relations.len()];
+        let mut init_bytes = vec![None; plan.relations.len()];
         for fork in &cluster.forks {
             let relation = if fork.temporary { None } else { numbers.of(fork) };
             if let Some(number) = relation.filter(|_| fork.fork == Fork::Init) {
-                has_init[number as usize] = true;
+                let bytes = fork.segments.iter().map(|segment| segment.part.bytes).sum::<u64>();
+                init_bytes[number as usize] = Some(bytes);
             }
             if let Some(number) = relation.filter(|_| fork.fork == Fork::Main) {
                 present[number as usize] = true;
@@ -131,7 +132,8 @@ impl Plan {
             plan.add_fork(cluster, fork, relation);
         }
         plan.report_missing_files(&present, cluster, &catalogs.databases);
-        plan.report_missing_init_forks(&has_init, cluster, &catalogs.databases);
+        plan.report_init_forks(&init_bytes, cluster, &catalogs.databases);
+        plan.report_empty_files(cluster, &catalogs.databases);
         for number in 0..plan.relations.len() {
             plan.add_table(number as u32, cluster);
         }
@@ -274,32 +276,6 @@ impl Plan {
                 self.findings.push(finding);
                 self.files_of_findings.push((relation.database, relation.file_number));
             }
-        }
-    }
-
-    /// Each table, index and sequence that is unlogged has an init fork: a start after a crash makes its main fork from it.
-    // EVIDENCE: src/backend/storage/file/reinit.c; PostgreSQL docs 73.5
-    fn report_missing_init_forks(&mut self, present: &[bool], cluster: &Cluster, databases: &HashSet<Oid>) {
-        let is_replayed = matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. });
-        if is_replayed && cluster.snapshot().is_none() {
-            return;
-        }
-        let unlogged = self.relations.iter().zip(present).filter(|(relation, present)| {
-            let is_going = relation.database != 0 && !databases.contains(&relation.database);
-            let is_elsewhere = cluster.absent_tablespaces.contains(&relation.tablespace)
-                || self.out_of_reach.contains_key(&relation.tablespace);
-            !**present
-                && relation.persistence == b'u'
-                && relation.storage != Storage::Other
-                && !is_elsewhere
-                && !is_going
-        });
-        for (relation, _) in unlogged {
-            let place = format!("database {} file {}_init", relation.database, relation.file_number);
-            let expected = format!("a file {}_init, since the relation is unlogged", relation.file_number);
-            let name = Some(relation.name.as_str());
-            self.findings.push(file_finding(Promised::InitFork, &place, name, expected, "none".into()));
-            self.files_of_findings.push((relation.database, relation.file_number));
         }
     }
 

@@ -75,8 +75,8 @@ rules! {
         "restore the database from a backup; its blocks were tested one by one, without what tables and indexes say of each other",
     CatalogAgreement "pg-catalog-agreement" Structure
         "PostgreSQL docs 52; src/backend/utils/cache/relcache.c"
-        "rows of pg_attribute, pg_type, pg_index, pg_sequence and pg_class refer to rows of pg_class that are there, and each relation has all its columns"
-        "The relation cannot be opened (could not open relation with OID, pg_attribute catalog is missing attributes), although its files are there: rows of a catalog were lost or overwritten."
+        "rows of pg_attribute, pg_type, pg_index, pg_sequence and pg_class refer to rows of pg_class that are there, each relation has all its columns, and each column is stored as its type in pg_type says"
+        "The relation cannot be opened (could not open relation with OID, pg_attribute catalog is missing attributes), although its files are there, or its rows are read at wrong places: rows of a catalog were lost or overwritten."
         "keep a copy of the files; restore the catalog's block from a backup; the files of the relation still have its rows, so do not drop anything that names it",
     LargeObject "pg-large-object" Full
         "PostgreSQL docs 52.31"
@@ -90,8 +90,8 @@ rules! {
         "keep a copy of the directory, and restore the file from a backup of the same cluster whose WAL is replayed",
     InitFork "pg-init-fork" Page
         "src/backend/storage/file/reinit.c; PostgreSQL docs 73.5"
-        "each unlogged table, index and sequence has its init fork"
-        "After a crash the relation is not made empty: the server fails when it opens it, or keeps blocks that were written in part."
+        "each unlogged table, index and sequence has its init fork, which is that of an empty relation; permanent relations have none"
+        "A start after a crash replaces the relation by its init fork: without a valid one the server fails when it opens the relation, or shows rows that were deleted; a permanent relation with one is emptied."
         "copy the rows into a new table while the server runs (CREATE TABLE ... AS), then drop this one; ALTER TABLE ... SET LOGGED makes new files as well",
     SegmentMissing "pg-segment-missing" Page
         "PostgreSQL docs 73.1"
@@ -200,7 +200,7 @@ rules! {
         "do not start the server; keep a copy of the files, and restore global/pg_control and the WAL that belong to them; never run pg_resetwal on the only copy",
     CommitHint "pg-commit-hint" Structure
         "src/include/access/htup_details.h"
-        "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact"
+        "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact, and its lock bits with xmax"
         "Rows of an aborted insert are visible, deleted rows return, or rows that nobody deleted are invisible. VACUUM makes that final."
         "pg_xact or the block is from another time: compare both with a backup",
     TransactionEnd "pg-transaction-end" Structure
@@ -215,7 +215,7 @@ rules! {
         "compare the block with a backup first: a stale version of it has lost rows; if it is the newest, pg_truncate_visibility_map (extension pg_visibility) and VACUUM mend the map",
     Sequence "pg-sequence" Structure
         "src/backend/commands/sequence.c"
-        "the block of a sequence has its magic number and one frozen tuple"
+        "a sequence has one block, with its magic number and one frozen tuple"
         "nextval fails (bad magic number in sequence), and so do INSERTs that use it."
         "find the highest value in use (SELECT max(column)); then drop and create the sequence, and set it with setval; or restore the file from a backup",
     FreeSpaceMap "pg-free-space" Structure

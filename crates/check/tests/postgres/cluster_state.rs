@@ -17,6 +17,7 @@ create table t(id int primary key, v text)
 insert into t select i, repeat('v', i % 90) from generate_series(1, 3000) i
 create unlogged table u(id int primary key, v text)
 insert into u select i, repeat('u', i % 90) from generate_series(1, 300) i
+create table e(id int primary key)
 create table bare(id int, v text)
 insert into bare select i, repeat('b', 80) from generate_series(1, 3000) i
 vacuum freeze
@@ -30,13 +31,15 @@ struct Scene {
     u: PathBuf,
     u_pkey: PathBuf,
     t: PathBuf,
+    e_pkey: PathBuf,
     bare: PathBuf,
 }
 
 impl Scene {
     fn new(cluster: &Cluster) -> Scene {
-        let [s, u, u_pkey, t, bare] = ["s", "u", "u_pkey", "t", "bare"].map(|name| cluster.path_of(name));
-        Scene { s, u, u_pkey, t, bare }
+        let [s, u, u_pkey, t, e_pkey, bare] =
+            ["s", "u", "u_pkey", "t", "e_pkey", "bare"].map(|name| cluster.path_of(name));
+        Scene { s, u, u_pkey, t, e_pkey, bare }
     }
 }
 
@@ -57,6 +60,43 @@ const CASES: &[Case] = &[
         |e, s| e.sealed(&s.s, 0, |p| p[12..14].copy_from_slice(&24u16.to_le_bytes())),
         "pg-sequence",
     ),
+    ("file of a sequence of 0 bytes", |e, s| e.file(&s.s, Vec::clear), "pg-sequence"),
+    ("block of a sequence zeroed", |e, s| e.file(&s.s, |bytes| bytes.fill(0)), "pg-sequence"),
+    ("file of an index of an empty table of 0 bytes", |e, s| e.file(&s.e_pkey, Vec::clear), "pg-btree-meta"),
+    (
+        "metapage of an index of an empty table zeroed",
+        |e, s| e.file(&s.e_pkey, |bytes| bytes[..BLOCK].fill(0)),
+        "pg-btree-meta",
+    ),
+    (
+        "rows in the init fork of an unlogged table",
+        |e, s| {
+            let rows = e.read(&s.u);
+            e.file(&fork(&s.u, "init"), |bytes| *bytes = rows[..BLOCK].to_vec());
+        },
+        "pg-init-fork",
+    ),
+    (
+        "init fork of an unlogged index of 0 bytes",
+        |e, s| e.file(&fork(&s.u_pkey, "init"), Vec::clear),
+        "pg-init-fork",
+    ),
+    (
+        "init fork of an unlogged index zeroed",
+        |e, s| e.file(&fork(&s.u_pkey, "init"), |bytes| bytes.fill(0)),
+        "pg-init-fork",
+    ),
+    (
+        "init fork of an unlogged index that names a root",
+        |e, s| e.sealed(&fork(&s.u_pkey, "init"), 0, |p| put_u32(p, 32, 1)),
+        "pg-btree-meta",
+    ),
+    (
+        "init fork of an unlogged index with the magic number of another",
+        |e, s| e.sealed(&fork(&s.u_pkey, "init"), 0, |p| put_u32(p, 24, 0x1717)),
+        "pg-btree-meta",
+    ),
+    ("init fork of a permanent table", |e, s| e.add(&fork(&s.t, "init"), &[]), "pg-init-fork"),
     ("init fork of an unlogged table missing", |e, s| e.remove(&fork(&s.u, "init")), "pg-init-fork"),
     ("init fork of an unlogged index missing", |e, s| e.remove(&fork(&s.u_pkey, "init")), "pg-init-fork"),
     (
@@ -112,6 +152,45 @@ fn what_no_row_shows_is_found_stopped_running_and_after_a_crash() {
     found.extend(faults(&cluster, &scene, "crashed"));
     assert!(clean.findings.is_empty(), "{:#?}", clean.findings);
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// An unlogged table with an index of each access method, and a sequence that is unlogged in 15 and later.
+const UNLOGGED: &str = "create unlogged table u(id int generated always as identity primary key, h int, p point, q point, a int[], b int)
+insert into u(h, p, q, a, b) select i, point(i, i), point(i, -i), array[i], i from generate_series(1, 3000) i
+create index u_hash on u using hash(h)
+create index u_gist on u using gist(p)
+create index u_spgist on u using spgist(q)
+create index u_gin on u using gin(a)
+create index u_brin on u using brin(b)
+";
+
+#[test]
+fn init_forks_of_all_access_methods_are_silent_and_found_when_empty_or_zeroed() {
+    for (major, bin) in servers() {
+        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+        cluster.run_all(UNLOGGED);
+        assert_silent(&cluster, &format!("PostgreSQL {major}, before any damage"));
+        let mut faults = Vec::new();
+        for name in ["u_pkey", "u_hash", "u_gist", "u_spgist", "u_gin", "u_brin", "u_id_seq"] {
+            let file = fork(&cluster.path_of(name), "init");
+            if !cluster.data().join(&file).exists() {
+                assert!(name == "u_id_seq" && major < 15, "PostgreSQL {major}: {name}");
+                continue;
+            }
+            let changes: [fn(&mut Vec<u8>); 3] =
+                [Vec::clear, |bytes| bytes.fill(0), |bytes| bytes.extend([0; BLOCK])];
+            for (number, change) in changes.into_iter().enumerate() {
+                let mut editor = Editor::new(&cluster.data());
+                editor.file(&file, change);
+                let report = check(&cluster, CheckLevel::Full, 2);
+                editor.undo();
+                if !rules(&report).contains(&"pg-init-fork") {
+                    faults.push(format!("PostgreSQL {major}, {name}, {number}: {:#?}", report.findings));
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }
 
 #[test]

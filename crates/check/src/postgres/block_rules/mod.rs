@@ -1,4 +1,7 @@
-//! Rules of blocks that have no links to others: sequences, and visibility maps by themselves.
+//! Rules of blocks that have no links to others: sequences, init forks, first blocks, and visibility maps by themselves.
+
+mod first_blocks;
+pub(super) mod init_forks;
 
 use formats::postgres::Damage;
 use formats::postgres::maps::{frozen_not_visible, heap_pages_per_visibility_page};
