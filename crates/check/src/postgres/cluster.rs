@@ -340,26 +340,23 @@ impl Cluster {
             self.list_directory(Path::new("global"), 1664, 0, &mut found)?;
         }
         for (oid, path) in self.numbered_directories(Path::new("base")).unwrap_or_default() {
-            self.list_directory(&path, 0, oid, &mut found)?;
+            unless_gone(self.list_directory(&path, 0, oid, &mut found))?;
             self.databases.push((oid, path));
         }
         // EVIDENCE: PostgreSQL docs 73.1: pg_tblspc/<oid>/PG_<major>_<catalog version>/<database>
         let prefix = format!("PG_{}_", self.major);
+        let mut beside = Vec::new();
         for (space, path) in self.numbered_directories(Path::new("pg_tblspc")).unwrap_or_default() {
-            for version in self.tree.directories(&path)? {
-                if !version.starts_with(&prefix) {
-                    continue;
-                }
-                for (database, path) in self.numbered_directories(&path.join(version))? {
-                    self.list_directory(&path, space, database, &mut found)?;
-                    // A database whose default tablespace this is has its catalogs here.
-                    if self.tree.has(path.join("pg_filenode.map")) {
-                        self.databases.push((database, path));
-                    }
+            let versions = unless_gone(self.tree.directories(&path))?.into_iter();
+            for version in versions.filter(|version| version.starts_with(&prefix)) {
+                for (database, path) in unless_gone(self.numbered_directories(&path.join(version)))? {
+                    unless_gone(self.list_directory(&path, space, database, &mut found))?;
+                    beside.push((database, path));
                 }
             }
         }
         self.forks = found.into_values().collect();
+        self.settle_databases(beside);
         // EVIDENCE: PostgreSQL docs, pg_basebackup: tablespace_map has a line "<oid> <path>" for each tablespace
         let map = self.tree.read_small("tablespace_map").unwrap_or_default();
         let named = String::from_utf8_lossy(&map);
@@ -407,6 +404,14 @@ impl Cluster {
         let mut found: Vec<(Oid, PathBuf)> = numbered.collect();
         found.sort_unstable();
         Ok(found)
+    }
+}
+
+/// What was listed; nothing if the directory is gone: it was dropped meanwhile, and one that is missed is a finding.
+fn unless_gone<T: Default>(listed: io::Result<T>) -> io::Result<T> {
+    match listed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        listed => listed,
     }
 }
 

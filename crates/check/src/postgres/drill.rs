@@ -2,6 +2,8 @@
 //!
 //! The original is opened for reading only, and must be shut down. The same cluster, class and seed give the same damage.
 
+mod cluster_files;
+
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -20,6 +22,7 @@ use super::cluster::{Cluster, Standing};
 use super::drill_edits as edits;
 use super::plan::{Plan, PlanFile};
 use super::transactions::{Fate, LastLookup, Transactions};
+use super::uniqueness::is_hashed;
 use crate::drill;
 pub use crate::drill::{Drill, DrillError};
 
@@ -48,9 +51,15 @@ enum Target {
     Meta(fn(&mut Scene) -> Option<()>),
     /// The file of a table: its new length in bytes, or that it is removed.
     File(fn(u64, u64) -> Option<u64>),
+    /// The block of a sequence.
+    Sequence(fn(&mut Scene) -> Option<()>),
     /// A byte of a small file.
     Control,
     Map,
+    /// The record of the last checkpoint.
+    Checkpoint,
+    /// The directory of a database.
+    Database,
 }
 
 /// A block that may be damaged, with what is known about it.
@@ -68,6 +77,8 @@ pub(super) struct Scene {
     pub(super) columns: Vec<Attribute>,
     /// Whether it is an index that promises unique keys.
     pub(super) is_unique: bool,
+    /// Whether the order of its keys is not known here.
+    pub(super) is_order_unknown: bool,
     /// Line pointers of rows that are there for everyone, ascending.
     pub(super) live: Vec<u16>,
     pub(super) next_xid: u32,
@@ -107,6 +118,8 @@ classes! {
         "a row was inserted by a transaction that does not exist yet";
     "future-xmax", Target::Table(true, edits::future_xmax), ["pg-xmax-bounds"],
         "a row was deleted by a transaction that does not exist yet";
+    "hint-bit", Target::Table(true, edits::hint_bit), ["pg-commit-hint", "pg-xmin-bounds", "pg-entry-without-row"],
+        "the hint bits of a row say that its insert was rolled back";
     "bad-row-header", Target::Table(true, edits::bad_header), ["pg-tuple-header"],
         "the header of a row has an impossible length";
     "impossible-length", Target::Table(true, edits::impossible_length), ["pg-tuple-attribute"],
@@ -131,6 +144,10 @@ classes! {
         "an index entry names a row that never was";
     "duplicate-key", Target::Leaf(edits::duplicate_key), ["pg-btree-unique", "pg-entry-differs"],
         "an entry of a unique index has the key of the entry before it";
+    "equal-key", Target::Leaf(edits::equal_key), ["pg-btree-unique", "pg-entry-differs"],
+        "the same in a unique index whose order is not known here (text under most collations, inet, arrays)";
+    "dead-entry", Target::Leaf(edits::dead_entry), ["pg-entry-dead"],
+        "the index entry of a visible row is marked LP_DEAD";
     "sibling-link", Target::Leaf(edits::sibling), ["pg-btree-siblings", "pg-btree-links"],
         "a leaf of a B-tree names a wrong right sibling";
     "wrong-downlink", Target::Inner(edits::downlinks), ["pg-btree-parent"],
@@ -143,6 +160,12 @@ classes! {
         "the file of a table is cut inside its last block";
     "missing-file", Target::File(|bytes, _| (bytes > 0).then_some(u64::MAX)), ["pg-file-missing"],
         "the file of a table is removed";
+    "lost-database", Target::Database, ["pg-database-directory"],
+        "the directory of a database is removed";
+    "checkpoint-record", Target::Checkpoint, ["pg-checkpoint-record"],
+        "the WAL record of the last checkpoint is overwritten";
+    "sequence-magic", Target::Sequence(edits::sequence_magic), ["pg-sequence"],
+        "the magic number of a sequence is changed";
     "control-file", Target::Control, ["pg-control-file"],
         "a byte of global/pg_control is changed";
     "relation-map", Target::Map, ["pg-relation-map"],
@@ -211,6 +234,7 @@ enum What {
     Bytes(Vec<u8>),
     Length(u64),
     Removed,
+    RemovedDirectory,
 }
 
 impl Change {
@@ -218,6 +242,7 @@ impl Change {
         let path = copy.join(&self.file);
         match &self.what {
             What::Removed => fs::remove_file(path),
+            What::RemovedDirectory => fs::remove_dir_all(path),
             What::Length(bytes) => OpenOptions::new().write(true).open(path)?.set_len(*bytes),
             What::Bytes(bytes) => {
                 OpenOptions::new().write(true).open(path)?.write_all_at(bytes, self.offset_bytes)
@@ -251,6 +276,9 @@ impl<'a> Work<'a> {
             Target::Inner(make) => self.in_tree(make, |opaque| opaque.level > 0),
             Target::Meta(make) => self.trees().iter().find_map(|tree| self.at(*tree, 0, true, make)),
             Target::File(length) => self.tables().iter().find_map(|table| self.of_file(*table, length)),
+            Target::Sequence(make) => self.in_blocks(&self.sequences(), 0, true, make),
+            Target::Checkpoint => self.of_checkpoint(),
+            Target::Database => self.of_database(),
             Target::Control => self.of_small(Path::new("global/pg_control"), 40),
             Target::Map => {
                 let (_, path) = self.cluster.databases.last()?;
@@ -362,6 +390,7 @@ impl<'a> Work<'a> {
             log_end: control.checkpoint_lsn,
             columns: described.columns.iter().map_while(|column| column.attribute).collect(),
             is_unique: described.index.as_ref().is_some_and(|index| index.unique),
+            is_order_unknown: described.index.as_ref().is_some_and(is_hashed),
             seed: self.seed,
         };
         make(&mut scene)?;

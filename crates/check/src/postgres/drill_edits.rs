@@ -139,6 +139,20 @@ pub(super) fn future_xmax(scene: &mut Scene) -> Option<()> {
     })
 }
 
+/// The row was inserted by a transaction that rolled back, as its hint bits say.
+pub(super) fn hint_bit(scene: &mut Scene) -> Option<()> {
+    change_row(scene, |row, infomask, _| {
+        let hint = infomask & !mask::XMIN_COMMITTED | mask::XMIN_INVALID;
+        put(row, INFOMASK, &hint.to_le_bytes())
+    })
+}
+
+// EVIDENCE: src/backend/commands/sequence.c sequence_magic: the special space, the last eight bytes of the block
+pub(super) fn sequence_magic(scene: &mut Scene) -> Option<()> {
+    let at = usize::from(Page::new(&scene.page).header().special);
+    put(&mut scene.page, at, &[0])
+}
+
 pub(super) fn bad_header(scene: &mut Scene) -> Option<()> {
     change_row(scene, |row, _, _| put(row, HOFF, &[3]))
 }
@@ -234,6 +248,20 @@ pub(super) fn extra_entry(scene: &mut Scene) -> Option<()> {
     let item = plain_entry(scene)?;
     // The row pointer stands first: block in two halves, then the line pointer; no block has as many.
     put(&mut scene.page, usize::from(item.offset) + 4, &2_000u16.to_le_bytes())
+}
+
+// EVIDENCE: src/include/storage/itemid.h: flags 3 is LP_DEAD; in an index the entry keeps its bytes
+pub(super) fn dead_entry(scene: &mut Scene) -> Option<()> {
+    let item = plain_entry(scene)?;
+    let at = pointer(item.number);
+    let word = u32::from_le_bytes(scene.page.get(at..at + POINTER_BYTES)?.try_into().ok()?);
+    put(&mut scene.page, at, &(word | 3 << 15).to_le_bytes())
+}
+
+/// As [`duplicate_key`], in an index whose order is not known here.
+pub(super) fn equal_key(scene: &mut Scene) -> Option<()> {
+    scene.is_order_unknown.then_some(())?;
+    duplicate_key(scene)
 }
 
 pub(super) fn duplicate_key(scene: &mut Scene) -> Option<()> {

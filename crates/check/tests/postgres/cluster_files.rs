@@ -24,6 +24,7 @@ enum Kind {
 
 const ALL: &[Kind] = &[Kind::Stopped, Kind::Running, Kind::Crashed, Kind::Backup, Kind::Archive];
 const NOT_RUNNING: &[Kind] = &[Kind::Stopped, Kind::Crashed, Kind::Backup, Kind::Archive];
+const NO_BACKUPS: &[Kind] = &[Kind::Stopped, Kind::Running, Kind::Crashed];
 const BACKUPS: &[Kind] = &[Kind::Backup, Kind::Archive];
 const WITH_LINKS: &[Kind] = &[Kind::Stopped, Kind::Running, Kind::Crashed, Kind::Backup];
 
@@ -85,7 +86,7 @@ const CASES: &[Case] = &[
         },
         "pg-tablespace",
     ),
-    ("WAL missing", ALL, |data, _| segments(&data.root).iter().for_each(|file| data.take(file)), ""),
+    ("WAL missing", NO_BACKUPS, |data, _| segments(&data.root).iter().for_each(|file| data.take(file)), ""),
     (
         "pg_wal emptied with all its directories",
         ALL,
@@ -112,6 +113,52 @@ const CASES: &[Case] = &[
             data.change(&file, |bytes| bytes[at / 8192 * 8192..at / 8192 * 8192 + 8192].fill(0));
         },
         "pg-checkpoint-record",
+    ),
+    (
+        "header of the first page of the checkpoint's segment zeroed",
+        ALL,
+        |data, _| {
+            let (file, _) = checkpoint(&data.root);
+            data.change(&file, |bytes| bytes[..40].fill(0));
+        },
+        "pg-checkpoint-record",
+    ),
+    (
+        "system identifier in the first page of the checkpoint's segment changed",
+        ALL,
+        |data, _| {
+            let (file, _) = checkpoint(&data.root);
+            data.change(&file, |bytes| bytes[24] ^= 1);
+        },
+        "pg-checkpoint-record",
+    ),
+    (
+        "segment of the checkpoint of another length",
+        NOT_RUNNING,
+        |data, _| {
+            let (file, _) = checkpoint(&data.root);
+            data.change(&file, |bytes| bytes[35] ^= 1);
+        },
+        "pg-checkpoint-record",
+    ),
+    (
+        "relation map of a database in a tablespace missing",
+        ALL,
+        |data, scene| {
+            data.take(&format!("{}/{}/pg_filenode.map", scene.space_directory, scene.moved));
+        },
+        "pg-relation-map",
+    ),
+    (
+        "backup_label, backup_manifest and tablespace_map missing",
+        BACKUPS,
+        |data, _| {
+            let names = ["backup_label", "backup_manifest", "tablespace_map"];
+            let is_there = |name: &&str| data.root.join(name).exists();
+            let names: Vec<&str> = names.into_iter().filter(is_there).collect();
+            names.into_iter().for_each(|name| data.take(name));
+        },
+        "pg-backup-label",
     ),
     ("backup_label missing", BACKUPS, |data, _| data.take("backup_label"), "pg-backup-label"),
     ("backup_label damaged", BACKUPS, |data, _| data.write("backup_label", b"LABEL: x\n"), "pg-backup-label"),
@@ -237,6 +284,10 @@ fn made(bin: &Path) -> (Cluster, Scene) {
             "insert into t select i, repeat('v', i % 90) from generate_series(1, 3000) i",
             "create table s(id int primary key) tablespace beside",
             "insert into s select generate_series(1, 1000)",
+            "\\c moved",
+            "create table here(id int primary key) tablespace pg_default",
+            "insert into here select generate_series(1, 1000)",
+            "\\c postgres",
             "checkpoint",
         ],
     );
@@ -294,6 +345,20 @@ fn faults_of(kind: Kind, source: &Path, scene: &Scene, major: u32) -> Vec<String
     let gap = clean.not_checked.iter().find(|gap| gap.what == "WAL that recovery needs");
     if clean.exit_code() != 0 || gap.is_some_and(|gap| !gap.why.contains("without backup_manifest")) {
         faults.push(format!("PostgreSQL {major}, {kind:?}, clean: {:#?} {gap:?}", clean.findings));
+    }
+    if kind == Kind::Crashed {
+        let report = run(Some(|data, _| data.take("postmaster.opts")));
+        if !report.findings.is_empty() {
+            faults.push(format!("PostgreSQL {major}, without postmaster.opts: {:#?}", report.findings));
+        }
+    }
+    if BACKUPS.contains(&kind) {
+        let report = run(Some(|data, _| segments(&data.root).iter().for_each(|file| data.take(file))));
+        let gap = report.not_checked.iter().find(|gap| gap.what == "WAL that recovery needs");
+        let wanted = format!("({})", checkpoint(source).0);
+        if !report.findings.is_empty() || !gap.is_some_and(|gap| gap.why.contains(&wanted)) {
+            faults.push(format!("PostgreSQL {major}, {kind:?}, without WAL: {gap:?} {:#?}", report.findings));
+        }
     }
     for (class, _, damage, wanted) in CASES.iter().filter(|(_, kinds, ..)| kinds.contains(&kind)) {
         let report = run(Some(*damage));

@@ -17,6 +17,9 @@ create table w(id int primary key, big text)
 alter table w alter big set storage external
 insert into w select i, repeat('b', 5000) from generate_series(1, 40) i
 vacuum (freeze) t
+create sequence s
+create table a(address inet unique)
+insert into a select '10.0.0.0'::inet + i from generate_series(1, 3000) i
 ";
 
 fn is_index(object: &str) -> bool {

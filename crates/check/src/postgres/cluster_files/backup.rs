@@ -1,5 +1,7 @@
 //! `backup_label`: where the recovery of a base backup starts; and how its absence is recognised.
 
+use std::path::Path;
+
 use formats::postgres::control::{Control, State};
 use results::check::Finding;
 
@@ -67,9 +69,32 @@ pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostL
     let mapped = || {
         tree.has("tablespace_map").then(|| "backup_label, which a backup with tablespace_map has".to_owned())
     };
-    let expected = listed.or_else(mapped)?;
+    let expected = listed.or_else(mapped).or_else(|| never_started(tree, control))?;
     let wal = manifest.and_then(|manifest| manifest.wal);
     Some(LostLabel { expected, start_lsn: wal.map(|wal| wal.0), end_lsn: wal.map(|wal| wal.1) })
+}
+
+/// What shows a base backup that has no manifest and no tablespaces: a control file of a server that runs, while nothing
+/// of what every server leaves behind is there.
+///
+/// A server writes postmaster.opts when it starts and keeps it when it ends, and pg_subtrans has a segment from initdb on.
+/// Backups leave both out, and no crash removes them.
+// EVIDENCE: src/backend/backup/basebackup.c excludeFiles, excludeDirContents; PostgreSQL docs 26.3.5 (what a backup through
+// the low-level API may omit); src/backend/access/transam/subtrans.c BootStrapSUBTRANS; src/backend/postmaster/postmaster.c
+// CreateOptsFile
+// OBSERVED: pg_basebackup of 14.24, 15.18, 16.15, 17.11, 18.6
+fn never_started(tree: &Tree, control: Option<&Control>) -> Option<String> {
+    let state = control?.state;
+    let is_active = matches!(state, State::InProduction | State::InArchiveRecovery);
+    let has_signal = ["standby.signal", "recovery.signal"].iter().any(|name| tree.has(name));
+    let subtrans = Path::new("pg_subtrans");
+    let is_empty = tree.has_directory(subtrans) && tree.files(subtrans).is_ok_and(|files| files.is_empty());
+    let is_backup = is_active && !has_signal && is_empty && !tree.has("postmaster.opts") && !tree.is_cut();
+    is_backup.then(|| {
+        "backup_label, since this is a base backup: pg_control is of a server that runs, pg_subtrans is empty, and there \
+         is no postmaster.opts"
+            .to_owned()
+    })
 }
 
 /// A base backup without its label.

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use formats::postgres::control::{Control, State};
-use results::check::{Confidence, Finding, NotChecked};
+use results::check::{Finding, NotChecked};
 
 use super::backup::Label;
 use super::manifest::Manifest;
 use super::wal::{Gap, Lsn, WalFiles};
-use crate::postgres::cluster::Standing;
+use crate::postgres::cluster::{Cluster, Standing};
 use crate::postgres::finding::file_finding;
 use crate::postgres::rules::Promised;
 use crate::postgres::run::Run;
@@ -50,7 +50,7 @@ impl Run<'_> {
         let from_elsewhere = wal_from_elsewhere(&cluster.tree, &control);
         let outcome = match cluster.standing {
             Standing::Backup { .. } => self.check_wal_of_backup(&control, from_elsewhere),
-            _ => check_wal_of_control(&cluster.tree, cluster.standing, control, from_elsewhere),
+            _ => check_wal_of_control(cluster, control, from_elsewhere),
         };
         match outcome {
             Outcome::Whole => {}
@@ -66,7 +66,7 @@ impl Run<'_> {
         let Standing::Backup { start_lsn, end_lsn } = self.cluster.standing else { return Outcome::Whole };
         let label = Label::read(tree).unwrap_or_default();
         let timeline = label.timeline.unwrap_or(control.timeline);
-        let Some(files) = WalFiles::new(tree, control, timeline) else { return Outcome::Whole };
+        let Some(files) = WalFiles::new(self.cluster, control, timeline) else { return Outcome::Whole };
         let start = Lsn(start_lsn);
         if start_lsn == 0 {
             return Outcome::NotKnown("no file says where the backup started".to_owned());
@@ -83,16 +83,16 @@ impl Run<'_> {
             if let Some(found) = removed_segments(tree, &name) {
                 return Outcome::Broken(Box::new(recovery.missing(&name, found)));
             }
-            if from_elsewhere.is_none() && !may_be_archived(tree) {
-                let found = "no segment in pg_wal; restore_command and archive_mode are not set".to_owned();
-                let mut finding = recovery.missing(&name, found);
-                // pg_receivewal may keep the WAL elsewhere.
-                finding.confidence = Confidence::Possible;
-                return Outcome::Broken(Box::new(finding));
-            }
-            let until = end_lsn.map_or_else(String::new, |end| format!(" to {}", Lsn(end)));
+            // A backup without WAL (pg_basebackup -X none) is whole: its WAL is kept elsewhere.
+            let last = |end: u64| files.name(end.saturating_sub(1).max(start_lsn));
+            let until = end_lsn.map_or_else(
+                || format!("{start} ({name}) to the end of the backup, which is not known without backup_manifest"),
+                |end| format!("{start} ({name}) to {} ({})", Lsn(end), last(end)),
+            );
+            let how = if may_be_restored(tree) { "" } else { "; restore_command is not set" };
             return Outcome::NotKnown(format!(
-                "pg_wal has no segment: restore_command must supply the WAL from {start}{until}"
+                "pg_wal has no segment: recovery needs the WAL from {until}, from restore_command or copied into \
+                 pg_wal{how}"
             ));
         }
         let outcome = recovery.judge(&self.cluster.standing, &files, from_elsewhere);
@@ -114,14 +114,10 @@ enum Outcome {
 
 /// Tests the checkpoint that the control file names. A running server's control file is read again where something is
 /// missing.
-fn check_wal_of_control(
-    tree: &Tree,
-    standing: Standing,
-    mut control: Control,
-    from_elsewhere: Option<&str>,
-) -> Outcome {
+fn check_wal_of_control(cluster: &Cluster, mut control: Control, from_elsewhere: Option<&str>) -> Outcome {
+    let (tree, standing) = (&cluster.tree, cluster.standing);
     for _ in 0..READ_AGAIN_MAX {
-        let Some(files) = WalFiles::new(tree, &control, control.timeline) else { return Outcome::Whole };
+        let Some(files) = WalFiles::new(cluster, &control, control.timeline) else { return Outcome::Whole };
         let recovery = Recovery {
             named_by: "global/pg_control",
             checkpoint_lsn: Some(control.checkpoint_lsn),
@@ -152,14 +148,13 @@ impl Recovery {
             return Outcome::Whole;
         }
         let found = if *standing == Standing::Running {
-            // The records themselves were just written, and may be many.
-            let absent = files.absent(self.redo_lsn, self.until_lsn);
-            absent.first().map(|name| (self.redo_lsn, name.clone(), true, "no such file".to_owned()))
+            // The records between were just written, and may be many.
+            let starts = files.segment_starts(self.redo_lsn, self.until_lsn);
+            starts.and_then(|()| files.walk(self.redo_lsn, self.until_lsn, |_| false))
         } else {
-            let walked = files.walk(self.redo_lsn, self.until_lsn, |_| true);
-            walked.err().map(|(lsn, gap)| (lsn, gap.segment, gap.is_absent, gap.found))
+            files.walk(self.redo_lsn, self.until_lsn, |_| true)
         };
-        let Some((lsn, segment, is_absent, found)) = found else { return Outcome::Whole };
+        let Err((lsn, Gap { segment, is_absent, found })) = found else { return Outcome::Whole };
         match from_elsewhere.filter(|_| is_absent) {
             Some(why) => Outcome::NotKnown(format!("{segment} is not in pg_wal: {why}")),
             None => {
@@ -255,16 +250,14 @@ fn removed_segments(tree: &Tree, segment: &str) -> Option<String> {
         .then(|| "pg_wal is empty: archive_status, which pg_basebackup makes, was removed as well".to_owned())
 }
 
-/// Whether the configuration that was backed up names an archive of the WAL, or is not in the data directory.
-fn may_be_archived(tree: &Tree) -> bool {
+/// Whether the configuration that was backed up sets restore_command, or is not in the data directory.
+fn may_be_restored(tree: &Tree) -> bool {
     let Ok(main) = tree.read_small("postgresql.conf") else { return true };
     let auto = tree.read_small("postgresql.auto.conf").unwrap_or_default();
     let text = format!("{}\n{}", String::from_utf8_lossy(&main), String::from_utf8_lossy(&auto));
-    let value = |name: &str| text.lines().rev().find_map(|line| setting(line, name));
-    let is_archiving = value("archive_mode")
-        .is_some_and(|mode| !["off", "false", "no", "0"].contains(&mode.to_lowercase().as_str()));
-    let is_restored = value("restore_command").is_some_and(|command| !command.is_empty());
-    is_archiving || is_restored || text.lines().any(|line| line.trim_start().starts_with("include"))
+    let command = text.lines().rev().find_map(|line| setting(line, "restore_command"));
+    let is_set = command.is_some_and(|command| !command.is_empty());
+    is_set || text.lines().any(|line| line.trim_start().starts_with("include"))
 }
 
 /// The value of a setting, if a line of a configuration file is about it.

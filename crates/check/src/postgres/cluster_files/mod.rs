@@ -5,6 +5,7 @@ pub(super) mod backup;
 mod checkpoint;
 mod databases;
 mod directories;
+mod homes;
 pub(super) mod horizon;
 mod manifest;
 mod next_xid;
@@ -15,10 +16,20 @@ mod wal;
 
 use results::check::CheckLevel;
 
+use super::cluster::Cluster;
 use super::plan::Plan;
 use super::run::Run;
 use super::transactions::Transactions;
 use backup::{Label, damaged_label};
+use wal::WalFiles;
+
+/// The segment file of the checkpoint record that the control file names, and where the record begins in it.
+pub(super) fn checkpoint_place(cluster: &Cluster) -> Option<(String, u64)> {
+    let control = cluster.control.filter(|_| cluster.control_damage.is_empty())?;
+    let files = WalFiles::new(cluster, &control, control.timeline)?;
+    let lsn = control.checkpoint_lsn;
+    Some((files.name(lsn), lsn % u64::from(control.log_segment_bytes)))
+}
 
 impl Run<'_> {
     /// Puts causes about the cluster in place of what follows from them in its blocks.

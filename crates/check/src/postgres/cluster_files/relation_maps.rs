@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use formats::postgres::{Damage, relmap};
+use formats::postgres::{Damage, Oid, relmap};
 
 use super::databases::directory_of;
 use super::manifest::Manifest;
@@ -12,16 +12,15 @@ use crate::postgres::cluster::{Cluster, Standing};
 use crate::postgres::transactions::Transactions;
 use crate::postgres::truncations::Truncations;
 
-/// Keeps the damage of maps that CREATE or DROP DATABASE does not explain: all of a cluster that was shut down cleanly,
-/// and that of shared catalogs.
+/// Keeps the damage of maps that CREATE or DROP DATABASE does not explain.
 ///
-/// I/O: the damaged maps, `pg_database` and the WAL once more, only if a cluster in motion has such maps.
+/// I/O: the damaged maps, `pg_database` and, where the cluster was not shut down cleanly, the WAL once more.
 pub(crate) fn certain(
     cluster: &Cluster,
     transactions: &Transactions,
     damage: Vec<(PathBuf, Damage)>,
 ) -> Vec<(PathBuf, Damage)> {
-    if cluster.standing == Standing::Stopped || damage.is_empty() {
+    if damage.is_empty() {
         return damage;
     }
     damage.into_iter().filter(|(path, _)| is_certain(cluster, transactions, path)).collect()
@@ -34,6 +33,10 @@ fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bo
     let Some(directory) = path.parent() else { return true };
     let name = directory.file_name().and_then(|name| name.to_str());
     let Some(oid) = name.and_then(|name| name.parse().ok()) else { return true };
+    if cluster.standing == Standing::Stopped {
+        // A directory that pg_database does not name was left behind by an interrupted CREATE or DROP DATABASE.
+        return is_home(cluster, transactions, oid, directory) != Some(false);
+    }
     let is_running = cluster.standing == Standing::Running;
     if !cluster.tree.has_directory(directory) {
         return false;
@@ -51,10 +54,7 @@ fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bo
     if is_listed && matches!(cluster.standing, Standing::Backup { .. }) {
         return true;
     }
-    let is_named = || {
-        let rows = databases(cluster, transactions)?;
-        Some(rows.iter().any(|row| row.oid == oid && directory_of(cluster, row) == directory))
-    };
+    let is_named = || is_home(cluster, transactions, oid, directory);
     if is_named() == Some(false) {
         return false;
     }
@@ -66,4 +66,10 @@ fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bo
     !has_changed.unwrap_or(is_missing)
         && is_still_named()
         && (!is_running || cluster.tree.has_directory(directory))
+}
+
+/// Whether a directory is that of a database's default tablespace; `None` if pg_database cannot be read.
+fn is_home(cluster: &Cluster, transactions: &Transactions, oid: Oid, directory: &Path) -> Option<bool> {
+    let rows = databases(cluster, transactions)?;
+    Some(rows.iter().any(|row| row.oid == oid && directory_of(cluster, row) == directory))
 }

@@ -1,17 +1,18 @@
 //! Reads single records and chains of records from the segment files in `pg_wal`.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
 use formats::postgres::control::Control;
 use formats::postgres::log::{
-    LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, continues_record,
-    is_page_of,
+    LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, PageIdentity, RECORD_HEADER_BYTES, RecordHeader,
+    continues_record, rest_of_record, timeline_of_page,
 };
 
-use crate::postgres::source::{Part, Tree};
+use crate::postgres::cluster::Cluster;
+use crate::postgres::source::Part;
 
 /// The longest checkpoint record that is read, bytes; real ones have 114.
 const CHECKPOINT_BYTES_MAX: u32 = 1024;
@@ -54,12 +55,25 @@ pub(crate) struct WalFiles {
     timeline: u32,
     /// By number; of each time line one, the wanted time line first.
     segments: BTreeMap<u64, Vec<Part>>,
-    page: RefCell<(Option<u64>, Vec<u8>)>,
+    identity: PageIdentity,
+    page: RefCell<LoadedPage>,
+}
+
+/// The page that was read last.
+#[derive(Debug, Default)]
+struct LoadedPage {
+    position: Option<u64>,
+    bytes: Vec<u8>,
+    /// Position and time line of the last valid page.
+    last: (u64, u32),
+    /// Faults of the first pages of segment files, by number and file; the server reads them before any other page.
+    firsts: HashMap<(u64, usize), Option<String>>,
 }
 
 impl WalFiles {
     /// Lists the segment files; `None` if the control file has impossible sizes.
-    pub(crate) fn new(tree: &Tree, control: &Control, timeline: u32) -> Option<WalFiles> {
+    pub(crate) fn new(cluster: &Cluster, control: &Control, timeline: u32) -> Option<WalFiles> {
+        let tree = &cluster.tree;
         let (page_bytes, segment_bytes) =
             (u64::from(control.log_page_bytes), u64::from(control.log_segment_bytes));
         let is_possible = page_bytes.is_power_of_two()
@@ -81,8 +95,14 @@ impl WalFiles {
                 segments.entry(number).or_default().push(part);
             }
         }
-        let page = RefCell::new((None, vec![0; page_bytes as usize]));
-        Some(WalFiles { page_bytes, segment_bytes, timeline, segments, page })
+        let identity = PageIdentity {
+            major: cluster.major,
+            system_identifier: control.system_identifier,
+            segment_bytes: control.log_segment_bytes,
+            page_bytes: control.log_page_bytes,
+        };
+        let page = LoadedPage { bytes: vec![0; page_bytes as usize], ..LoadedPage::default() };
+        Some(WalFiles { page_bytes, segment_bytes, timeline, segments, identity, page: RefCell::new(page) })
     }
 
     /// Whether there is no segment file at all.
@@ -106,6 +126,15 @@ impl WalFiles {
     pub(crate) fn name(&self, lsn: u64) -> String {
         let (number, per_id) = (lsn / self.segment_bytes, (1 << 32) / self.segment_bytes);
         format!("pg_wal/{:08X}{:08X}{:08X}", self.timeline, number / per_id, number % per_id)
+    }
+
+    /// Reads the first page of each segment from one position up to another.
+    pub(crate) fn segment_starts(&self, from: u64, until: u64) -> Result<(), (u64, Gap)> {
+        let numbers = (from / self.segment_bytes..=until.max(from) / self.segment_bytes).take(SEGMENTS_MAX);
+        for position in numbers.map(|number| number * self.segment_bytes) {
+            self.load(position).map_err(|gap| (position, gap))?;
+        }
+        Ok(())
     }
 
     /// Reads the checkpoint record at a position and compares its redo position; nothing else may stand there.
@@ -172,7 +201,14 @@ impl WalFiles {
         let start = lsn + self.header_bytes(lsn);
         let mut at = lsn;
         let mut head = [0; RECORD_HEADER_BYTES];
-        self.payload(lsn, &mut at, &mut head)?;
+        self.payload(lsn, &mut at, &mut head, None)?;
+        // EVIDENCE: xlogreader.c XLogDecodeNextRecord: "contrecord is requested by"
+        let page_start = start - start % self.page_bytes;
+        let is_first = start == page_start + self.header_bytes(page_start);
+        if is_first && continues_record(&self.page.borrow().bytes) {
+            let found = format!("a page that continues a record where one begins, at {}", Lsn(start));
+            return Err(Gap { segment: self.name(start), is_absent: false, found });
+        }
         let header = RecordHeader::read(&head).ok_or_else(|| {
             let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
             let found = format!("no record: a length of {length} bytes");
@@ -195,7 +231,8 @@ impl WalFiles {
             let step = rest.min(self.page_bytes) as usize;
             let from = body.len();
             body.resize(from + step, 0);
-            self.payload(start, &mut at, body.get_mut(from..).unwrap_or_default())?;
+            let left = u64::from(header.bytes) - RECORD_HEADER_BYTES as u64 - from as u64;
+            self.payload(start, &mut at, body.get_mut(from..).unwrap_or_default(), Some(left))?;
             rest -= step as u64;
         }
         if !header.is_whole(head, &body) {
@@ -214,7 +251,7 @@ impl WalFiles {
         let next = (lsn / self.page_bytes + 1) * self.page_bytes;
         self.load(next).ok()?;
         let page = self.page.borrow();
-        let info = u16::from_le_bytes([*page.1.get(2)?, *page.1.get(3)?]);
+        let info = u16::from_le_bytes([*page.bytes.get(2)?, *page.bytes.get(3)?]);
         (info & 8 != 0).then_some(next)
     }
 
@@ -227,8 +264,9 @@ impl WalFiles {
         }
     }
 
-    /// Reads bytes of a record that began at `start`.
-    fn payload(&self, start: u64, at: &mut u64, into: &mut [u8]) -> Result<(), Gap> {
+    /// Reads bytes of a record that began at `start`; `left`: bytes of the record from here on, where they are known.
+    // EVIDENCE: xlogreader.c XLogDecodeNextRecord: "there is no contrecord flag", "invalid contrecord length"
+    fn payload(&self, start: u64, at: &mut u64, into: &mut [u8], left: Option<u64>) -> Result<(), Gap> {
         let mut done = 0;
         // Each turn ends a page or the buffer.
         while done < into.len() {
@@ -236,14 +274,23 @@ impl WalFiles {
             *at += self.header_bytes(*at);
             self.load(page_start)?;
             let page = self.page.borrow();
-            if page_start > start && !continues_record(&page.1) {
-                let found = format!("a page at {} that does not continue the record", Lsn(page_start));
-                return Err(Gap { segment: self.name(page_start), is_absent: false, found });
+            let gap = |found: String| Gap { segment: self.name(page_start), is_absent: false, found };
+            if page_start > start && !continues_record(&page.bytes) {
+                return Err(gap(format!("a page at {} that does not continue the record", Lsn(page_start))));
             }
             let offset = (*at % self.page_bytes) as usize;
+            let is_begun = page_start > start && offset as u64 == self.header_bytes(page_start);
+            let rest = rest_of_record(&page.bytes);
+            if let Some(left) = left.map(|left| left - done as u64)
+                && is_begun
+                && u64::from(rest) != left
+            {
+                let place = Lsn(page_start);
+                return Err(gap(format!("a page at {place} that continues {rest} bytes of {left} left")));
+            }
             let step = (into.len() - done).min(self.page_bytes as usize - offset);
             if let (Some(to), Some(from)) =
-                (into.get_mut(done..done + step), page.1.get(offset..offset + step))
+                (into.get_mut(done..done + step), page.bytes.get(offset..offset + step))
             {
                 to.copy_from_slice(from);
             }
@@ -253,30 +300,56 @@ impl WalFiles {
         Ok(())
     }
 
+    /// Reads a page, and before it the first page of its segment, as recovery does.
     fn load(&self, position: u64) -> Result<(), Gap> {
         let mut page = self.page.borrow_mut();
-        if page.0 == Some(position) {
+        if page.position == Some(position) {
             return Ok(());
         }
-        page.0 = None;
+        page.position = None;
         let gap = |is_absent: bool, found: String| Gap { segment: self.name(position), is_absent, found };
-        let offset = position % self.segment_bytes;
-        let parts = self.segments.get(&(position / self.segment_bytes));
-        let Some(parts) = parts else { return Err(gap(true, "no such file".to_owned())) };
+        let (number, offset) = (position / self.segment_bytes, position % self.segment_bytes);
+        let Some(parts) = self.segments.get(&number) else {
+            return Err(gap(true, "no such file".to_owned()));
+        };
         let mut found = String::new();
-        for part in parts {
-            if let Err(error) = part.read_exact_at(&mut page.1, offset) {
-                let _ = error;
+        for (at, part) in parts.iter().enumerate() {
+            if let Some(fault) = self.fault_of_first(&mut page, (number, at), part) {
+                found = format!("the header of the segment's first page is not valid: {fault}");
+                continue;
+            }
+            if part.read_exact_at(&mut page.bytes, offset).is_err() {
                 found = format!("the file has {} bytes, the page begins at byte {offset}", part.bytes);
-            } else if is_page_of(&page.1, position) {
-                page.0 = Some(position);
-                return Ok(());
-            } else {
-                let head: String = page.1.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-                found = format!("no WAL page of position {} at byte {offset}: {head}", Lsn(position));
+                continue;
+            }
+            let (before, timeline) = (page.last, timeline_of_page(&page.bytes));
+            // EVIDENCE: xlogreader.c: "out-of-sequence timeline ID"
+            let is_earlier = position > before.0 && timeline < before.1;
+            let of_time = is_earlier
+                .then(|| format!("time line {timeline} after time line {} at {}", before.1, Lsn(before.0)));
+            match self.identity.fault(&page.bytes, position).or(of_time) {
+                None => {
+                    page.position = Some(position);
+                    page.last = (position, timeline);
+                    return Ok(());
+                }
+                Some(fault) => {
+                    found = format!("no WAL page of position {} at byte {offset}: {fault}", Lsn(position));
+                }
             }
         }
         Err(gap(false, found))
+    }
+
+    /// What is wrong with the header of a segment file's first page.
+    // EVIDENCE: xlogreader.c ReadPageInternal: the first page of a segment is validated before another one of it
+    fn fault_of_first(&self, page: &mut LoadedPage, file: (u64, usize), part: &Part) -> Option<String> {
+        let LoadedPage { firsts, bytes, .. } = page;
+        let first = || match part.read_exact_at(bytes, 0) {
+            Ok(()) => self.identity.fault(bytes, file.0 * self.segment_bytes),
+            Err(_) => Some(format!("the file has {} bytes", part.bytes)),
+        };
+        firsts.entry(file).or_insert_with(first).clone()
     }
 }
 
