@@ -11,6 +11,7 @@ mod classes;
 mod clean;
 mod cluster_files;
 mod cluster_state;
+mod column_types;
 mod coverage;
 mod damage;
 mod differential;

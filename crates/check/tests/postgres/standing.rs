@@ -185,7 +185,10 @@ fn a_row_of_pg_class_that_is_lost_is_named_by_the_rows_that_are_left() {
     assert_eq!(rules, ["pg-catalog-agreement", "pg-large-object"], "{:#?}", report.findings);
     assert_eq!(report.findings.len(), 2, "{:#?}", report.findings);
     let found = &report.findings[0].found;
-    assert!(found.contains("pg_attribute (2 columns: id, v)") && found.contains("pg_type (t)"), "{found}");
+    assert!(
+        found.contains("pg_attribute (2 columns: id, v)") && found.contains("pg_type (public.t)"),
+        "{found}"
+    );
 }
 
 #[test]

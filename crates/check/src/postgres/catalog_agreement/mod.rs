@@ -2,11 +2,12 @@
 //! pg_class that are there, columns are complete, and large objects have their metadata.
 
 mod scan;
+mod types;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use formats::postgres::catalog::{Column, Layout, PG_ATTRIBUTE, PG_CLASS, PG_INDEX};
+use formats::postgres::catalog::{Column, Layout, PG_ATTRIBUTE, PG_CLASS, PG_INDEX, PG_NAMESPACE};
 use formats::postgres::{Oid, relmap};
 use results::check::{CheckLevel, Finding, NotChecked};
 
@@ -16,6 +17,7 @@ use super::rules::Promised;
 use super::run::Run;
 use super::transactions::{Fate, Transactions};
 use scan::Scan;
+use types::{TypedColumn, Types};
 
 // EVIDENCE: src/include/catalog/pg_type.h 1247, pg_sequence.h 2224, pg_largeobject.h 2613, pg_largeobject_metadata.h 2995
 const PG_TYPE: Oid = 1247;
@@ -29,7 +31,9 @@ const NAMES_MAX: usize = 5;
 
 /// A row of pg_class, as far as others refer to it.
 struct Class {
+    /// With the schema, once that is known.
     name: String,
+    namespace: Oid,
     kind: u8,
     column_count: i16,
     toast: Oid,
@@ -82,6 +86,7 @@ type Described = HashMap<u8, (bool, HashSet<Oid>)>;
 #[derive(Default)]
 struct Known {
     columns: HashMap<Oid, Vec<Column>>,
+    typed: Vec<TypedColumn>,
     /// Relations with columns that may be visible or not.
     open: HashSet<Oid>,
     is_whole: bool,
@@ -123,18 +128,27 @@ impl Agreement<'_> {
         }
         let fork = self.scan.fork(self.database, number(PG_CLASS)?)?;
         let class_file = shown(fork);
-        let (has_classes, classes) = self.classes(fork, &known.layout(PG_CLASS));
+        let (has_classes, mut classes) = self.classes(fork, &known.layout(PG_CLASS));
         if classes.is_empty() {
             return None;
+        }
+        let schemas = self.schemas(&known, &classes);
+        for class in classes.values_mut() {
+            let schema = schemas.get(&class.namespace).map_or("?", String::as_str);
+            class.name = format!("{schema}.{}", class.name);
         }
         for class in classes.values().filter(|class| class.is_live && class.toast != 0) {
             let others = &mut references.entry(class.toast).or_default().others;
             others.insert(format!("pg_class.reltoastrelid of {}", class.name));
         }
+        let mut types = Types::default();
         if let Some(fork) = self.scan.fork(self.database, number(PG_TYPE)?) {
-            self.scan.rows(fork, &known.layout(PG_TYPE), |row, fate| {
+            types.is_whole = self.scan.rows(fork, &known.layout(PG_TYPE), |row, fate| {
+                types.add(row);
                 let relation = row.u32("typrelid").filter(|oid| *oid != 0 && fate == Fate::Live);
                 if let Some((relation, name)) = relation.zip(row.text("typname")) {
+                    let schema = row.u32("typnamespace").and_then(|schema| schemas.get(&schema));
+                    let name = format!("{}.{name}", schema.map_or("?", String::as_str));
                     references.entry(relation).or_default().type_name = Some(name);
                 }
             });
@@ -146,6 +160,7 @@ impl Agreement<'_> {
         if known.is_whole {
             self.report_incomplete(&shown(attributes), &classes, &known, &described);
         }
+        self.report_types(&shown(attributes), &classes, &known, &types);
         if level == CheckLevel::Full {
             let [data, metadata] = [PG_LARGEOBJECT, PG_LARGEOBJECT_METADATA]
                 .map(|catalog| Some((file_of(&classes, catalog)?, known.layout(catalog))));
@@ -160,6 +175,7 @@ impl Agreement<'_> {
         known.is_whole = self.scan.rows(fork, &layout, |row, fate| {
             let Some(column) = row.column().filter(|column| column.number > 0) else { return };
             if fate == Fate::Live {
+                known.typed.extend(TypedColumn::read(row));
                 known.columns.entry(column.relation).or_default().push(column);
             } else {
                 known.open.insert(column.relation);
@@ -174,6 +190,7 @@ impl Agreement<'_> {
             let read = || {
                 let class = Class {
                     name: row.text("relname")?,
+                    namespace: row.u32("relnamespace")?,
                     kind: row.u8("relkind")?,
                     column_count: row.i16("relnatts")?,
                     toast: row.u32("reltoastrelid")?,
@@ -189,6 +206,17 @@ impl Agreement<'_> {
             }
         });
         (is_whole, classes)
+    }
+
+    fn schemas(&self, known: &Known, classes: &BTreeMap<Oid, Class>) -> HashMap<Oid, String> {
+        let mut schemas = HashMap::new();
+        let fork = file_of(classes, PG_NAMESPACE).and_then(|number| self.scan.fork(self.database, number));
+        if let Some(fork) = fork {
+            self.scan.rows(fork, &known.layout(PG_NAMESPACE), |row, _| {
+                schemas.extend(row.u32("oid").zip(row.text("nspname")));
+            });
+        }
+        schemas
     }
 
     /// Indexes and sequences that pg_index and pg_sequence describe, and whether those could be read wholly.
@@ -271,6 +299,17 @@ impl Agreement<'_> {
                 let expected = format!("a row with {} {oid}", column_name(class.kind));
                 self.report(file, &class.name, expected, "none".to_owned());
             }
+        }
+    }
+
+    /// Columns that contradict their types, of relations that are visible.
+    fn report_types(&mut self, file: &str, classes: &BTreeMap<Oid, Class>, known: &Known, types: &Types) {
+        let is_live =
+            |column: &&TypedColumn| classes.get(&column.relation).is_some_and(|class| class.is_live);
+        for (relation, expected, found) in types.faults(known.typed.iter().filter(is_live)) {
+            let class = relation.and_then(|relation| classes.get(&relation));
+            let name = class.map_or_else(|| "pg_catalog.pg_type".to_owned(), |class| class.name.clone());
+            self.report(file, &name, expected, found);
         }
     }
 
