@@ -292,12 +292,12 @@ impl HeapCheck<'_> {
     ) {
         for slot in slots {
             let Some(header) = slot.header else { continue };
-            let Some(found) = transactions.contradiction(&header, &self.table.relation, last_lookup) else {
-                continue;
-            };
+            let own = Tid { block: work.place.block, item: slot.item.number };
+            let found = transactions.contradiction(&header, own, &self.table.relation, last_lookup);
+            let Some(found) = found else { continue };
             let corrected = found.without_hints(&header);
             work.report(found.promised, Some(slot.item.number), found.expected, found.found);
-            if found.promised == Promised::CommitHint {
+            if found.promised != Promised::UpdateChain {
                 // From here on as pg_xact has it: what follows from the wrong bits is no finding of its own.
                 let fate = transactions.fate(&corrected, last_lookup);
                 slot.header = Some(corrected);

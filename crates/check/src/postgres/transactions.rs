@@ -257,6 +257,11 @@ impl Transactions {
         self.horizon_xid.is_none_or(|horizon| xid < FIRST_NORMAL_XID || precedes(xid, horizon))
     }
 
+    /// Whether a transaction had committed at the moment that is compared.
+    pub(crate) fn had_committed(&self, xid: Xid) -> bool {
+        self.had_ended(xid) && self.fate_of_work(xid, &mut LastLookup::default()) == Fate::Live
+    }
+
     /// Whether a transaction's work counts: `Live` if it committed, `Dead` if it did not.
     fn fate_of_work(&self, xid: Xid, memory: &mut LastLookup) -> Fate {
         // EVIDENCE: src/backend/access/heap/heapam.c heap_abort_speculative: xmin becomes 0

@@ -5,6 +5,7 @@
 mod advice;
 mod archives;
 mod bounds;
+mod bit_flips;
 mod brin;
 mod brin_classes;
 mod classes;

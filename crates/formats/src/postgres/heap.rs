@@ -66,6 +66,8 @@ pub struct TupleHeader {
     pub xmin: Xid,
     /// The transaction or multixact that deleted, updated or locked; 0 for none.
     pub xmax: Xid,
+    /// The command number of insertion or deletion; the moving transaction where bits of `mask::MOVED` are set.
+    pub command: u32,
     /// Where the next version stands, or the tuple itself.
     pub ctid: Tid,
     /// Number of columns and HOT bits.
@@ -86,6 +88,7 @@ impl TupleHeader {
         Some(TupleHeader {
             xmin: u32_at(tuple, 0)?,
             xmax: u32_at(tuple, 4)?,
+            command: u32_at(tuple, 8)?,
             ctid: Tid::read(tuple, 12)?,
             infomask2: u16_at(tuple, 18)?,
             infomask: u16_at(tuple, 20)?,

@@ -1,13 +1,13 @@
 //! Update chains inside one heap block: redirects, the root of each row version, and what a version and its successor
 //! say about each other.
 
-use formats::postgres::Tid;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::page::ItemState;
+use formats::postgres::{Tid, Xid};
 
 use super::super::heap::{Slot, Work};
 use super::super::rules::Promised;
-use super::super::transactions::{Fate, Transactions};
+use super::super::transactions::{Fate, LastLookup, Transactions};
 
 /// What following the chains of a block told.
 #[derive(Debug, Default)]
@@ -140,6 +140,10 @@ impl Chains {
                 continue;
             }
             let at = usize::from(header.ctid.item).wrapping_sub(1);
+            if let Some(found) = lost_successor(slots, &header, updater, transactions) {
+                self.add_wrong_successor(slot, found);
+                continue;
+            }
             let Some((next, successor)) = slots.get(at).and_then(|next| Some((next, next.header?))) else {
                 continue;
             };
@@ -203,6 +207,39 @@ impl Chains {
                 root.has_live = false;
             }
         }
+    }
+}
+
+/// What stands in place of the successor of a version that was HOT-updated by a committed transaction; `None` if it is
+/// there, or need not be.
+///
+/// Pruning removes a version only together with all versions before it in its chain, so a version that is left has its
+/// successor; only that of an update that was rolled back goes alone.
+// EVIDENCE: src/backend/access/heap/pruneheap.c heap_prune_chain
+fn lost_successor(
+    slots: &[Slot],
+    header: &TupleHeader,
+    updater: Xid,
+    transactions: &Transactions,
+) -> Option<String> {
+    let is_hot = header.infomask2 & mask::HOT_UPDATED != 0;
+    let was_there = transactions.was_inserted(header, &mut LastLookup::default());
+    if !is_hot || !was_there || !transactions.had_committed(updater) {
+        return None;
+    }
+    let (tid, count) = (header.ctid, slots.len());
+    let Some(next) = usize::from(tid.item).checked_sub(1).and_then(|at| slots.get(at)) else {
+        return Some(format!("ctid {tid}: one of {count} line pointers"));
+    };
+    match (next.item.state, next.header) {
+        (ItemState::Normal, Some(successor)) => {
+            let is_other = successor.xmin != updater && !successor.is_xmin_frozen();
+            let xmin = successor.xmin;
+            is_other.then(|| format!("row {tid}, inserted by transaction {xmin}, not by {updater}"))
+        }
+        // A row whose header is not valid is a finding of its own.
+        (ItemState::Normal, None) => None,
+        (state, _) => Some(format!("ctid {tid}: a line pointer that is {state:?}").to_lowercase()),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Hint bits of a row version against pg_xact: they may lag behind it, and never contradict it.
 
-use formats::postgres::Xid;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::{Status, precedes};
+use formats::postgres::{Tid, Xid};
 
 use super::super::catalog::Relation;
 use super::super::rules::Promised;
 use super::super::transactions::{LastLookup, Transactions};
+use super::locks::lock_fault;
 
 /// The first object id that is not given out by initdb.
 // EVIDENCE: src/include/access/transam.h FirstNormalObjectId
@@ -19,7 +20,7 @@ pub(crate) struct Contradiction {
     pub(crate) expected: String,
     pub(crate) found: String,
     /// The bits that are wrong.
-    wrong_bits: u16,
+    pub(super) wrong_bits: u16,
 }
 
 impl Contradiction {
@@ -30,7 +31,8 @@ impl Contradiction {
 }
 
 impl Transactions {
-    /// What the bits of a row version say of its transactions that pg_xact contradicts.
+    /// What the bits of a row version say of its transactions that pg_xact or other bits contradict; `own`: where the row
+    /// stands.
     ///
     /// Problem: hint bits are set without a record in the WAL, so a block may have newer ones than its position says.
     /// Non-problem: what a bit says of a transaction that had ended does not change any more.
@@ -39,14 +41,16 @@ impl Transactions {
     pub(crate) fn contradiction(
         &self,
         header: &TupleHeader,
+        own: Tid,
         relation: &Relation,
         memory: &mut LastLookup,
     ) -> Option<Contradiction> {
-        let of_xmin = self.contradicts_xmin(header, relation, memory);
+        let of_state = self.moved_fault(header, relation).or_else(|| lock_fault(header, own));
+        let of_xmin = of_state.or_else(|| self.contradicts_xmin(header, relation, memory));
         if of_xmin.is_some() || header.xmax == 0 || header.infomask & mask::MOVED != 0 {
             return of_xmin;
         }
-        self.contradicts_xmax(header, relation, memory)
+        self.multi_fault(header, relation).or_else(|| self.contradicts_xmax(header, relation, memory))
     }
 
     fn contradicts_xmin(
@@ -84,21 +88,8 @@ impl Transactions {
     ) -> Option<Contradiction> {
         let infomask = header.infomask;
         let hint = infomask & (mask::XMAX_COMMITTED | mask::XMAX_INVALID);
-        let lock = mask::XMAX_LOCK_ONLY | mask::XMAX_EXCL_LOCK | mask::XMAX_KEYSHR_LOCK;
         if header.is_xmax_lock_only() {
-            // EVIDENCE: heapam_visibility.c: HEAP_XMAX_COMMITTED is set for updaters only; heapam.c
-            // compute_new_xmax_infomask gives each lock a strength
-            let is_lock = infomask & lock != mask::XMAX_LOCK_ONLY || header.is_xmax_multi();
-            let is_fault = !is_lock
-                && hint == mask::XMAX_COMMITTED
-                && self.is_at_least(header.xmax, relation.frozen_xid)
-                && self.status(header.xmax, memory) == Some(Status::Committed);
-            return is_fault.then(|| Contradiction {
-                promised: Promised::CommitHint,
-                expected: "HEAP_XMAX_COMMITTED with a transaction that deleted or updated the row".to_owned(),
-                found: format!("infomask {infomask:#06x}: xmax {} locks without a strength", header.xmax),
-                wrong_bits: mask::XMAX_LOCK_ONLY,
-            });
+            return None;
         }
         let aborted_insert = header.xmin >= FIRST_NORMAL_XID
             && !header.is_xmin_frozen()
@@ -137,9 +128,14 @@ impl Transactions {
         if !header.is_xmax_multi() {
             return Some(header.xmax).filter(|xid| self.is_at_least(*xid, relation.frozen_xid));
         }
+        self.updater_of_multi(header.xmax, relation)
+    }
+
+    /// The member of a multixact that updates; `None` if none does, or pg_multixact does not tell.
+    pub(super) fn updater_of_multi(&self, multi: u32, relation: &Relation) -> Option<Xid> {
         let oldest = self.oldest_multi_in(relation.min_multi);
-        let is_kept = !precedes(header.xmax, oldest.max(1)) && precedes(header.xmax, self.next_multi());
-        let updater = is_kept.then(|| self.updater(header.xmax).ok().flatten()).flatten()?;
+        let is_kept = !precedes(multi, oldest.max(1)) && precedes(multi, self.next_multi());
+        let updater = is_kept.then(|| self.updater(multi).ok().flatten()).flatten()?;
         Some(updater).filter(|xid| *xid >= FIRST_NORMAL_XID)
     }
 

@@ -2,4 +2,5 @@
 
 pub(crate) mod chains;
 pub(crate) mod hints;
+mod locks;
 pub(crate) mod value_bits;
