@@ -16,6 +16,7 @@ use super::key_forms::{entry_fact, has_known_keys, read_values};
 use super::keyed::Key;
 use super::plan::HashPlan;
 use super::rules::Promised;
+use super::uniqueness::key_fact;
 
 /// What a block of such an index is tested with.
 pub(crate) struct EntryCheck<'a> {
@@ -112,6 +113,14 @@ impl EntryCheck<'_> {
             keys.filter(|_| !matches!(exception, Some(Exception::KeyElsewhere | Exception::Elsewhere)));
         let fact = keys.and_then(|(index, page, item)| {
             let is_read = read_values(self.method, page, item, index, values);
+            // A key WITHOUT OVERLAPS: equal ranges that are not empty overlap, and empty ones are refused.
+            // EVIDENCE: PostgreSQL 18 docs, CREATE TABLE, WITHOUT OVERLAPS
+            if is_read && index.unique && !values.iter().any(|value| matches!(value, Datum::Null)) {
+                let unique = key_fact(self.key, self.tree.number, index, values, buffer);
+                let place = (work.place.block, item.number);
+                let number = self.tree.number;
+                unique.into_iter().for_each(|fact| work.sink.unique_key(number, fact, tid, place));
+            }
             is_read.then(|| entry_fact(self.key, self.tree.number, index, tid, values, buffer))?
         });
         // Where the rows state hash values, entries must.

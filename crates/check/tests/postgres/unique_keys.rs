@@ -112,3 +112,27 @@ fn nulls_rolled_back_rows_and_trailing_blanks_of_others_are_no_duplicates() {
         assert_eq!(gap, None);
     }
 }
+
+#[test]
+fn equal_keys_without_overlaps_are_found_and_overlapping_ones_are_listed() {
+    let Some((_, bin)) = servers().into_iter().rfind(|(major, _)| *major >= 18) else { return };
+    let cluster = Cluster::new(&bin, &[]);
+    cluster.run_all(
+        "create table t(k int4range, v int4range, n int, primary key (k, v without overlaps))\n\
+         insert into t select int4range(i % 50, i % 50 + 1), int4range(i, i + 1), i from generate_series(1, 3000) i\n\
+         delete from t where n = 7\n\
+         insert into t values ('[7,8)', '[7,8)', 7)\n",
+    );
+    let report = assert_silent(&cluster, "before any damage");
+    let gap = report.not_checked.iter().find(|gap| gap.what.contains("WITHOUT OVERLAPS"));
+    assert!(gap.is_some_and(|gap| gap.kind == GapKind::OutOfScope), "{:#?}", report.not_checked);
+    cluster.run_all(
+        "update pg_index set indisunique = false, indisexclusion = false where indexrelid = 't_pkey'::regclass\n\
+         insert into t select k, v, -n from t where n = 9\n\
+         update pg_index set indisunique = true, indisexclusion = true where indexrelid = 't_pkey'::regclass\n",
+    );
+    let report = check(&cluster, CheckLevel::Full, 2);
+    let found: Vec<_> =
+        report.findings.iter().map(|finding| (finding.rule.as_str(), finding.object.as_deref())).collect();
+    assert_eq!(found, [("pg-btree-unique", Some("postgres.public.t_pkey"))], "{:#?}", report.findings);
+}

@@ -17,6 +17,7 @@ enum Kind {
     ForeignTable,
     Partition,
     Stored,
+    Temporal,
 }
 
 impl Kind {
@@ -56,6 +57,11 @@ impl Kind {
                 "rows are not compared with the bounds of their partition: SELECT * FROM partition WHERE NOT \
                  (expression), with the expression from pg_get_partition_constraintdef(oid)",
             ),
+            Kind::Temporal => (
+                "key WITHOUT OVERLAPS",
+                "keys WITHOUT OVERLAPS",
+                "overlapping ranges are not compared: REINDEX INDEX on the constraint's index verifies them",
+            ),
             Kind::Stored => (
                 "STORED generated column",
                 "STORED generated columns",
@@ -84,6 +90,8 @@ impl Constraints {
             Some(b'c') => Kind::Check,
             Some(b'f') => Kind::ForeignKey,
             Some(b'x') => Kind::Exclusion,
+            // EVIDENCE: PostgreSQL 18 docs 52.13: conperiod, of a primary or unique key WITHOUT OVERLAPS
+            Some(b'p' | b'u') if row.bool("conperiod") == Some(true) => Kind::Temporal,
             _ => return,
         };
         self.add(kind, schema, &row.text("conname").unwrap_or_else(|| "?".to_owned()));
