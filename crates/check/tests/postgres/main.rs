@@ -4,8 +4,8 @@
 #[path = "../support/advice.rs"]
 mod advice;
 mod archives;
-mod bounds;
 mod bit_flips;
+mod bounds;
 mod brin;
 mod brin_classes;
 mod classes;
@@ -28,6 +28,7 @@ mod index_entries;
 mod live;
 mod live_damage;
 mod live_entries;
+mod objects_in_motion;
 mod peers;
 mod random;
 mod replayed_files;
