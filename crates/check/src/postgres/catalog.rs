@@ -127,6 +127,8 @@ pub(crate) struct Catalogs {
     pub(crate) relations: Vec<Relation>,
     /// Databases that there are for everyone.
     pub(crate) databases: HashSet<Oid>,
+    /// Directories of databases that pg_database does not name.
+    pub(crate) unnamed: Vec<std::path::PathBuf>,
     /// The oldest transaction and the oldest multixact that some table may name.
     pub(crate) oldest: Option<(Xid, u32)>,
     /// What the databases have that no level verifies.

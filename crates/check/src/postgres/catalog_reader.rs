@@ -8,7 +8,6 @@ use formats::postgres::catalog::{
     Layout, PG_AM, PG_ATTRIBUTE, PG_CLASS, PG_COLLATION, PG_CONSTRAINT, PG_DATABASE, PG_INDEX, PG_NAMESPACE,
     PG_OPCLASS, Row,
 };
-use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use formats::postgres::transaction::precedes;
@@ -56,7 +55,22 @@ pub(crate) fn read(cluster: &Cluster, transactions: &Transactions) -> Catalogs {
     catalogs.oldest = reader.oldest;
     catalogs.out_of_scope = reader.out_of_scope;
     catalogs.databases = names.into_keys().collect();
+    leave_unnamed_out(&mut catalogs, cluster);
     catalogs
+}
+
+/// Leaves relations of databases out that pg_database does not name: an interrupted CREATE or DROP DATABASE leaves some of
+/// their files behind.
+// EVIDENCE: PostgreSQL docs, DROP DATABASE: an interrupted one leaves an invalid database; src/backend/commands/dbcommands.c
+// createdb_failure_callback removes files after an error, and a crash leaves them
+fn leave_unnamed_out(catalogs: &mut Catalogs, cluster: &Cluster) {
+    let Catalogs { databases, relations, unnamed, .. } = catalogs;
+    if databases.is_empty() {
+        return;
+    }
+    relations.retain(|relation| relation.database == 0 || databases.contains(&relation.database));
+    let is_unnamed = |(oid, _): &&(Oid, std::path::PathBuf)| !databases.contains(oid);
+    *unnamed = cluster.databases.iter().filter(is_unnamed).map(|(_, path)| path.clone()).collect();
 }
 
 /// What is known of a database once `pg_class` is read.
@@ -287,9 +301,7 @@ impl Reader<'_> {
         layout: &Layout,
         mut take: impl FnMut(&Row<'_>, u64),
     ) -> Result<(), String> {
-        let fork = self.cluster.forks.iter().find(|fork| {
-            fork.number == number && fork.database == database && fork.fork == Fork::Main && !fork.temporary
-        });
+        let fork = self.cluster.catalog_fork(database, number);
         let fork = fork.ok_or_else(|| format!("file {number} of a catalog is missing"))?;
         visible_tuples(self.cluster, self.transactions, fork, |tuple, position| {
             if let Some(row) = layout.row(tuple) {

@@ -116,7 +116,7 @@ impl Plan {
         plan.blocks = vec![0; plan.relations.len()];
         let ids = plan.relations.iter().zip(0u32..);
         plan.by_id = ids.map(|(relation, number)| ((relation.database, relation.id), number)).collect();
-        let numbers = Numbers::new(&plan.relations);
+        let numbers = Numbers::new(cluster, &plan.relations);
         let mut present = vec![false; plan.relations.len()];
         let mut init_bytes = vec![None; plan.relations.len()];
         for fork in &cluster.forks {

@@ -18,26 +18,28 @@ use super::source::Part;
 /// Finds relations by the place of their files.
 pub(super) struct Numbers {
     exact: HashMap<(Oid, Oid, Oid), u32>,
-    by_default_space: HashMap<(Oid, Oid), u32>,
 }
 
 impl Numbers {
-    pub(super) fn new(relations: &[Relation]) -> Numbers {
-        let mut numbers = Numbers { exact: HashMap::new(), by_default_space: HashMap::new() };
-        for (number, relation) in relations.iter().enumerate() {
-            // 1663 is pg_default, whose files stand under base.
-            let space = if relation.tablespace == 1663 { 0 } else { relation.tablespace };
-            numbers.exact.insert((space, relation.database, relation.file_number), number as u32);
-            if relation.tablespace == 0 {
-                numbers.by_default_space.insert((relation.database, relation.file_number), number as u32);
-            }
+    pub(super) fn new(cluster: &Cluster, relations: &[Relation]) -> Numbers {
+        let mut exact = HashMap::new();
+        let mut homes: HashMap<Oid, Oid> = HashMap::new();
+        for (relation, number) in relations.iter().zip(0u32..) {
+            let home =
+                *homes.entry(relation.database).or_insert_with(|| cluster.home_space(relation.database));
+            let space = match relation.tablespace {
+                0 => home,
+                // pg_default, whose files stand under base.
+                1663 => 0,
+                space => space,
+            };
+            exact.insert((space, relation.database, relation.file_number), number);
         }
-        numbers
+        Numbers { exact }
     }
 
     pub(super) fn of(&self, fork: &ForkFiles) -> Option<u32> {
-        let exact = self.exact.get(&(fork.tablespace, fork.database, fork.number));
-        exact.or_else(|| self.by_default_space.get(&(fork.database, fork.number))).copied()
+        self.exact.get(&(fork.tablespace, fork.database, fork.number)).copied()
     }
 }
 

@@ -518,6 +518,12 @@ impl<'a> Run<'a> {
             }
             self.left_out(Some(&name), "everything that needs the catalogs", &reason);
         }
+        let unnamed = std::mem::take(&mut catalogs.unnamed);
+        for directory in unnamed.iter().filter(|_| self.cluster.standing == Standing::Stopped) {
+            let why = "pg_database does not name it: left behind by an interrupted CREATE or DROP DATABASE";
+            let name = directory.to_string_lossy();
+            self.left_out(Some(&name), "everything that needs the catalogs", why);
+        }
         if self.options.level == CheckLevel::Full && self.only.is_none() {
             self.not_checked.append(&mut catalogs.out_of_scope);
         }

@@ -133,6 +133,11 @@ impl Truncations {
             Standing::Backup { start_lsn, end_lsn: None } => (0, Some(start_lsn)),
             _ => (0, None),
         };
+        // The control file of a backup is copied last, and may be that of a later checkpoint.
+        let from_lsn = match cluster.standing {
+            Standing::Backup { start_lsn, .. } if start_lsn > 0 => start_lsn.min(control.redo_lsn),
+            _ => control.redo_lsn,
+        };
         // The record of the checkpoint begins there.
         let needed_lsn = (control.checkpoint_lsn + 1).max(backup_end).max(control.min_recovery_lsn);
         Truncations {
@@ -141,7 +146,7 @@ impl Truncations {
             segment_bytes: u64::from(control.log_segment_bytes),
             needed_lsn,
             backup_lsn,
-            state: Mutex::new(State { next: control.redo_lsn, ..State::default() }),
+            state: Mutex::new(State { next: from_lsn, ..State::default() }),
             lengths: Mutex::default(),
         }
     }

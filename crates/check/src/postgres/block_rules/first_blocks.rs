@@ -44,7 +44,7 @@ impl Plan {
             return;
         }
         let is_replayed = matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. });
-        let numbers = super::super::plan_files::Numbers::new(&self.relations);
+        let numbers = super::super::plan_files::Numbers::new(cluster, &self.relations);
         let empty = |fork: &&ForkFiles| {
             fork.fork == formats::postgres::file_name::Fork::Main
                 && !fork.temporary

@@ -5,7 +5,6 @@ use std::os::unix::fs::FileExt as _;
 use formats::postgres::Oid;
 use formats::postgres::catalog::{Layout, Row};
 use formats::postgres::checksum::page_checksum;
-use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 
@@ -23,9 +22,7 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// The main fork of a file.
     pub(super) fn fork(&self, database: Oid, number: Oid) -> Option<&'a ForkFiles> {
-        self.cluster.forks.iter().find(|fork| {
-            fork.number == number && fork.database == database && fork.fork == Fork::Main && !fork.temporary
-        })
+        self.cluster.catalog_fork(database, number)
     }
 
     /// Hands each row to `take` that is visible or may be. `false` if a block is damaged, or changed since the redo position:

@@ -108,7 +108,7 @@ pub(super) fn subjects(
     relations: &[Relation],
     wish: &Wish<'_>,
 ) -> (Vec<Subject>, Vec<NotChecked>) {
-    let numbers = Numbers::new(relations);
+    let numbers = Numbers::new(cluster, relations);
     let names = Names::new(relations);
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let (mut unnamed, mut own) = (0u64, 0u64);
