@@ -176,6 +176,36 @@ const CASES: &[Case] = &[
     ("pg_replslot missing", NOT_RUNNING, |data, _| data.take("pg_replslot"), "pg-directory-missing"),
 ];
 
+/// Classes of the document: those that need no tablespace and no backup.
+pub(crate) const DOCUMENTED: &[&str] = &[
+    "directory of a database missing",
+    "PG_VERSION of a database missing",
+    "PG_VERSION missing",
+    "PG_VERSION wrong",
+    "WAL missing",
+    "checkpoint record overwritten",
+    "page of the checkpoint record zeroed",
+    "header of the first page of the checkpoint's segment zeroed",
+    "system identifier in the first page of the checkpoint's segment changed",
+    "pg_notify missing",
+];
+
+/// The documented classes in a cluster with the database `other`.
+pub(crate) fn of_document(cluster: &Cluster) -> Vec<crate::peers::Case<'static>> {
+    cluster.run_all("create database other template postgres\n");
+    let output = cluster.run_all("select oid as p from pg_database where datname = 'other'\n");
+    let database: u32 = output.split("p = \"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    let cases = CASES.iter().filter(|(class, ..)| DOCUMENTED.contains(class));
+    let case = |(class, _, damage, _): &'static Case| -> crate::peers::Case<'static> {
+        let make = move |editor: &mut crate::edit::Editor| {
+            let scene = Scene { database, moved: 0, space: 0, space_directory: String::new() };
+            damage(&mut Damage { root: editor.data().to_path_buf(), taken: Vec::new() }, &scene);
+        };
+        (class, Box::new(make))
+    };
+    cases.map(case).collect()
+}
+
 /// Damage to files of a data directory that is undone.
 struct Damage {
     root: PathBuf,

@@ -26,7 +26,7 @@ insert into locked select i, 0 from generate_series(1, 300) i
 do $$ declare k int; begin for i in 1..300 loop select id into k from locked where id = i for key share; begin select id into k from locked where id = i for share; exception when others then null; end; end loop; end $$
 ";
 
-struct Scene {
+pub(crate) struct Scene {
     s: PathBuf,
     u: PathBuf,
     u_pkey: PathBuf,
@@ -43,13 +43,19 @@ impl Scene {
     }
 }
 
+/// Makes the objects in a cluster that is stopped.
+pub(crate) fn scene(cluster: &Cluster) -> Scene {
+    cluster.run_all(OBJECTS);
+    Scene::new(cluster)
+}
+
 fn fork(path: &Path, name: &str) -> PathBuf {
     PathBuf::from(format!("{}_{name}", path.display()))
 }
 
-type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
+pub(crate) type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
 
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     (
         "magic number of a sequence",
         |e, s| e.sealed(&s.s, 0, |p| put_u32(p, BLOCK - 8, 0x1718)),

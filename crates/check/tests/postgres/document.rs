@@ -1,20 +1,27 @@
 //! docs/checks-postgres.md: the rules, and what each checker says to each class of damage. Written by
-//! `UPDATE_DOCS=1 cargo test -p check --test postgres document`, which needs a package with pg_amcheck.
+//! `UPDATE_DOCS=1 cargo test -p check --test postgres document`, which needs a package with pg_amcheck. With
+//! `UPDATE_DOCS=missing` the rows of classes that the document has are kept, and others are made.
 #![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
 
 use check::rule::rules;
 
 use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
+use crate::cluster_files;
+use crate::cluster_state;
 use crate::free_space;
 use crate::gin_classes;
 use crate::gist;
 use crate::hash;
 use crate::live_damage;
-use crate::peers::{Classes, of_scene, of_transaction_logs, running_rows, stopped_rows};
+use crate::peers::{Case, of_scene, of_transaction_logs, running_rows, stopped_rows};
+use crate::row_versions;
 use crate::server::{Cluster, servers};
 use crate::spgist;
 use crate::transaction_logs;
+use crate::unique_keys;
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks-postgres.md");
 
@@ -40,6 +47,10 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let classes = classes.chain(hash::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(gist::CLASSES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(spgist::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(cluster_state::CASES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(row_versions::CASES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(unique_keys::CLASSES.iter().map(|(class, ..)| *class));
+    let classes = classes.chain(cluster_files::DOCUMENTED.iter().copied());
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     absent.extend(
         transaction_logs::CASES
@@ -108,24 +119,72 @@ fn document() -> String {
          does not start for it; **no**: it found nothing.\n\n\
          | class | fathom | pg_checksums | pg_amcheck | all | backup |\n|---|---|---|---|---|---|\n",
     );
+    let known = Known::read();
     for (major, bin) in servers().into_iter().filter(|(_, bin)| bin.join("pg_amcheck").exists()).take(1) {
-        let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-        cluster.run_all("create extension amcheck\n");
-        add(&mut text, &cluster, &scene(&cluster), CLASSES);
-        add(&mut text, &cluster, &brin_classes::scene(&cluster), brin_classes::CLASSES);
-        add(&mut text, &cluster, &free_space::scene(&cluster), free_space::CLASSES);
-        add(&mut text, &cluster, &gin_classes::scene(&cluster), gin_classes::CLASSES);
-        add(&mut text, &cluster, &hash::scene(&cluster), hash::CLASSES);
-        add(&mut text, &cluster, &gist::scene(&cluster), gist::CLASSES);
-        add(&mut text, &cluster, &spgist::scene(&cluster), spgist::CLASSES);
+        let made = || {
+            let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+            cluster.run_all("create extension amcheck\n");
+            cluster
+        };
+        let cluster = made();
+        known.add(&mut text, &cluster, of_scene(&scene(&cluster), CLASSES));
+        known.add(&mut text, &cluster, of_scene(&brin_classes::scene(&cluster), brin_classes::CLASSES));
+        known.add(&mut text, &cluster, of_scene(&free_space::scene(&cluster), free_space::CLASSES));
+        known.add(&mut text, &cluster, of_scene(&gin_classes::scene(&cluster), gin_classes::CLASSES));
+        known.add(&mut text, &cluster, of_scene(&hash::scene(&cluster), hash::CLASSES));
+        known.add(&mut text, &cluster, of_scene(&gist::scene(&cluster), gist::CLASSES));
+        known.add(&mut text, &cluster, of_scene(&spgist::scene(&cluster), spgist::CLASSES));
         cluster.run_all(transaction_logs::MULTIXACTS);
-        text.push_str(&stopped_rows(&cluster, &of_transaction_logs()));
+        known.add(&mut text, &cluster, of_transaction_logs());
+        let cluster = made();
+        known.add(&mut text, &cluster, of_scene(&row_versions::scene(&cluster), row_versions::CASES));
+        let cluster = made();
+        known.add(&mut text, &cluster, of_scene(&cluster_state::scene(&cluster), cluster_state::CASES));
+        let cluster = made();
+        known.add(&mut text, &cluster, of_scene(&unique_keys::scene(&cluster), unique_keys::CLASSES));
+        let cluster = made();
+        known.add(&mut text, &cluster, cluster_files::of_document(&cluster));
         text.push_str(RUNNING);
-        text.push_str(&running_rows(&Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] })));
+        let of_running = || running_rows(&Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] }));
+        text.push_str(&known.running.clone().unwrap_or_else(of_running));
     }
     text
 }
 
-fn add<S: Sync>(text: &mut String, cluster: &Cluster, scene: &S, classes: &Classes<S>) {
-    text.push_str(&stopped_rows(cluster, &of_scene(scene, classes)));
+/// Rows that are kept, as the document has them.
+#[derive(Default)]
+struct Known {
+    by_class: BTreeMap<String, String>,
+    /// The table of damage while the server runs.
+    running: Option<String>,
+}
+
+impl Known {
+    fn read() -> Known {
+        if std::env::var("UPDATE_DOCS").is_ok_and(|what| what != "missing") {
+            return Known::default();
+        }
+        let text = std::fs::read_to_string(DOCUMENT).unwrap();
+        let (stopped, running) = text.split_once(RUNNING).unwrap();
+        let rows = stopped.split_once("## Classes of damage").unwrap().1.lines();
+        let class =
+            |row: &str| row.strip_prefix("| ").and_then(|rest| rest.split(" |").next()).map(str::to_owned);
+        let by_class = rows.filter_map(|row| Some((class(row)?, format!("{row}\n")))).collect();
+        Known { by_class, running: Some(running.to_owned()) }
+    }
+
+    /// Adds the rows of some classes; those that are kept are not made.
+    fn add(&self, text: &mut String, cluster: &Cluster, cases: Vec<Case<'_>>) {
+        let classes: Vec<&'static str> = cases.iter().map(|(class, _)| *class).collect();
+        let wanted: Vec<Case<'_>> =
+            cases.into_iter().filter(|(class, _)| !self.by_class.contains_key(*class)).collect();
+        let made = stopped_rows(cluster, &wanted);
+        let mut made = made.lines();
+        for class in classes {
+            match self.by_class.get(class) {
+                Some(row) => text.push_str(row),
+                None => text.extend([made.next().unwrap(), "\n"]),
+            }
+        }
+    }
 }

@@ -21,6 +21,10 @@ impl Editor {
         Editor { data: data.to_path_buf(), originals: BTreeMap::new(), added: Vec::new() }
     }
 
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
     pub(crate) fn read(&self, file: &Path) -> Vec<u8> {
         std::fs::read(self.data.join(file)).unwrap()
     }

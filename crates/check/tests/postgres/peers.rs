@@ -19,11 +19,11 @@ const ALL: [&str; 3] = ["--heapallindexed", "--parent-check", "--rootdescend"];
 pub(crate) type Case<'a> = (&'static str, Box<dyn Fn(&mut Editor) + Sync + 'a>);
 
 /// Classes of damage in one scene: what is done, and the rules that are wanted.
-pub(crate) type Classes<S> = [(&'static str, fn(&mut Editor, &S), &'static [&'static str])];
+pub(crate) type Classes<S, W = &'static [&'static str]> = [(&'static str, fn(&mut Editor, &S), W)];
 
 /// The classes of one scene.
-pub(crate) fn of_scene<'a, S: Sync>(scene: &'a S, classes: &'a Classes<S>) -> Vec<Case<'a>> {
-    let case = |(class, damage, _): &'a (&'static str, fn(&mut Editor, &S), _)| -> Case<'a> {
+pub(crate) fn of_scene<'a, S: Sync, W>(scene: &'a S, classes: &'a Classes<S, W>) -> Vec<Case<'a>> {
+    let case = |(class, damage, _): &'a (&'static str, fn(&mut Editor, &S), W)| -> Case<'a> {
         (class, Box::new(move |editor| damage(editor, scene)))
     };
     classes.iter().map(case).collect()

@@ -35,6 +35,9 @@ create table m(id int primary key, v int)
 insert into m select i, i from generate_series(1, 100) i
 create table h(id int primary key, n int) with (fillfactor = 50)
 insert into h select i, 0 from generate_series(1, 100) i
+do $$ begin perform 1 from d where id = 50 for key share; end $$
+create table o(id int, v text, n int)
+insert into o select i, null, i from generate_series(1, 20) i
 begin
 select count(*) from (select * from m where id = 5 for key share) x
 savepoint s
@@ -45,18 +48,19 @@ delete from d where id = 10
 update h set n = 1 where id % 2 = 0
 ";
 
-struct Scene {
+pub(crate) struct Scene {
     h: PathBuf,
     d: PathBuf,
     m: PathBuf,
     r: PathBuf,
     w: PathBuf,
+    o: PathBuf,
     indexes: [PathBuf; 4],
     /// A transaction that committed: that of the rows of `h`.
     committed: u32,
 }
 
-type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
+pub(crate) type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
 
 fn put_u16(page: &mut [u8], offset: usize, value: u16) {
     page[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
@@ -87,7 +91,7 @@ fn mark_dead(editor: &mut Editor, file: &Path, block: usize, item: usize) {
     });
 }
 
-const CASES: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     ("XMAX_INVALID on a deleted row", |e, s| e.sealed(&s.d, 0, |p| bits(p, 10, 0x0800, 0)), "pg-commit-hint"),
     (
         "XMAX_COMMITTED on a row whose delete was rolled back",
@@ -103,6 +107,53 @@ const CASES: &[Case] = &[
         "lock-only bit on a deleted row",
         |e, s| e.sealed(&s.d, 0, |p| bits(p, 10, 0x0480, 0)),
         "pg-commit-hint",
+    ),
+    (
+        "lock-only bit alone on a deleted row",
+        |e, s| e.sealed(&s.d, 0, |p| bits(p, 10, 0x0080, 0x0400)),
+        "pg-commit-hint",
+    ),
+    (
+        "exclusive lock bit on a deleted row",
+        |e, s| e.sealed(&s.d, 0, |p| bits(p, 10, 0x0440, 0)),
+        "pg-commit-hint",
+    ),
+    (
+        "exclusive lock bit on a deleted row without hint",
+        |e, s| e.sealed(&s.d, 0, |p| bits(p, 10, 0x0040, 0x0400)),
+        "pg-commit-hint",
+    ),
+    (
+        "lock-only bit of a locked row lost",
+        |e, s| e.sealed(&s.d, 0, |p| bits(p, 50, 0, 0x0880)),
+        "pg-commit-hint",
+    ),
+    (
+        "lock-only bit on an updated row",
+        |e, s| e.sealed(&s.h, 0, |p| bits(p, 2, 0x0080, 0x0400)),
+        "pg-commit-hint",
+    ),
+    (
+        "lock-only bit on a multixact with an update",
+        |e, s| e.sealed(&s.m, 0, |p| bits(p, 5, 0x0080, 0)),
+        "pg-commit-hint",
+    ),
+    (
+        "bit of VACUUM FULL before 9.0",
+        |e, s| e.sealed(&s.d, 0, |p| bits(p, 30, 0x4000, 0)),
+        "pg-tuple-header",
+    ),
+    ("HASNULL lost", |e, s| e.sealed(&s.o, 0, |p| bits(p, 3, 0, 0x0001)), "pg-tuple-attribute"),
+    (
+        "line pointer of the successor of a HOT update lost",
+        |e, s| {
+            e.sealed(&s.h, 0, |p| {
+                let row = infomask(p, 2, 0, 0);
+                let next = u16_at(p, row + 16);
+                put_u32(p, pointer(next), 0);
+            })
+        },
+        "pg-update-chain",
     ),
     (
         "committed update of a row whose insert was rolled back",
@@ -196,7 +247,7 @@ const CASES: &[Case] = &[
     ("LP_DEAD in a partial index", |e, s| mark_dead(e, &s.indexes[3], 1, 5), "pg-entry-dead"),
 ];
 
-fn scene(cluster: &Cluster) -> Scene {
+pub(crate) fn scene(cluster: &Cluster) -> Scene {
     cluster.run_all(HISTORY);
     let path = |name: &str| cluster.path_of(name);
     let h = path("h");
@@ -208,6 +259,7 @@ fn scene(cluster: &Cluster) -> Scene {
         m: path("m"),
         r: path("r"),
         w: path("w"),
+        o: path("o"),
         indexes: ["i_pkey", "i_hash", "i_gist", "i_partial"].map(path),
     }
 }

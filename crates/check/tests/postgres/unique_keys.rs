@@ -1,12 +1,15 @@
 //! Two visible rows with the same key in a unique index, whatever type and collation the key has.
 #![allow(clippy::unwrap_used)]
 
+use std::path::PathBuf;
+
 use check::options::Options;
 use check::postgres::check_cluster;
 use check::progress::Silent;
 use results::check::{CheckLevel, GapKind};
 
 use crate::clean::{assert_silent, check};
+use crate::edit::{Editor, tuple};
 use crate::server::{Cluster, servers};
 
 /// Name, column definitions, keys of the index, rows with two of the same key among them, and what else the major must have.
@@ -25,6 +28,45 @@ const KEYS: &[(&str, &str, &str, &str, u32)] = &[
     ("included", "k text collate x, n int default 7", "k) include (n", "'key' || (i % 299)", 14),
     ("no_nulls", "k text collate x", "k) nulls not distinct --", "case when i <> 5 then 'key' || i end", 15),
 ];
+
+/// A unique index whose order is not known here.
+pub(crate) struct Scene {
+    table: PathBuf,
+    index: PathBuf,
+}
+
+pub(crate) fn scene(cluster: &Cluster) -> Scene {
+    cluster.run_all(
+        "create table a(address inet)\ninsert into a select '10.0.0.0'::inet + i from generate_series(1, 1000) i\ncreate unique index a_key on a(address)\n",
+    );
+    Scene { table: cluster.path_of("a"), index: cluster.path_of("a_key") }
+}
+
+/// The second row gets the key of the first, in the table and in the index: the last byte of the address, which follows a
+/// length, a family and a mask.
+pub(crate) const CLASSES: &crate::peers::Classes<Scene> = &[(
+    "two rows with one key in a unique index whose order is not known",
+    |e, s| {
+        e.sealed(&s.table, 0, |page| page[tuple(page, 2) + 24 + 6] = 1);
+        // The high key stands first.
+        e.sealed(&s.index, 1, |page| page[tuple(page, 3) + 8 + 6] = 1);
+    },
+    &["pg-btree-unique"],
+)];
+
+#[test]
+fn a_key_that_two_rows_have_is_one_finding() {
+    let Some((major, bin)) = servers().pop() else { return };
+    let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
+    let scene = scene(&cluster);
+    assert_silent(&cluster, "before any damage");
+    for (_, damage, wanted) in CLASSES {
+        damage(&mut Editor::new(&cluster.data()), &scene);
+        let report = check(&cluster, CheckLevel::Full, 2);
+        let found: Vec<_> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
+        assert_eq!(found, *wanted, "{:#?}", report.findings);
+    }
+}
 
 /// Makes the tables; the indexes are called unique afterwards, as a change of the collation would leave them.
 fn statements(major: u32) -> String {
