@@ -9,7 +9,7 @@ use check::rule::rules;
 
 use crate::brin_classes;
 use crate::classes::{CLASSES, scene};
-use crate::cluster_files;
+use crate::cluster_damage;
 use crate::cluster_state;
 use crate::free_space;
 use crate::gin_classes;
@@ -50,7 +50,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let classes = classes.chain(cluster_state::CASES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(row_versions::CASES.iter().map(|(class, ..)| *class));
     let classes = classes.chain(unique_keys::CLASSES.iter().map(|(class, ..)| *class));
-    let classes = classes.chain(cluster_files::DOCUMENTED.iter().copied());
+    let classes = classes.chain(cluster_damage::DOCUMENTED.iter().copied());
     absent.extend(classes.filter(|class| !text.contains(&format!("| {class} |"))));
     absent.extend(
         transaction_logs::CASES
@@ -119,36 +119,41 @@ fn document() -> String {
          does not start for it; **no**: it found nothing.\n\n\
          | class | fathom | pg_checksums | pg_amcheck | all | backup |\n|---|---|---|---|---|---|\n",
     );
-    let known = Known::read();
     for (major, bin) in servers().into_iter().filter(|(_, bin)| bin.join("pg_amcheck").exists()).take(1) {
-        let made = || {
-            let cluster = Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] });
-            cluster.run_all("create extension amcheck\n");
-            cluster
-        };
-        let cluster = made();
-        known.add(&mut text, &cluster, of_scene(&scene(&cluster), CLASSES));
-        known.add(&mut text, &cluster, of_scene(&brin_classes::scene(&cluster), brin_classes::CLASSES));
-        known.add(&mut text, &cluster, of_scene(&free_space::scene(&cluster), free_space::CLASSES));
-        known.add(&mut text, &cluster, of_scene(&gin_classes::scene(&cluster), gin_classes::CLASSES));
-        known.add(&mut text, &cluster, of_scene(&hash::scene(&cluster), hash::CLASSES));
-        known.add(&mut text, &cluster, of_scene(&gist::scene(&cluster), gist::CLASSES));
-        known.add(&mut text, &cluster, of_scene(&spgist::scene(&cluster), spgist::CLASSES));
-        cluster.run_all(transaction_logs::MULTIXACTS);
-        known.add(&mut text, &cluster, of_transaction_logs());
-        let cluster = made();
-        known.add(&mut text, &cluster, of_scene(&row_versions::scene(&cluster), row_versions::CASES));
-        let cluster = made();
-        known.add(&mut text, &cluster, of_scene(&cluster_state::scene(&cluster), cluster_state::CASES));
-        let cluster = made();
-        known.add(&mut text, &cluster, of_scene(&unique_keys::scene(&cluster), unique_keys::CLASSES));
-        let cluster = made();
-        known.add(&mut text, &cluster, cluster_files::of_document(&cluster));
-        text.push_str(RUNNING);
-        let of_running = || running_rows(&Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] }));
-        text.push_str(&known.running.clone().unwrap_or_else(of_running));
+        let checksums: &[&str] = if major < 18 { &["-k"] } else { &[] };
+        add_tables(&mut text, || Cluster::new(&bin, checksums));
     }
     text
+}
+
+/// Adds the tables of damage in clusters that were shut down, and while the server runs.
+fn add_tables(text: &mut String, made: impl Fn() -> Cluster) {
+    let known = Known::read();
+    let with_peers = || {
+        let cluster = made();
+        cluster.run_all("create extension amcheck\n");
+        cluster
+    };
+    let cluster = with_peers();
+    known.add(text, &cluster, of_scene(&scene(&cluster), CLASSES));
+    known.add(text, &cluster, of_scene(&brin_classes::scene(&cluster), brin_classes::CLASSES));
+    known.add(text, &cluster, of_scene(&free_space::scene(&cluster), free_space::CLASSES));
+    known.add(text, &cluster, of_scene(&gin_classes::scene(&cluster), gin_classes::CLASSES));
+    known.add(text, &cluster, of_scene(&hash::scene(&cluster), hash::CLASSES));
+    known.add(text, &cluster, of_scene(&gist::scene(&cluster), gist::CLASSES));
+    known.add(text, &cluster, of_scene(&spgist::scene(&cluster), spgist::CLASSES));
+    cluster.run_all(transaction_logs::MULTIXACTS);
+    known.add(text, &cluster, of_transaction_logs());
+    let cluster = with_peers();
+    known.add(text, &cluster, of_scene(&row_versions::scene(&cluster), row_versions::CASES));
+    let cluster = with_peers();
+    known.add(text, &cluster, of_scene(&cluster_state::scene(&cluster), cluster_state::CASES));
+    let cluster = with_peers();
+    known.add(text, &cluster, of_scene(&unique_keys::scene(&cluster), unique_keys::CLASSES));
+    let cluster = with_peers();
+    known.add(text, &cluster, cluster_damage::of_document(&cluster));
+    text.push_str(RUNNING);
+    text.push_str(&known.running.clone().unwrap_or_else(|| running_rows(&made())));
 }
 
 /// Rows that are kept, as the document has them.

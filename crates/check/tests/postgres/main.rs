@@ -10,6 +10,7 @@ mod brin;
 mod brin_classes;
 mod classes;
 mod clean;
+mod cluster_damage;
 mod cluster_files;
 mod cluster_state;
 mod column_types;

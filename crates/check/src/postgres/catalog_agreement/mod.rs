@@ -68,7 +68,9 @@ impl Run<'_> {
             return;
         }
         let scan = Scan { cluster, transactions, snapshot };
-        for (database, directory) in &cluster.databases {
+        // What pg_database does not name was left behind by an interrupted CREATE or DROP DATABASE.
+        let is_named = |oid: &Oid| names.is_empty() || names.contains_key(oid);
+        for (database, directory) in cluster.databases.iter().filter(|(oid, _)| is_named(oid)) {
             let name = names.get(database).cloned().unwrap_or_else(|| database.to_string());
             let mut agreement =
                 Agreement { scan, database: *database, name, findings: Vec::new(), gaps: Vec::new() };
