@@ -67,6 +67,44 @@ pub fn format_bytes(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit_index])
 }
 
+/// Most digits behind the point of a size: more are finer than a byte of a tebibyte.
+const DECIMALS_MAX: usize = 12;
+
+/// Reads a size such as `8192`, `8k`, `30MB`, `1MiB` or `1.5g`, in bytes.
+///
+/// Units with an i, and single letters (as fio takes them), are powers of 1024; units with a B alone are powers of 1000.
+///
+/// # Errors
+/// In words, with a hint: text that is no size, or one beyond 2^64 bytes.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let refused = |hint: &str| Err(format!("\"{text}\" is not a size\nhint: {hint}"));
+    let too_large = || format!("the size \"{text}\" is too large");
+    let lower = text.trim().to_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).trim_end();
+    let unit: u64 = match lower[digits.len()..].trim_start() {
+        "" | "b" => 1,
+        "k" | "ki" | "kib" => 1 << 10,
+        "m" | "mi" | "mib" => 1 << 20,
+        "g" | "gi" | "gib" => 1 << 30,
+        "t" | "ti" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return refused("write 8k or 8KiB (2^10), 30MB (10^6), 1MiB (2^20), 2GiB"),
+    };
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+    if whole.is_empty() || !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS_MAX {
+        return refused("write 8k, 30MB or 1.5GiB");
+    }
+    let whole: u64 = whole.parse().map_err(|_| too_large())?;
+    let scale = 10u128.pow(u32::try_from(decimals.len()).unwrap_or(0));
+    let decimals: u128 = if decimals.is_empty() { 0 } else { decimals.parse().map_err(|_| too_large())? };
+    let size = u128::from(whole) * u128::from(unit) + decimals * u128::from(unit) / scale;
+    u64::try_from(size).map_err(|_| too_large())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]

@@ -3,39 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use disk::space::parse_bytes;
 
-/// A size such as `8192`, `8k`, `30MB`, `1MiB` or `1.5g`.
-///
-/// Units with an i, and single letters (as fio takes them), are powers of 1024; units with a B alone are powers of 1000.
+/// A size such as `8192`, `8k`, `30MB`, `1MiB` or `1.5g`, as specs have it, too.
 pub(crate) fn bytes(text: &str) -> anyhow::Result<u64> {
-    let lower = text.trim().to_lowercase();
-    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).trim_end();
-    let unit: u64 = match lower[digits.len()..].trim_start() {
-        "" | "b" => 1,
-        "k" | "ki" | "kib" => 1 << 10,
-        "m" | "mi" | "mib" => 1 << 20,
-        "g" | "gi" | "gib" => 1 << 30,
-        "t" | "ti" | "tib" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => bail!("\"{text}\" is not a size\nhint: write 8k or 8KiB (2^10), 30MB (10^6), 1MiB (2^20), 2GiB"),
-    };
-    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
-    let is_number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
-    if whole.is_empty() || !is_number(whole) || !is_number(decimals) || decimals.len() > DECIMALS_MAX {
-        bail!("\"{text}\" is not a size\nhint: write 8k, 30MB or 1.5GiB");
-    }
-    let whole: u64 = whole.parse().ok().context("the size is too large")?;
-    let scale = 10u128.pow(u32::try_from(decimals.len()).unwrap_or(0));
-    let decimals: u128 = if decimals.is_empty() { 0 } else { decimals.parse()? };
-    let size = u128::from(whole) * u128::from(unit) + decimals * u128::from(unit) / scale;
-    u64::try_from(size).ok().context("the size is too large")
+    parse_bytes(text).map_err(anyhow::Error::msg)
 }
-
-/// Most digits behind the point: more are finer than a byte of a tebibyte.
-const DECIMALS_MAX: usize = 12;
 
 /// A rate in bytes per second: a size with or without `/s` behind it.
 pub(crate) fn bytes_per_s(text: &str) -> anyhow::Result<u64> {

@@ -177,6 +177,9 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
     }
     if let Some(memory) = &arguments.max_memory {
         options.memory_bytes_max = bytes(memory)?;
+        if options.memory_bytes_max == 0 {
+            bail!("--max-memory takes at least 1");
+        }
     }
     if let Some(time) = &arguments.max_time {
         options.time_max = Some(time_above_zero("--max-time", time)?);

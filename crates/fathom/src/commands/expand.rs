@@ -1,13 +1,13 @@
 //! `fathom expand`: a sample or a database grown to a wanted size, in files or a database of its own.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::bail;
 use check::subject::{Subject, recognise};
-use disk::space::format_bytes;
+use disk::space::{format_bytes, require_free};
 use lab::expand::{Grown, Source, Wish, expand_file};
 use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use report::plain::plain;
@@ -30,6 +30,10 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
         bail!(
             "a SQLite database is one file and has no tablespaces\nhint: --files N makes several databases"
         );
+    }
+    if let Plan::Files(_, to) = &plan {
+        let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        require_free(directory, wish.size_bytes)?;
     }
     let stop = Arc::clone(&stopping::on_signals(Ending::WaitsFor(
         "the statement that copies rows, whose copy is then removed",

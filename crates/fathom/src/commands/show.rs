@@ -20,6 +20,10 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
 
 /// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.
 pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
+    // Not quoted: a URL may hold a password.
+    if experiment.contains("://") {
+        anyhow::bail!("a URL is no experiment\nhint: name an experiment, and the server with --target URL");
+    }
     if experiment.ends_with(".toml") || experiment.contains('/') {
         let text = disk::regular::read_to_string(experiment)
             .with_context(|| format!("could not read spec \"{experiment}\""))?;

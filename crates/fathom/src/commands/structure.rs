@@ -109,6 +109,9 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
     };
     if let Some(rate) = &arguments.max_read_rate {
         options.rate_bytes_per_s_max = Some(bytes_per_s(rate)?);
+        if options.rate_bytes_per_s_max == Some(0) {
+            bail!("--max-read-rate takes at least 1");
+        }
     }
     if let Some(points) = arguments.map_points {
         options.strip_points_max = points;

@@ -70,6 +70,34 @@ fn limits_of_nothing_are_refused() {
         let (_, err) = bench.expect(2, &["check", "whole.db", limit, "0"]);
         assert!(err.contains(&format!("{limit} takes at least 1")), "{err}");
     }
+    for words in
+        [&["check", "whole.db", "--max-memory", "0"][..], &["structure", "whole.db", "--max-read-rate", "0"]]
+    {
+        let (_, err) = bench.expect(2, words);
+        assert!(err.contains("takes at least 1"), "{err}");
+    }
+    for command in ["check", "structure"] {
+        let (_, err) = bench.expect(2, &[command, "whole.db", "-j", "99999"]);
+        assert!(err.contains("--jobs takes at most 1024, found 99999"), "{err}");
+    }
+    let (_, err) = bench.expect(2, &["check", "whole.db", "--max-time", "0"]);
+    assert!(err.contains("--max-time takes a time above 0"), "{err}");
+}
+
+#[test]
+fn files_of_one_database_are_named_once_and_sqlite_databases_one_at_a_time() {
+    let bench = Bench::new();
+    for name in ["one.db", "two.db"] {
+        database(&bench.path().join(name), "").close().unwrap();
+    }
+    for (words, phrase) in [
+        (["check", "one.db", "one.db"], "cannot check \"one.db\" twice"),
+        (["check", "one.db", "./one.db"], "cannot check \"./one.db\" twice"),
+        (["check", "one.db", "two.db"], "it is a SQLite database"),
+    ] {
+        let (_, err) = bench.expect(2, &words);
+        assert!(err.contains(phrase) && err.contains("hint:"), "{err}");
+    }
 }
 
 #[test]

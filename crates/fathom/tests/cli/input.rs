@@ -1,6 +1,6 @@
 //! What the user may type wrongly.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, text};
 
 fn refused(words: &[&str], phrases: &[&str]) {
     let (out, err) = Bench::new().expect(2, words);
@@ -22,6 +22,64 @@ fn a_parameter_or_level_that_cannot_be_is_named_with_its_value() {
     refused(&["run", "a-a", "--mini", "--set", "batch_size=many"], &["batch_size", "many", "whole number"]);
     refused(&["run", "a-a", "--mini", "--set", "batch_size"], &["no value"]);
     refused(&["run", "a-a", "--mini", "-c", "0"], &["connections", "0"]);
+}
+
+#[test]
+fn sizes_have_units_in_specs_as_on_the_command_line() {
+    let plan = |size| ["run", "a-a", "--mini", "--dry-run", "--set", size];
+    let bench = Bench::new();
+    for size in ["buffer_pool_mib=64", "buffer_pool_mib=64MiB", "buffer_pool_mib=1GiB"] {
+        bench.expect(0, &plan(size));
+    }
+    refused(&plan("buffer_pool_mib=64MB"), &["buffer_pool_mib", "64MB", "64MiB (2^20 bytes)"]);
+    bench.write(
+        "sized.toml",
+        &crate::bench::QUICK.replace("rows_total = 40", "rows_total = 40\nbuffer_pool_mib = \"64MiB\""),
+    );
+    bench.expect(0, &["run", "sized.toml", "--dry-run"]);
+}
+
+#[test]
+fn a_url_in_the_place_of_an_experiment_is_not_quoted() {
+    for command in ["run", "show"] {
+        let (_, err) = Bench::new().expect(2, &[command, "postgres://user:secret-word@host/db"]);
+        assert!(err.contains("a URL is no experiment") && !err.contains("secret-word"), "{err}");
+    }
+}
+
+#[test]
+fn more_than_the_disk_holds_is_not_begun() {
+    let (_, err) = Bench::new().expect(2, &["expand", "sample", "new.db", "--size", "15000000TiB"]);
+    assert!(err.contains("free"), "{err}");
+}
+
+/// The width is that of `COLUMNS`, on a terminal that util-linux's `script` makes.
+#[test]
+fn lines_are_no_wider_than_the_terminal() {
+    let bench = Bench::new();
+    bench.finish(&["run", "quick.toml", "--ceilings", "never"]);
+    for words in [
+        "report",
+        "history",
+        "compare 1 1",
+        "list",
+        "list --studies",
+        "run quick.toml --dry-run",
+        "inventory",
+    ] {
+        for columns in [60, 90] {
+            let line = format!("COLUMNS={columns} script -qec 'fathom {words}' /dev/null");
+            let output = bench.shell(&line);
+            if output.stdout.is_empty() {
+                eprintln!("no terminal can be made here: script is not installed");
+                return;
+            }
+            for line in text(&output.stdout).replace('\r', "").lines() {
+                let is_one_word = line.split_whitespace().any(|word| word.chars().count() > columns - 20);
+                assert!(line.chars().count() <= columns || is_one_word, "{words} at {columns}: {line}");
+            }
+        }
+    }
 }
 
 #[test]

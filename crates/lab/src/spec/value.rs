@@ -54,6 +54,27 @@ impl Scalar {
     }
 }
 
+/// How a size is written.
+const SIZE_HELP: &str = "write 64, 64MiB (2^20 bytes) or 1GiB; a size with MB or kB (10^6, 10^3 bytes) must be a whole number of \
+                         the parameter's unit";
+
+/// A size with a unit, in the unit of the parameter's name; `None` where it is none, or no whole number of them.
+fn size(name: &str, scalar: &Scalar) -> Option<i64> {
+    let unit = unit_of(name)?;
+    let text = scalar.text().filter(|text| text.contains(char::is_alphabetic))?;
+    let bytes = disk::space::parse_bytes(text).ok()?;
+    bytes.is_multiple_of(unit).then(|| i64::try_from(bytes / unit).ok())?
+}
+
+/// Bytes in the unit that a parameter has in its name.
+fn unit_of(name: &str) -> Option<u64> {
+    match name.rsplit_once('_')?.1 {
+        "kib" => Some(1 << 10),
+        "mib" => Some(1 << 20),
+        _ => None,
+    }
+}
+
 /// How a length of time is written.
 const DURATION_HELP: &str = "write 500ms, 10s, 2min (or 2m) or 1h; on the command line 10 is 10 seconds";
 
@@ -65,7 +86,7 @@ pub(crate) fn level(
     place: &Place,
 ) -> Result<Level, SpecError> {
     match kind {
-        ParameterType::Integer { min, max } => match scalar.integer() {
+        ParameterType::Integer { min, max } => match scalar.integer().or(size(name, scalar)) {
             Some(value) if (*min..=*max).contains(&value) => Ok(Level::Integer(value)),
             Some(_) => Err(out_of_range(name, kind, place)),
             None => Err(wrong_type(name, kind, scalar, place)),
@@ -184,6 +205,7 @@ fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Place) 
             error.help(format!("write \"{value}s\" if seconds are meant"))
         }
         (ParameterType::Duration { .. }, _) => error.help(DURATION_HELP),
+        (ParameterType::Integer { .. }, _) if unit_of(name).is_some() => error.help(SIZE_HELP),
         _ => error,
     }
 }
@@ -197,6 +219,23 @@ fn out_of_range(name: &str, kind: &ParameterType, place: &Place) -> SpecError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_size_may_have_a_unit_and_is_a_whole_number_of_that_of_its_parameter() {
+        let size = |name: &str, text: &str| super::size(name, &Scalar::Text(text.to_owned()));
+        assert_eq!(size("buffer_pool_mib", "64MiB"), Some(64));
+        assert_eq!(size("buffer_pool_mib", "2GiB"), Some(2048));
+        assert_eq!(size("transfer_kib", "8k"), Some(8));
+        assert_eq!(size("buffer_pool_mib", "1048.576MB"), Some(1000));
+        for (name, text) in [
+            ("buffer_pool_mib", "64MB"),
+            ("buffer_pool_mib", "64x"),
+            ("buffer_pool_mib", "1048576"),
+            ("rows_total", "1MiB"),
+        ] {
+            assert_eq!(size(name, text), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_have_one_canonical_form() {

@@ -7,7 +7,7 @@ use results::store::Store;
 
 use crate::bench::{Bench, text};
 
-const STUDY: &str = "run quick.toml --set rows_total=20 --repetitions 200 --ceilings never --results";
+const STUDY: &str = "run quick.toml --set rows_total=20 --repetitions 80 --ceilings never --results";
 
 /// Runs a script with the program as $FATHOM; returns its output and what it said.
 fn script(bench: &Bench, program: &[&str], lines: &str) -> (String, String) {

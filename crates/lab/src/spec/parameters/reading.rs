@@ -153,7 +153,7 @@ pub(super) static READING: [Parameter; 19] = [
     },
     Parameter {
         name: "transfer_kib",
-        aliases: &["transfer_kb"],
+        aliases: &[],
         kind: ParameterType::Integer { min: 4, max: 65_536 },
         unit: "KiB",
         default: None,
