@@ -5,6 +5,8 @@ mod support;
 
 use std::path::Path;
 
+use check::options::Options;
+use check::progress::Silent;
 use check::subject::{Subject, recognise};
 use results::check::{CheckLevel, CheckReport};
 use support::{Shape, case_file, checked, filled, options};
@@ -115,4 +117,173 @@ fn what_is_no_database_is_not_taken_for_one() {
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(recognise(&path).unwrap(), Subject::Other);
     }
+}
+
+fn gaps_of(report: &CheckReport) -> Vec<String> {
+    report.not_checked.iter().map(|gap| format!("{}: {}", gap.what, gap.why)).collect()
+}
+
+fn raw(path: &Path) -> CheckReport {
+    checked(path, &Options { is_raw: true, ..options(CheckLevel::Full) })
+}
+
+#[test]
+fn bytes_behind_the_last_page_are_named_and_no_damage_and_holes_are_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 200);
+    let length = std::fs::metadata(&path).unwrap().len();
+    assert!(!gaps_of(&full(&path)).iter().any(|gap| gap.contains("behind the last page")));
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    for (more, name, what) in
+        [(4096, "4,096", "they are zeros"), (1 << 40, "1,099,511,627,776", "they are zeros")]
+    {
+        file.set_len(length + more).unwrap();
+        for level in [CheckLevel::Read, CheckLevel::Page, CheckLevel::Structure, CheckLevel::Full] {
+            let report = check::sqlite::check(&path, &options(level), &mut Silent);
+            assert_eq!(
+                (report.exit_code(), report.finding_count()),
+                (0, 0),
+                "{}",
+                check::text::text(&report)
+            );
+            assert!(report.accounting.bytes_read <= length);
+            let gaps = gaps_of(&report);
+            let named = format!("{name} bytes behind the last page: the header states");
+            assert!(gaps.iter().any(|gap| gap.starts_with(&named) && gap.contains(what)), "{gaps:?}");
+        }
+        let report =
+            check::sqlite::check(&path, &Options { is_raw: true, ..options(CheckLevel::Full) }, &mut Silent);
+        assert_eq!(report.finding_count(), 0);
+        // Blocks of a file system are larger than pages may be.
+        assert!(report.accounting.bytes_read <= length + 65_536, "{:?}", report.accounting);
+        assert_eq!(report.accounting.page_count, (length + more) / 1024);
+    }
+    std::os::unix::fs::FileExt::write_all_at(&file, b"x", length + (5 << 30)).unwrap();
+    let report = check::sqlite::check(&path, &options(CheckLevel::Full), &mut Silent);
+    let gaps = gaps_of(&report);
+    assert!(gaps.iter().any(|gap| gap.contains("the first byte that is not zero is byte 5,36")), "{gaps:?}");
+}
+
+#[test]
+fn a_database_that_the_wal_makes_smaller_than_its_file_is_named_with_what_a_checkpoint_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let live = directory.path().join("live.db");
+    let connection = support::create(&live, &Shape { page_size: 1024, ..Shape::default() });
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(100000));
+             PRAGMA wal_checkpoint(TRUNCATE); DELETE FROM t; VACUUM;",
+        )
+        .unwrap();
+    let path = directory.path().join("copy.db");
+    std::fs::copy(&live, &path).unwrap();
+    std::fs::copy(directory.path().join("live.db-wal"), directory.path().join("copy.db-wal")).unwrap();
+    let report = full(&path);
+    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report));
+    let gaps = gaps_of(&report);
+    assert!(gaps.iter().any(|gap| gap.contains("the last commit in the WAL states 2 pages")), "{gaps:?}");
+}
+
+#[test]
+fn a_schema_format_that_contradicts_a_descending_index_is_one_finding() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("descending.db");
+    let connection = support::create(&path, &Shape { page_size: 512, ..Shape::default() });
+    connection
+        .execute_batch(
+            "CREATE TABLE t(a INTEGER PRIMARY KEY, b, c); CREATE INDEX i ON t(b DESC, c); CREATE INDEX j ON t(c);
+             CREATE TABLE w(x, y, PRIMARY KEY(x DESC)) WITHOUT ROWID;
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) INSERT INTO t SELECT i, i % 2, i FROM n;
+             INSERT INTO w SELECT a, b FROM t;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    let clean = full(&path);
+    assert_eq!(clean.exit_code(), 0, "{}", check::text::text(&clean));
+    for format in 1..=3 {
+        with_bytes(&path, 44, &[0, 0, 0, format]);
+        let report = full(&path);
+        let text = check::text::text(&report);
+        assert_eq!((report.exit_code(), report.finding_count()), (1, 1), "{text}");
+        let finding = &report.findings[0];
+        assert_eq!((finding.rule.as_str(), finding.offset_bytes), ("sqlite-header", Some(44)), "{text}");
+        assert!(
+            finding.expected.contains("schema format 4: ") && finding.expected.contains("descending"),
+            "{text}"
+        );
+        assert_eq!(report.counters.entry_count, clean.counters.entry_count);
+    }
+}
+
+#[test]
+fn header_fields_that_sqlite_does_not_use_are_named_where_the_file_disagrees_and_are_no_damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fields.db");
+    let connection = support::create(&path, &Shape { page_size: 1024, auto_vacuum: 1, ..Shape::default() });
+    connection
+        .execute_batch("CREATE TABLE t(a, b); INSERT INTO t VALUES (0, 1), (1, 2); CREATE INDEX t_b ON t(b);")
+        .unwrap();
+    connection.close().unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let named = |at: usize, bytes: &[u8]| {
+        std::fs::write(&path, &whole).unwrap();
+        with_bytes(&path, at, bytes);
+        let report = full(&path);
+        assert_eq!(report.finding_count(), 0, "byte {at}: {}", check::text::text(&report));
+        gaps_of(&report).into_iter().filter(|gap| gap.contains("(byte ")).collect::<Vec<_>>()
+    };
+    for (at, bytes, what) in [
+        (24, &[9, 9, 9, 9][..], "the page count in the header (byte 28): its value"),
+        (92, &[9, 9, 9, 9], "SQLite takes the size of the file"),
+        (44, &[0, 0, 0, 1], "have the types 8 or 9 of format 4"),
+        (56, &[0, 0, 0, 0], "SQLite reads 0 as 1 (UTF-8)"),
+        (64, &[0, 1, 0, 0], "it is 65536; SQLite writes 0 or 1"),
+    ] {
+        let gaps = named(at, bytes);
+        assert!(gaps.len() == 1 && gaps[0].contains(what), "byte {at}: {gaps:?}");
+    }
+    // Free for the application, or of no consequence.
+    for at in [40, 48, 60, 68, 96] {
+        assert_eq!(named(at, &[1, 2, 3, 4]), [""; 0], "byte {at}");
+    }
+    // Written together, and never different.
+    std::fs::write(&path, &whole).unwrap();
+    with_bytes(&path, 18, &[2]);
+    let report = full(&path);
+    assert_eq!((report.finding_count(), report.findings[0].offset_bytes), (1, Some(18)));
+    assert!(report.findings[0].found.starts_with("2 and 1; SQLite opens the file in a rollback mode"));
+}
+
+#[test]
+fn what_never_was_a_database_is_no_damage_in_raw_mode() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other");
+    let text = "a line of text\r\n".repeat(20_000).into_bytes();
+    let utf16: Vec<u8> = "@line of text\r\n".repeat(5000).bytes().flat_map(|byte| [byte, 0]).collect();
+    for bytes in [text, utf16, b"short".to_vec(), vec![0; 1 << 20], vec![13; 70_000], vec![10; 4096]] {
+        std::fs::write(&path, bytes).unwrap();
+        let report = raw(&path);
+        let reason = report.unfinished.clone().unwrap_or_default();
+        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{reason}");
+        assert!(reason.contains("it is no SQLite database"), "{reason}");
+    }
+    // The pages of a database without its first page are one.
+    let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 200);
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[1024..]).unwrap();
+    assert_eq!(raw(&path).exit_code(), 1);
+}
+
+#[test]
+fn raw_mode_says_how_many_pages_it_judged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 400);
+    let report = raw(&path);
+    let (pages, contents) = (report.coverage.pages.unwrap(), report.coverage.page_contents.unwrap());
+    let accounting = &report.accounting;
+    assert_eq!((pages.verified_count, pages.total_count), (accounting.page_count, accounting.page_count));
+    assert_eq!(contents.verified_count, accounting.clean_count);
+    assert!(contents.verified_count > 0 && contents.missing_count() > 0, "{contents:?}");
+    assert!(!report.missing_for_full().is_empty());
+    assert!(gaps_of(&report).iter().any(|gap| gap.contains("rows against index entries")));
 }

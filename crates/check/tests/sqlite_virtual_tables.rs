@@ -3,20 +3,12 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use results::check::{CheckLevel, CheckReport};
+use results::check::CheckReport;
 use rusqlite::Connection;
-use support::{Shape, checked, create, options, verdict};
-
-fn full(path: &Path) -> CheckReport {
-    checked(path, &options(CheckLevel::Full))
-}
-
-fn rules(report: &CheckReport) -> Vec<String> {
-    report.rule_counts.iter().map(|count| format!("{} {}", count.rule, count.found_count)).collect()
-}
+use support::{Shape, case_file, create, full, rule_counts, verdict};
 
 /// Random numbers that are the same in every run.
 struct Random(u64);
@@ -218,6 +210,17 @@ fn mutated(path: &Path, prefix: &str, random: &mut Random) -> Option<String> {
     Some(change.chars().take(300).collect())
 }
 
+/// Every finding names an object, a page and a slot.
+fn assert_places(report: &CheckReport) {
+    for finding in &report.findings {
+        let is_placed = finding.object.is_some() && finding.page.is_some() && finding.slot.is_some();
+        assert!(
+            is_placed || !finding.rule.contains("full-text") && !finding.rule.contains("rtree"),
+            "{finding:?}"
+        );
+    }
+}
+
 /// Mutates a table again and again; what SQLite finds must be found, and what it does not find must be true.
 fn no_mutation_is_missed(base: &Path, prefix: &str, seed: u64, count: u64) {
     let path = base.with_extension("mutated.db");
@@ -232,7 +235,8 @@ fn no_mutation_is_missed(base: &Path, prefix: &str, seed: u64, count: u64) {
         let is_found = report.exit_code() == 1;
         found_count += u64::from(is_found);
         // SQLite does not compare the keys of %_docsize with those of %_content in an FTS4 table.
-        let is_more = rules(&report).iter().all(|rule| rule.starts_with("sqlite-full-text-row"));
+        let is_more = rule_counts(&report).iter().all(|rule| rule.starts_with("sqlite-full-text-row"));
+        assert_places(&report);
         let is_expected = is_found == (of_engine != ["ok"]) || is_found && is_more;
         assert!(is_expected, "{change}\n{of_engine:?}\n{text}");
     }
@@ -260,30 +264,17 @@ fn no_mutation_of_an_r_tree_that_sqlite_finds_is_missed() {
     }
 }
 
-/// A copy of a file on which a check gave a wrong answer once; `None`, said aloud, where these files are absent.
-fn case(directory: &Path, name: &str) -> Option<PathBuf> {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/cases/sqlite").join(name);
-    if !from.exists() {
-        eprintln!("not tested: {} is absent", from.display());
-        return None;
-    }
-    let to = directory.join(name);
-    std::fs::write(&to, std::fs::read(from).unwrap()).unwrap();
-    Some(to)
-}
-
 #[test]
 fn damaged_files_of_others_are_found_with_the_row() {
-    let directory = tempfile::tempdir().unwrap();
     for (name, rule, part) in [
         ("fts5_content_row_lost.db", "sqlite-full-text-row 1", "a row with rowid 48 in d_content"),
         ("fts5_data_block_flip.db", "sqlite-full-text 1", "137438953494"),
         ("rtree_rowid_lost.db", "sqlite-rtree 1", "row 471 in node 13"),
     ] {
-        let Some(path) = case(directory.path(), name) else { continue };
+        let Some((_directory, path)) = case_file("sqlite", name) else { continue };
         let report = full(&path);
         let text = check::text::text(&report);
-        assert_eq!(rules(&report), [rule], "{text}");
+        assert_eq!(rule_counts(&report), [rule], "{text}");
         assert!(text.contains(part), "{name}: {text}");
     }
 }

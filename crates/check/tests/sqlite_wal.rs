@@ -5,6 +5,11 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use check::options::Options;
 use results::check::{CheckLevel, CheckReport, Confidence};
 use rusqlite::Connection;
 use support::{Shape, assert_clean, case_file, checked, create, options};
@@ -156,6 +161,48 @@ fn a_file_in_place_of_the_journal_without_one_right_record_is_no_damage() {
         let report = checked(&path, &options(level));
         assert_eq!((report.exit_code(), rule_and_texts(&report).len()), (0, 0));
         assert!(report.not_checked.iter().any(|gap| gap.what == "the rollback journal"));
+    }
+}
+
+/// Without time, and asked to stop.
+fn hasty() -> [Options; 2] {
+    let stop = Some(Arc::new(AtomicBool::new(true)));
+    [
+        Options { stop, ..options(CheckLevel::Full) },
+        Options { time_max: Some(Duration::ZERO), ..options(CheckLevel::Full) },
+    ]
+}
+
+#[test]
+fn reading_a_wal_or_a_journal_ends_with_the_time_and_when_the_check_is_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, wal) = with_wal(directory.path());
+    let mut damaged = wal.clone();
+    damaged[17] ^= 1;
+    for bytes in [&wal, &damaged] {
+        std::fs::write(directory.path().join("copy.db-wal"), bytes).unwrap();
+        for options in hasty() {
+            let report = checked(&path, &options);
+            let reason = report.unfinished.clone().unwrap_or_default();
+            assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{reason}");
+            assert!(
+                reason.contains("copy.db-wal\": stopped after ") && reason.contains("\nhint: "),
+                "{reason}"
+            );
+        }
+        // What comes before the pages would take the same time in each call.
+        let kept = directory.path().join("resume.json");
+        let options = Options { resume_file: Some(kept.clone()), ..hasty()[1].clone() };
+        assert!(checked(&path, &options).accounting.page_count > 0);
+        std::fs::remove_file(kept).unwrap_or_default();
+    }
+    std::fs::remove_file(directory.path().join("copy.db-wal")).unwrap();
+    let mut journal = vec![7; 4096];
+    journal[12..28].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 2, 0, 0, 0, 2, 0]);
+    std::fs::write(directory.path().join("copy.db-journal"), &journal).unwrap();
+    for options in hasty() {
+        let report = checked(&path, &options);
+        assert!(report.unfinished.unwrap_or_default().contains("copy.db-journal\": stopped after "));
     }
 }
 

@@ -21,9 +21,9 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         "sqlite-key-order" => (Record, Suspect::Object, Unit::Entry),
         "sqlite-page-used-twice" | "sqlite-parent-bounds" => (Link, Suspect::Object, Unit::Other),
         "sqlite-overflow-chain" => (Link, Suspect::Object, Unit::Row),
-        "sqlite-page-unused" | "sqlite-free-list" | "sqlite-pointer-map" => {
-            (Link, Suspect::Nothing, Unit::Other)
-        }
+        "sqlite-free-list" | "sqlite-pointer-map" => (Link, Suspect::Nothing, Unit::Other),
+        // What nothing refers to is known when all else was followed: what refers to the wrong page is the cause.
+        "sqlite-page-unused" => (Comparison, Suspect::Nothing, Unit::Other),
         "sqlite-not-null" | "sqlite-check" | "sqlite-value-type" | "sqlite-generated-column" => {
             (Record, Suspect::Nothing, Unit::Row)
         }

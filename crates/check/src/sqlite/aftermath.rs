@@ -9,7 +9,7 @@ use super::catalog::RowDamage;
 use super::context::Draft;
 use super::map::{MapFinding, PageMap};
 use super::worker::Worker;
-use super::{Prepared, chain, gap, rules, worker};
+use super::{Prepared, chain, fields, gap, rules, worker};
 
 pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
     for draft in header_drafts(anchor) {
@@ -78,6 +78,7 @@ pub(super) fn header_drafts(anchor: &Anchor) -> Vec<Draft> {
         draft.offset_bytes = Some(u64::from(damage.offset_bytes));
         drafts.push(draft);
     }
+    drafts.extend(fields::versions_draft(anchor));
     drafts
 }
 
@@ -174,7 +175,7 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
 /// What to do about a page that is in use and on the free list: its rows are good until something is written.
 const FREE_IN_USE: &str = "stop all writers: the next insert may write over the page; keep a copy of the file, then read all rows out of the copy into a new database (the shell's .recover, or .dump)";
 /// What to do about a row of sqlite_schema that SQLite refuses.
-const CORRECT_ROW: &str = "keep a copy of the file; in another copy, PRAGMA writable_schema=ON and an UPDATE of the row in sqlite_schema correct it; no VACUUM and no VACUUM INTO before that: they drop the object";
+pub(super) const CORRECT_ROW: &str = "keep a copy of the file; in another copy, PRAGMA writable_schema=ON and an UPDATE of the row in sqlite_schema correct it; no VACUUM and no VACUUM INTO before that: they drop the object";
 
 fn report_rows(prepared: &Prepared, worker: &mut Worker<'_>) {
     let refused = prepared.verdict.as_deref().unwrap_or_default();
@@ -216,6 +217,16 @@ fn report_rows(prepared: &Prepared, worker: &mut Worker<'_>) {
 
 pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut Worker<'_>) {
     report_rows(prepared, worker);
+    if let Some(tree) = &prepared.descending {
+        let expected = format!("schema format 4: {tree} is in descending order");
+        let found = format!(
+            "{}, with which SQLite takes DESC for ascending order and misses its entries",
+            anchor.header.schema_format
+        );
+        let mut draft = Draft::new(&rules::HEADER, 1, expected, found).next_step(WRITE_FIELD);
+        draft.offset_bytes = Some(44);
+        worker.report_at_once(draft);
+    }
     for name in prepared.plans.missing.iter().filter(|_| !prepared.schema.is_cut) {
         let draft = Draft::new(&rules::SCHEMA, 1, format!("a row for index {name}"), "none");
         worker.report_at_once(draft.tree(0));

@@ -5,10 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use formats::sqlite::{CHECKSUM_SIZE_BYTES, Damage, Geometry, HEADER_SIZE_BYTES, Header, has_right_checksum};
+use formats::sqlite::{
+    CHECKSUM_SIZE_BYTES, Damage, Fault, Geometry, HEADER_SIZE_BYTES, Header, has_right_checksum,
+};
 
 use super::candidates::{self, WrongField};
-use super::reader::{Brake, LogPages, PageReader};
+use super::reader::{Brake, LogPages, PageReader, Stopped};
 use super::view::{Journal, JournalDamage, KeptOut, Stamp, View, beside};
 use super::wal::{self, HeaderDamage, LogFacts, WalRead};
 
@@ -48,6 +50,11 @@ pub(super) struct Anchor {
 pub(super) enum AnchorError {
     #[error("could not read \"{}\": {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error(
+        "could not read \"{}\": {source}, before any page was checked\nhint: allow more time, or checkpoint first: PRAGMA wal_checkpoint(TRUNCATE) empties a WAL",
+        path.display()
+    )]
+    Stopped { path: PathBuf, source: io::Error },
     #[error("cannot check \"{}\": it is not a regular file", path.display())]
     Kind { path: PathBuf },
     #[error(
@@ -81,7 +88,7 @@ impl Anchor {
         let view = View::new(&file, &place, brake.stop.as_deref())
             .map_err(|kept_out| AnchorError::writer(path, kept_out))?;
         let stamp = Stamp::new(&place).map_err(failed)?;
-        let journal_damage = journal_damage(path, &place, &file)?;
+        let journal_damage = journal_damage(path, &place, &file, &brake)?;
         let file_bytes = file.metadata().map_err(failed)?.len();
         let mut page_one = vec![0; HEADER_SIZE_BYTES];
         let read = read_start(&file, &mut page_one).map_err(failed)?;
@@ -172,6 +179,12 @@ impl Anchor {
         self.header_damage.len() >= LOST_FIELD_COUNT
     }
 
+    /// Whether the file begins as a database: by its first 16 bytes, or by the fields behind them.
+    pub(super) fn begins_as_database(&self) -> bool {
+        let is_magic = !self.header_damage.iter().any(|damage| damage.fault == Fault::Magic);
+        is_magic || candidates::has_header(&self.reader.file)
+    }
+
     /// Whether locks keep every process that follows SQLite's rules from changing what is read.
     pub(super) fn is_held(&self) -> bool {
         self.view.is_held(self.header.read_version == WAL_VERSION_BYTE)
@@ -185,6 +198,14 @@ const LOST_FIELD_COUNT: usize = 3;
 pub(super) const WAL_VERSION_BYTE: u8 = 2;
 
 impl AnchorError {
+    /// A read that failed, or that was given up because the check is to end.
+    fn read(path: PathBuf, source: io::Error) -> Self {
+        match source.get_ref().is_some_and(|error| error.is::<Stopped>()) {
+            true => Self::Stopped { path, source },
+            false => Self::Read { path, source },
+        }
+    }
+
     fn writer(path: &Path, kept_out: KeptOut) -> Self {
         let who = match kept_out.pid {
             0 => "another process, or another connection of this one,".to_owned(),
@@ -242,13 +263,18 @@ fn page_counts(
 
 fn read_wal(place: &Path, header: &Header, reader: &PageReader, view: &View) -> Result<WalRead, AnchorError> {
     wal::read_wal(place, header, &reader.file, view.wal_index(), &reader.brake)
-        .map_err(|source| AnchorError::Read { path: beside(place, "-wal"), source })
+        .map_err(|source| AnchorError::read(beside(place, "-wal"), source))
 }
 
 /// What is wrong with the rollback journal; an error when SQLite would play it back.
-fn journal_damage(path: &Path, place: &Path, file: &File) -> Result<Option<JournalDamage>, AnchorError> {
-    let failed = |source| AnchorError::Read { path: path.to_owned(), source };
-    match Journal::of(place, file).map_err(failed)? {
+fn journal_damage(
+    path: &Path,
+    place: &Path,
+    file: &File,
+    brake: &Brake,
+) -> Result<Option<JournalDamage>, AnchorError> {
+    let failed = |source| AnchorError::read(beside(place, "-journal"), source);
+    match Journal::of(place, file, brake).map_err(failed)? {
         Journal::Idle => Ok(None),
         Journal::Damaged(damage) => Ok(Some(damage)),
         Journal::Hot => {

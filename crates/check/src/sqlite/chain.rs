@@ -16,6 +16,7 @@ use super::causes::cycle;
 use super::context::{Context, Draft};
 use super::ends::Ends;
 use super::map::Use;
+use super::reader::Brake;
 use super::rules;
 
 /// The pages that a worker holds at the moment.
@@ -224,19 +225,24 @@ impl Chains {
     }
 
     /// Joins open ends and runs after the pass; gives what is broken.
-    pub(super) fn finish(&mut self, context: &Context<'_>, mut report: impl FnMut(Draft)) -> Joined {
+    pub(super) fn finish(
+        &mut self,
+        context: &Context<'_>,
+        brake: &Brake,
+        mut report: impl FnMut(Draft),
+    ) -> Joined {
         let ends = context.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut ends) = ends else {
             let (open, runs) = (std::mem::take(&mut self.open), std::mem::take(&mut self.runs));
             let bytes = open.len() * size_of::<OpenChain>() + runs.len() * size_of::<Run>();
-            let left = self.join(context, open, runs, |_| true, &mut report);
-            debug_assert!(left.is_empty(), "every page is at hand");
+            let left = self.join(context, brake, (open, runs), |_| true, &mut report);
+            debug_assert!(left.is_empty() || brake.is_hit(), "every page is at hand");
             self.shared.drain(..).for_each(report);
             return Joined { memory_bytes: bytes as u64, ..Joined::default() };
         };
         self.move_to(&mut ends);
         let mut joined = Joined { memory_bytes: ends.memory_bytes(), ..Joined::default() };
-        if let Err(error) = self.join_ranges(context, &mut ends, &mut report) {
+        if let Err(error) = self.join_ranges(context, brake, &mut ends, &mut report) {
             context.is_cut.store(true, Ordering::Relaxed);
             let reason = format!("could not read back ends of long values from a temporary file: {error}");
             joined.trouble = Some(reason);
@@ -250,6 +256,7 @@ impl Chains {
     fn join_ranges(
         &mut self,
         context: &Context<'_>,
+        brake: &Brake,
         ends: &mut Ends,
         report: &mut impl FnMut(Draft),
     ) -> io::Result<()> {
@@ -264,10 +271,10 @@ impl Chains {
                 is_over = false;
                 let runs = ends.runs(range)?;
                 let is_here = |page| ends.range_of(page) == range;
-                let left = self.join(context, open, runs, is_here, report);
+                let left = self.join(context, brake, (open, runs), is_here, report);
                 left.into_iter().for_each(|chain| ends.push_chain(chain));
             }
-            if is_over {
+            if is_over || brake.is_hit() {
                 return Ok(());
             }
         }
@@ -277,8 +284,8 @@ impl Chains {
     fn join(
         &mut self,
         context: &Context<'_>,
-        mut open: Vec<OpenChain>,
-        mut runs: Vec<Run>,
+        brake: &Brake,
+        (mut open, mut runs): (Vec<OpenChain>, Vec<Run>),
         is_here: impl Fn(u32) -> bool,
         report: &mut impl FnMut(Draft),
     ) -> Vec<OpenChain> {
@@ -293,6 +300,9 @@ impl Chains {
             let mut inside: Option<Run> = None;
             // Ends: each round claims a page that nothing had claimed, or stops.
             while chain.left > 0 {
+                if brake.is_over() {
+                    return left;
+                }
                 let page = chain.next;
                 inside = inside.filter(|run| run.has(page));
                 if inside.is_none() && !is_here(page) {
@@ -330,7 +340,7 @@ pub(super) struct Joined {
 }
 
 /// Whether the chain of a cell is whole when everything is read anew: its cell's page and all its pages.
-fn is_whole(context: &Context<'_>, page: u32, slot: u32) -> bool {
+fn is_whole(context: &Context<'_>, brake: &Brake, page: u32, slot: u32) -> bool {
     let mut bytes = Vec::new();
     let Ok(()) = context.reader.read(page, &mut bytes) else { return false };
     let header_offset = if page == 1 { 100 } else { 0 };
@@ -339,7 +349,8 @@ fn is_whole(context: &Context<'_>, page: u32, slot: u32) -> bool {
     let count = context.geometry.overflow_page_count(cell.payload_bytes, cell.local.len() as u64);
     let mut next = cell.overflow;
     for _ in 0..count.min(u64::from(context.page_count)) {
-        if !context.map.is_allowed(next) || context.reader.read(next, &mut bytes).is_err() {
+        if brake.is_over() || !context.map.is_allowed(next) || context.reader.read(next, &mut bytes).is_err()
+        {
             return false;
         }
         next = u32_at(&bytes, 0).unwrap_or(0);
@@ -348,10 +359,10 @@ fn is_whole(context: &Context<'_>, page: u32, slot: u32) -> bool {
 }
 
 /// Whether an accusation of a chain holds no more when the chain is read again: then a page was read otherwise before.
-pub(super) fn is_refuted(context: &Context<'_>, draft: &Draft) -> bool {
+pub(super) fn is_refuted(context: &Context<'_>, brake: &Brake, draft: &Draft) -> bool {
     match (draft.page, draft.slot) {
         (Some(page), Some(slot)) if draft.rule.id == rules::OVERFLOW.id => {
-            is_whole(context, page, u32::try_from(slot).unwrap_or(u32::MAX))
+            is_whole(context, brake, page, u32::try_from(slot).unwrap_or(u32::MAX))
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use formats::sqlite::{Encoding, Geometry};
+use formats::sqlite::{Encoding, Field, Geometry};
 use results::check::{CheckLevel, Confidence, Finding};
 
 use crate::advice::role;
@@ -50,6 +50,10 @@ pub(super) struct Context<'a> {
     pub(super) has_checksums: bool,
     /// Pages that the pass could not read.
     pub(super) unreadable_count: AtomicU64,
+    /// Whether the schema format is one without the record types 8 and 9.
+    pub(super) is_older_format: bool,
+    /// Values of these types in a file of such a format.
+    pub(super) boolean_count: AtomicU64,
 }
 
 /// Numbers in a block of a [`PageSet`].
@@ -210,6 +214,16 @@ impl Context<'_> {
     /// Whether a page could not be read.
     pub(super) fn has_unreadable(&self) -> bool {
         self.unreadable_count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts values of the record types that an older schema format does not have.
+    #[inline]
+    pub(super) fn count_booleans(&self, fields: &[Field], is_first_pass: bool) {
+        if !self.is_older_format || !is_first_pass {
+            return;
+        }
+        let count = fields.iter().filter(|field| matches!(field.serial_type, 8 | 9)).count();
+        self.boolean_count.fetch_add(count as u64, Ordering::Relaxed);
     }
 
     pub(super) fn tree_name(&self, tree: usize) -> &str {

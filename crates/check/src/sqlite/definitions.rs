@@ -1,5 +1,7 @@
 //! What SQLite understands of the definitions in a schema, asked of an empty database in memory.
 
+use std::collections::{HashMap, HashSet};
+
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -113,11 +115,46 @@ fn missing_function(error: &rusqlite::Error) -> Option<String> {
     Some(message.strip_prefix("no such function: ")?.to_owned())
 }
 
-/// Whether the definitions have made the object of a row.
-pub(super) fn is_known(connection: &Connection, row: &SchemaRow) -> bool {
-    let kind = if row.is_table { "table" } else { "index" };
-    let sql = "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND lower(name) = lower(?2) AND lower(tbl_name) = lower(?3)";
-    connection.query_row(sql, [kind, &row.name, &row.table_name], |_| Ok(())).is_ok()
+/// The objects that definitions have made: read once, since a schema may have many thousands.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// Type, name and table name.
+    objects: HashSet<[String; 3]>,
+    /// By name: whether the table has rowids, and whether it is STRICT.
+    tables: HashMap<String, (bool, bool)>,
+}
+
+impl Known {
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut known = Self::default();
+        let mut statement = connection.prepare("SELECT type, name, tbl_name FROM sqlite_schema")?;
+        let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+        for object in rows {
+            known.objects.insert(object?.map(|name: String| name.to_ascii_lowercase()));
+        }
+        // EVIDENCE: sqlite pragma table_list: schema, name, type, ncol, wr, strict
+        let mut statement = connection.prepare("PRAGMA main.table_list")?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get::<_, String>(1)?, (row.get::<_, i64>(4)? == 0, row.get::<_, i64>(5)? != 0)))
+        })?;
+        for table in rows {
+            let (name, facts) = table?;
+            known.tables.insert(name.to_ascii_lowercase(), facts);
+        }
+        Ok(known)
+    }
+
+    /// Whether the definitions have made the object of a row.
+    pub(super) fn has(&self, row: &SchemaRow) -> bool {
+        let kind = if row.is_table { "table" } else { "index" };
+        let object = [kind, &row.name, &row.table_name];
+        self.objects.contains(&object.map(str::to_ascii_lowercase))
+    }
+
+    /// Whether a table has rowids, and whether it is STRICT.
+    pub(super) fn table(&self, name: &str) -> Option<(bool, bool)> {
+        self.tables.get(&name.to_ascii_lowercase()).copied()
+    }
 }
 
 pub(super) fn table_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<TableColumn>> {

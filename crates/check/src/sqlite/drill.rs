@@ -17,6 +17,7 @@ use super::drill_edits as edits;
 use super::drill_records as records;
 use super::drill_scene::{Edit, Scene};
 use super::map::{Use, header_offset};
+use super::virtual_tables::{ShadowKind, shadow_kind};
 use super::{Prepared, prepare};
 use crate::drill;
 pub use crate::drill::DrillError;
@@ -43,6 +44,8 @@ enum PlaceKind {
     Values,
     /// A leaf of an index that is matched against its table.
     Entries,
+    /// A leaf of a shadow table.
+    Shadow(Shadow),
     Inner,
     Trunk,
     Overflow,
@@ -50,6 +53,32 @@ enum PlaceKind {
     First,
     /// The file as a whole.
     File,
+}
+
+/// Shadow tables that a class can damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shadow {
+    /// The rows of a full-text table that keeps them itself.
+    Content,
+    /// The index of such a table.
+    Index,
+    /// The nodes of an R-tree.
+    Nodes,
+    /// Where the rows of an R-tree are.
+    Rowids,
+}
+
+impl Shadow {
+    fn is(self, kind: &ShadowKind) -> bool {
+        let is_full_text = matches!(kind.module.as_str(), "fts3" | "fts4" | "fts5") && kind.has_content;
+        let is_rtree = matches!(kind.module.as_str(), "rtree" | "rtree_i32");
+        match self {
+            Self::Content => is_full_text && kind.kind == "_content",
+            Self::Index => is_full_text && ["_data", "_segdir", "_segments"].contains(&kind.kind.as_str()),
+            Self::Nodes => is_rtree && kind.kind == "_node",
+            Self::Rowids => is_rtree && kind.kind == "_rowid",
+        }
+    }
 }
 
 /// What a drill did.
@@ -79,88 +108,98 @@ pub struct Change {
 }
 
 macro_rules! classes {
-    ($($name:literal, $place:ident, $make:expr, [$($rule:literal),*], $what:literal;)*) => {
+    ($($name:literal, $place:expr, $make:expr, [$($rule:literal),*], $what:literal;)*) => {
         /// All classes of damage for SQLite files.
         pub static CLASSES: &[DrillClass] = &[$(DrillClass {
-            name: $name, what: $what, rules: &[$($rule),*], place: PlaceKind::$place, make: $make,
+            name: $name, what: $what, rules: &[$($rule),*], place: $place, make: $make,
         }),*];
     };
 }
 
 classes! {
-    "flip-in-row", Rows, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
+    "flip-in-row", PlaceKind::Rows, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
         "flips one bit in an indexed value of a row";
-    "flip-in-entry", Entries, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
+    "flip-in-entry", PlaceKind::Entries, edits::flip_in_value, ["sqlite-entry-differs", "sqlite-entry-without-row"],
         "flips one bit in the key of an index entry";
-    "flip-in-header", Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-cell-overlap"],
+    "flip-in-header", PlaceKind::Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-cell-overlap"],
         "flips one bit in the number of cells of a table page";
-    "torn-page", Rows, edits::torn, ["sqlite-page-layout", "sqlite-cell-overlap", "sqlite-record", "sqlite-entry-differs", "sqlite-entry-without-row"],
+    "torn-page", PlaceKind::Rows, edits::torn, ["sqlite-page-layout", "sqlite-cell-overlap", "sqlite-record", "sqlite-entry-differs", "sqlite-entry-without-row"],
         "puts the second half of another page into a table page";
-    "zeroed-table-page", Rows, edits::zeroed, ["sqlite-page-kind"],
+    "zeroed-table-page", PlaceKind::Rows, edits::zeroed, ["sqlite-page-kind"],
         "fills a table page with zeros";
-    "zeroed-index-page", Entries, edits::zeroed, ["sqlite-page-kind"],
+    "zeroed-index-page", PlaceKind::Entries, edits::zeroed, ["sqlite-page-kind"],
         "fills an index page with zeros";
-    "misplaced-table-page", Rows, edits::replaced, ["sqlite-parent-bounds"],
+    "misplaced-table-page", PlaceKind::Rows, edits::replaced, ["sqlite-parent-bounds"],
         "writes a page of a table over another page of the same table";
-    "misplaced-index-page", Entries, edits::replaced, ["sqlite-parent-bounds"],
+    "misplaced-index-page", PlaceKind::Entries, edits::replaced, ["sqlite-parent-bounds"],
         "writes a page of an index over another page of the same index";
-    "lost-row", Rows, edits::without_cell, ["sqlite-entry-without-row"],
+    "lost-row", PlaceKind::Rows, edits::without_cell, ["sqlite-entry-without-row"],
         "removes a row from its page and leaves the page in order, as an older version of the page would";
-    "lost-entry", Entries, edits::without_cell, ["sqlite-row-without-entry"],
+    "lost-entry", PlaceKind::Entries, edits::without_cell, ["sqlite-row-without-entry"],
         "removes an index entry from its page and leaves the page in order";
-    "stale-page", Rows, records::older, ["sqlite-entry-without-row"],
+    "stale-page", PlaceKind::Rows, records::older, ["sqlite-entry-without-row"],
         "puts the version of a table page back that it had before its newest rows (lost write)";
-    "stale-index-page", Entries, records::older, ["sqlite-row-without-entry"],
+    "stale-index-page", PlaceKind::Entries, records::older, ["sqlite-row-without-entry"],
         "puts the version of an index page back that it had before its newest entries (lost write)";
-    "duplicate-key", Entries, records::duplicate_key, ["sqlite-unique"],
+    "duplicate-key", PlaceKind::Entries, records::duplicate_key, ["sqlite-unique"],
         "gives two rows the same key under a unique index, in the table and in the index";
-    "null-in-not-null", Values, records::null_in_not_null, ["sqlite-not-null"],
+    "null-in-not-null", PlaceKind::Values, records::null_in_not_null, ["sqlite-not-null"],
         "puts a NULL into a column declared NOT NULL";
-    "check-violated", Values, records::check_violated, ["sqlite-check"],
+    "check-violated", PlaceKind::Values, records::check_violated, ["sqlite-check"],
         "gives a column a value that a CHECK constraint does not allow";
-    "swapped-rows", Rows, edits::swapped_pointers, ["sqlite-rowid-order"],
+    "generated-value", PlaceKind::Values, records::generated_value, ["sqlite-generated-column"],
+        "gives a STORED generated column another value than that of its expression";
+    "lost-text-row", PlaceKind::Shadow(Shadow::Content), edits::without_cell, ["sqlite-full-text-row", "sqlite-full-text"],
+        "removes a row from the rows of a full-text table and leaves its index in order";
+    "flip-in-text-index", PlaceKind::Shadow(Shadow::Index), edits::flip_in_term, ["sqlite-full-text"],
+        "flips one bit in a word of a full-text index";
+    "rtree-box", PlaceKind::Shadow(Shadow::Nodes), edits::wrong_box, ["sqlite-rtree"],
+        "gives a box in a node of an R-tree a least coordinate above its greatest one";
+    "lost-rtree-row", PlaceKind::Shadow(Shadow::Rowids), edits::without_cell, ["sqlite-rtree"],
+        "removes the row of an R-tree that says in which node an entry is";
+    "swapped-rows", PlaceKind::Rows, edits::swapped_pointers, ["sqlite-rowid-order"],
         "swaps two rows in the pointer array of a page";
-    "swapped-entries", Entries, edits::swapped_pointers, ["sqlite-key-order"],
+    "swapped-entries", PlaceKind::Entries, edits::swapped_pointers, ["sqlite-key-order"],
         "swaps two entries in the pointer array of a page";
-    "doubled-pointer", Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
+    "doubled-pointer", PlaceKind::Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
         "lets two pointers of a page refer to the same cell";
-    "pointer-outside", Rows, edits::pointer_outside, ["sqlite-page-layout"],
+    "pointer-outside", PlaceKind::Rows, edits::pointer_outside, ["sqlite-page-layout"],
         "lets a cell pointer refer to the header of its page";
-    "free-block-outside", Rows, edits::free_block_outside, ["sqlite-page-layout"],
+    "free-block-outside", PlaceKind::Rows, edits::free_block_outside, ["sqlite-page-layout"],
         "lets the list of free blocks refer behind the page";
-    "fragments", Rows, edits::wrong_fragments, ["sqlite-page-layout"],
+    "fragments", PlaceKind::Rows, edits::wrong_fragments, ["sqlite-page-layout"],
         "changes the count of fragmented bytes of a page";
-    "serial-type", Rows, edits::wrong_serial_type, ["sqlite-record"],
+    "serial-type", PlaceKind::Rows, edits::wrong_serial_type, ["sqlite-record"],
         "gives a field a type that does not exist";
-    "payload-length", Rows, edits::long_payload, ["sqlite-page-layout", "sqlite-record", "sqlite-cell-overlap", "sqlite-overflow-chain"],
+    "payload-length", PlaceKind::Rows, edits::long_payload, ["sqlite-page-layout", "sqlite-record", "sqlite-cell-overlap", "sqlite-overflow-chain"],
         "makes a payload longer than it is";
-    "child-outside", Inner, edits::child_outside, ["sqlite-child-pointer"],
+    "child-outside", PlaceKind::Inner, edits::child_outside, ["sqlite-child-pointer"],
         "lets a child pointer refer behind the file";
-    "child-doubled", Inner, edits::child_doubled, ["sqlite-page-used-twice"],
+    "child-doubled", PlaceKind::Inner, edits::child_doubled, ["sqlite-page-used-twice"],
         "lets two child pointers refer to the same page";
-    "children-swapped", Inner, edits::children_swapped, ["sqlite-parent-bounds"],
+    "children-swapped", PlaceKind::Inner, edits::children_swapped, ["sqlite-parent-bounds"],
         "swaps two child pointers";
-    "chain-cut", Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
+    "chain-cut", PlaceKind::Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
         "ends an overflow chain too early";
-    "chain-crossed", Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
+    "chain-crossed", PlaceKind::Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
         "lets an overflow chain go on in its own page";
-    "flip-in-overflow", Overflow, edits::flip_in_overflow, [],
+    "flip-in-overflow", PlaceKind::Overflow, edits::flip_in_overflow, [],
         "flips one bit in a long value that no index holds: nothing in the format can show it";
-    "free-list-count", First, edits::free_list_count, ["sqlite-free-list"],
+    "free-list-count", PlaceKind::First, edits::free_list_count, ["sqlite-free-list"],
         "changes the number of free pages in the header";
-    "leaked-page", Trunk, edits::leaked_page, ["sqlite-page-unused"],
+    "leaked-page", PlaceKind::Trunk, edits::leaked_page, ["sqlite-page-unused"],
         "takes a page off the free list";
-    "free-page-in-use", Trunk, edits::free_page_in_use, ["sqlite-page-used-twice"],
+    "free-page-in-use", PlaceKind::Trunk, edits::free_page_in_use, ["sqlite-page-used-twice"],
         "puts page 2 or 3, which is in use, on the free list";
-    "pointer-map", PointerMap, edits::wrong_pointer_map, ["sqlite-pointer-map"],
+    "pointer-map", PlaceKind::PointerMap, edits::wrong_pointer_map, ["sqlite-pointer-map"],
         "changes an entry of the pointer map";
-    "magic", First, edits::wrong_magic, ["sqlite-header"],
+    "magic", PlaceKind::First, edits::wrong_magic, ["sqlite-header"],
         "changes the first byte of the file";
-    "zeroed-schema", First, edits::zeroed_schema, ["sqlite-page-kind"],
+    "zeroed-schema", PlaceKind::First, edits::zeroed_schema, ["sqlite-page-kind"],
         "fills the page of the schema with zeros behind the header of the file";
-    "cut-pages", File, |_| None, ["sqlite-file-size"],
+    "cut-pages", PlaceKind::File, |_| None, ["sqlite-file-size"],
         "cuts whole pages off the end of the file";
-    "cut-inside-page", File, |_| None, ["sqlite-file-size"],
+    "cut-inside-page", PlaceKind::File, |_| None, ["sqlite-file-size"],
         "cuts the file in the middle of its last page";
 }
 
@@ -281,6 +320,11 @@ fn is_place(prepared: &Prepared, place: PlaceKind, page: u32, is_inner: impl Fn(
             let plan = tree.and_then(|tree| plans.trees.get(tree));
             matches!(what, Use::Leaf)
                 && plan.is_some_and(|plan| plan.is_table == Some(true) && plan.rows.is_some())
+        }
+        PlaceKind::Shadow(shadow) => {
+            let name = tree.and_then(|tree| plans.trees.get(tree)?.name.strip_prefix("table "));
+            let kind = name.and_then(|name| shadow_kind(&prepared.schema, name));
+            what.is_tree() && !is_inner(page) && kind.is_some_and(|kind| shadow.is(&kind))
         }
         // A root may be a leaf.
         PlaceKind::Inner => what == Use::Node && is_inner(page),

@@ -1,6 +1,6 @@
 //! The changes of bytes that make each class of damage.
 
-use formats::sqlite::{Record, Value};
+use formats::sqlite::{Cell, Record, Value};
 
 use super::drill_scene::{
     Edit, Scene, edit, half, half_bytes, local_start, pick, pointers_start, put_half, word,
@@ -17,6 +17,46 @@ pub(super) fn flip_in_value(scene: &Scene<'_>) -> Option<Vec<Edit>> {
     let last = (field.start + field.size - 1) as usize;
     let byte = *cell.local.get(last)?;
     (*scene.bytes.get(local_start + last)? == byte).then(|| vec![edit(scene, local_start + last, [byte ^ 1])])
+}
+
+/// Flips the lowest bit of a letter in the first word of a block of a full-text index.
+// EVIDENCE: sqlite fts5_index.c "SEGMENT LEAF FORMAT": 2 bytes offset of the first rowid, 2 bytes size, then a word with its
+// EVIDENCE: length; fts3_write.c: height, then a word with its length
+pub(super) fn flip_in_term(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let is_fts5_block = |cell: &Cell<'_>| cell.rowid > i64::from(u32::MAX);
+    scene.cells_from_seed().into_iter().find_map(|(_, cell)| {
+        let (start, block) = last_blob(&cell)?;
+        // Behind the length and the first letter, which in FTS5 says which index the word belongs to.
+        let (length_at, letter_at) = if is_fts5_block(&cell) { (4, 6) } else { (1, 2) };
+        let is_leaf = is_fts5_block(&cell) || block.first() == Some(&0);
+        let length = usize::from(*block.get(length_at)?);
+        let is_word = is_leaf && (3..0x80).contains(&length) && length_at + length < block.len();
+        let letter = block.get(letter_at).filter(|letter| is_word && letter.is_ascii_alphanumeric())?;
+        Some(vec![edit(scene, local_start(&cell) + start + letter_at, [letter ^ 1])])
+    })
+}
+
+/// Puts the largest number of 32 bits that is positive as integer and as float into the first coordinate of a box.
+// EVIDENCE: sqlite rtree.c: a node is depth, count, then cells of a key of 8 bytes and coordinates of 4
+pub(super) fn wrong_box(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    const COORDINATE_AT: usize = 12;
+    const LARGEST: [u8; 4] = [0x7f, 0x7f, 0xff, 0xff];
+    scene.cells_from_seed().into_iter().find_map(|(_, cell)| {
+        let (start, node) = last_blob(&cell)?;
+        let has_cell = node.get(2..4)? != [0, 0];
+        let is_other = has_cell && node.get(COORDINATE_AT..COORDINATE_AT + 4)? != LARGEST;
+        is_other.then(|| vec![edit(scene, local_start(&cell) + start + COORDINATE_AT, LARGEST)])
+    })
+}
+
+/// The last BLOB of a row, as far as it lies in its page: where it begins in the payload, and its bytes.
+fn last_blob<'c>(cell: &Cell<'c>) -> Option<(usize, &'c [u8])> {
+    let record = Record::new(cell.local, cell.payload_bytes).0?;
+    let field =
+        record.fields().last().filter(|field| field.serial_type >= 12 && field.serial_type % 2 == 0)?;
+    let start = usize::try_from(field.start).ok()?;
+    let end = start.checked_add(usize::try_from(field.size).ok()?)?.min(cell.local.len());
+    Some((start, cell.local.get(start..end)?))
 }
 
 pub(super) fn flip_in_cell_count(scene: &Scene<'_>) -> Option<Vec<Edit>> {

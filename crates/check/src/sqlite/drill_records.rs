@@ -8,6 +8,7 @@ use super::keys::class_of;
 use super::plan::{CLASS_NULL, OwnedValue, Part, Rows};
 use super::rules;
 use super::scratch::{Evaluation, Evaluator};
+use crate::rule::Rule;
 
 /// Levels that a tree can have: with 2^32 pages and two children on each.
 const DEPTH_MAX: usize = 32;
@@ -52,17 +53,34 @@ pub(super) fn null_in_not_null(scene: &Scene<'_>) -> Option<Vec<Edit>> {
 /// Gives a column a value that a CHECK constraint of the table does not allow: SQLite says which one it refuses. A
 /// column that no index holds comes first.
 pub(super) fn check_violated(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let evaluation = scene.plan()?.rows.as_ref()?.evaluation.as_ref()?;
+    let columns = evaluation.bound.iter().flatten().copied().collect();
+    broken_test(scene, &rules::CHECK, columns)
+}
+
+/// Gives a generated column that is stored another value than the one that SQLite computes.
+pub(super) fn generated_value(scene: &Scene<'_>) -> Option<Vec<Edit>> {
+    let rows = scene.plan()?.rows.as_ref()?;
+    let tests = &rows.evaluation.as_ref()?.tests;
+    let generated = tests.iter().filter(|test| test.rule.id == rules::GENERATED.id);
+    let columns = generated.filter_map(|test| {
+        rows.columns.iter().position(|column| test.expected.ends_with(&format!(" in column {}", column.name)))
+    });
+    broken_test(scene, &rules::GENERATED, columns.collect())
+}
+
+/// Gives one of these columns a value with which a test of a rule does not hold any more.
+fn broken_test(scene: &Scene<'_>, rule: &Rule, mut columns: Vec<usize>) -> Option<Vec<Edit>> {
     let rows = scene.plan()?.rows.as_ref()?;
     let evaluation = rows.evaluation.as_ref()?;
     let checks: Vec<usize> = (0..evaluation.tests.len())
-        .filter(|test| evaluation.tests.get(*test).is_some_and(|test| test.rule.id == rules::CHECK.id))
+        .filter(|test| evaluation.tests.get(*test).is_some_and(|test| test.rule.id == rule.id))
         .collect();
     let evaluator = Evaluator::new(evaluation).ok().filter(|_| !checks.is_empty())?;
     let is_refused = |fields: &[Stored], rowid| {
         let results = results(&evaluator, evaluation, rows, fields, rowid).unwrap_or_default();
         checks.iter().any(|check| results.get(*check) == Some(&OwnedValue::Integer(0)))
     };
-    let mut columns: Vec<usize> = evaluation.bound.iter().flatten().copied().collect();
     columns.sort_by_key(|column| is_indexed(rows, *column));
     // Enough rows to meet each kind of value that a column has; each costs a few dozen computations.
     const ROW_COUNT_MAX: usize = 4;

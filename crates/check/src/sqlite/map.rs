@@ -214,6 +214,10 @@ impl PageMap {
         let mut bytes = Vec::new();
         // Each trunk is claimed once, so that the walk ends with the file.
         while trunk != 0 {
+            if reader.brake.is_over() {
+                self.is_cut = true;
+                return;
+            }
             if !self.is_allowed(trunk) {
                 let expected = format!("a page from 2 to {} that is no map, or 0", self.page_count);
                 self.free_list_finding(from, None, expected, format!("trunk page {trunk}"));
@@ -302,10 +306,13 @@ impl PageMap {
             }
             let mut next: Vec<NextLevel> = Vec::with_capacity(samples.len());
             for samples in &mut samples {
-                let is_last = self.is_last_level(reader, samples);
+                let is_last = reader.brake.is_over() || self.is_last_level(reader, samples);
                 next.push(NextLevel { is_last, samples: Samples::default() });
             }
             for number in due {
+                if reader.brake.is_over() {
+                    break;
+                }
                 self.read_level(reader, number, level, &mut next);
             }
             samples = next.into_iter().map(|next| next.samples).collect();
@@ -328,6 +335,10 @@ impl PageMap {
             // The device has the next ones to do while these are looked at.
             reader.prefetch(parts.peek().copied().unwrap_or_default());
             for link in part.iter().filter_map(|page| range.link(*page)) {
+                if reader.brake.is_over() {
+                    self.is_cut = true;
+                    return;
+                }
                 let Some(next) = next.get_mut(link.tree as usize) else { continue };
                 if reader.read(link.page, &mut bytes).is_err() {
                     self.findings.push(MapFinding::Unreadable);

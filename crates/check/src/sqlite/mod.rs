@@ -19,6 +19,7 @@ mod causes;
 mod chain;
 mod collect;
 mod computed;
+mod conclusion;
 mod context;
 mod definitions;
 pub mod drill;
@@ -27,6 +28,7 @@ mod drill_records;
 mod drill_scene;
 mod ends;
 mod expressions;
+mod fields;
 mod key_order;
 mod keys;
 mod links;
@@ -47,6 +49,7 @@ mod scratch;
 mod spool;
 mod stray;
 mod structure;
+mod tail;
 mod versions;
 mod view;
 mod virtual_tables;
@@ -60,16 +63,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
-use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
+use results::check::{Accounting, CheckLevel, CheckReport, NotChecked, Skipped, StoppedCheck};
 
-use crate::advice;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
 use aftermath::{gaps, report_anchor, report_map, report_schema};
 use anchor::Anchor;
 use catalog::verdict::Refused;
-use collect::Named;
+use conclusion::{Ending, after_pass, finish};
 use context::{Context, PageSet};
 use map::PageMap;
 use pass::Passed;
@@ -125,7 +127,9 @@ fn check_once(
     progress: &mut dyn Progress,
 ) -> (CheckReport, bool) {
     let mut report = empty_report(path, options.level);
-    let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone());
+    // What comes before the pages takes the same time in each call: one that resumes would never come to them.
+    let deadline = options.time_max.filter(|_| options.resume_file.is_none()).map(|time| started + time);
+    let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone()).until(deadline);
     let anchor = match Anchor::limited(path, brake) {
         Ok(anchor) => anchor,
         Err(error) => {
@@ -157,18 +161,20 @@ fn accuse_nothing(report: &mut CheckReport, attempt_count: usize) {
     report.findings.clear();
     report.rule_counts.clear();
     report.objects.clear();
-    let page_count = report.accounting.page_count;
-    report.accounting = Accounting {
-        page_count,
-        unreached_count: page_count,
-        bytes_expected: report.accounting.bytes_expected,
-        ..Accounting::default()
-    };
+    let Accounting { page_count, bytes_expected, .. } = report.accounting;
+    report.accounting =
+        Accounting { page_count, unreached_count: page_count, bytes_expected, ..Accounting::default() };
     report.coverage = results::check::Coverage::default();
     let times = if attempt_count == 1 { "once".to_owned() } else { format!("{attempt_count} times") };
     report.unfinished = Some(format!(
         "changed while it was checked: {times}; stop the writer, or check a backup (.backup or VACUUM INTO)"
     ));
+}
+
+/// The account of a check that came to no page.
+fn unreached(page_count: u64, page_size_bytes: u32) -> Accounting {
+    let bytes_expected = page_count * u64::from(page_size_bytes);
+    Accounting { page_count, unreached_count: page_count, bytes_expected, ..Accounting::default() }
 }
 
 fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {
@@ -210,22 +216,34 @@ struct Prepared {
     /// What SQLite says to the rows of the schema; why it could not be asked, when it could not.
     verdict: Result<Vec<Refused>, String>,
     plans: Plans,
+    /// A tree whose descending order shows that the schema format of the header is wrong.
+    descending: Option<String>,
     map: PageMap,
 }
 
 fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
     let mut schema = SchemaRows::default();
-    let mut plans = Plans::default();
+    let (mut plans, mut descending) = (Plans::default(), None);
     let mut verdict = Ok(Vec::new());
+    let brake = &anchor.reader.brake;
     let is_deep = options.level >= CheckLevel::Structure && anchor.page_count > 0;
     let page_count = if is_deep { anchor.page_count } else { 0 };
     let mut map = PageMap::new(geometry, page_count, (options.memory_bytes_max / 8).min(LINK_BYTES_MAX));
     if is_deep {
         schema = schema::read_schema(&anchor.reader, geometry, anchor.header.encoding, anchor.page_count);
         let mut rows = std::mem::take(&mut schema.resolved);
-        verdict = catalog::verdict::verdict(&mut rows, anchor.header.encoding, anchor.page_count);
+        verdict = catalog::verdict::verdict(&mut rows, anchor.header.encoding, anchor.page_count, brake);
         schema.set_resolved(rows);
-        plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format);
+        plans = plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format, brake);
+        let is_older = (1..fields::DESCENDING_FORMAT).contains(&anchor.header.schema_format);
+        let has_word = |row: &schema::SchemaRow| {
+            row.definition.as_deref().is_some_and(|sql| sql.to_ascii_uppercase().contains("DESC"))
+        };
+        if is_older && schema.rows.iter().any(has_word) {
+            let falling = plan::plan(&schema, anchor.header.encoding, fields::DESCENDING_FORMAT, brake);
+            descending = fields::descending_tree(&anchor.reader, geometry, anchor.header.encoding, &falling);
+            plans = if descending.is_some() { falling } else { plans };
+        }
         // Trees first: a page that is also on the free list keeps its rows.
         map.add_trees(&anchor.reader, &plans);
         map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
@@ -233,7 +251,7 @@ fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
         map.is_cut |= anchor.is_header_lost();
         map.is_cut |= schema.resolved.iter().any(|row| row.row.kind.has_tree() && row.row.root == 0);
     }
-    Prepared { schema, verdict, plans, map }
+    Prepared { schema, verdict, plans, descending, map }
 }
 
 fn check_anchored(
@@ -251,33 +269,19 @@ fn check_anchored(
     let pass = Reading { options, phase: Phase::Pass, page_size_bytes, deadline: None, governor };
     pass.prepare(anchor.file_bytes);
     let prepared = prepare(anchor, geometry, options);
+    if anchor.reader.brake.is_hit() {
+        report.accounting = unreached(u64::from(anchor.page_count), geometry.page_size_bytes);
+        report.unfinished = Some(
+            "stopped while the schema and the inner pages were read, before any page was checked".to_owned(),
+        );
+        return;
+    }
     let identity = resume::identity(anchor, options.level);
     let stopped = stopped_check(resume::ENGINE, &identity, options, report);
     report.not_checked.extend(aftermath::journal_gap(anchor));
-    let end_bytes_max = (options.memory_bytes_max / 8).min(END_BYTES_MAX);
-    let context = Context {
-        file: anchor.path.display().to_string(),
-        level: options.level,
-        geometry,
-        encoding: anchor.header.encoding,
-        library_version: anchor.header.library_version,
-        page_count: anchor.page_count,
-        reader: &anchor.reader,
-        map: &prepared.map,
-        plans: &prepared.plans,
-        key: stopped.as_ref().map_or(options.seed, |stopped| stopped.seed),
-        findings_per_rule_max: options.findings_per_rule_max,
-        run_bytes_max: usize::try_from(end_bytes_max).unwrap_or(usize::MAX) / options.worker_count.max(1),
-        end_bytes_max,
-        ends: Mutex::default(),
-        is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
-        damaged_pages: PageSet::new(anchor.page_count as usize),
-        affected_pages: PageSet::new(anchor.page_count as usize),
-        damaged_trees: PageSet::new(prepared.plans.trees.len()),
-        losses: Mutex::default(),
-        has_checksums: options.level >= CheckLevel::Page && anchor.has_checksums(),
-        unreadable_count: 0.into(),
-    };
+    report.not_checked.extend(tail::beyond(anchor));
+    let key = stopped.as_ref().map_or(options.seed, |stopped| stopped.seed);
+    let context = context_of(anchor, geometry, &prepared, options, key);
     if context.has_checksums {
         report.facts.push(("page checksums".to_owned(), "cksumvfs".to_owned()));
     }
@@ -302,7 +306,45 @@ fn check_anchored(
     } else {
         end_shallow(&context, &mut passed, options, report);
     }
+    let has_objects = !prepared.schema.resolved.is_empty();
+    report.not_checked.extend(fields::unused_fields(anchor, &context, has_objects));
     finish(&context, passed, skipped, options.resume_file.is_some(), &prepared, report);
+}
+
+/// What all workers share. `key` is that of the sums.
+fn context_of<'a>(
+    anchor: &'a Anchor,
+    geometry: Geometry,
+    prepared: &'a Prepared,
+    options: &Options,
+    key: u64,
+) -> Context<'a> {
+    let end_bytes_max = (options.memory_bytes_max / 8).min(END_BYTES_MAX);
+    Context {
+        file: anchor.path.display().to_string(),
+        level: options.level,
+        geometry,
+        encoding: anchor.header.encoding,
+        library_version: anchor.header.library_version,
+        page_count: anchor.page_count,
+        reader: &anchor.reader,
+        map: &prepared.map,
+        plans: &prepared.plans,
+        key,
+        findings_per_rule_max: options.findings_per_rule_max,
+        run_bytes_max: usize::try_from(end_bytes_max).unwrap_or(usize::MAX) / options.worker_count.max(1),
+        end_bytes_max,
+        ends: Mutex::default(),
+        is_cut: AtomicBool::new(prepared.map.is_cut || prepared.schema.is_cut),
+        damaged_pages: PageSet::new(anchor.page_count as usize),
+        affected_pages: PageSet::new(anchor.page_count as usize),
+        damaged_trees: PageSet::new(prepared.plans.trees.len()),
+        losses: Mutex::default(),
+        has_checksums: options.level >= CheckLevel::Page && anchor.has_checksums(),
+        unreadable_count: 0.into(),
+        is_older_format: (1..fields::DESCENDING_FORMAT).contains(&anchor.header.schema_format),
+        boolean_count: 0.into(),
+    }
 }
 
 /// Ends a check that has looked into the pages. Returns the pages that could not be judged.
@@ -432,6 +474,10 @@ fn look_at_log_only_pages(anchor: &Anchor, context: &Context<'_>, passed: &mut P
     let in_file = u32::try_from(anchor.file_bytes / page_size).unwrap_or(u32::MAX);
     let mut bytes = Vec::new();
     for page in in_file.saturating_add(1)..=context.page_count {
+        if anchor.reader.brake.is_over() {
+            passed.unreached_count += u64::from(context.page_count - page) + 1;
+            return;
+        }
         match anchor.reader.read(page, &mut bytes) {
             Ok(()) => {
                 passed.bytes_read += page_size;
@@ -443,151 +489,5 @@ fn look_at_log_only_pages(anchor: &Anchor, context: &Context<'_>, passed: &mut P
                 context.is_cut.store(true, Ordering::Relaxed);
             }
         }
-    }
-}
-
-/// What comes after the pass: how to read a second time, and what is kept when that is stopped.
-struct Ending<'o> {
-    reading: Reading<'o>,
-    /// What earlier calls named.
-    named: Named,
-    /// Whether this call begins with the second pass, so that time must not be over before it has done anything.
-    is_due: bool,
-    /// The check as it was at the end of the pass, to be kept; `None` when nothing is to be kept.
-    stopped: Option<StoppedCheck>,
-}
-
-/// Chains, pages without use, pointer maps and sums. Returns the pages that could not be judged.
-fn after_pass(
-    anchor: &Anchor,
-    context: &Context<'_>,
-    passed: &mut Passed<'_>,
-    ending: Ending<'_>,
-    report: &mut CheckReport,
-    progress: &mut dyn Progress,
-) -> Vec<Skipped> {
-    progress.advance(Phase::Match, 0, 0);
-    if passed.unreached_count > 0 {
-        report.not_checked.push(gap(
-            "links between pages, rows against index entries",
-            "the check was stopped before it had seen all pages",
-        ));
-        return Vec::new();
-    }
-    let mut drafts = Vec::new();
-    let mut chains = std::mem::take(&mut passed.worker.chains);
-    let joined = chains.finish(context, |draft| drafts.push(draft));
-    if context.geometry.auto_vacuum {
-        pointers::check_pointer_maps(context, &mut chains, |draft| drafts.push(draft));
-    }
-    for draft in drafts {
-        if chain::is_refuted(context, &draft) {
-            passed.worker.changed();
-        } else {
-            passed.worker.report_at_once(draft);
-        }
-    }
-    let strays = stray::report_strays(context, &mut passed.worker, &ending.reading);
-    report.not_checked.extend(strays.not_checked);
-    progress.advance(Phase::SecondPass, 0, 0);
-    let named = collect::second_pass(
-        context,
-        anchor,
-        &passed.worker,
-        ending.reading,
-        ending.is_due,
-        ending.named,
-        progress,
-    );
-    if let Some(path) = &ending.reading.options.resume_file {
-        let outcome = match ending.stopped.filter(|_| named.is_stopped) {
-            Some(stopped) => resume::stopped_in_second_pass(stopped, context, &named).store(path),
-            None => forget(path),
-        };
-        passed.trouble = not_kept(outcome, path).or(passed.trouble.take());
-    }
-    let missing = context.map.trouble().map(str::to_owned);
-    passed.trouble = passed.trouble.take().or(missing).or(joined.trouble).or(named.trouble);
-    passed.worker.findings.merge(named.findings);
-    for ((page, rule), affected) in named.explained {
-        passed.worker.findings.explain(&rule, u64::from(page), affected, &causes::explanation(affected));
-    }
-    causes::fold_key_order(&mut passed.worker.findings);
-    passed.worker.doubts.merge(named.doubts);
-    report.counters.second_pass_object_count = named.object_count;
-    let sums = (passed.worker.differences.len() * report.counters.worker_count as usize * 64 * 32) as u64;
-    report.counters.memory_bytes_max =
-        context.map.memory_bytes() + sums + joined.memory_bytes.max(named.memory_bytes_max);
-    report.counters.temporary_bytes = context.map.temporary_bytes() + joined.temporary_bytes;
-    strays.skipped
-}
-
-fn finish(
-    context: &Context<'_>,
-    passed: Passed<'_>,
-    mut skipped: Vec<Skipped>,
-    keeps: bool,
-    prepared: &Prepared,
-    report: &mut CheckReport,
-) {
-    let Passed { worker, unreached_count, bytes_read, trouble } = passed;
-    for (tree, (count, reason)) in &worker.unevaluated {
-        report.not_checked.push(NotChecked {
-            object: Some(context.tree_name(*tree).to_owned()),
-            what: format!("constraints, conditions and expressions of {count} rows"),
-            why: format!("SQLite could not compute them: {reason}"),
-            kind: results::check::GapKind::Coverage,
-        });
-    }
-    let doubts = worker.doubts.not_checked(|tree| context.tree_name(tree));
-    report.not_checked.extend(doubts);
-    report.counters.row_count = worker.row_count;
-    report.counters.entry_count = worker.entry_count;
-    let page_count = u64::from(context.page_count);
-    let unreadable_count = worker.unreadable_count;
-    // A page that was not read and is accused by another page as well counts once.
-    let judged_count = page_count.saturating_sub(unreadable_count + unreached_count);
-    let damaged_count = context.damaged_pages.count().min(judged_count);
-    let is_affected =
-        |page: usize| context.affected_pages.contains(page) && !context.damaged_pages.contains(page);
-    let affected_count = (1..=context.page_count as usize).filter(|page| is_affected(*page)).count() as u64;
-    let affected_count = affected_count.min(judged_count - damaged_count);
-    let rest = page_count.saturating_sub(damaged_count + affected_count + unreadable_count + unreached_count);
-    let mut left = rest;
-    for part in &mut skipped {
-        part.page_count = part.page_count.min(left);
-        left -= part.page_count;
-    }
-    report.accounting = Accounting {
-        page_count,
-        clean_count: left,
-        damaged_count,
-        affected_count,
-        skipped,
-        unreadable_count,
-        unreached_count,
-        bytes_expected: page_count * u64::from(context.geometry.page_size_bytes),
-        bytes_read,
-    };
-    assert!(report.accounting.is_balanced(), "every page is in one class by the sums above");
-    if worker.changed_count > 0 {
-        report.unfinished = Some(format!("{} pages changed while they were read", worker.changed_count));
-    } else if let Some(trouble) = trouble {
-        report.unfinished = Some(trouble);
-    } else if unreached_count > 0 {
-        let next = if keeps {
-            "the same command goes on there"
-        } else {
-            "with --resume FILE a later call can go on"
-        };
-        report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}; {next}"));
-    }
-    report.coverage = causes::coverage::covered(context, prepared, &worker, unreached_count == 0, report);
-    advice::conclude(report, worker.findings.into_lists(), &prepared.schema.sources());
-    if worker.changed_count > 0 {
-        // Rules about several pages may have met one of the pages as it was before.
-        let is_about_several = |rule: &str| rule != rules::PAGE_LAYOUT.id && rule != rules::CELL_OVERLAP.id;
-        let several = report.findings.iter_mut().filter(|finding| is_about_several(&finding.rule));
-        several.for_each(|finding| finding.confidence = Confidence::Possible);
     }
 }

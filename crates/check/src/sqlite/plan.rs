@@ -4,6 +4,7 @@
 //! collations, automatic indexes and defaults. Nothing but definitions is allowed there, and each statement has a
 //! bound on its steps.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use formats::sqlite::{Collation, Encoding, KeyColumn, Value};
@@ -11,10 +12,11 @@ use results::check::NotChecked;
 use rusqlite::{Connection, types::ValueRef};
 
 use super::definitions::{
-    Affinity, IndexFacts, TableColumn, VIRTUAL_COLUMN, connection, execute, is_known, quoted, strict_classes,
+    Affinity, IndexFacts, Known, TableColumn, VIRTUAL_COLUMN, connection, execute, quoted, strict_classes,
     table_columns, table_indexes,
 };
 use super::expressions::table_text;
+use super::reader::Brake;
 use super::schema::{SchemaRow, SchemaRows, encode};
 use super::scratch::{Evaluation, ScratchTable, Wish};
 use super::wishes::{Computed, IndexResults, index_wishes, test_wishes};
@@ -157,13 +159,15 @@ impl OwnedValue {
 }
 
 /// Makes the plans of all trees. Tree 0 is sqlite_schema.
-pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32) -> Plans {
+pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32, brake: &Brake) -> Plans {
     let mut planner = Planner {
+        brake,
         plans: Plans::default(),
         encoding,
         // EVIDENCE: sqlite fileformat2 1.3.11: formats below 4 ignore DESC
         has_descending: schema_format >= 4,
         tree_by_name: HashMap::new(),
+        defaults: RefCell::default(),
     };
     planner.plans.trees.push(TreePlan {
         name: "table sqlite_schema".to_owned(),
@@ -173,7 +177,11 @@ pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32) 
     });
     planner.add_trees(schema);
     match connection() {
-        Ok(mut connection) => planner.add_definitions(schema, &mut connection),
+        Ok(mut connection) => {
+            if let Err(error) = planner.add_definitions(schema, &mut connection) {
+                planner.gap(None, "rows and index entries", &format!("could not ask the engine: {error}"));
+            }
+        }
         Err(error) => {
             planner.gap(None, "rows and index entries", &format!("could not start the engine: {error}"))
         }
@@ -181,14 +189,17 @@ pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32) 
     planner.plans
 }
 
-struct Planner {
+struct Planner<'b> {
+    brake: &'b Brake,
     plans: Plans,
     encoding: Encoding,
     has_descending: bool,
     tree_by_name: HashMap<String, usize>,
+    /// Values of defaults, by their text and the declared type: many columns have the same.
+    defaults: RefCell<HashMap<(String, String), OwnedValue>>,
 }
 
-impl Planner {
+impl Planner<'_> {
     fn gap(&mut self, object: Option<&str>, what: &str, why: &str) {
         self.plans.not_checked.push(NotChecked {
             object: object.map(str::to_owned),
@@ -208,43 +219,60 @@ impl Planner {
         }
     }
 
-    fn add_definitions(&mut self, schema: &SchemaRows, connection: &mut Connection) {
-        let mut tables = Vec::new();
-        let mut foreign_tables = HashSet::new();
-        for row in schema.rows.iter().filter(|row| row.is_table) {
-            let outcome = execute(connection, row.definition.as_deref().unwrap_or_default(), row);
-            match outcome {
-                Ok(()) if is_known(connection, row) => tables.push(row),
-                Ok(()) => self.not_understood(row, "it makes no table of that name"),
-                Err(reason) => {
-                    foreign_tables.insert(row.name.to_ascii_lowercase());
-                    self.not_understood(row, &reason);
-                }
+    fn add_definitions(&mut self, schema: &SchemaRows, connection: &mut Connection) -> rusqlite::Result<()> {
+        let (tables, indexes): (Vec<&SchemaRow>, Vec<&SchemaRow>) =
+            schema.rows.iter().partition(|row| row.is_table);
+        // By the place of the row: a damaged schema may have two of one name.
+        let place = |row: &SchemaRow| (row.page, row.slot);
+        let mut refused: HashMap<(u32, usize), String> = HashMap::new();
+        for row in tables.iter().chain(&indexes) {
+            if self.brake.is_over() {
+                return Ok(());
+            }
+            let definition = match (row.is_table, row.definition.as_deref()) {
+                (_, Some(definition)) => definition,
+                (true, None) => "",
+                // The definition of its table makes it.
+                (false, None) => continue,
+            };
+            if let Err(reason) = execute(connection, definition, row) {
+                refused.insert(place(row), reason);
             }
         }
-        for row in schema.rows.iter().filter(|row| !row.is_table) {
-            match &row.definition {
-                Some(definition) => match execute(connection, definition, row) {
-                    Ok(()) if is_known(connection, row) => {}
-                    Ok(()) => self.not_understood(row, "it makes no index of that name"),
-                    Err(reason) => self.not_understood(row, &reason),
-                },
-                None if foreign_tables.contains(&row.table_name.to_ascii_lowercase()) => {
+        let known = Known::read(connection)?;
+        let foreign_tables: HashSet<String> = tables
+            .iter()
+            .filter(|row| refused.contains_key(&place(row)))
+            .map(|row| row.name.to_ascii_lowercase())
+            .collect();
+        for row in tables.iter().chain(&indexes) {
+            let is_of_foreign = || foreign_tables.contains(&row.table_name.to_ascii_lowercase());
+            match refused.get(&place(row)) {
+                Some(reason) => self.not_understood(row, reason),
+                None if row.definition.is_none() && !row.is_table && is_of_foreign() => {
                     self.not_understood(row, "that of its table is not");
                 }
-                None if is_known(connection, row) => {}
+                None if known.has(row) => {}
+                None if row.is_table => self.not_understood(row, "it makes no table of that name"),
+                None if row.definition.is_some() => {
+                    self.not_understood(row, "it makes no index of that name");
+                }
                 None => self.not_understood(row, "it has none, and no table needs it"),
             }
         }
-        let indexes = schema.rows.iter().filter(|row| !row.is_table);
-        let definitions: HashMap<String, &str> = indexes
+        let named = indexes.iter();
+        let definitions: HashMap<String, &str> = named
             .filter_map(|row| Some((row.name.to_ascii_lowercase(), row.definition.as_deref()?)))
             .collect();
-        for row in tables {
-            if let Err(error) = self.add_table(row, connection, &definitions) {
+        for row in tables.iter().filter(|row| !refused.contains_key(&place(row)) && known.has(row)) {
+            if self.brake.is_over() {
+                return Ok(());
+            }
+            if let Err(error) = self.add_table(row, connection, &known, &definitions) {
                 self.gap(Some(&format!("table {}", row.name)), "its rows", &error.to_string());
             }
         }
+        Ok(())
     }
 
     /// Whether SQLite refuses the row is known before; what is not understood here is only not checked.
@@ -258,13 +286,11 @@ impl Planner {
         &mut self,
         row: &SchemaRow,
         connection: &Connection,
+        known: &Known,
         definitions: &HashMap<String, &str>,
     ) -> rusqlite::Result<()> {
         let Some(&tree) = self.tree_by_name.get(&row.name.to_ascii_lowercase()) else { return Ok(()) };
-        let (has_rowid, is_strict) =
-            connection.query_row(&format!("PRAGMA table_list({})", quoted(&row.name)), [], |facts| {
-                Ok((facts.get::<_, i64>(4)? == 0, facts.get::<_, i64>(5)? != 0))
-            })?;
+        let Some((has_rowid, is_strict)) = known.table(&row.name) else { return Ok(()) };
         let columns = table_columns(connection, &row.name)?;
         let indexes = table_indexes(connection, &row.name)?;
         let primary = indexes.iter().find(|index| index.origin == "pk");
@@ -391,6 +417,21 @@ impl Planner {
     /// The value that rows have which are older than their column: SQLite's own answer, for a column added to a
     /// table with one row. Defaults that it refuses there are not constant, so that no row can lack them.
     fn default_value(
+        &self,
+        connection: &Connection,
+        text: &str,
+        declared_type: &str,
+    ) -> rusqlite::Result<OwnedValue> {
+        let key = (text.to_owned(), declared_type.to_owned());
+        if let Some(value) = self.defaults.borrow().get(&key) {
+            return Ok(value.clone());
+        }
+        let value = self.computed_default(connection, text, declared_type)?;
+        self.defaults.borrow_mut().insert(key, value.clone());
+        Ok(value)
+    }
+
+    fn computed_default(
         &self,
         connection: &Connection,
         text: &str,

@@ -7,16 +7,25 @@ use formats::sqlite::{BtreePage, PointerMapEntry, PointerMapKind, u32_at};
 use super::chain::{Chains, entry_hash};
 use super::context::{Context, Draft};
 use super::map::Use;
+use super::reader::Brake;
 use super::rules;
 
 /// Compares all entries. Entries of overflow pages are compared as sums, and named only when these differ.
-pub(super) fn check_pointer_maps(context: &Context<'_>, chains: &mut Chains, mut report: impl FnMut(Draft)) {
+pub(super) fn check_pointer_maps(
+    context: &Context<'_>,
+    brake: &Brake,
+    chains: &mut Chains,
+    mut report: impl FnMut(Draft),
+) {
     let mut bytes = Vec::new();
     let mut current = 0;
     for page in 2..=context.page_count {
         let Some(offset) = context.geometry.pointer_map_offset(page) else { continue };
         let Some(map_page) = context.geometry.pointer_map_page(page) else { continue };
         if map_page != current {
+            if brake.is_over() {
+                return;
+            }
             current = map_page;
             if map_page > context.page_count || context.reader.read(map_page, &mut bytes).is_err() {
                 bytes.clear();
@@ -46,7 +55,7 @@ pub(super) fn check_pointer_maps(context: &Context<'_>, chains: &mut Chains, mut
     }
     let is_equal = chains.expected_entries.unequal_buckets().is_empty();
     if !is_equal {
-        name_overflow_entries(context, report);
+        name_overflow_entries(context, brake, report);
     }
 }
 
@@ -87,10 +96,13 @@ fn entry_text(entry: Option<PointerMapEntry>) -> String {
 }
 
 /// Follows all chains again, with their pages in memory, and compares each entry.
-fn name_overflow_entries(context: &Context<'_>, mut report: impl FnMut(Draft)) {
+fn name_overflow_entries(context: &Context<'_>, brake: &Brake, mut report: impl FnMut(Draft)) {
     let mut expected = HashMap::new();
     let mut bytes = Vec::new();
     for page in 1..=context.page_count {
+        if brake.is_over() {
+            return;
+        }
         if context.map.tree_of(page).is_none() || context.reader.read(page, &mut bytes).is_err() {
             continue;
         }
@@ -99,7 +111,7 @@ fn name_overflow_entries(context: &Context<'_>, mut report: impl FnMut(Draft)) {
         for slot in 0..view.cell_count {
             let (cell, damage) = view.cell(slot);
             if damage.is_none() && cell.overflow != 0 {
-                expect_chain(context, page, cell.overflow, &mut expected);
+                expect_chain(context, brake, (page, cell.overflow), &mut expected);
             }
         }
     }
@@ -108,6 +120,9 @@ fn name_overflow_entries(context: &Context<'_>, mut report: impl FnMut(Draft)) {
     for (page, entry) in pages {
         let Some(map_page) = context.geometry.pointer_map_page(page) else { continue };
         let Some(offset) = context.geometry.pointer_map_offset(page) else { continue };
+        if brake.is_over() {
+            return;
+        }
         if context.reader.read(map_page, &mut bytes).is_err() {
             continue;
         }
@@ -118,14 +133,19 @@ fn name_overflow_entries(context: &Context<'_>, mut report: impl FnMut(Draft)) {
     }
 }
 
-fn expect_chain(context: &Context<'_>, owner: u32, first: u32, expected: &mut HashMap<u32, PointerMapEntry>) {
+fn expect_chain(
+    context: &Context<'_>,
+    brake: &Brake,
+    (owner, first): (u32, u32),
+    expected: &mut HashMap<u32, PointerMapEntry>,
+) {
     let (mut from, mut page) = (owner, first);
     let mut kind = PointerMapKind::FirstOverflow;
     let mut bytes = Vec::new();
     // Each page is entered once, so that the walk ends.
     while context.map.use_of(page) == Use::Overflow && !expected.contains_key(&page) {
         expected.insert(page, PointerMapEntry { kind, parent: from });
-        if context.reader.read(page, &mut bytes).is_err() {
+        if brake.is_over() || context.reader.read(page, &mut bytes).is_err() {
             return;
         }
         kind = PointerMapKind::LaterOverflow;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::{BtreePage, Coverage, Geometry};
-use results::check::{CheckReport, Confidence, Skipped, StoppedCheck};
+use results::check::{CheckLevel, CheckReport, Confidence, Share, Skipped, StoppedCheck};
 
 use crate::advice::{self, Sources};
 use crate::findings::{Findings, Lists};
@@ -16,7 +16,7 @@ use super::anchor::Anchor;
 use super::context::Draft;
 use super::reader::{Brake, PageReader};
 use super::reading::Reading;
-use super::{forget, gap, not_kept, resume, rules, stopped_check, worker};
+use super::{forget, gap, not_kept, resume, rules, stopped_check, tail, worker};
 
 /// What a stopped check is called that judged pages one by one.
 const ENGINE: &str = "sqlite, raw";
@@ -56,16 +56,22 @@ pub(super) fn check(
         Some(geometry) => Some(geometry),
         None => guess(&anchor.path, anchor.file_bytes, &anchor.reader.brake),
     };
-    report
-        .not_checked
-        .push(gap("links between pages, rows, index entries", "pages were judged one by one (raw mode)"));
+    report.not_checked.push(gap(
+        "addresses of pages, links between them, the free list, rows against index entries, keys and values",
+        "raw mode judges the bytes of each page by itself",
+    ));
     let Some(geometry) = geometry else {
         report.accounting.bytes_expected = anchor.file_bytes;
-        report.unfinished =
-            Some("the file has no SQLite header, and no page size makes sense of its pages".to_owned());
-        advice::conclude(report, findings.into_lists(), &Sources::default());
+        no_database(anchor, report);
         return;
     };
+    if anchor.reader.brake.is_hit() {
+        let pages = anchor.file_bytes / u64::from(geometry.page_size_bytes);
+        report.accounting = super::unreached(pages, geometry.page_size_bytes);
+        report.unfinished = Some("stopped before the page size was known".to_owned());
+        advice::conclude(report, findings.into_lists(), &Sources::default());
+        return;
+    }
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
     if anchor.log.is_some_and(|log| log.committed_count > 0) {
         report.not_checked.push(gap("pages in the log", "raw mode looks at the database file only"));
@@ -80,7 +86,22 @@ pub(super) fn check(
         governor: &anchor.reader.brake.governor,
     };
     look_at_all(anchor, geometry, reading, progress, (&mut findings, report));
+    if report.accounting.clean_count == 0 && !anchor.begins_as_database() {
+        report.accounting = super::unreached(report.accounting.page_count, geometry.page_size_bytes);
+        report.coverage = results::check::Coverage::default();
+        no_database(anchor, report);
+        return;
+    }
     advice::conclude(report, findings.into_lists(), &Sources::default());
+}
+
+/// Ends the check of a file of which nothing says that it ever was a database: that is no damage.
+fn no_database(anchor: &Anchor, report: &mut CheckReport) {
+    report.not_checked.clear();
+    report.unfinished = Some(format!(
+        "cannot check \"{}\": it is no SQLite database: no field of its first 100 bytes is that of a header, and none of its pages is an intact page of a b-tree",
+        anchor.path.display()
+    ));
 }
 
 /// What one worker has seen. Merges by addition.
@@ -109,8 +130,11 @@ fn look_at_all(
     (findings, report): (&mut Findings, &mut CheckReport),
 ) {
     let page_size = u64::from(geometry.page_size_bytes);
-    let end = anchor.file_bytes / page_size * page_size;
-    let page_count = end / page_size;
+    let page_count = anchor.file_bytes / page_size;
+    // A hole at the end of a sparse file holds zeros, and is not read.
+    let end = tail::data_end(&anchor.reader.file, anchor.file_bytes).div_ceil(page_size).min(page_count);
+    let hole_count = page_count - end;
+    let end = end * page_size;
     let file = anchor.path.display().to_string();
     report.accounting.page_count = page_count;
     report.accounting.bytes_expected = end;
@@ -161,6 +185,7 @@ fn look_at_all(
     }
     findings.merge(std::mem::replace(&mut all.findings, Findings::new(most)));
     report.counters.claim_count = all.claims;
+    all.zeros += hole_count;
     all.account(report);
 }
 
@@ -286,6 +311,14 @@ impl<'a> RawWorker<'a> {
     }
 
     fn account(self, report: &mut CheckReport) {
+        let total_count = report.accounting.page_count;
+        let looked_at = self.intact + self.wrong + self.zeros + self.other;
+        let share = |verified_count| Some(Share { verified_count, total_count });
+        report.coverage = results::check::Coverage {
+            pages: share(looked_at),
+            page_contents: share(self.intact + self.wrong).filter(|_| report.level >= CheckLevel::Structure),
+            ..results::check::Coverage::default()
+        };
         let accounting = &mut report.accounting;
         accounting.clean_count = self.intact;
         accounting.damaged_count = self.wrong;
@@ -340,6 +373,7 @@ fn guess(path: &Path, file_bytes: u64, brake: &Brake) -> Option<Geometry> {
         let mut bytes = Vec::new();
         let intact: u64 = (1..=page_count)
             .step_by(step)
+            .take_while(|_| !brake.is_over())
             .filter(|page| {
                 reader.read(*page, &mut bytes).is_ok()
                     && matches!(look(&bytes, *page, geometry, &mut coverage), Look::Intact)

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
 
 use disk::scan::Governor;
 use rustix::fs::{Advice, fadvise};
@@ -21,21 +22,68 @@ pub(super) struct PageReader {
     pub(super) brake: Brake,
 }
 
-/// What holds reads back: the limit of the whole check, until it is stopped.
+/// What holds reads back, and what ends them: the limits of the whole check.
 #[derive(Debug, Clone)]
 pub(super) struct Brake {
     pub(super) governor: Arc<Governor>,
     pub(super) stop: Option<Arc<AtomicBool>>,
+    /// When work that cannot be resumed ends; `None` without a limit, and where a later call resumes the check: what
+    /// comes before its pages would take the same time in each call.
+    deadline: Option<Instant>,
+    /// Whether work was left undone.
+    is_hit: Arc<AtomicBool>,
+}
+
+/// Why a read was given up: the check was stopped, or its time was over.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped after {done} of {total} bytes")]
+pub(super) struct Stopped {
+    done: u64,
+    total: u64,
 }
 
 impl Brake {
     pub(super) fn new(bytes_per_s_max: Option<u64>, stop: Option<Arc<AtomicBool>>) -> Self {
-        Self { governor: Arc::new(Governor::new(bytes_per_s_max)), stop }
+        let governor = Arc::new(Governor::new(bytes_per_s_max));
+        Self { governor, stop, deadline: None, is_hit: Arc::default() }
     }
 
-    /// Nobody waits.
+    /// Without any limit.
     pub(super) fn none() -> Self {
         Self::new(None, None)
+    }
+
+    /// The same, with a moment at which everything ends.
+    pub(super) fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// Another limit of time for the same check, with a record of its own about what was left undone.
+    pub(super) fn renewed(&self, deadline: Option<Instant>) -> Self {
+        let deadline = self.deadline.and(deadline);
+        Self { deadline, is_hit: Arc::default(), ..self.clone() }
+    }
+
+    /// Whether the check is to end now. The caller leaves the rest of its work undone, which is remembered.
+    ///
+    /// Asked once for each page or row by every loop that may take longer than a second.
+    pub(super) fn is_over(&self) -> bool {
+        let is_stopped = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let is_over = is_stopped || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_over {
+            self.is_hit.store(true, Ordering::Relaxed);
+        }
+        is_over
+    }
+
+    /// Whether a loop left work undone.
+    pub(super) fn is_hit(&self) -> bool {
+        self.is_hit.load(Ordering::Relaxed)
+    }
+
+    /// An error when the check is to end now.
+    pub(super) fn go_on(&self, done: u64, total: u64) -> io::Result<()> {
+        if self.is_over() { Err(io::Error::other(Stopped { done, total })) } else { Ok(()) }
     }
 
     /// Waits until so many bytes may be read.

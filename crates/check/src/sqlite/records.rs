@@ -82,6 +82,7 @@ impl<'a> Worker<'a> {
         for field in &mut rest {
             fields.push(field);
         }
+        self.context.count_booleans(&fields, self.collector.is_none());
         if !rest.is_at_end() || rest.end() != cell.payload_bytes {
             if let Some(damage) = record.damage() {
                 let draft = record_draft(

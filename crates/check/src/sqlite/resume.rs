@@ -125,7 +125,8 @@ pub(super) fn stopped_in_second_pass(
 
 /// What the second pass of a stopped check had named; nothing when there is no such check.
 pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Named {
-    let most = context.findings_per_rule_max;
+    // More than are listed, until those about one row are put together.
+    let most = context.findings_per_rule_max.saturating_mul(super::causes::rows::KEPT_FACTOR);
     let findings = stopped.map_or(Findings::new(most), |stopped| {
         Findings::from_lists(
             most,

@@ -85,6 +85,10 @@ fn stored_rows(
     let mut bytes = Vec::new();
     // Each page is read once, so that the loop ends with the file.
     while let Some(page) = to_read.pop() {
+        if reader.brake.is_over() {
+            schema.is_cut = true;
+            return stored;
+        }
         if page == 0 || page > page_count || !seen.insert(page) || reader.read(page, &mut bytes).is_err() {
             schema.is_cut = true;
             continue;

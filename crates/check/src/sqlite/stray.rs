@@ -8,7 +8,7 @@ use results::check::{Confidence, NotChecked, Skipped};
 use super::context::{Context, Draft};
 use super::map::Use;
 use super::raw::{self, Look};
-use super::reading::Reading;
+use super::reader::Brake;
 use super::worker::Worker;
 use super::{gap, rules, worker};
 
@@ -24,9 +24,9 @@ pub(super) struct Strays {
 /// Reports pages that nothing refers to.
 ///
 /// Where a branch could not be read, or the schema, they may belong to it: each is then judged by itself, as raw mode does.
-/// I/O: one read for each, in the order of the file, through the page cache, whatever the time limit says: a call that goes on
-/// must find the same. None on a file without damage.
-pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, reading: &Reading<'_>) -> Strays {
+/// I/O: one read for each, in the order of the file, through the page cache; none on a file without damage. A check that can be
+/// resumed has no time limit here: a later call must find the same.
+pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brake: &Brake) -> Strays {
     let mut pages = (1..=context.page_count).filter(|page| context.map.use_of(*page) == Use::None);
     if !context.is_cut.load(Ordering::Relaxed) {
         for page in pages {
@@ -41,7 +41,7 @@ pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, read
         if context.damaged_pages.contains(page as usize) {
             continue;
         }
-        if reading.is_stop_asked() {
+        if brake.is_over() {
             late += 1;
             continue;
         }

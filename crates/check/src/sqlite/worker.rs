@@ -301,7 +301,9 @@ impl<'a> Worker<'a> {
         let shared = std::mem::take(&mut self.chains.shared);
         shared.into_iter().for_each(|draft| self.report(draft));
         match broken {
-            Some(draft) if is_refuted(self.context, &draft) => self.changed(),
+            Some(draft) if is_refuted(self.context, &self.context.reader.brake.renewed(None), &draft) => {
+                self.changed();
+            }
             Some(draft) => self.report(draft.loses(rowids)),
             None => {}
         }

@@ -51,6 +51,23 @@ pub(crate) fn ruled(path: &Path, shape: &Shape) {
     connection.close().unwrap();
 }
 
+/// Virtual tables with shadow tables of each kind, and a table with generated columns.
+pub(crate) fn virtual_tables(path: &Path) {
+    let connection = create(path, &Shape { page_size: 1024, ..Shape::default() });
+    connection
+        .execute_batch(&format!(
+            "CREATE TABLE g(id INTEGER PRIMARY KEY, a INT, twice INT AS (a * 2) STORED, name TEXT AS ('n' || a) STORED);
+             {ROWS} INSERT INTO g(id, a) SELECT i, i % 77 FROM n;
+             CREATE VIRTUAL TABLE five USING fts5(a, b); CREATE VIRTUAL TABLE four USING fts4(a, b);
+             CREATE VIRTUAL TABLE tree USING rtree(id, x0, x1, y0, y1);
+             {ROWS} INSERT INTO five(rowid, a, b) SELECT i, 'word' || (i % 37) || ' number ' || i, 'text' FROM n LIMIT 300;
+             {ROWS} INSERT INTO four(docid, a, b) SELECT i, 'word' || (i % 37) || ' number ' || i, 'text' FROM n LIMIT 300;
+             {ROWS} INSERT INTO tree SELECT i, i % 40, i % 40 + 1, i % 31, i % 31 + 0.5 FROM n LIMIT 400;"
+        ))
+        .unwrap();
+    connection.close().unwrap();
+}
+
 /// All cases, made in a directory.
 pub(crate) fn cases(directory: &Path) -> Vec<Case> {
     let plain = directory.join("plain.db");
@@ -59,10 +76,15 @@ pub(crate) fn cases(directory: &Path) -> Vec<Case> {
     base(&mapped, 2);
     let with_rules = directory.join("ruled.db");
     ruled(&with_rules, &Shape { page_size: 1024, ..Shape::default() });
+    let with_virtual = directory.join("virtual.db");
+    virtual_tables(&with_virtual);
     let mut cases = Vec::new();
     for class in CLASSES {
         let source = match class.name {
             "pointer-map" => &mapped,
+            "generated-value" | "lost-text-row" | "flip-in-text-index" | "rtree-box" | "lost-rtree-row" => {
+                &with_virtual
+            }
             "duplicate-key" | "null-in-not-null" | "check-violated" => &with_rules,
             _ => &plain,
         };

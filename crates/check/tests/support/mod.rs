@@ -108,6 +108,16 @@ pub(crate) fn checked(path: &Path, options: &Options) -> CheckReport {
     report
 }
 
+/// A check of everything.
+pub(crate) fn full(path: &Path) -> CheckReport {
+    checked(path, &options(CheckLevel::Full))
+}
+
+/// The rules that were broken, each with the number of its findings.
+pub(crate) fn rule_counts(report: &CheckReport) -> Vec<String> {
+    report.rule_counts.iter().map(|count| format!("{} {}", count.rule, count.found_count)).collect()
+}
+
 pub(crate) fn hash(path: &Path) -> Vec<u8> {
     Sha256::digest(std::fs::read(path).unwrap()).to_vec()
 }

@@ -6,6 +6,7 @@
 
 mod recognition;
 
+pub(super) use recognition::has_header;
 pub(crate) use recognition::is_database;
 
 use formats::sqlite::{BtreePage, Coverage, Encoding, Geometry, Header};
@@ -64,6 +65,9 @@ pub(super) fn settle(reader: &mut PageReader, header: &mut Header, file_bytes: u
     let mut found: Option<Header> = None;
     let sizes = std::iter::once(stored.page_size_bytes).chain((9..=16).map(|power| 1 << power));
     for page_size_bytes in sizes.filter(|size| (512..=65536).contains(size)) {
+        if reader.brake.is_over() {
+            break;
+        }
         reader.page_size_bytes = page_size_bytes as usize;
         let measured = measured_reserve(reader, page_size_bytes, file_bytes);
         let reserves = std::iter::once(stored.reserved_bytes).chain(measured).chain(RESERVED);
@@ -151,6 +155,9 @@ fn is_mostly_intact(reader: &PageReader, geometry: Geometry, file_bytes: u64) ->
     let (mut bytes, mut coverage) = (Vec::new(), Coverage::default());
     let (mut intact, mut wrong) = (0, 0);
     for page in (1..=pages).step_by((pages / SAMPLE_COUNT).max(1) as usize) {
+        if reader.brake.is_over() {
+            return false;
+        }
         if reader.read(page, &mut bytes).is_ok() {
             match look(&bytes, page, geometry, &mut coverage) {
                 Look::Intact => intact += 1,

@@ -21,11 +21,16 @@ const FRACTIONS: [u8; 3] = [64, 32, 32];
 pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
     let file = disk::regular::open(path)?;
     let file_bytes = file.metadata()?.len();
-    let mut head = [0; 112];
-    if file_bytes >= 512 && file.read_exact_at(&mut head, 0).is_ok() && is_header(&head) {
+    if file_bytes >= 512 && has_header(&file) {
         return Ok(true);
     }
     Ok((9..=16).any(|power| has_tree_pages(&file, file_bytes, 1 << power)))
+}
+
+/// Whether the first bytes of a file are a header, its first 16 bytes aside.
+pub(in crate::sqlite) fn has_header(file: &File) -> bool {
+    let mut head = [0; 112];
+    file.read_exact_at(&mut head, 0).is_ok() && is_header(&head)
 }
 
 /// Whether the fields behind the first 16 bytes are those of a header, and a tree page follows.

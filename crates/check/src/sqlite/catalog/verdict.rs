@@ -14,6 +14,7 @@ use super::ObjectKind;
 use super::definition::with_new_head;
 use super::row::{ResolvedRow, StoredRow};
 use crate::sqlite::plan::OwnedValue;
+use crate::sqlite::reader::Brake;
 use crate::sqlite::schema::{SchemaRow, encode};
 
 /// Most rows that are named; SQLite is asked some twenty times for each.
@@ -51,8 +52,9 @@ pub(crate) fn verdict(
     rows: &mut [ResolvedRow],
     encoding: Encoding,
     page_count: u32,
+    brake: &Brake,
 ) -> Result<Vec<Refused>, String> {
-    let mut judge = Judge::new(rows, encoding, page_count);
+    let mut judge = Judge::new(rows, encoding, page_count, brake);
     let names: HashSet<String> = rows.iter().map(|row| row.row.name.to_ascii_lowercase()).collect();
     let mut refused: Vec<Refused> = Vec::new();
     let mut first_unknown = 0;
@@ -88,18 +90,19 @@ fn is_limit(reason: &str) -> bool {
 }
 
 /// What SQLite is shown: one set of values for each row, `None` for those left out.
-struct Judge {
+struct Judge<'b> {
+    brake: &'b Brake,
     shown: Vec<Option<[Value; 5]>>,
     encoding: Encoding,
     /// Names of objects that were left out, and their row.
     missing: HashMap<String, usize>,
 }
 
-impl Judge {
-    fn new(rows: &[ResolvedRow], encoding: Encoding, page_count: u32) -> Self {
+impl<'b> Judge<'b> {
+    fn new(rows: &[ResolvedRow], encoding: Encoding, page_count: u32, brake: &'b Brake) -> Self {
         let shown =
             rows.iter().enumerate().map(|(index, row)| Some(stored_values(index, &row.stored, page_count)));
-        Self { shown: shown.collect(), encoding, missing: HashMap::new() }
+        Self { brake, shown: shown.collect(), encoding, missing: HashMap::new() }
     }
 
     fn leave_out(&mut self, index: usize, name: Option<String>) {
@@ -160,6 +163,9 @@ impl Judge {
 
     /// Lets SQLite read the first `count` rows as a schema: its reason when it refuses them.
     fn load(&self, count: usize) -> Result<Result<(), String>, String> {
+        if self.brake.is_over() {
+            return Err("the check was stopped".to_owned());
+        }
         let failed = |error: rusqlite::Error| error.to_string();
         let connection = Connection::open_in_memory().map_err(failed)?;
         let encoding = match self.encoding {

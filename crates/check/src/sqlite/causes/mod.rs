@@ -6,6 +6,7 @@
 pub(super) mod coverage;
 pub(super) mod cycle;
 pub(super) mod naming;
+pub(super) mod rows;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -147,10 +148,10 @@ pub(super) fn explanation(affected: Affected) -> String {
 }
 
 /// Takes out findings about the order of an entry that is wrong itself: the entry is the cause.
-pub(super) fn fold_key_order(findings: &mut Findings) {
+pub(super) fn fold_key_order(findings: &mut Findings, named: &Findings) {
     let place = |finding: &Finding| Some((finding.page?, finding.slot?));
     let wrong = [rules::ENTRY_DIFFERS.id, rules::ENTRY_WITHOUT_ROW.id]
-        .map(|rule| findings.kept_of(rule).iter().filter_map(place).collect::<HashSet<_>>());
+        .map(|rule| named.kept_of(rule).iter().filter_map(place).collect::<HashSet<_>>());
     let is_next_to_wrong = |finding: &Finding| {
         place(finding).is_some_and(|(page, slot)| {
             let neighbours = [Some(slot), slot.checked_sub(1)];

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{View, beside};
+use crate::sqlite::reader::Brake;
 
 /// The first bytes of a rollback journal that SQLite would play back.
 // EVIDENCE: sqlite fileformat2 3, "The Rollback Journal"
@@ -41,7 +42,7 @@ pub(in crate::sqlite) struct JournalDamage {
 
 impl Journal {
     /// Looks at the journal of a database whose shared lock is held.
-    pub(in crate::sqlite) fn of(path: &Path, database: &File) -> io::Result<Self> {
+    pub(in crate::sqlite) fn of(path: &Path, database: &File, brake: &Brake) -> io::Result<Self> {
         let mut found = Self::Idle;
         for _ in 0..LOOK_COUNT {
             let Some(journal) = open(path)? else { return Ok(Self::Idle) };
@@ -55,7 +56,7 @@ impl Journal {
             if header.first() == Some(&0) || View::has_writer(database) {
                 return Ok(Self::Idle);
             }
-            let now = Self::of_header(&journal, &header);
+            let now = Self::of_header(&journal, &header, brake)?;
             // A writer that ends its transaction right now removes the journal first and its lock then.
             if now == found {
                 return Ok(now);
@@ -65,13 +66,14 @@ impl Journal {
         Ok(found)
     }
 
-    fn of_header(journal: &File, header: &[u8; HEADER_BYTES]) -> Self {
+    fn of_header(journal: &File, header: &[u8; HEADER_BYTES], brake: &Brake) -> io::Result<Self> {
         let mut magic = [0; 8];
         magic.copy_from_slice(header.get(..8).unwrap_or(&[0; 8]));
         if magic == JOURNAL_MAGIC {
-            return Self::Hot;
+            return Ok(Self::Hot);
         }
-        Self::Damaged(JournalDamage { magic, record_count: record_count(journal, header) })
+        let record_count = record_count(journal, header, brake)?;
+        Ok(Self::Damaged(JournalDamage { magic, record_count }))
     }
 }
 
@@ -85,19 +87,22 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 
 /// Page records whose checksums are right, up to the first other one.
 // EVIDENCE: sqlite fileformat2 3: nonce at 12, sector size at 20, page size at 24; records of page number, page, checksum
-fn record_count(journal: &File, header: &[u8; HEADER_BYTES]) -> u64 {
+fn record_count(journal: &File, header: &[u8; HEADER_BYTES], brake: &Brake) -> io::Result<u64> {
     let word = |at: usize| {
         header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
     };
     let (nonce, sector, page_size) = (word(12), word(20), word(24));
     if !(512..=65536).contains(&page_size) || !(32..=65536).contains(&sector) {
-        return 0;
+        return Ok(0);
     }
+    let length = journal.metadata()?.len();
     let mut record = vec![0; page_size as usize + 8];
     for index in 0..RECORD_COUNT_MAX {
         let offset = u64::from(sector) + index * record.len() as u64;
+        brake.go_on(offset, length)?;
+        brake.wait(record.len());
         if journal.read_exact_at(&mut record, offset).is_err() {
-            return index;
+            return Ok(index);
         }
         let page = record.get(4..page_size as usize + 4).unwrap_or_default();
         let stored = record.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes));
@@ -108,8 +113,8 @@ fn record_count(journal: &File, header: &[u8; HEADER_BYTES]) -> u64 {
             at = at.saturating_sub(CHECKSUM_STEP);
         }
         if sum != stored {
-            return index;
+            return Ok(index);
         }
     }
-    RECORD_COUNT_MAX
+    Ok(RECORD_COUNT_MAX)
 }

@@ -21,10 +21,17 @@ use super::shadow::ShadowRow;
 /// Steps of the engine between two looks at whether the check is to be stopped.
 const STEPS_PER_LOOK: i32 = 100_000;
 
+/// How long the engine may work.
+#[derive(Clone)]
+pub(super) struct Patience {
+    pub(super) stop: Option<Arc<AtomicBool>>,
+    pub(super) deadline: Option<Instant>,
+}
+
 /// A virtual table without rows, as the linked SQLite makes it.
 pub(super) struct Copy {
-    connection: Connection,
-    name: String,
+    pub(super) connection: Connection,
+    pub(super) name: String,
     encoding: Encoding,
     /// Names of the shadow tables that its definition makes.
     pub(super) shadows: Vec<String>,
@@ -40,18 +47,27 @@ pub(super) enum Verdict {
 }
 
 impl Copy {
-    /// Makes the table by its definition. Fails with SQLite's reason: an unknown tokenizer, for example.
+    /// Makes the table by its definition, its shadow tables without rows. Fails with SQLite's reason: an unknown tokenizer,
+    /// for example.
     pub(super) fn new(
-        name: &str,
-        definition: &str,
+        (name, definition): (&str, &str),
         encoding: Encoding,
-        stop: Option<Arc<AtomicBool>>,
-        deadline: Option<Instant>,
+        patience: Patience,
     ) -> Result<Self, String> {
-        let failed = |error: rusqlite::Error| match error {
-            rusqlite::Error::SqlInputError { msg, .. } => msg,
-            other => other.to_string(),
-        };
+        let copy = Self::made((name, definition), encoding, patience)?;
+        for shadow in &copy.shadows {
+            copy.connection.execute(&format!("DELETE FROM {}", quoted(shadow)), []).map_err(failed)?;
+        }
+        copy.connection.execute_batch("BEGIN").map_err(failed)?;
+        Ok(copy)
+    }
+
+    /// Makes the table by its definition, empty and usable.
+    pub(super) fn made(
+        (name, definition): (&str, &str),
+        encoding: Encoding,
+        patience: Patience,
+    ) -> Result<Self, String> {
         let mut connection = Connection::open_in_memory().map_err(failed)?;
         let encoding_name = match encoding {
             Encoding::Utf8 => "UTF-8",
@@ -61,8 +77,8 @@ impl Copy {
         let settings = format!("PRAGMA encoding='{encoding_name}'; PRAGMA trusted_schema=OFF;");
         connection.execute_batch(&settings).map_err(failed)?;
         let is_over = move || {
-            stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-                || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            patience.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+                || patience.deadline.is_some_and(|deadline| Instant::now() >= deadline)
         };
         connection.progress_handler(STEPS_PER_LOOK, Some(is_over)).map_err(failed)?;
         let allow = |context: AuthContext<'_>| match context.action {
@@ -78,10 +94,6 @@ impl Copy {
             let names = statement.query_map([], |row| row.get(0)).map_err(failed)?;
             names.collect::<rusqlite::Result<Vec<String>>>().map_err(failed)?
         };
-        for shadow in &shadows {
-            connection.execute(&format!("DELETE FROM {}", quoted(shadow)), []).map_err(failed)?;
-        }
-        connection.execute_batch("BEGIN").map_err(failed)?;
         Ok(Self { connection, name: name.to_owned(), encoding, shadows })
     }
 
@@ -117,8 +129,8 @@ impl Copy {
         statement.raw_execute().map(|_| ()).map_err(failed)
     }
 
-    /// Lets SQLite verify the copy.
-    pub(super) fn verdict(self) -> Verdict {
+    /// Lets SQLite verify the copy, when all rows were put in.
+    pub(super) fn verdict(&self) -> Verdict {
         let run = || -> rusqlite::Result<Vec<String>> {
             // The table is connected anew, as after opening a file.
             self.connection.execute_batch("COMMIT; PRAGMA writable_schema=RESET;")?;
@@ -135,6 +147,13 @@ impl Copy {
             }
             Err(error) => judged(&error.to_string()),
         }
+    }
+}
+
+fn failed(error: rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg,
+        other => other.to_string(),
     }
 }
 

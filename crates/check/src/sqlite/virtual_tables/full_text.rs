@@ -1,24 +1,22 @@
 //! FTS3, FTS4 and FTS5: the rows that must have each other, then the whole index by SQLite itself, on a copy.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use results::check::Confidence;
 
 use super::super::context::{Context, Draft};
 use super::super::plan::OwnedValue;
 use super::super::rules;
+use super::Tables;
 use super::definition::Definition;
-use super::engine::{Copy, Verdict};
+use super::engine::{Copy, Patience, Verdict};
 use super::shadow::{Allowance, for_each_row};
+use super::words::{self, ShadowPlace};
 
 /// How long and how much.
-pub(super) struct Limits<'l> {
-    pub(super) allowance: &'l mut Allowance,
-    pub(super) stop: Option<Arc<AtomicBool>>,
-    pub(super) deadline: Option<Instant>,
+pub(super) struct Limits<'l, 'r> {
+    pub(super) allowance: &'l mut Allowance<'r>,
+    pub(super) patience: Patience,
 }
 
 /// Where each rowid of a shadow table is.
@@ -29,10 +27,11 @@ pub(super) fn check(
     context: &Context<'_>,
     (name, sql): (&str, &str),
     definition: &Definition,
-    tree_of: impl Fn(&str) -> Option<usize>,
-    limits: Limits<'_>,
+    tables: &Tables<'_>,
+    limits: Limits<'_, '_>,
 ) -> Result<Vec<Draft>, String> {
-    let copy = Copy::new(name, sql, context.encoding, limits.stop, limits.deadline)?;
+    let copy = Copy::new((name, sql), context.encoding, limits.patience.clone())?;
+    let tree_of = |shadow: &str| tables.tree(shadow);
     let main = tree_of(&format!("{name}_data")).or_else(|| tree_of(&format!("{name}_segdir")));
     let mut places: BTreeMap<String, Places> = BTreeMap::new();
     let mut drafts = Vec::new();
@@ -45,6 +44,11 @@ pub(super) fn check(
             continue;
         };
         let columns = copy.columns(&shadow)?;
+        let named = columns.iter().map(|(column, _)| column.as_str());
+        if let Some(draft) = tables.other_columns(&rules::FULL_TEXT, &shadow, named) {
+            drafts.push(draft);
+            continue;
+        }
         let root = context.plans.trees.get(tree).map_or(0, |plan| plan.root);
         let kind = shadow.get(name.len()..).unwrap_or_default().to_owned();
         let seen = places.entry(kind.clone()).or_default();
@@ -72,17 +76,49 @@ pub(super) fn check(
         Verdict::Intact => {}
         Verdict::Unknown(reason) => return Err(reason),
         Verdict::Damaged(message) => {
-            let expected = format!("an index of {name} that agrees with its rows");
-            let found = format!("{message}, by {}", super::super::versions::own_version());
-            let draft = Draft::of_file(&rules::FULL_TEXT, expected, found);
-            // Letters beyond ASCII may be classified differently by the version that wrote the index.
-            let is_same_version = context.library_version == rusqlite::version_number() as u32;
-            let is_certain = is_ascii || is_same_version;
-            let confidence = if is_certain { Confidence::Certain } else { Confidence::Possible };
-            drafts.push(Draft { tree: main, ..draft.confidence(confidence) });
+            let has_content = has_own_content && places.contains_key("_content");
+            let intact = || Copy::made((name, sql), context.encoding, limits.patience.clone()).ok();
+            let intact = if has_content { intact() } else { None };
+            let place = match definition.module.as_str() {
+                "fts5" => words::of_fts5(&copy, &message, intact.as_ref()),
+                _ => words::of_fts3(&copy, intact.as_ref()),
+            };
+            let mut draft = placed(name, place.as_ref(), &places, &tree_of, main);
+            draft.found = format!("{message}, by {}", super::super::versions::own_version());
+            drafts.push(draft.confidence(confidence(context, is_ascii)));
         }
     }
     Ok(drafts)
+}
+
+/// Letters beyond ASCII may be classified differently by the version that wrote the index.
+fn confidence(context: &Context<'_>, is_ascii: bool) -> Confidence {
+    let is_same_version = context.library_version == rusqlite::version_number() as u32;
+    if is_ascii || is_same_version { Confidence::Certain } else { Confidence::Possible }
+}
+
+/// A finding about the row of a shadow table in which an index differs; without one, about the first row of its index.
+fn placed(
+    name: &str,
+    place: Option<&ShadowPlace>,
+    places: &BTreeMap<String, Places>,
+    tree_of: &impl Fn(&str) -> Option<usize>,
+    main: Option<usize>,
+) -> Draft {
+    let agrees = format!("an index of {name} that agrees with its rows");
+    let at = place.and_then(|place| Some((place, *places.get(place.kind)?.get(&place.rowid)?)));
+    if let Some((place, (page, slot))) = at {
+        let expected = format!("{agrees}: {} with rowid {} in {name}{}", place.what, place.rowid, place.kind);
+        let mut draft = Draft::new(&rules::FULL_TEXT, page, expected, "").slot(slot);
+        draft.row = Some(format!("rowid = {}", place.rowid));
+        return Draft { tree: tree_of(&format!("{name}{}", place.kind)), ..draft };
+    }
+    let rows = ["_data", "_segdir"].iter().find_map(|kind| places.get(*kind));
+    let draft = match rows.and_then(|rows| rows.values().next()) {
+        Some((page, slot)) => Draft::new(&rules::FULL_TEXT, *page, agrees, "").slot(*slot),
+        None => Draft::of_file(&rules::FULL_TEXT, agrees, ""),
+    };
+    Draft { tree: main, ..draft }
 }
 
 fn is_plain(value: &OwnedValue) -> bool {
@@ -98,7 +134,8 @@ fn without_partner((rows, tree): (&Places, Option<usize>), partners: &Places, pa
     let alone = rows.iter().filter(|(rowid, _)| !partners.contains_key(rowid));
     let draft = |(rowid, (page, slot)): (&i64, &(u32, usize))| {
         let expected = format!("a row with rowid {rowid} in {partner}");
-        let draft = Draft::new(&rules::FULL_TEXT_ROW, *page, expected, "no such row").slot(*slot);
+        let mut draft = Draft::new(&rules::FULL_TEXT_ROW, *page, expected, "no such row").slot(*slot);
+        draft.row = Some(format!("rowid = {rowid}"));
         Draft { tree, ..draft }
     };
     alone.map(draft).collect()

@@ -9,17 +9,21 @@ mod engine;
 mod full_text;
 mod rtree;
 mod shadow;
+mod words;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
 use results::check::{CheckLevel, CheckReport, NotChecked};
 
+use crate::rule::Rule;
+
 use super::context::{Context, Draft};
 use super::pass::Passed;
 use super::reading::Reading;
 use super::schema::{SchemaRow, SchemaRows};
 use definition::Definition;
+use engine::Patience;
 use full_text::Limits;
 use shadow::Allowance;
 
@@ -27,11 +31,39 @@ use shadow::Allowance;
 // EVIDENCE: sqlite fts5 9 (fts5vocab), fts3 7 (fts4aux) and 8.2 (fts3tokenize), dbstat, series
 const WITHOUT_ROWS: [&str; 5] = ["fts5vocab", "fts4aux", "fts3tokenize", "dbstat", "generate_series"];
 
+/// The columns of the shadow tables of an R-tree that the module reads.
+// EVIDENCE: sqlite rtree.c rtreeSqlInit: %_node(nodeno, data), %_rowid(rowid, nodeno), %_parent(nodeno, parentnode)
+const RTREE_TABLES: [(&str, [&str; 2]); 3] =
+    [("node", ["nodeno", "data"]), ("rowid", ["rowid", "nodeno"]), ("parent", ["nodeno", "parentnode"])];
+
+/// The kind of a shadow table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShadowKind {
+    /// The module of its virtual table.
+    pub(super) module: String,
+    /// The end of its name: `_content`.
+    pub(super) kind: String,
+    /// Whether the virtual table keeps its rows in a shadow table.
+    pub(super) has_content: bool,
+}
+
+/// What a table of a schema is to a virtual table; `None` for an ordinary table.
+pub(super) fn shadow_kind(schema: &SchemaRows, table: &str) -> Option<ShadowKind> {
+    let rows = schema.resolved.iter().map(|resolved| &resolved.row).filter(|row| row.root == 0);
+    let mut kinds = rows.filter_map(|row| {
+        let kind = table.strip_prefix(row.name.as_str()).filter(|kind| kind.starts_with('_'))?;
+        let definition = Definition::of(row.definition.as_deref()?)?;
+        let has_content = definition.option("content").is_none();
+        Some(ShadowKind { module: definition.module, kind: kind.to_owned(), has_content })
+    });
+    kinds.next_back()
+}
+
 /// What is known of the tables that a virtual table may use.
 struct Tables<'t> {
     context: &'t Context<'t>,
-    /// Trees of tables, by name in small letters.
-    trees: HashMap<String, usize>,
+    /// Trees of tables, by name in small letters, and their rows of the schema.
+    trees: HashMap<String, (usize, &'t SchemaRow)>,
     /// Whether rows of the schema could not be read.
     is_cut: bool,
     bytes_max: Cell<u64>,
@@ -39,7 +71,27 @@ struct Tables<'t> {
 
 impl Tables<'_> {
     fn tree(&self, name: &str) -> Option<usize> {
-        self.trees.get(&name.to_ascii_lowercase()).copied()
+        self.trees.get(&name.to_ascii_lowercase()).map(|(tree, _)| *tree)
+    }
+
+    /// A shadow table without a column that its module reads: SQLite cannot use the virtual table.
+    fn other_columns<'n>(
+        &self,
+        rule: &'static Rule,
+        shadow: &str,
+        expected: impl Iterator<Item = &'n str>,
+    ) -> Option<Draft> {
+        let (tree, row) = self.trees.get(&shadow.to_ascii_lowercase())?;
+        let rows = self.context.plans.trees.get(*tree)?.rows.as_ref()?;
+        let has = |name: &str| rows.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+        let missing: Vec<&str> = expected.filter(|name| !has(name)).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let found: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
+        let expected = format!("a column {} in the definition of {shadow}", missing.join(", "));
+        let draft = Draft::new(rule, row.page, expected, format!("columns {}", found.join(", ")));
+        Some(draft.slot(row.slot).tree(*tree).next_step(super::aftermath::CORRECT_ROW))
     }
 }
 
@@ -56,17 +108,15 @@ pub(super) fn check(
     }
     let worker = &mut passed.worker;
     let tables = schema.rows.iter().filter(|row| row.is_table);
-    let named = |row: &SchemaRow| {
-        let name = format!("table {}", row.name);
-        let tree = context.plans.trees.iter().position(|plan| plan.name == name)?;
-        Some((row.name.to_ascii_lowercase(), tree))
-    };
-    let tables = Tables {
-        context,
-        trees: tables.filter_map(named).collect(),
-        is_cut: schema.is_cut,
-        bytes_max: Cell::new(0),
-    };
+    let trees = context.plans.trees.iter().enumerate();
+    let by_name: HashMap<&str, usize> = trees.rev().map(|(tree, plan)| (plan.name.as_str(), tree)).collect();
+    let mut by_table = HashMap::new();
+    for row in tables {
+        if let Some(tree) = by_name.get(format!("table {}", row.name).as_str()) {
+            by_table.insert(row.name.to_ascii_lowercase(), (*tree, row));
+        }
+    }
+    let tables = Tables { context, trees: by_table, is_cut: schema.is_cut, bytes_max: Cell::new(0) };
     let not_checked = &mut report.not_checked;
     let rows = schema.resolved.iter().map(|resolved| &resolved.row);
     for row in rows.filter(|row| row.root == 0) {
@@ -83,7 +133,18 @@ pub(super) fn check(
             }
         }
         match outcome {
-            Ok(drafts) => drafts.into_iter().for_each(|draft| worker.report_at_once(draft)),
+            Ok(drafts) => {
+                for mut draft in drafts {
+                    if draft.page.is_none() {
+                        // A table that is missing: the row that needs it.
+                        (draft.page, draft.slot) = (Some(row.page), Some(row.slot as u64));
+                    }
+                    if draft.tree.is_none() {
+                        draft.object = Some(object.clone());
+                    }
+                    worker.report_at_once(draft);
+                }
+            }
             Err(reason) => {
                 let why = format!("{reason}; {} verifies it", command(&row.name, &definition));
                 not_checked.push(NotChecked::coverage(Some(&object), "its index against its rows", why));
@@ -141,14 +202,14 @@ impl Tables<'_> {
         let prefix = format!("{}_", name.to_ascii_lowercase());
         let shadows = self.trees.iter().filter(|(shadow, _)| shadow.starts_with(&prefix));
         if let Some((shadow, _)) =
-            shadows.clone().find(|(_, tree)| self.context.damaged_trees.contains(**tree))
+            shadows.clone().find(|(_, (tree, _))| self.context.damaged_trees.contains(*tree))
         {
             return Err(format!("its shadow table {shadow} is damaged"));
         }
         let most = reading.options.memory_bytes_max / 2;
-        let mut allowance = Allowance(most);
+        let mut allowance = Allowance { bytes: most, reading };
         let outcome = self.check_module(name, sql, definition, reading, &mut allowance);
-        self.bytes_max.set(self.bytes_max.get().max(most - allowance.0));
+        self.bytes_max.set(self.bytes_max.get().max(most - allowance.bytes));
         outcome
     }
 
@@ -158,7 +219,7 @@ impl Tables<'_> {
         sql: &str,
         definition: &Definition,
         reading: &Reading<'_>,
-        allowance: &mut Allowance,
+        allowance: &mut Allowance<'_>,
     ) -> Result<Vec<Draft>, String> {
         match definition.module.as_str() {
             "rtree" | "rtree_i32" | "geopoly" => {
@@ -168,7 +229,19 @@ impl Tables<'_> {
                     Ok(rtree::Trees { node: tree("node")?, rowid: tree("rowid")?, parent: tree("parent")? })
                 })();
                 match trees {
-                    Ok(trees) => rtree::check(self.context, definition, trees, allowance),
+                    Ok(trees) => {
+                        let drafts: Vec<Draft> = RTREE_TABLES
+                            .iter()
+                            .filter_map(|(kind, columns)| {
+                                let shadow = format!("{name}_{kind}");
+                                self.other_columns(&super::rules::RTREE, &shadow, columns.iter().copied())
+                            })
+                            .collect();
+                        if !drafts.is_empty() {
+                            return Ok(drafts);
+                        }
+                        rtree::check(self.context, definition, trees, allowance)
+                    }
                     Err(missing) => {
                         let expected = format!("the shadow table {missing}");
                         Ok(vec![Draft::of_file(&super::rules::RTREE, expected, "no such table")])
@@ -180,9 +253,8 @@ impl Tables<'_> {
                     .to_owned())
             }
             "fts3" | "fts4" | "fts5" => {
-                let limits =
-                    Limits { allowance, stop: reading.options.stop.clone(), deadline: reading.deadline };
-                full_text::check(self.context, (name, sql), definition, |shadow| self.tree(shadow), limits)
+                let patience = Patience { stop: reading.options.stop.clone(), deadline: reading.deadline };
+                full_text::check(self.context, (name, sql), definition, self, Limits { allowance, patience })
             }
             module if WITHOUT_ROWS.contains(&module) => Ok(Vec::new()),
             module => Err(format!("module {module} is not part of SQLite")),

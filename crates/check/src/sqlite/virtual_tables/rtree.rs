@@ -73,7 +73,7 @@ pub(super) fn check(
     context: &Context<'_>,
     definition: &Definition,
     trees: Trees,
-    allowance: &mut Allowance,
+    allowance: &mut Allowance<'_>,
 ) -> Result<Vec<Draft>, String> {
     let shape = Shape::of(definition).ok_or("its columns are not those of an R-tree")?;
     let root = |tree: usize| context.plans.trees.get(tree).map_or(0, |plan| plan.root);
@@ -96,7 +96,7 @@ pub(super) fn check(
         Ok(rows)
     };
     let (rowids, parents) = (mapped(trees.rowid)?, mapped(trees.parent)?);
-    let mut walk = Walk { shape, trees, nodes, rowids, parents, drafts: Vec::new() };
+    let mut walk = Walk { shape, root: root(trees.node), trees, nodes, rowids, parents, drafts: Vec::new() };
     walk.nodes();
     walk.unreached();
     Ok(walk.drafts)
@@ -104,6 +104,8 @@ pub(super) fn check(
 
 struct Walk {
     shape: Shape,
+    /// Root page of the table of nodes.
+    root: u32,
     trees: Trees,
     nodes: HashMap<i64, Node>,
     rowids: HashMap<i64, Mapped>,
@@ -116,20 +118,25 @@ struct Visit {
     node: i64,
     level: u16,
     above: Option<Vec<u8>>,
-    /// Where the cell above is.
+    /// Where the cell above is, and in which node.
     from: (u32, usize),
+    parent: i64,
 }
 
 impl Walk {
-    fn push(&mut self, tree: usize, (page, slot): (u32, usize), expected: String, found: String) {
-        self.drafts.push(Draft::new(&rules::RTREE, page, expected, found).slot(slot).tree(tree));
+    fn push(&mut self, (tree, key): (usize, i64), at: (u32, usize), expected: String, found: String) {
+        let mut draft = Draft::new(&rules::RTREE, at.0, expected, found).slot(at.1).tree(tree);
+        let name = if tree == self.trees.rowid { "rowid" } else { "nodeno" };
+        draft.row = Some(format!("{name} = {key}"));
+        self.drafts.push(draft);
     }
 
     fn nodes(&mut self) {
         let Some(root) = self.nodes.get(&1) else {
             // EVIDENCE: sqlite rtree.c: an empty R-tree has its root node as well
-            let draft = Draft::of_file(&rules::RTREE, "node 1, the root of the R-tree", "no such row");
-            self.drafts.push(draft.tree(self.trees.node));
+            let at = (self.root, 0);
+            let expected = "node 1, the root of the R-tree".to_owned();
+            self.push((self.trees.node, 1), at, expected, "no such row".to_owned());
             return;
         };
         let node_bytes = root.bytes.len();
@@ -137,10 +144,10 @@ impl Walk {
         let depth = u16_at(&root.bytes, 0);
         if depth > DEPTH_MAX {
             let expected = format!("a depth of at most {DEPTH_MAX} in node 1");
-            self.push(self.trees.node, at, expected, format!("depth {depth}"));
+            self.push((self.trees.node, 1), at, expected, format!("depth {depth}"));
             return;
         }
-        let mut to_visit = vec![Visit { node: 1, level: depth, above: None, from: at }];
+        let mut to_visit = vec![Visit { node: 1, level: depth, above: None, from: at, parent: 1 }];
         // Each node is visited once.
         while let Some(visit) = to_visit.pop() {
             self.node(&visit, node_bytes, &mut to_visit);
@@ -150,12 +157,12 @@ impl Walk {
     fn node(&mut self, visit: &Visit, node_bytes: usize, to_visit: &mut Vec<Visit>) {
         let Some(node) = self.nodes.get_mut(&visit.node) else {
             let expected = format!("node {} in the table of nodes", visit.node);
-            self.push(self.trees.node, visit.from, expected, "no such row".to_owned());
+            self.push((self.trees.node, visit.parent), visit.from, expected, "no such row".to_owned());
             return;
         };
         if std::mem::replace(&mut node.is_reached, true) {
             let expected = format!("one cell that refers to node {}", visit.node);
-            self.push(self.trees.node, visit.from, expected, "a second one".to_owned());
+            self.push((self.trees.node, visit.parent), visit.from, expected, "a second one".to_owned());
             return;
         }
         let at = (node.page, node.slot);
@@ -164,23 +171,36 @@ impl Walk {
         let cell_count = usize::from(u16_at(&bytes, 2));
         if bytes.len() < 4 || bytes.len() != node_bytes || 4 + cell_count * cell_bytes > bytes.len() {
             let expected = format!("{node_bytes} bytes in node {}, with room for its cells", visit.node);
-            self.push(self.trees.node, at, expected, format!("{} bytes, {cell_count} cells", bytes.len()));
+            let found = format!("{} bytes, {cell_count} cells", bytes.len());
+            self.push((self.trees.node, visit.node), at, expected, found);
             return;
         }
         let cells = bytes.get(4..).unwrap_or_default().chunks_exact(cell_bytes).take(cell_count);
+        // Where the cell above is wrong, all cells of the node are outside: they are one finding.
+        let (mut first, mut misplaced_count) = (None, 0);
         for (index, cell) in cells.enumerate() {
             let Some((key, coordinates)) = cell.split_at_checked(8) else { continue };
             let key = i64::from_be_bytes(key.try_into().unwrap_or_default());
             if let Some(found) = self.shape.misplaced(coordinates, visit.above.as_deref()) {
-                let expected =
-                    format!("a box inside that of the cell above, in cell {index} of node {}", visit.node);
-                self.push(self.trees.node, at, expected, found);
+                misplaced_count += 1;
+                first.get_or_insert((index, found));
             }
             self.mapping(key, visit, at);
             if visit.level > 0 {
-                let above = Some(coordinates.to_vec());
-                to_visit.push(Visit { node: key, level: visit.level - 1, above, from: at });
+                // With ends in the wrong order no box is inside it.
+                let above = Some(coordinates.to_vec()).filter(|_| self.shape.is_box(coordinates));
+                let level = visit.level - 1;
+                to_visit.push(Visit { node: key, level, above, from: at, parent: visit.node });
             }
+        }
+        if let Some((index, found)) = first {
+            let expected =
+                format!("a box inside that of the cell above, in cell {index} of node {}", visit.node);
+            let more = match misplaced_count {
+                1 => String::new(),
+                count => format!("; as {count} of the {cell_count} cells of the node"),
+            };
+            self.push((self.trees.node, visit.node), at, expected, found + &more);
         }
     }
 
@@ -193,7 +213,7 @@ impl Walk {
         };
         let expected = format!("{what} {key} in node {}", visit.node);
         let (at, tree, found) = match rows.get_mut(&key) {
-            None => (at, self.trees.node, format!("no such row in the table of {what}s")),
+            None => (at, (self.trees.node, visit.node), format!("no such row in the table of {what}s")),
             Some(row) => {
                 let was_reached = std::mem::replace(&mut row.is_reached, true);
                 if row.target == Some(visit.node) && !was_reached {
@@ -201,7 +221,7 @@ impl Walk {
                 }
                 let target = row.target.map_or("no node".to_owned(), |node| format!("node {node}"));
                 let again = if was_reached { ", and in another node as well" } else { "" };
-                ((row.page, row.slot), tree, format!("{target}{again}"))
+                ((row.page, row.slot), (tree, key), format!("{target}{again}"))
             }
         };
         self.push(tree, at, expected, found);
@@ -213,21 +233,21 @@ impl Walk {
         let mut found = Vec::new();
         for (key, row) in self.rowids.iter().filter(|(_, row)| !row.is_reached) {
             found.push((
-                self.trees.rowid,
+                (self.trees.rowid, *key),
                 (row.page, row.slot),
                 format!("a cell for row {key} in a leaf node"),
             ));
         }
         for (key, row) in self.parents.iter().filter(|(_, row)| !row.is_reached) {
             found.push((
-                self.trees.parent,
+                (self.trees.parent, *key),
                 (row.page, row.slot),
                 format!("a cell for node {key} in its parent"),
             ));
         }
         for (key, node) in self.nodes.iter().filter(|(_, node)| !node.is_reached) {
             found.push((
-                self.trees.node,
+                (self.trees.node, *key),
                 (node.page, node.slot),
                 format!("a cell for node {key} in its parent"),
             ));
@@ -251,6 +271,12 @@ impl Shape {
             (low < least || high > most)
                 .then(|| format!("{low} to {high} in dimension {dimension}, outside {least} to {most} above"))
         })
+    }
+
+    /// Whether no dimension of a box has its ends in the wrong order.
+    fn is_box(self, cell: &[u8]) -> bool {
+        (0..self.dimension_count)
+            .all(|dimension| self.range(cell, dimension).is_none_or(|(low, high)| low <= high))
     }
 
     /// Both ends of a dimension: 32 bits each, exact as `f64`.

@@ -7,6 +7,7 @@ use formats::sqlite::{BtreePage, Cell, Record, u32_at};
 use super::super::context::Context;
 use super::super::map::header_offset;
 use super::super::plan::OwnedValue;
+use super::super::reading::Reading;
 
 /// One row and where it is.
 pub(super) struct ShadowRow {
@@ -36,8 +37,13 @@ impl ShadowRow {
     }
 }
 
-/// What is left of the memory allowed, in bytes.
-pub(super) struct Allowance(pub(super) u64);
+/// What reading may still take.
+pub(super) struct Allowance<'r> {
+    /// Memory, in bytes.
+    pub(super) bytes: u64,
+    /// Says when the time is over.
+    pub(super) reading: &'r Reading<'r>,
+}
 
 /// Shows each row of a tree to `visit`, in the order of its keys.
 ///
@@ -45,7 +51,7 @@ pub(super) struct Allowance(pub(super) u64);
 pub(super) fn for_each_row(
     context: &Context<'_>,
     root: u32,
-    allowance: &mut Allowance,
+    allowance: &mut Allowance<'_>,
     mut visit: impl FnMut(ShadowRow) -> Result<(), String>,
 ) -> Result<(), String> {
     let mut seen = HashSet::new();
@@ -53,6 +59,9 @@ pub(super) fn for_each_row(
     let mut to_visit = vec![Step::Page(root)];
     let mut bytes = Vec::new();
     while let Some(step) = to_visit.pop() {
+        if allowance.reading.is_over() {
+            return Err("the check was stopped".to_owned());
+        }
         let page = match step {
             Step::Page(page) => page,
             Step::Row(row) => {
@@ -78,8 +87,8 @@ pub(super) fn for_each_row(
             if view.kind.is_leaf() || !view.kind.is_table() {
                 let row = row(context, page, slot, &cell)
                     .ok_or_else(|| format!("the row on page {page} slot {slot} cannot be read"))?;
-                let left = allowance.0.checked_sub(row.size_bytes());
-                allowance.0 = left.ok_or("its rows need more memory than --max-memory allows")?;
+                let left = allowance.bytes.checked_sub(row.size_bytes());
+                allowance.bytes = left.ok_or("its rows need more memory than --max-memory allows")?;
                 steps.push(Step::Row(row));
             }
         }

@@ -12,8 +12,9 @@ use crate::sqlite::reader::Brake;
 pub(super) struct Frames {
     pub(super) frame_bytes: usize,
     pub(super) header: WalHeader,
-    /// Frames behind these do not count, where it is known how many are committed.
-    pub(super) frame_count_max: Option<u64>,
+    /// Frames behind these do not count: those of the WAL when the locks were taken, or those that are known to be
+    /// committed. A writer goes on appending, faster than it is read perhaps.
+    pub(super) frame_count_max: u64,
 }
 
 impl Frames {
@@ -26,8 +27,9 @@ impl Frames {
         let mut broken: Option<Break> = None;
         let mut frame = vec![0; self.frame_bytes];
         let mut offset = WAL_HEADER_SIZE_BYTES as u64;
-        // Bounded by the length of the WAL.
-        for index in 0..self.frame_count_max.unwrap_or(u64::MAX) {
+        let total = self.frame_count_max.saturating_mul(self.frame_bytes as u64);
+        for index in 0..self.frame_count_max {
+            brake.go_on(offset - WAL_HEADER_SIZE_BYTES as u64, total)?;
             brake.wait(self.frame_bytes);
             if !fill(reader, &mut frame)? {
                 break;
@@ -76,5 +78,51 @@ impl Frames {
             found.frame_count += 1;
             found.commit_count += u64::from(head.page_count_after_commit > 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use formats::sqlite::WalSum;
+
+    use super::*;
+
+    /// A WAL to which a writer appends faster than it is read; asks for a stop after so many bytes.
+    struct Endless {
+        left: usize,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            into.fill(1);
+            self.left = self.left.saturating_sub(into.len());
+            self.stop.store(self.left == 0, Ordering::Relaxed);
+            Ok(into.len())
+        }
+    }
+
+    fn read(frame_count_max: u64, left: usize) -> io::Result<FramesRead> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let sum = WalSum::new(false, (0, 0));
+        let header = WalHeader { page_size_bytes: 512, checkpoint_sequence: 0, salt: (1, 1), sum };
+        let frames = Frames { frame_bytes: FRAME_HEADER_SIZE_BYTES + 512, header, frame_count_max };
+        let brake = Brake::new(None, Some(stop.clone()));
+        frames.read(&mut Endless { left, stop }, &brake)
+    }
+
+    #[test]
+    fn a_wal_that_grows_while_it_is_read_is_read_up_to_its_length_at_the_start() {
+        assert!(read(100, usize::MAX).is_ok());
+    }
+
+    #[test]
+    fn a_stop_ends_the_reading_of_a_wal_at_the_next_frame() {
+        let error = read(u64::MAX, 10 * 536).err().unwrap();
+        assert!(error.to_string().starts_with("stopped after 5360 of "), "{error}");
     }
 }

@@ -38,7 +38,7 @@ impl HeaderDamage {
 
 /// Examines a WAL whose header SQLite does not accept; `None` when no committed frame is in it, so that nothing is lost.
 pub(super) fn examine(
-    file: &File,
+    (file, length): (&File, u64),
     head: &[u8; WAL_HEADER_SIZE_BYTES],
     database_header: &Header,
     database: &File,
@@ -50,9 +50,9 @@ pub(super) fn examine(
     sizes.dedup();
     for page_size_bytes in sizes {
         for is_big_endian in [word(head, 0) & 1 == 1, word(head, 0) & 1 == 0] {
-            let chain = Chain::read(file, head, page_size_bytes, is_big_endian, brake)?;
+            let chain = Chain::read((file, length), head, page_size_bytes, is_big_endian, brake)?;
             if chain.commit_count > 0 {
-                let differing = chain.differing_pages(file, database)?;
+                let differing = chain.differing_pages(file, database, brake)?;
                 return Ok(Some(chain.damage(head, database_header, differing)));
             }
         }
@@ -79,7 +79,7 @@ struct Chain {
 
 impl Chain {
     fn read(
-        file: &File,
+        (file, length): (&File, u64),
         head: &[u8; WAL_HEADER_SIZE_BYTES],
         page_size_bytes: u32,
         is_big_endian: bool,
@@ -100,8 +100,9 @@ impl Chain {
         let mut before: Option<WalSum> = None;
         let mut since_commit = Vec::new();
         let mut offset = WAL_HEADER_SIZE_BYTES as u64;
-        // Bounded by the length of the WAL.
-        for index in 0u64.. {
+        let frame_count = length.saturating_sub(offset) / frame.len() as u64;
+        for index in 0..frame_count {
+            brake.go_on(offset, length)?;
             brake.wait(frame.len());
             if !fill(&mut reader, &mut frame)? {
                 break;
@@ -155,11 +156,13 @@ impl Chain {
     }
 
     /// Pages whose newest committed version is not what the database file has.
-    fn differing_pages(&self, file: &File, database: &File) -> io::Result<u64> {
+    fn differing_pages(&self, file: &File, database: &File, brake: &Brake) -> io::Result<u64> {
         let size = self.page_size_bytes as usize;
         let (mut ours, mut theirs) = (vec![0; size], vec![0; size]);
         let mut count = 0;
-        for (page, offset) in &self.offsets {
+        for (done, (page, offset)) in self.offsets.iter().enumerate() {
+            brake.go_on((done * size) as u64, (self.offsets.len() * size) as u64)?;
+            brake.wait(2 * size);
             file.read_exact_at(&mut ours, *offset)?;
             let place = u64::from(page.saturating_sub(1)) * size as u64;
             let is_same = database.read_exact_at(&mut theirs, place).is_ok() && ours == theirs;

@@ -84,19 +84,18 @@ pub(super) fn read_wal(
         let mut is_sound = true;
         let wal_header = WalHeader::new(&head, header.page_size_bytes, |_| is_sound = false);
         if !is_sound {
-            let damage = header::examine(&file, &head, header, database, brake)?;
+            let damage = header::examine((&file, length), &head, header, database, brake)?;
             return Ok(WalRead { log: None, damage });
         }
+        let frame_bytes = FRAME_HEADER_SIZE_BYTES + wal_header.page_size_bytes as usize;
+        let stored_count = (length - WAL_HEADER_SIZE_BYTES as u64) / frame_bytes as u64;
         // A WAL that was started anew in the wal-index has its new header only with the next frame.
-        let limit = index.map(|index| match index.salt == wal_header.salt {
+        let committed_count = index.map(|index| match index.salt == wal_header.salt {
             true => u64::from(index.frame_count),
             false => 0,
         });
-        let frames = Frames {
-            frame_bytes: FRAME_HEADER_SIZE_BYTES + wal_header.page_size_bytes as usize,
-            header: wal_header,
-            frame_count_max: limit,
-        };
+        let frame_count_max = committed_count.map_or(stored_count, |count| count.min(stored_count));
+        let frames = Frames { frame_bytes, header: wal_header, frame_count_max };
         let mut reader = BufReader::with_capacity(1 << 20, &file);
         io::Seek::seek(&mut reader, io::SeekFrom::Start(WAL_HEADER_SIZE_BYTES as u64))?;
         let read = frames.read(&mut reader, brake)?;
