@@ -40,7 +40,7 @@ fn what_is_no_file_is_refused_and_never_waited_for() {
         ("/dev/zero", "it is a character device"),
         ("directory", "is no PostgreSQL data directory"),
         ("nowhere", "No such file"),
-        ("", "No such file"),
+        ("", "a value is required"),
     ];
     for command in ["check", "structure"] {
         for (target, phrase) in cases {

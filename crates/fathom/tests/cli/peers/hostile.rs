@@ -219,11 +219,13 @@ const BEHAVIOURS: [(&str, Speech, &str); 28] = [
 ];
 
 /// Commands that talk to a server, with what goes before and after its URL.
-const COMMANDS: [(&[&str], &[&str]); 4] = [
+const COMMANDS: [(&[&str], &[&str]); 6] = [
     (&["inventory"], &[]),
     (&["waits"], &["--once", "--interval", "1s"]),
     (&["run", "a-a", "--mini", "--ceilings", "never", "--target"], &[]),
     (&["check"], &[]),
+    (&["structure"], &[]),
+    (&["expand", "sample"], &["--size", "1MB"]),
 ];
 
 fn begin(bench: &Bench, words: &[String]) -> Child {

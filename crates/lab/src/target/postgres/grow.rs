@@ -336,7 +336,11 @@ fn row_text(row: &[Value]) -> String {
 }
 
 fn connect(login: &Login, name: &str) -> Result<Control, ExpandError> {
-    super::external::connecting::connect(login).map_err(|error| engine("connect for", name, error))
+    let mut control =
+        super::external::connecting::connect(login).map_err(|error| engine("connect for", name, error))?;
+    // Has a limit of time, which statements that copy rows have not: a server that is silent from the start is left.
+    control.query("SELECT version()").map_err(|error| engine("connect for", name, error))?;
+    Ok(control)
 }
 
 fn number(control: &mut Control, sql: &str) -> Result<i64, WireError> {
