@@ -69,7 +69,8 @@ impl Estimate {
     }
 }
 
-/// How much less time one mean stands for than another.
+/// How much less time the runs of one cell took than those of another, by their geometric means: the ratio that the
+/// interval and the test are about.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// `100 * (1 - t / t_ref)`; negative when it took longer.
@@ -146,11 +147,13 @@ pub struct CellSummary {
     pub levels: Levels,
     /// The quantity over the counting runs; `None` without any.
     pub estimate: Option<Estimate>,
+    /// Its geometric mean, of which all percentages and factors between cells are made; `None` without a counting run.
+    pub geometric_mean: Option<f64>,
     /// Rows acknowledged per counting run, smallest and largest; `None` without any.
     pub rows: Option<(u64, u64)>,
     /// Is this the cell that the others are compared with?
     pub is_reference: bool,
-    /// Against the reference, from the means; `None` for the reference itself.
+    /// Against the reference, from the geometric means; `None` for the reference itself.
     pub vs_reference: Option<Change>,
     /// Against the level before of the last factor, the others unchanged; `None` at its first level.
     pub vs_previous: Option<Change>,
@@ -166,8 +169,9 @@ pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellS
     // Cells come in the order of the spec: the first has the first level of every factor.
     let reference = results.cells.first().map(|cell| cell.index);
     let comparisons = compare_with_first(&values, quantity, results.study.seed);
+    let means: Vec<Option<f64>> = values.iter().map(|values| geometric_mean(values)).collect();
     let change = |index: usize, other: usize| {
-        let (mean, mean_reference) = (estimates[index]?.mean, estimates[other]?.mean);
+        let (mean, mean_reference) = (means[index]?, means[other]?);
         let gain = Gain::of(quantity.time_of(mean), quantity.time_of(mean_reference))?;
         Some(Change { time_reduction_percent: gain.time_reduction_percent, speed_up: gain.speed_up })
     };
@@ -176,6 +180,7 @@ pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellS
         label: cell.label(),
         levels: Levels(cell.levels.clone()),
         estimate: estimates[index],
+        geometric_mean: means[index],
         rows: rows(results, cell),
         is_reference: Some(cell.index) == reference,
         vs_reference: if index == 0 { None } else { change(index, 0) },
@@ -190,6 +195,13 @@ fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> V
         results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index && stored.counts());
     runs.map(|stored| BlockedValue { block: stored.run.key.block_index, value: quantity.value(&stored.run) })
         .collect()
+}
+
+/// `None` without values.
+fn geometric_mean(values: &[BlockedValue]) -> Option<f64> {
+    let values: Vec<f64> = values.iter().map(|value| value.value).collect();
+    let mean = crate::history::geometric_mean(&values);
+    (!values.is_empty() && mean.is_finite()).then_some(mean)
 }
 
 fn estimate(values: &[BlockedValue]) -> Option<Estimate> {

@@ -70,6 +70,14 @@ fn best_at(factor: &str, level: &Level, cells: &[CellSummary], quantity: Quantit
 
 /// Lays the means out over the last two factors.
 pub(super) fn means(factors: &[Factor], cells: &[CellSummary]) -> Vec<Matrix> {
+    laid_out(factors, cells, &|cell| cell.estimate.map(|estimate| estimate.mean))
+}
+
+fn laid_out(
+    factors: &[Factor],
+    cells: &[CellSummary],
+    value: &dyn Fn(&CellSummary) -> Option<f64>,
+) -> Vec<Matrix> {
     let [.., row_factor, column_factor] = factors else { return Vec::new() };
     let mut matrices: Vec<Matrix> = Vec::new();
     for cell in cells {
@@ -86,19 +94,19 @@ pub(super) fn means(factors: &[Factor], cells: &[CellSummary]) -> Vec<Matrix> {
         });
         let place = |factor: &Factor, level: &Level| factor.levels.iter().position(|other| other == level);
         if let (Some(row), Some(column)) = (place(row_factor, &row.1), place(column_factor, &column.1)) {
-            matrices[index].values[row][column] = cell.estimate.map(|estimate| estimate.mean);
+            matrices[index].values[row][column] = value(cell);
         }
     }
     matrices
 }
 
-/// Turns means into factors: the time at the first column's level over the time at each.
+/// Turns geometric means into factors: the time at the first column's level over the time at each.
 pub(super) fn improvement_factors(
     factors: &[Factor],
     cells: &[CellSummary],
     quantity: Quantity,
 ) -> Vec<Matrix> {
-    let mut matrices = means(factors, cells);
+    let mut matrices = laid_out(factors, cells, &|cell| cell.geometric_mean);
     for row in matrices.iter_mut().flat_map(|matrix| &mut matrix.values) {
         let reference = row.first().copied().flatten();
         for value in row {

@@ -245,14 +245,14 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
         grid.push(row);
     }
     let per = match summary.quantity {
-        Quantity::ElapsedS => "t is the mean elapsed time",
-        Quantity::RowsPerS => "t is the mean time per row",
+        Quantity::ElapsedS => "t is the geometric mean of the elapsed time",
+        Quantity::RowsPerS => "t is the geometric mean of the time per row",
     };
     let previous = summary.factors.last().map_or_else(String::new, |factor| {
         format!(" Previous: the level before in {}, the others unchanged.", factor.name)
     });
     let note = format!(
-        "% is {}, {per}; speed-up is t_ref / t, its interval that of the ratio of geometric means, for all \
+        "% is {}, {per}; speed-up is t_ref / t, with its interval for all \
          comparisons of this table together. p is from a permutation test, corrected (Holm) for all of them; the chance \
          of one false \"better\" or \"worse\" among them is at most {} %.{previous}",
         summary.percent_definition,
