@@ -21,17 +21,21 @@ const OF_CLIENTS: &str = "client_";
 struct Counted {
     class: &'static str,
     name: &'static str,
+    /// Number of waits.
     count: &'static str,
+    /// What the waits moved, where the server counts that and not the waits.
+    moved: &'static str,
     seconds: &'static str,
 }
 
 const COUNTED: [Counted; 6] = [
-    Counted { class: "IO", name: "WalSync", count: "log_flushes", seconds: "log_flush_s" },
-    Counted { class: "IO", name: "WalWrite", count: "log_writes", seconds: "log_write_s" },
-    Counted { class: "IO", name: "DataFileRead", count: "data_reads", seconds: "data_read_s" },
-    Counted { class: "IO", name: "DataFileWrite", count: "data_writes", seconds: "data_write_s" },
-    Counted { class: "IO", name: "DataFileExtend", count: "data_extends", seconds: "data_extend_s" },
-    Counted { class: "IO", name: "DataFileSync", count: "data_flushes", seconds: "data_flush_s" },
+    Counted { class: "IO", name: "WalSync", count: "log_flushes", moved: "log_flushes", seconds: "log_flush_s" },
+    Counted { class: "IO", name: "WalWrite", count: "log_writes", moved: "log_writes", seconds: "log_write_s" },
+    // A wait is a call: pages of which one call moves several are no count of waits.
+    Counted { class: "IO", name: "DataFileRead", count: "data_read_calls", moved: "data_reads", seconds: "data_read_s" },
+    Counted { class: "IO", name: "DataFileWrite", count: "data_write_calls", moved: "data_writes", seconds: "data_write_s" },
+    Counted { class: "IO", name: "DataFileExtend", count: "data_extend_calls", moved: "data_extends", seconds: "data_extend_s" },
+    Counted { class: "IO", name: "DataFileSync", count: "data_flushes", moved: "data_flushes", seconds: "data_flush_s" },
 ];
 
 /// Adds the groups [`CLIENTS_COUNTED`] and [`WHOLE_SERVER`] with each wait that the metrics of the same interval count,
@@ -65,7 +69,10 @@ fn rows(profiles: &[&WaitProfile], prefix: &str, metrics: &[Metric]) -> Vec<Wait
     };
     let mut rows = Vec::new();
     for counted in COUNTED {
-        let Some(count) = value(counted.count).filter(|count| *count > 0.0) else { continue };
+        let count = value(counted.count);
+        if count.or_else(|| value(counted.moved)).is_none_or(|count| count <= 0.0) {
+            continue;
+        }
         let timed = value(counted.seconds).filter(|seconds| *seconds > 0.0);
         let Some((wait_s, how)) =
             timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(profiles, &counted))
@@ -79,7 +86,7 @@ fn rows(profiles: &[&WaitProfile], prefix: &str, metrics: &[Metric]) -> Vec<Wait
             wait_s,
             resource_s: None,
             signal_s: None,
-            count: Some(count as u64),
+            count: count.map(|count| count as u64),
             how,
         });
     }

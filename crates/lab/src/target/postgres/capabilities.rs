@@ -26,6 +26,8 @@ pub(super) struct Capabilities {
     pub(super) stat_wal_sync: bool,
     /// `pg_stat_io` exists (16): reads and writes of data files are counted.
     pub(super) stat_io: bool,
+    /// `pg_stat_io` counts bytes beside calls (18); before, pages.
+    pub(super) stat_io_bytes: bool,
     /// `pg_stat_io` has rows for the log (18).
     pub(super) stat_io_log: bool,
     /// `pg_stat_checkpointer` exists (17).
@@ -81,6 +83,7 @@ impl Capabilities {
             stat_wal: has("SELECT wal_bytes FROM pg_stat_wal"),
             stat_wal_sync: has("SELECT wal_sync FROM pg_stat_wal"),
             stat_io: has("SELECT fsyncs FROM pg_stat_io LIMIT 1"),
+            stat_io_bytes: has("SELECT read_bytes, write_bytes, extend_bytes FROM pg_stat_io LIMIT 1"),
             stat_io_log: has("SELECT count(*) FROM pg_stat_io WHERE object = 'wal' HAVING count(*) > 0"),
             stat_checkpointer: has("SELECT num_timed FROM pg_stat_checkpointer"),
             stat_bgwriter: has("SELECT buffers_alloc FROM pg_stat_bgwriter"),

@@ -36,8 +36,19 @@ macro_rules! data_time {
     };
 }
 
+/// Pages, as `data_reads` and the others count them on all versions.
+macro_rules! data_pages {
+    ($column:literal) => {
+        concat!(
+            "coalesce(sum(",
+            $column,
+            ") FILTER (WHERE object = 'relation'), 0) / current_setting('block_size')::bigint"
+        )
+    };
+}
+
 /// `context = 'init'` is the zero-filling of new segments.
-const IO: [Asked; 10] = [
+const IO: [Asked; 13] = [
     asked(
         "client_log_flushes",
         "1",
@@ -58,11 +69,14 @@ const IO: [Asked; 10] = [
         "s",
         wal_time!("coalesce(sum(write_time) FILTER (WHERE object = 'wal' AND context = 'normal'), 0)"),
     ),
-    asked("client_data_reads", "1", "coalesce(sum(reads) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_reads", "1", data_pages!("read_bytes")),
+    asked("client_data_read_calls", "1", "coalesce(sum(reads) FILTER (WHERE object = 'relation'), 0)"),
     asked("client_data_read_s", "s", data_time!("read_time")),
-    asked("client_data_writes", "1", "coalesce(sum(writes) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_writes", "1", data_pages!("write_bytes")),
+    asked("client_data_write_calls", "1", "coalesce(sum(writes) FILTER (WHERE object = 'relation'), 0)"),
     asked("client_data_write_s", "s", data_time!("write_time")),
-    asked("client_data_extends", "1", "coalesce(sum(extends) FILTER (WHERE object = 'relation'), 0)"),
+    asked("client_data_extends", "1", data_pages!("extend_bytes")),
+    asked("client_data_extend_calls", "1", "coalesce(sum(extends) FILTER (WHERE object = 'relation'), 0)"),
     asked("client_data_extend_s", "s", data_time!("extend_time")),
 ];
 

@@ -178,7 +178,8 @@ const RATES: [(&str, &str, &str, &str); 14] = [
         "backend_pages_per_s",
         "backend_pages",
         "1/s",
-        "pg_stat_bgwriter.buffers_backend, extensions included; from 16 pg_stat_io.writes of client backends",
+        "pg_stat_bgwriter.buffers_backend, extensions included; from 16 pg_stat_io.writes of client backends, \
+         from 18 write_bytes over the block size",
     ),
     (
         "checkpoints_per_s",

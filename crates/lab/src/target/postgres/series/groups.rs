@@ -113,8 +113,19 @@ pub(super) const GROUPS: [Group; 16] = [
     Group {
         alias: "io",
         subject: "pg_stat_io",
-        majors: 16..=u32::MAX,
+        majors: 16..=17,
         columns: &[("backend_pages", "sum(writes) FILTER (WHERE backend_type = 'client backend')")],
+        from: "FROM pg_stat_io WHERE object = 'relation'",
+    },
+    // From 18 on `writes` counts calls, as `extends` does.
+    Group {
+        alias: "io_bytes",
+        subject: "pg_stat_io.write_bytes",
+        majors: 18..=u32::MAX,
+        columns: &[(
+            "backend_pages",
+            "sum(write_bytes) FILTER (WHERE backend_type = 'client backend') / current_setting('block_size')::int",
+        )],
         from: "FROM pg_stat_io WHERE object = 'relation'",
     },
     Group {
