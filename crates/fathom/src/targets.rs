@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use lab::target::noop::NoopTarget;
 use lab::target::postgres::{
     ExternalOptions, ExternalPostgres, ManagedOptions, ManagedPostgres, ServerBinaries, find_servers,
-    managed_limitations, require_servers, service_of,
+    managed_limitations, places_of_environment, require_servers, service_of,
 };
 use lab::target::sqlite::{self, SqliteTarget};
 use lab::target::{Layout, Limitation, Target};
@@ -131,7 +131,7 @@ impl TargetChoice {
                 .map(|server| format!("postgres {}", server.major))
                 .collect::<Vec<_>>()
                 .join(", "),
-            Self::External { url } => identity_of(url, service_of(url)),
+            Self::External { url } => identity_of(url, service_of(url), &places_of_environment(url)),
             _ => self.engine().to_owned(),
         }
     }
@@ -173,10 +173,12 @@ fn servers(arguments: &RunArguments) -> anyhow::Result<Vec<ServerBinaries>> {
     Ok(servers)
 }
 
-/// The server without any password: two services are two servers.
-fn identity_of(url: &str, service: Option<String>) -> String {
+/// The server without any password: two services are two servers, and so are two values of PGHOST.
+fn identity_of(url: &str, service: Option<String>, places: &[String]) -> String {
     let url = without_password(url);
-    service.map_or(url.clone(), |service| format!("{url}?service={service}"))
+    let service = service.map(|service| format!("service={service}"));
+    let parts: Vec<String> = service.into_iter().chain(places.iter().cloned()).collect();
+    if parts.is_empty() { url } else { format!("{url}?{}", parts.join("&")) }
 }
 
 /// The URL without user information's password and without its query, which may hold one too.
@@ -213,7 +215,9 @@ mod tests {
             "postgres://me@host:5433/db"
         );
         assert_eq!(without_password("postgres://host/db"), "postgres://host/db");
-        let of = |service: Option<&str>| identity_of("postgres:///?password=x", service.map(str::to_owned));
+        let of = |service: Option<&str>| identity_of("postgres:///?password=x", service.map(str::to_owned), &[]);
+        let places = ["host=db".to_owned(), "port=1".to_owned()];
+        assert_eq!(identity_of("postgres://", None, &places), "postgres://?host=db&port=1");
         assert_eq!(
             (of(Some("sales")).as_str(), of(None).as_str()),
             ("postgres:///?service=sales", "postgres:///")

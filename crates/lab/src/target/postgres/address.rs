@@ -1,5 +1,6 @@
 //! The URL of an external server, read into a login. The password goes into keeping at once.
 
+mod environment;
 mod passfile;
 mod service;
 #[cfg(test)]
@@ -65,8 +66,9 @@ const REFUSED: [&str; 10] = [
 ];
 
 /// Reads `postgresql://user:password@host:port/database?sslmode=...`, or the `key=value` form. What is not there is
-/// taken from the service (`service` or `PGSERVICE`), then from `PGPASSWORD`, `PGSSLMODE`, `PGSSLROOTCERT` and
-/// `PGCONNECT_TIMEOUT`; a password then from the password file.
+/// taken from the service (`service` or `PGSERVICE`), then from the variables of libpq (`PGHOST`, `PGPORT`, `PGUSER`,
+/// `PGDATABASE`, `PGPASSWORD`, `PGSSLMODE` and others); a password then from the password file, a host from the sockets
+/// of this machine.
 ///
 /// # Errors
 /// Text that is no such URL (never quoted, as it may hold a password), several hosts, parameters that cannot be
@@ -96,13 +98,20 @@ fn login(
     application_name: &str,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Login, TargetError> {
-    let said = read(with_service(parameters(url).map_err(refused)?, environment)?)?;
-    let address = said.address.or_else(|| said.host.clone());
-    let Some(address) = address.filter(|address| !address.contains(',')) else {
-        let found = if said.host.is_some() { "several hosts" } else { "no host" };
-        return Err(refused(&format!("it names {found}, one is needed")));
-    };
+    let given = with_service(parameters(url).map_err(refused)?, environment)?;
+    let mut all = environment::parameters(&given, environment)?;
+    all.extend(given);
+    let said = read(all)?;
     let port = said.port.unwrap_or(DEFAULT_PORT);
+    let address = said.address.or_else(|| said.host.clone()).or_else(|| environment::socket_directory(port));
+    let Some(address) = address else {
+        return Err(refused(&format!(
+            "it names no host, PGHOST is not set, and no server on this machine has a socket for port {port}"
+        )));
+    };
+    if address.contains(',') {
+        return Err(refused("it names several hosts, one is needed"));
+    }
     let is_socket = address.starts_with('/');
     let mode = mode(said.mode, environment)?;
     let security = if is_socket {
@@ -140,6 +149,14 @@ fn login(
 pub fn service_of(url: &str) -> Option<String> {
     let named = parameters(url).ok()?.into_iter().rev().find(|(name, _)| name == "service");
     named.map(|(_, value)| value).or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty())
+}
+
+/// What the environment adds to a URL and its service to say which server and database is meant: `host=db`, ...
+pub fn places_of_environment(url: &str) -> Vec<String> {
+    let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let given = parameters(url).ok().and_then(|parameters| with_service(parameters, &environment).ok());
+    // What cannot be read is refused when the server is connected to.
+    given.and_then(|given| environment::places(&given, &environment).ok()).unwrap_or_default()
 }
 
 /// The parameters of the service, if one is named, before those of the URL, which override them.

@@ -39,7 +39,7 @@ mod stock;
 mod waits;
 mod wire;
 
-pub use address::service_of;
+pub use address::{places_of_environment, service_of};
 pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use external::{ExternalOptions, ExternalPostgres};
 pub use grow::{NewDatabase, SourceDatabase, expand_database};

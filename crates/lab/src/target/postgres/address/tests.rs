@@ -212,3 +212,50 @@ fn a_wrong_sslmode_is_refused_with_the_modes_there_are() {
     // As libpq: also where no TLS can be.
     assert!(of("host=/tmp sslmode=yes", "").contains("sslmode"));
 }
+
+#[test]
+fn variables_give_what_neither_url_nor_service_says() {
+    let variables = [
+        ("PGHOST", "other"),
+        ("PGPORT", "6000"),
+        ("PGUSER", "eva"),
+        ("PGDATABASE", "sales"),
+        ("PGOPTIONS", "-c x=y"),
+        ("PGSSLMODE", "disable"),
+    ];
+    let login = at_home("postgres://", &variables).unwrap();
+    assert_eq!(login.endpoint, Endpoint::Tcp { host: "other".to_owned(), port: 6000 });
+    assert_eq!((login.user.as_str(), login.database.as_str()), ("eva", "sales"));
+    assert_eq!(login.options.as_deref(), Some("-c x=y"));
+    let login = at_home("postgres://karl@db/orders?sslmode=disable", &variables).unwrap();
+    assert_eq!(login.endpoint, Endpoint::Tcp { host: "db".to_owned(), port: 6000 });
+    assert_eq!((login.user.as_str(), login.database.as_str()), ("karl", "orders"));
+    // The service has a host and a port, and stands before the variables.
+    let login = at_home("postgres:///?service=sales&user=eva", &variables).unwrap();
+    assert_eq!(login.endpoint, Endpoint::Tcp { host: "db".to_owned(), port: 5432 });
+    let login = at_home("postgres://", &[("PGHOST", "/run/sockets")]).unwrap();
+    assert_eq!(login.endpoint, Endpoint::Unix { directory: "/run/sockets".into(), port: 5432 });
+    let login = at_home("postgres://db/x", &[("PGHOSTADDR", "10.0.0.1"), ("PGSSLMODE", "disable")]).unwrap();
+    assert_eq!(login.endpoint, Endpoint::Tcp { host: "10.0.0.1".to_owned(), port: 5432 });
+}
+
+#[test]
+fn variables_that_cannot_be_met_are_refused_by_name() {
+    for (variable, value) in [
+        ("PGPORT", "x"),
+        ("PGPORT", "70000"),
+        ("PGCHANNELBINDING", "require"),
+        ("PGGSSENCMODE", "require"),
+        ("PGSSLNEGOTIATION", "direct"),
+        ("PGREQUIREAUTH", "scram-sha-256"),
+    ] {
+        let error = at_home("postgres://db/x?sslmode=disable", &[(variable, value)]).unwrap_err().to_string();
+        assert!(error.contains(&format!("{variable}=\"{value}\"")) && error.contains("\nhint: "), "{error}");
+    }
+    at_home("postgres://db:1/x?sslmode=disable", &[("PGPORT", "x")]).unwrap();
+    at_home("postgres://db/x?sslmode=disable", &[("PGCHANNELBINDING", "prefer")]).unwrap();
+    // A port that no socket on this machine has.
+    let error = at_home("postgres://", &[("PGPORT", "1")]).unwrap_err().to_string();
+    assert!(error.contains("no host") && error.contains("PGHOST"), "{error}");
+    assert!(at_home("postgres://", &[("PGHOST", "a,b")]).unwrap_err().to_string().contains("several hosts"));
+}
