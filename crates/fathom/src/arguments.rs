@@ -167,9 +167,12 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, default_value_t = CeilingWord::Before)]
     pub(crate) ceilings: CeilingWord,
     /// Command that prints CSV with a time column while a run goes on; its columns become series of the run. Those that
-    /// the spec names under `samplers` run beside it
+    /// the spec names under `samplers` run beside it, if --allow-commands is given
     #[arg(long, value_name = "COMMAND")]
     pub(crate) sampler: Vec<String>,
+    /// Runs the commands that the spec names (`samplers`, settings such as archive_command); `fathom show` lists them
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
     #[command(flatten)]
     pub(crate) notify: NotifyArguments,
     /// Prints the result as JSON

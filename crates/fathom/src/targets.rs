@@ -215,7 +215,8 @@ mod tests {
             "postgres://me@host:5433/db"
         );
         assert_eq!(without_password("postgres://host/db"), "postgres://host/db");
-        let of = |service: Option<&str>| identity_of("postgres:///?password=x", service.map(str::to_owned), &[]);
+        let of =
+            |service: Option<&str>| identity_of("postgres:///?password=x", service.map(str::to_owned), &[]);
         let places = ["host=db".to_owned(), "port=1".to_owned()];
         assert_eq!(identity_of("postgres://", None, &places), "postgres://?host=db&port=1");
         assert_eq!(

@@ -11,6 +11,7 @@ use lab::target::Layout;
 use results::model::Cell;
 use results::store::Store;
 
+use super::permission;
 use crate::Verdict;
 use crate::arguments::RunArguments;
 use crate::targets::{TargetChoice, default_base};
@@ -48,6 +49,9 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     ))?;
     for text in super::run::left_to_server(resolved) {
         print(&format!("note: {text}\n"))?;
+    }
+    for line in permission::lines(&resolved.commands) {
+        print(&format!("runs a command of the spec (needs --allow-commands): {line}\n"))?;
     }
     for text in limitations(assignment, arguments, &cells)? {
         print(&format!("note: {text}\n"))?;
@@ -180,6 +184,7 @@ fn as_json(assignment: &Assignment, estimate: &Estimate) -> serde_json::Value {
         "seconds": estimate.seconds,
         "disk_bytes": estimate.disk_bytes,
         "basis": estimate.basis,
+        "commands": permission::lines(&assignment.resolved().commands),
         "order": order,
     })
 }

@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod mark;
 pub(crate) mod page;
+mod permission;
 pub(crate) mod png;
 pub(crate) mod report;
 mod resume_file;

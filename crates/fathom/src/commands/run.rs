@@ -17,7 +17,7 @@ use lab::task::Task;
 use results::model::Scale;
 use results::store::{Store, StudyId};
 
-use super::{dry_run, page, resumption, show};
+use super::{dry_run, page, permission, resumption, show};
 use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
@@ -43,7 +43,9 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     assignment.no_progress = Some(no_progress);
     assignment.samplers = samplers_of_spec;
     assignment.samplers.extend(samplers(arguments)?);
-    if arguments.dry_run {
+    if !arguments.dry_run {
+        permission::require(&assignment.resolved().commands, arguments.allow_commands)?;
+    } else {
         return dry_run::run(&assignment, arguments);
     }
     let (study, outcome) = conduct(arguments, &choice, assignment)?;

@@ -1,11 +1,13 @@
 //! `fathom show`: the spec of an experiment, as it can be saved, changed and run; or a stored check.
 
 use anyhow::Context;
+use lab::spec::Experiment;
 use results::store::Store;
 
+use super::permission;
 use crate::Verdict;
 use crate::arguments::ShowArguments;
-use crate::terminal::{print, print_json};
+use crate::terminal::{print, print_json, say};
 
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
     if let Some(id) = arguments.check {
@@ -13,8 +15,14 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
         print_json(&stored.report.to_json_lines())?;
         return Ok(Verdict::Clean);
     }
-    let (_, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
+    let (name, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
     print(&text)?;
+    // A spec with a mistake is shown all the same; what runs it says what is wrong.
+    if let Ok(experiment) = Experiment::parse(&name, &text) {
+        for line in permission::lines(&experiment.commands()) {
+            say(&format!("note: runs a command (needs --allow-commands): {line}"));
+        }
+    }
     Ok(Verdict::Clean)
 }
 

@@ -15,6 +15,7 @@ mod notification;
 mod pages;
 mod paths;
 mod peers;
+mod permission;
 mod postgres;
 mod secrets;
 mod structure;

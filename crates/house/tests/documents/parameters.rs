@@ -37,7 +37,8 @@ fn document() -> String {
          `[engine.postgres]`; one with a list there is a factor on that engine and does not exist on the others.\n\
          \n\
          Beside the parameters a spec may name commands to watch its runs with, each printing CSV with a time column:\n\
-         `samplers = [\"command\"]` above the first table. They are not stored and make no other study of it.\n",
+         `samplers = [\"command\"]` above the first table. They make no other study of it, and run only\n\
+         with `--allow-commands`, as settings that are commands do (`archive_command`).\n",
     );
     parameters().iter().for_each(|parameter| add_parameter(&mut text, parameter));
     text.push_str("\n## Experiments\n\nWhat `fathom list` shows; `fathom show NAME` prints a spec with its reasons.\n\n");

@@ -29,13 +29,49 @@ struct Counted {
 }
 
 const COUNTED: [Counted; 6] = [
-    Counted { class: "IO", name: "WalSync", count: "log_flushes", moved: "log_flushes", seconds: "log_flush_s" },
-    Counted { class: "IO", name: "WalWrite", count: "log_writes", moved: "log_writes", seconds: "log_write_s" },
+    Counted {
+        class: "IO",
+        name: "WalSync",
+        count: "log_flushes",
+        moved: "log_flushes",
+        seconds: "log_flush_s",
+    },
+    Counted {
+        class: "IO",
+        name: "WalWrite",
+        count: "log_writes",
+        moved: "log_writes",
+        seconds: "log_write_s",
+    },
     // A wait is a call: pages of which one call moves several are no count of waits.
-    Counted { class: "IO", name: "DataFileRead", count: "data_read_calls", moved: "data_reads", seconds: "data_read_s" },
-    Counted { class: "IO", name: "DataFileWrite", count: "data_write_calls", moved: "data_writes", seconds: "data_write_s" },
-    Counted { class: "IO", name: "DataFileExtend", count: "data_extend_calls", moved: "data_extends", seconds: "data_extend_s" },
-    Counted { class: "IO", name: "DataFileSync", count: "data_flushes", moved: "data_flushes", seconds: "data_flush_s" },
+    Counted {
+        class: "IO",
+        name: "DataFileRead",
+        count: "data_read_calls",
+        moved: "data_reads",
+        seconds: "data_read_s",
+    },
+    Counted {
+        class: "IO",
+        name: "DataFileWrite",
+        count: "data_write_calls",
+        moved: "data_writes",
+        seconds: "data_write_s",
+    },
+    Counted {
+        class: "IO",
+        name: "DataFileExtend",
+        count: "data_extend_calls",
+        moved: "data_extends",
+        seconds: "data_extend_s",
+    },
+    Counted {
+        class: "IO",
+        name: "DataFileSync",
+        count: "data_flushes",
+        moved: "data_flushes",
+        seconds: "data_flush_s",
+    },
 ];
 
 /// Adds the groups [`CLIENTS_COUNTED`] and [`WHOLE_SERVER`] with each wait that the metrics of the same interval count,

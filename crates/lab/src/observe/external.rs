@@ -57,6 +57,11 @@ impl ExternalCommand {
         Ok(Self(text.to_owned()))
     }
 
+    /// The whole command line.
+    pub fn line(&self) -> &str {
+        &self.0
+    }
+
     /// First word alone: arguments may hold what does not belong into results.
     pub fn program(&self) -> &str {
         self.0.split_whitespace().next().unwrap_or_default()

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use results::model::{Level, Scale};
 
+use super::command::SAMPLERS;
 use super::resolve::Resolved;
 use super::validity::percent_text;
 
@@ -19,6 +20,11 @@ pub(super) fn to_toml(resolved: &Resolved) -> String {
     }
     line(&mut out, "scale", &text(scale_word(resolved.scale)));
     line(&mut out, "repetitions", &resolved.repetitions.to_string());
+    let samplers = resolved.commands.iter().filter(|command| command.origin == SAMPLERS);
+    let samplers: Vec<String> = samplers.map(|command| text(&command.command)).collect();
+    if !samplers.is_empty() {
+        line(&mut out, SAMPLERS, &format!("[{}]", samplers.join(", ")));
+    }
     if !resolved.factors.is_empty() {
         out.push_str("\n[factors]\n");
         for factor in &resolved.factors {

@@ -83,8 +83,7 @@ pub struct Experiment {
     pub published_in: Option<String>,
     /// The comment at the top of the spec, without its comment signs; may be empty.
     pub comment: String,
-    /// Commands that look at every run beside fathom's own samplers. No part of what the study is, and not stored with
-    /// it: a command line may hold what does not belong into results.
+    /// Commands that look at every run beside fathom's own samplers. No part of what the study is.
     pub samplers: Vec<ExternalCommand>,
     pub(crate) scale: Scale,
     pub(crate) repetitions: u32,

@@ -10,6 +10,7 @@
 mod assemble;
 mod canonical;
 pub mod claim;
+mod command;
 mod document;
 mod draft;
 mod error;
@@ -21,6 +22,7 @@ mod subject;
 mod validity;
 mod value;
 
+pub use command::SpecCommand;
 pub use error::{SpecError, nearest};
 pub use experiment::{Experiment, Kind};
 pub use parameters::{ENGINES, Parameter, ParameterType, parameter, parameters};

@@ -8,6 +8,7 @@ use results::redaction::redacted;
 use super::assemble::{Conflict, LogPlace, Values};
 use super::canonical;
 use super::claim::Claim;
+use super::command::SpecCommand;
 use super::draft::Draft;
 use super::error::{SpecError, quoted, suggestion};
 use super::experiment::{Experiment, Kind, REPETITIONS_MAX};
@@ -90,6 +91,8 @@ pub struct Resolved {
     pub expectations: Vec<Expectation>,
     /// Sizes that the spec fixes and a foreign server has in its own way, with their values in the spec.
     pub left_to_server: Vec<(String, Level)>,
+    /// Commands of the spec that a run of this runs on this machine; whoever conducts it must have allowed them.
+    pub commands: Vec<SpecCommand>,
     /// What runs, as a spec: reading and resolving it on the same engine gives this again.
     pub spec_toml: String,
     /// The work of each cell, by its index, with seed 0.
@@ -129,6 +132,7 @@ impl Experiment {
             layout: merged(&self.layout, &request.layout),
             expectations: Vec::new(),
             left_to_server,
+            commands: Vec::new(),
             spec_toml: String::new(),
             works: Vec::new(),
         };
@@ -145,6 +149,7 @@ impl Experiment {
             .collect::<Result<_, _>>()?;
         resolved.settle_key_order();
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
+        resolved.commands = resolved.commands_of_spec(self, request);
         resolved.spec_toml = canonical::to_toml(&resolved);
         Ok(resolved)
     }

@@ -7,7 +7,7 @@ use crate::tables::outcome::{level_cells, level_columns};
 
 /// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
 /// what was left. What is not named here comes last, as it was measured.
-const ORDER: [&str; 51] = [
+const ORDER: [&str; 55] = [
     "rows_per_s",
     "transactions_per_s",
     "log_flushes",

@@ -163,9 +163,19 @@ const STAT_IO_PAGES: [Asked; 6] = [
     asked("data_reads", "1", "pg_stat_io.reads", stat_io_sum!("reads")),
     asked("data_read_bytes", "bytes", "pg_stat_io.reads times op_bytes", stat_io_sum!("reads * op_bytes")),
     asked("data_writes", "1", "pg_stat_io.writes", stat_io_sum!("writes")),
-    asked("data_written_bytes", "bytes", "pg_stat_io.writes times op_bytes", stat_io_sum!("writes * op_bytes")),
+    asked(
+        "data_written_bytes",
+        "bytes",
+        "pg_stat_io.writes times op_bytes",
+        stat_io_sum!("writes * op_bytes"),
+    ),
     asked("data_extends", "1", "pg_stat_io.extends", stat_io_sum!("extends")),
-    asked("data_extended_bytes", "bytes", "pg_stat_io.extends times op_bytes", stat_io_sum!("extends * op_bytes")),
+    asked(
+        "data_extended_bytes",
+        "bytes",
+        "pg_stat_io.extends times op_bytes",
+        stat_io_sum!("extends * op_bytes"),
+    ),
 ];
 /// From 18: calls and their bytes.
 // OBSERVED: PostgreSQL 18.6, 1000 pages read by one sequential scan: reads below 100, read_bytes 8192000

@@ -64,8 +64,7 @@ pub(super) fn places(
 
 /// The directory of the socket of a server on this machine with this port, for an address without a host.
 pub(super) fn socket_directory(port: u16) -> Option<String> {
-    let has_socket = |directory: &&str| {
-        std::path::Path::new(directory).join(format!(".s.PGSQL.{port}")).exists()
-    };
+    let has_socket =
+        |directory: &&str| std::path::Path::new(directory).join(format!(".s.PGSQL.{port}")).exists();
     SOCKET_DIRECTORIES.into_iter().find(has_socket).map(str::to_owned)
 }

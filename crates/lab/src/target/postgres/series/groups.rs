@@ -26,7 +26,7 @@ macro_rules! wal_ms {
 const ALL: std::ops::RangeInclusive<u32> = 0..=u32::MAX;
 
 /// Everything that is asked for. The order is that of the statement.
-pub(super) const GROUPS: [Group; 16] = [
+pub(super) const GROUPS: [Group; 17] = [
     Group {
         alias: "position",
         subject: "log position",
