@@ -11,6 +11,8 @@ use crate::work::{Amount, Durability, WarmUp, Work, Workload};
 
 mod space;
 
+pub use space::Space;
+use space::TimedRows;
 pub(crate) use space::data_bytes;
 
 /// The model may be wrong by this factor, up or down.
@@ -32,19 +34,28 @@ pub struct Estimate {
     /// Shortest and longest expected time of all runs, in seconds; `None` when nothing tells: commits wait for a
     /// device whose sync latency is not known, and no earlier run exists.
     pub seconds: Option<(f64, f64)>,
-    /// Bytes that the data and log directories need together: the largest cell, since each run removes its rows, beside
-    /// what stays from run to run.
-    pub disk_bytes: u64,
+    /// Bytes that each directory needs: those of the largest cell, since each run removes its rows, beside what stays from
+    /// run to run.
+    pub space: Space,
     /// Where the figures come from, one sentence for people.
     pub basis: String,
 }
 
-/// Estimates a study. `sync_latency_ns` is the time of one flush on the log's device, and `measured` gives the mean
-/// seconds of earlier runs of a cell. Costs nothing but these calls, one per cell.
+/// What earlier runs say of a cell; absent without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Earlier {
+    /// Mean seconds of the measured part, of runs of the same study.
+    pub seconds: Option<f64>,
+    /// Most rows per second, of runs of the same experiment with the same levels.
+    pub rows_per_s: Option<f64>,
+}
+
+/// Estimates a study. `sync_latency_ns` is the time of one flush on the log's device, and `earlier` tells of earlier runs
+/// of a cell. Costs nothing but these calls, a few per cell.
 pub fn estimate(
     resolved: &Resolved,
     sync_latency_ns: Option<u64>,
-    measured: &dyn Fn(&Cell) -> Option<f64>,
+    earlier: &dyn Fn(&Cell) -> Earlier,
 ) -> Estimate {
     let cells = resolved.cells();
     let engine = resolved.engine.as_str();
@@ -52,10 +63,12 @@ pub fn estimate(
     let blocks_max = resolved.repeat_until.map_or(blocks, |until| u64::from(until.blocks_max));
     let mut range = Some((0.0, 0.0));
     let mut known_count = 0;
-    let disk_bytes = space::disk_bytes(resolved, &|work| rows_in_time(work, engine, sync_latency_ns));
+    let space = space::space(resolved, &|cell, work| {
+        rows_in_time(work, engine, sync_latency_ns, || earlier(cell).rows_per_s)
+    });
     for cell in &cells {
         let work = resolved.work(cell, 0);
-        let cell_range = match measured(cell).filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
+        let cell_range = match earlier(cell).seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
             Some(seconds) => {
                 known_count += 1;
                 let preparing = preparing_seconds(engine);
@@ -72,7 +85,7 @@ pub fn estimate(
         runs: blocks * cells.len() as u64,
         runs_max: blocks_max * cells.len() as u64,
         seconds: range.map(|(low, high)| (low * blocks as f64, high * blocks_max as f64)),
-        disk_bytes,
+        space,
         basis: basis(known_count, cells.len(), sync_latency_ns),
     }
 }
@@ -163,15 +176,24 @@ fn preparing_seconds(engine: &str) -> f64 {
     }
 }
 
-/// Rows that a run bounded by time may do: those of its rate, else as many as the cheapest imaginable run would insert.
-fn rows_in_time(work: &Work, engine: &str, sync_latency_ns: Option<u64>) -> u64 {
-    let Amount::Time(time) = work.amount else { return 0 };
+/// Rows that a run bounded by time may do: those of its rate; else as many as earlier runs did in such a time; else at most
+/// as many as the cheapest imaginable run would insert.
+fn rows_in_time(
+    work: &Work,
+    engine: &str,
+    sync_latency_ns: Option<u64>,
+    earlier: impl Fn() -> Option<f64>,
+) -> TimedRows {
+    let Amount::Time(time) = work.amount else { return TimedRows { rows: 0, is_bound: false } };
     let seconds = time.as_secs_f64();
     if let Some(rate) = work.rate_per_s {
-        return (seconds * rate * work.batch_size as f64) as u64;
+        return TimedRows { rows: (seconds * rate * work.batch_size as f64) as u64, is_bound: false };
+    }
+    if let Some(rows_per_s) = earlier().filter(|rate| rate.is_finite() && *rate > 0.0) {
+        return TimedRows { rows: (seconds * rows_per_s) as u64, is_bound: false };
     }
     let one = rows_seconds(1_000_000, work, engine, sync_latency_ns.or(Some(0))).unwrap_or(1.0) / 1e6;
-    (seconds / one.max(1e-6) * MODEL_FACTOR) as u64
+    TimedRows { rows: (seconds / one.max(1e-6) * MODEL_FACTOR) as u64, is_bound: work.workload.adds_rows() }
 }
 
 #[cfg(test)]
@@ -193,8 +215,8 @@ mod tests {
         experiment.resolve(&request).unwrap()
     }
 
-    fn nothing(_: &Cell) -> Option<f64> {
-        None
+    fn nothing(_: &Cell) -> Earlier {
+        Earlier::default()
     }
 
     #[test]
@@ -215,14 +237,14 @@ mod tests {
     #[test]
     fn the_full_table_needs_its_tebibyte_and_the_log() {
         let study = resolved("populate-batch", Scale::Full, "postgres", &[]);
-        let disk_bytes = estimate(&study, SYNC_NS, &nothing).disk_bytes;
+        let disk_bytes = estimate(&study, SYNC_NS, &nothing).space.total;
         assert!((1 << 40..(1_u64 << 40) + (1 << 34)).contains(&disk_bytes), "{disk_bytes}");
     }
 
     #[test]
     fn the_published_random_load_needs_its_37_gigabytes() {
         let study = resolved("multi-file", Scale::Full, "postgres", &[]);
-        let disk_bytes = estimate(&study, SYNC_NS, &nothing).disk_bytes;
+        let disk_bytes = estimate(&study, SYNC_NS, &nothing).space.total;
         assert!((37_000_000_000..42_000_000_000).contains(&disk_bytes), "{disk_bytes}");
     }
 
@@ -245,11 +267,14 @@ mod tests {
     #[test]
     fn earlier_runs_replace_the_model() {
         let study = resolved("populate-batch", Scale::Miniature, "sqlite", &[]);
-        let all = estimate(&study, None, &|_| Some(2.0));
+        let all = estimate(&study, None, &|_| Earlier { seconds: Some(2.0), ..Earlier::default() });
         let (low, high) = all.seconds.unwrap();
         assert!(low < 30.0 && 30.0 < high && high < 60.0, "{low} to {high}");
         assert_eq!(all.basis, "earlier runs of the same cells");
-        let some = estimate(&study, SYNC_NS, &|cell| (cell.index == 0).then_some(2.0));
+        let some = estimate(&study, SYNC_NS, &|cell| Earlier {
+            seconds: (cell.index == 0).then_some(2.0),
+            ..Earlier::default()
+        });
         assert_eq!(
             some.basis,
             "earlier runs for 1 of 3 cells, a rough model with 2.50 ms per flush for the others"
@@ -298,7 +323,7 @@ mod tests {
             &[("rows_total", "281474976710656"), ("batch_size", "100_000_000"), ("log_size_mib", "16777216")],
         );
         let estimate = estimate(&study, Some(u64::MAX), &nothing);
-        assert!(estimate.disk_bytes > 1 << 60);
+        assert!(estimate.space.total > 1 << 60);
         assert!(estimate.seconds.unwrap().1.is_finite());
     }
 }

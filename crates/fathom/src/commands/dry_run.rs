@@ -1,14 +1,15 @@
 //! What a study would do, before it does it: runs, order, time, space.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use disk::space::{SpaceError, format_bytes, require_free};
 use lab::assignment::Assignment;
-use lab::estimate::{Estimate, estimate};
+use lab::estimate::{Earlier, Estimate, Space, estimate};
 use lab::plan::Plan;
 use lab::target::Layout;
-use results::model::Cell;
+use results::model::{Cell, Level};
 use results::store::Store;
 
 use super::permission;
@@ -31,7 +32,11 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     let sync_latency_ns = disk::probe::sync_latency(&flush_directory, FLUSHES_TRIED, FLUSH_SIZE_BYTES)
         .map(|latency| latency.median_ns)
         .ok();
-    let estimate = estimate_with_history(assignment, sync_latency_ns, &arguments.results.results);
+    let estimate = estimate_with_history(
+        assignment,
+        sync_latency_ns,
+        Store::open_read_only(&arguments.results.results).ok().as_ref(),
+    );
     if arguments.json {
         print_json(&format!("{}\n", serde_json::to_string_pretty(&as_json(assignment, &estimate))?))?;
         return Ok(Verdict::Clean);
@@ -57,12 +62,14 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         print(&format!("note: {text}\n"))?;
     }
     print(&format!("{}\n", time_line(&estimate)))?;
-    for directory in space_directories(layout, &base) {
+    for (directory, bytes) in space_directories(layout, &base, &estimate.space) {
         let facts = disk::facts::storage_behind(&nearest_existing(&directory));
         let free = facts.map_or("unknown".to_owned(), |facts| format_bytes(facts.free_bytes));
+        // How many rows a run by time inserts is known only after one.
+        let most = if estimate.space.is_bound { "at most" } else { "about" };
         print(&format!(
-            "space: at most {} at a time, {free} free for \"{}\"\n",
-            format_bytes(estimate.disk_bytes),
+            "space: {most} {} at a time, {free} free for \"{}\"\n",
+            format_bytes(bytes),
             directory.display()
         ))?;
     }
@@ -70,22 +77,32 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     Ok(Verdict::Clean)
 }
 
-/// Refuses to start what does not fit on the disk, or only says so.
+/// Refuses to start what does not fit on the disk, or only says so. Directories on one file system share what is free.
 pub(crate) fn require_space(
     assignment: &Assignment,
+    store: &Store,
     layout: &Layout,
     base: &Path,
     is_ignored: bool,
 ) -> anyhow::Result<()> {
-    let estimate = estimate(assignment.resolved(), None, &|_| None);
-    for directory in space_directories(layout, base) {
-        std::fs::create_dir_all(&directory)
-            .with_context(|| format!("could not create directory \"{}\"", directory.display()))?;
-        match require_free(&directory, estimate.disk_bytes) {
+    let estimate = estimate_with_history(assignment, None, Some(store));
+    let mut needs: Vec<(u64, PathBuf, u64)> = Vec::new();
+    for (directory, bytes) in space_directories(layout, base, &estimate.space) {
+        let metadata = std::fs::create_dir_all(&directory).and_then(|()| directory.metadata());
+        let device =
+            metadata.with_context(|| format!("could not create directory \"{}\"", directory.display()))?.dev();
+        match needs.iter_mut().find(|(known, _, _)| *known == device) {
+            Some((_, _, sum)) => *sum = sum.saturating_add(bytes),
+            None => needs.push((device, directory, bytes)),
+        }
+    }
+    for (_, directory, bytes) in needs {
+        match require_free(&directory, bytes) {
             Err(error @ SpaceError::NotEnough { .. }) if is_ignored => say(&format!("warning: {error}")),
             outcome => outcome.with_context(|| {
+                let bound = if estimate.space.is_bound { " (at most: rows of a run by time are not known)" } else { "" };
                 format!(
-                    "{} does not fit\nhint: fewer rows, --mini, --data DIR, or --ignore-space to start all the same",
+                    "{} does not fit{bound}\nhint: fewer rows, --mini, --data DIR, or --ignore-space to start all the same",
                     assignment.resolved().name
                 )
             })?,
@@ -134,21 +151,57 @@ fn limitations(
     Ok(texts)
 }
 
-fn estimate_with_history(assignment: &Assignment, sync_latency_ns: Option<u64>, results: &Path) -> Estimate {
-    let history = Store::open_read_only(results).ok().and_then(|store| {
+/// The estimate, with the times of earlier runs of the study and the rates of those of the experiment.
+fn estimate_with_history(
+    assignment: &Assignment,
+    sync_latency_ns: Option<u64>,
+    store: Option<&Store>,
+) -> Estimate {
+    let of_study = store.and_then(|store| {
         let study = store.find_study(&assignment.key()).ok()??;
         store.runs(study).ok()
     });
-    let measured = |cell: &Cell| {
-        let seconds: Vec<f64> = history
+    let rates = store.map(|store| rates(store, assignment)).unwrap_or_default();
+    let earlier = |cell: &Cell| {
+        let seconds: Vec<f64> = of_study
             .iter()
             .flatten()
             .filter(|stored| stored.counts() && stored.run.key.cell_index == cell.index)
             .map(|stored| stored.run.elapsed_ns as f64 / 1e9)
             .collect();
-        (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
+        let rows_per_s = rates.iter().filter(|(levels, _)| *levels == cell.levels).map(|(_, rate)| *rate);
+        Earlier {
+            seconds: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
+            rows_per_s: rows_per_s.reduce(f64::max),
+        }
     };
-    estimate(assignment.resolved(), sync_latency_ns, &measured)
+    estimate(assignment.resolved(), sync_latency_ns, &earlier)
+}
+
+/// Rows per second of counting runs of the same experiment on the same engine, with the levels of their cells. Studies
+/// that fix other parameters, but for how long and how often they run, are left out.
+fn rates(store: &Store, assignment: &Assignment) -> Vec<(Vec<(String, Level)>, f64)> {
+    const AMOUNTS: [&str; 5] = ["duration", "rows_total", "rows_per_client", "warm_up", "warm_up_rows"];
+    let resolved = assignment.resolved();
+    let fixed = |fixed: &[(String, Level)]| -> Vec<(String, Level)> {
+        fixed.iter().filter(|(name, _)| !AMOUNTS.contains(&name.as_str())).cloned().collect()
+    };
+    let wanted = fixed(&resolved.fixed);
+    let mut rates = Vec::new();
+    for stored in store.studies().unwrap_or_default() {
+        let study = &stored.study;
+        let is_same = study.experiment == resolved.name && study.engine == resolved.engine;
+        if !is_same || fixed(&study.fixed) != wanted {
+            continue;
+        }
+        let cells = store.cells(stored.id).unwrap_or_default();
+        for run in store.runs(stored.id).unwrap_or_default().iter().filter(|run| run.counts()) {
+            let cell = cells.iter().find(|cell| cell.index == run.run.key.cell_index);
+            let seconds = run.run.elapsed_ns as f64 / 1e9;
+            rates.extend(cell.map(|cell| (cell.levels.clone(), run.run.rows() as f64 / seconds)));
+        }
+    }
+    rates
 }
 
 fn time_line(estimate: &Estimate) -> String {
@@ -182,20 +235,22 @@ fn as_json(assignment: &Assignment, estimate: &Estimate) -> serde_json::Value {
         "runs": estimate.runs,
         "runs_max": estimate.runs_max,
         "seconds": estimate.seconds,
-        "disk_bytes": estimate.disk_bytes,
+        "disk_bytes": estimate.space.total,
+        "disk_bytes_are_a_bound": estimate.space.is_bound,
+        "data_directory_bytes": estimate.space.data,
+        "log_directory_bytes": estimate.space.log,
         "basis": estimate.basis,
         "commands": permission::lines(&assignment.resolved().commands),
         "order": order,
     })
 }
 
-fn space_directories(layout: &Layout, base: &Path) -> Vec<PathBuf> {
-    let mut directories = layout.data.clone();
-    if directories.is_empty() {
-        directories.push(base.to_owned());
-    }
-    directories.extend(layout.log.clone());
-    directories
+/// The directories of the study with the bytes that each needs.
+fn space_directories(layout: &Layout, base: &Path, space: &Space) -> Vec<(PathBuf, u64)> {
+    let data = if layout.data.is_empty() { vec![base.to_owned()] } else { layout.data.clone() };
+    let needed = space.data.iter().copied().chain(std::iter::repeat(0));
+    let data = data.into_iter().zip(needed);
+    data.chain(layout.log.clone().map(|log| (log, space.log))).collect()
 }
 
 /// The directory itself, or the nearest parent that exists: what a run would create lies on the same device.

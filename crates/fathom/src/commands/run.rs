@@ -134,7 +134,7 @@ fn conduct_in(
     // What is complete needs neither space nor a server.
     let is_complete = is_complete(store, &assignment)?;
     if !is_complete {
-        dry_run::require_space(&assignment, &layout, &base, arguments.ignore_space)?;
+        dry_run::require_space(&assignment, store, &layout, &base, arguments.ignore_space)?;
     }
     let stop = stopping::on_signals(Ending::WaitsFor("the run in flight and the end of its engine"))?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });

@@ -3,8 +3,10 @@
 //!
 //! Where pages are filled by random keys the usual 69 % are taken (Yao 1978), or what was measured.
 
+use results::model::Cell;
+
 use crate::spec::Resolved;
-use crate::work::{Amount, KeyOrder, Storage, WarmUp, Work, Workload};
+use crate::work::{Amount, KeyOrder, Placement, Storage, WarmUp, Work, Workload};
 
 const PAGE_BYTES: u64 = 8192;
 const MIB: u64 = 1 << 20;
@@ -26,12 +28,66 @@ const SECONDARY_BYTES: u64 = 45;
 /// Maps, statistics and first pages of a table with its index on PostgreSQL.
 const OBJECT_BYTES: u64 = 64 << 10;
 
-/// Bytes that a study needs at once. `rows_in_time` tells how many rows a run that is bounded by time may do.
-pub(super) fn disk_bytes(resolved: &Resolved, rows_in_time: &dyn Fn(&Work) -> u64) -> u64 {
+/// Bytes that a study needs, at the peak of each directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Of each data directory, in the order of the layout; one for the target's own place without any.
+    pub data: Vec<u64>,
+    /// Of the log directory; 0 where the log is with the data.
+    pub log: u64,
+    /// Of all directories together, at their common peak.
+    pub total: u64,
+    /// Rows of a run by time are not known: the bytes are the most that could be, not those expected.
+    pub is_bound: bool,
+}
+
+impl Space {
+    /// The larger of two in every place.
+    fn or(mut self, other: &Self) -> Self {
+        self.data.iter_mut().zip(&other.data).for_each(|(one, other)| *one = (*one).max(*other));
+        Self {
+            log: self.log.max(other.log),
+            total: self.total.max(other.total),
+            is_bound: self.is_bound || other.is_bound,
+            data: self.data,
+        }
+    }
+
+    /// Adds bytes in one data directory.
+    fn add(&mut self, place: usize, bytes: u64) {
+        if let Some(data) = self.data.get_mut(place) {
+            *data = data.saturating_add(bytes);
+        }
+    }
+
+    /// Divides bytes among the first `places` data directories.
+    fn share(&mut self, places: usize, bytes: u64) {
+        let places = places.clamp(1, self.data.len().max(1));
+        (0..places).for_each(|place| self.add(place, bytes.div_ceil(places as u64)));
+    }
+}
+
+/// Rows that a run bounded by time may do, and whether that is the most or what is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimedRows {
+    pub(super) rows: u64,
+    pub(super) is_bound: bool,
+}
+
+/// Bytes that a study needs. `rows_in_time` tells how many rows a run of a cell that is bounded by time may do.
+pub(super) fn space(resolved: &Resolved, rows_in_time: &dyn Fn(&Cell, &Work) -> TimedRows) -> Space {
     let engine = resolved.engine.as_str();
-    let works: Vec<Work> = resolved.cells().iter().map(|cell| resolved.work(cell, 0)).collect();
+    let works: Vec<(Cell, Work)> =
+        resolved.cells().into_iter().map(|cell| (cell.clone(), resolved.work(&cell, 0))).collect();
     let kept = Kept::of(&works, engine);
-    works.iter().map(|work| peak_bytes(work, engine, &kept, rows_in_time)).max().unwrap_or(0)
+    // SQLite has one directory, whatever the layout says.
+    let count = if engine == "postgres" { resolved.layout.data.len().max(1) } else { 1 };
+    let empty = Space { data: vec![0; count], ..Space::default() };
+    let has_log = engine == "postgres" && resolved.layout.log.is_some();
+    works
+        .iter()
+        .map(|(cell, work)| Peak { work, engine, kept: &kept, has_log }.space(&empty, &|work| rows_in_time(cell, work)))
+        .fold(empty.clone(), |one, other| one.or(&other))
 }
 
 /// Tables that stay from run to run.
@@ -41,9 +97,10 @@ struct Kept {
 
 impl Kept {
     /// SQLite keeps a file for each shape of the tables, PostgreSQL those of look-ups: a task has the others removed.
-    fn of(works: &[Work], engine: &str) -> Self {
+    fn of(works: &[(Cell, Work)], engine: &str) -> Self {
+        let works = || works.iter().map(|(_, work)| work);
         let mut shapes: Vec<&Work> = Vec::new();
-        for work in works.iter().filter(|work| work.workload.has_stock()) {
+        for work in works().filter(|work| work.workload.has_stock()) {
             let is_same = |other: &&&Work| {
                 let (one, other) = (&work.subject, &other.subject);
                 (one.storage, one.table_rows, one.objects.max(1))
@@ -54,43 +111,91 @@ impl Kept {
             }
         }
         let all = shapes.iter().map(|work| stock_bytes(work, engine));
-        let is_one_at_a_time = engine == "postgres" && works.iter().any(|work| work.workload.is_task());
+        let is_one_at_a_time = engine == "postgres" && works().any(|work| work.workload.is_task());
         let bytes = if is_one_at_a_time { all.max().unwrap_or(0) } else { all.fold(0, u64::saturating_add) };
         Self { bytes }
     }
 }
 
-/// Peak of one run, with all that is there meanwhile.
-fn peak_bytes(work: &Work, engine: &str, kept: &Kept, rows_in_time: &dyn Fn(&Work) -> u64) -> u64 {
-    let is_postgres = engine == "postgres";
-    let base = if is_postgres { CLUSTER_BYTES } else { 0 };
-    if engine == "noop" {
-        return if work.workload == Workload::RawRead { work.subject.raw.file_bytes } else { 0 };
+/// One run, with all that is there meanwhile.
+struct Peak<'a> {
+    work: &'a Work,
+    engine: &'a str,
+    kept: &'a Kept,
+    /// Is there a directory for the log alone?
+    has_log: bool,
+}
+
+impl Peak<'_> {
+    fn space(&self, empty: &Space, rows_in_time: &dyn Fn(&Work) -> TimedRows) -> Space {
+        let mut space = empty.clone();
+        let Self { work, engine, .. } = *self;
+        let is_postgres = engine == "postgres";
+        if is_postgres {
+            space.add(0, CLUSTER_BYTES);
+        }
+        if engine == "noop" || work.workload == Workload::RawRead {
+            let raw = if work.workload == Workload::RawRead { work.subject.raw.file_bytes } else { 0 };
+            space.add(0, raw);
+            self.add_wal(&mut space, if is_postgres { SEGMENT_BYTES } else { 0 });
+        } else if work.workload.has_stock() {
+            self.add_stock(&mut space);
+        } else if work.workload.adds_rows() {
+            self.add_rows(&mut space, rows_in_time);
+        } else {
+            self.add_wal(&mut space, if is_postgres { SEGMENT_BYTES } else { 0 });
+        }
+        space.total = space.data.iter().fold(space.log, |sum, bytes| sum.saturating_add(*bytes));
+        space
     }
-    if work.workload == Workload::RawRead {
-        return work
-            .subject
-            .raw
-            .file_bytes
-            .saturating_add(base + if is_postgres { SEGMENT_BYTES } else { 0 });
+
+    /// Tables that runs read, and the copies that a backup makes of them.
+    fn add_stock(&self, space: &mut Space) {
+        let is_postgres = self.engine == "postgres";
+        let wal = if is_postgres { postgres_wal(stock_wal_bytes(self.work), self.work) } else { 0 };
+        self.add_data(space, self.kept.bytes);
+        self.add_wal(space, wal);
+        if self.work.workload == Workload::Backup {
+            // The copy, and what is made of it again; SQLite copies the one file that it is about.
+            let all = CLUSTER_BYTES.saturating_add(self.kept.bytes).saturating_add(wal);
+            let copied = if is_postgres { all } else { stock_bytes(self.work, self.engine) };
+            space.add(0, copied.saturating_mul(2));
+        }
     }
-    if work.workload.has_stock() {
-        let wal = if is_postgres { postgres_wal(stock_wal_bytes(work), work) } else { 0 };
-        let files = base.saturating_add(kept.bytes).saturating_add(wal);
-        // The copy, and what is made of it again; SQLite copies the one file that it is about.
-        let copied = if is_postgres { files } else { stock_bytes(work, engine) };
-        let copies = if work.workload == Workload::Backup { 2 } else { 0 };
-        return files.saturating_add(copied.saturating_mul(copies));
+
+    /// What a run inserts; before it, the file of a ceiling takes the place of its rows.
+    fn add_rows(&self, space: &mut Space, rows_in_time: &dyn Fn(&Work) -> TimedRows) {
+        let Self { work, engine, .. } = *self;
+        let TimedRows { rows, is_bound } = rows_of(work, rows_in_time);
+        let data = rows.saturating_mul(row_bytes(work, engine));
+        let wal = match engine {
+            "postgres" => postgres_wal(wal_bytes(rows, work), work),
+            _ => sqlite_wal(rows, data, work),
+        };
+        let ceiling = crate::ceilings::file_bytes(data_bytes(work, engine));
+        space.is_bound |= is_bound;
+        let mut before = space.clone();
+        self.add_data(&mut before, ceiling);
+        self.add_data(space, data);
+        self.add_wal(space, wal);
+        *space = space.clone().or(&before);
     }
-    if !work.workload.adds_rows() {
-        return base + if is_postgres { SEGMENT_BYTES } else { 0 };
+
+    fn add_data(&self, space: &mut Space, bytes: u64) {
+        if self.has_log && self.work.placement == Placement::DataApart {
+            space.log = space.log.saturating_add(bytes);
+        } else {
+            space.share(self.work.data_places(space.data.len()), bytes);
+        }
     }
-    let rows = rows_of(work, rows_in_time);
-    let data = rows.saturating_mul(row_bytes(work, engine));
-    let wal =
-        if is_postgres { postgres_wal(wal_bytes(rows, work), work) } else { sqlite_wal(rows, data, work) };
-    let run = data.saturating_add(wal);
-    base.saturating_add(run.max(crate::ceilings::file_bytes(data_bytes(work, engine))))
+
+    fn add_wal(&self, space: &mut Space, bytes: u64) {
+        if self.has_log && self.work.placement == Placement::LogApart {
+            space.log = space.log.saturating_add(bytes);
+        } else {
+            space.add(0, bytes);
+        }
+    }
 }
 
 /// Bytes of the table that a run fills, with its indexes; `None` where time bounds it.
@@ -102,21 +207,23 @@ pub(crate) fn data_bytes(work: &Work, engine: &str) -> Option<u64> {
 }
 
 /// Rows of the measured part and of its warm-up.
-fn rows_of(work: &Work, rows_in_time: &dyn Fn(&Work) -> u64) -> u64 {
+fn rows_of(work: &Work, rows_in_time: &dyn Fn(&Work) -> TimedRows) -> TimedRows {
     let in_time = |time: std::time::Duration| {
         let timed = Work { amount: Amount::Time(time), ..work.clone() };
         rows_in_time(&timed)
     };
+    let known = |rows| TimedRows { rows, is_bound: false };
     let measured = match work.amount {
-        Amount::Rows(rows) => rows,
+        Amount::Rows(rows) => known(rows),
         Amount::Time(time) => in_time(time),
     };
     let warm_up = match work.warm_up {
-        WarmUp::None => 0,
-        WarmUp::Rows(rows) => rows,
+        WarmUp::None => known(0),
+        WarmUp::Rows(rows) => known(rows),
         WarmUp::Time(time) => in_time(time),
     };
-    measured.saturating_add(warm_up)
+    let is_bound = measured.is_bound || warm_up.is_bound;
+    TimedRows { rows: measured.rows.saturating_add(warm_up.rows), is_bound }
 }
 
 /// Bytes of a row with its entries in all indexes.

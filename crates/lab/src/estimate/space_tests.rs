@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 use results::model::Scale;
 
-use super::super::estimate;
+use super::super::{Earlier, Space, estimate};
 use crate::spec::{Experiment, Request, find};
 
 /// The estimate over what is right may be off by this factor, either way.
@@ -12,7 +12,7 @@ const FACTOR_MAX: f64 = 1.3;
 fn bytes(name: &str, scale: Scale, engine: &str) -> f64 {
     let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
     let resolved = experiment.resolve(&Request::plain(scale, engine)).unwrap();
-    estimate(&resolved, Some(2_500_000), &|_| None).disk_bytes as f64
+    estimate(&resolved, Some(2_500_000), &|_| Earlier::default()).space.total as f64
 }
 
 /// The sum of all files of engine and ceilings at their peak: du every 20 ms while the miniature ran.
@@ -94,8 +94,49 @@ fn a_rate_bounds_the_rows_of_a_run_by_time() {
     let set = [("duration", "100s"), ("warm_up", "100s"), ("rate", "100"), ("batch_size", "10")];
     request.overrides = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let resolved = experiment.resolve(&request).unwrap();
-    let bytes = estimate(&resolved, None, &|_| None).disk_bytes as f64;
+    let bytes = estimate(&resolved, None, &|_| Earlier::default()).space.total as f64;
     // 200 s at 100 transactions of 10 rows, a page each, beside a cluster and 64 MiB of WAL.
     let right = 200_000.0 * 8192.0 + 92e6;
     assert!((1.0 / FACTOR_MAX..=FACTOR_MAX).contains(&(bytes / right)), "{bytes} of {right}");
+}
+
+/// The space of `random-key` with these overrides and directories.
+fn space(overrides: &[(&str, &str)], data: &[&str], log: Option<&str>, rows_per_s: Option<f64>) -> Space {
+    let experiment = Experiment::parse("a-a", find("a-a").unwrap().text).unwrap();
+    let mut request = Request::plain(Scale::Miniature, "postgres");
+    request.overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    request.layout.data = data.iter().map(std::path::PathBuf::from).collect();
+    request.layout.log = log.map(std::path::PathBuf::from);
+    let resolved = experiment.resolve(&request).unwrap();
+    estimate(&resolved, Some(2_500_000), &|_| Earlier { rows_per_s, ..Earlier::default() }).space
+}
+
+#[test]
+fn each_directory_is_asked_for_its_own_part() {
+    let rows = ("rows_total", "1_000_000");
+    let together = space(&[rows], &["/a"], None, None);
+    assert_eq!((together.data.len(), together.log, together.is_bound), (1, 0, false));
+    assert_eq!(together.data[0], together.total);
+    let apart = space(&[rows, ("placement", "log-apart")], &["/a"], Some("/l"), None);
+    assert_eq!(apart.data[0] + apart.log, together.total);
+    // 1.1 GiB of WAL beside 8 GB of rows.
+    assert!((1_000_000_000..1_300_000_000).contains(&apart.log), "{apart:?}");
+    let divided = space(&[rows, ("data_files", "2")], &["/a", "/b"], None, None);
+    assert!((4_000_000_000..4_400_000_000).contains(&divided.data[1]), "{divided:?}");
+    assert!(divided.data[0] > divided.data[1], "the cluster and its WAL are in the first one");
+    let moved = space(&[rows, ("placement", "data-apart")], &["/a"], Some("/l"), None);
+    assert!(moved.log > 8_000_000_000 && moved.data[0] < 1_400_000_000, "{moved:?}");
+}
+
+#[test]
+fn a_run_by_time_is_bounded_until_an_earlier_one_tells_its_rate() {
+    let timed = [("duration", "100s")];
+    let bound = space(&timed, &["/a"], None, None);
+    assert!(bound.is_bound);
+    let known = space(&timed, &["/a"], None, Some(2_000.0));
+    // 200,000 rows of a page each, beside a cluster and its WAL.
+    let right = 200_000.0 * 8192.0 + 24e6 + 900e6;
+    assert!(!known.is_bound && (1.0 / FACTOR_MAX..=FACTOR_MAX).contains(&(known.total as f64 / right)), "{known:?}");
+    let with_rate = space(&[timed[0], ("rate", "100"), ("batch_size", "10")], &["/a"], None, None);
+    assert!(!with_rate.is_bound);
 }
