@@ -68,7 +68,8 @@ pub fn estimate(
     });
     for cell in &cells {
         let work = resolved.work(cell, 0);
-        let cell_range = match earlier(cell).seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0) {
+        let cell_range = match earlier(cell).seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+        {
             Some(seconds) => {
                 known_count += 1;
                 let preparing = preparing_seconds(engine);

@@ -24,7 +24,11 @@ fn pages_and_bytes_of_data_files_agree_on_every_major() {
             ("data_writes", "data_written_bytes", "data_write_calls"),
             ("data_extends", "data_extended_bytes", "data_extend_calls"),
         ] {
-            let (page_count, byte_count) = (value(pages).unwrap(), value(bytes).unwrap());
+            let (Some(page_count), Some(byte_count)) = (value(pages), value(bytes)) else {
+                let names: Vec<&str> =
+                    outcome.after.cumulative.iter().map(|metric| metric.name.as_str()).collect();
+                panic!("{}: no {pages} or {bytes} among {names:?}", server.version);
+            };
             assert_eq!(page_count * PAGE_BYTES, byte_count, "{}: {pages}", server.version);
             match value(calls) {
                 Some(call_count) => {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lab::assignment::Assignment;
 use lab::plan::{Plan, RepeatUntil};
 use lab::spec::{Experiment, Request, Resolved};
 use lab::target::Layout;
@@ -74,12 +75,17 @@ fn a_list_among_the_settings_of_an_engine_is_a_factor_there_and_nowhere_else() {
 }
 
 #[test]
-fn samplers_of_a_spec_are_no_part_of_the_study() {
+fn samplers_of_a_spec_stand_in_the_record_and_make_no_other_study() {
     let text = format!("samplers = [\"meter --every 1\"]\n{SPEC}");
     let experiment = Experiment::parse("sums.toml", &text).unwrap();
     assert_eq!(experiment.samplers[0].program(), "meter");
     let request = Request::plain(Scale::Full, "sqlite");
-    assert_eq!(experiment.resolve(&request).unwrap().spec_toml, resolve(SPEC, &request).spec_toml);
+    let (with, without) = (experiment.resolve(&request).unwrap(), resolve(SPEC, &request));
+    assert!(with.spec_toml.contains("samplers = [\"meter --every 1\"]\n"), "{}", with.spec_toml);
+    assert_eq!(with.commands[0].to_string(), "samplers: meter --every 1");
+    assert!(without.commands.is_empty());
+    let key = |resolved: Resolved| Assignment::new(resolved, vec!["sqlite".to_owned()], "", 1).key();
+    assert_eq!(key(with), key(without));
 }
 
 #[test]

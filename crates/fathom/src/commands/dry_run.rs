@@ -89,8 +89,9 @@ pub(crate) fn require_space(
     let mut needs: Vec<(u64, PathBuf, u64)> = Vec::new();
     for (directory, bytes) in space_directories(layout, base, &estimate.space) {
         let metadata = std::fs::create_dir_all(&directory).and_then(|()| directory.metadata());
-        let device =
-            metadata.with_context(|| format!("could not create directory \"{}\"", directory.display()))?.dev();
+        let device = metadata
+            .with_context(|| format!("could not create directory \"{}\"", directory.display()))?
+            .dev();
         match needs.iter_mut().find(|(known, _, _)| *known == device) {
             Some((_, _, sum)) => *sum = sum.saturating_add(bytes),
             None => needs.push((device, directory, bytes)),

@@ -86,7 +86,9 @@ pub(super) fn space(resolved: &Resolved, rows_in_time: &dyn Fn(&Cell, &Work) -> 
     let has_log = engine == "postgres" && resolved.layout.log.is_some();
     works
         .iter()
-        .map(|(cell, work)| Peak { work, engine, kept: &kept, has_log }.space(&empty, &|work| rows_in_time(cell, work)))
+        .map(|(cell, work)| {
+            Peak { work, engine, kept: &kept, has_log }.space(&empty, &|work| rows_in_time(cell, work))
+        })
         .fold(empty.clone(), |one, other| one.or(&other))
 }
 

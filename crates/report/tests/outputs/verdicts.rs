@@ -85,7 +85,7 @@ fn the_previous_level_is_that_of_the_last_factor() {
     let previous: Vec<bool> = summary.cells.iter().map(|cell| cell.vs_previous.is_some()).collect();
     assert_eq!(previous, [false, true, true, false, true, true]);
     let change = summary.cells[4].vs_previous.unwrap();
-    let means = (summary.cells[4].estimate.unwrap().mean, summary.cells[3].estimate.unwrap().mean);
+    let means = (summary.cells[4].geometric_mean.unwrap(), summary.cells[3].geometric_mean.unwrap());
     assert_eq!(change.speed_up, means.1 / means.0);
     // Improvement factors: first connections level over the others, per batch size.
     let factors = &summary.improvement_factors[0].values;
@@ -101,6 +101,24 @@ fn every_configuration_with_a_verdict_is_named() {
     assert!(verdict.contains("batch_size=100 was observed to be better"), "{verdict}");
     assert!(verdict.contains("Also better than batch_size=1: batch_size=10."), "{verdict}");
     assert!(verdict.contains("no difference from the reference shown: batch_size=1000"), "{verdict}");
+}
+
+/// One definition: the percentage, the factor and the test of a cell are about the same ratio.
+#[test]
+fn percentages_factors_and_intervals_are_of_one_ratio() {
+    let mut results = made_up::study("x", vec![made_up::factor("batch_size", [1_i64, 10, 100])], 6);
+    made_up::fill(&mut results, &[8.0, 4.0, 2.0]);
+    // One run that took very long moves the arithmetic mean more than the geometric one.
+    results.runs[0].run.elapsed_ns *= 20;
+    let summary = summarise(&results, &[]);
+    for cell in summary.cells.iter().filter(|cell| !cell.is_reference) {
+        let (change, comparison) = (cell.vs_reference.unwrap(), cell.comparison.unwrap());
+        let (factor, tested) = (change.speed_up, comparison.speed_up.unwrap());
+        assert!((factor / tested - 1.0).abs() < 1e-9, "{factor} beside {tested}");
+        assert!((change.time_reduction_percent - 100.0 * (1.0 - 1.0 / tested)).abs() < 1e-6);
+        let interval = comparison.speed_up_interval.unwrap();
+        assert!(interval.low <= factor && factor <= interval.high, "{factor} outside {interval:?}");
+    }
 }
 
 /// The printed interval leaves 1 out exactly where the verdict is better or worse, also where Holm's correction for the
