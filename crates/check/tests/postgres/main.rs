@@ -44,3 +44,4 @@ mod standing;
 mod structure;
 mod transaction_logs;
 mod unique_keys;
+mod wal_pages;

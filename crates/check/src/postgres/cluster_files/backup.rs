@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use formats::postgres::control::{Control, State};
-use results::check::Finding;
+use results::check::{Confidence, Finding};
 
 use super::manifest::{Manifest, position};
 use super::wal::Lsn;
@@ -69,9 +69,11 @@ pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostL
     let mapped = || {
         tree.has("tablespace_map").then(|| "backup_label, which a backup with tablespace_map has".to_owned())
     };
-    let expected = listed.or_else(mapped).or_else(|| never_started(tree, control))?;
+    let shown = listed.or_else(mapped);
+    let confidence = if shown.is_some() { Confidence::Certain } else { Confidence::Possible };
+    let expected = shown.or_else(|| never_started(tree, control))?;
     let wal = manifest.and_then(|manifest| manifest.wal);
-    Some(LostLabel { expected, start_lsn: wal.map(|wal| wal.0), end_lsn: wal.map(|wal| wal.1) })
+    Some(LostLabel { expected, confidence, start_lsn: wal.map(|wal| wal.0), end_lsn: wal.map(|wal| wal.1) })
 }
 
 /// What shows a base backup that has no manifest and no tablespaces: a control file of a server that runs, while nothing
@@ -91,8 +93,8 @@ fn never_started(tree: &Tree, control: Option<&Control>) -> Option<String> {
     let is_empty = tree.has_directory(subtrans) && tree.files(subtrans).is_ok_and(|files| files.is_empty());
     let is_backup = is_active && !has_signal && is_empty && !tree.has("postmaster.opts") && !tree.is_cut();
     is_backup.then(|| {
-        "backup_label, since this is a base backup: pg_control is of a server that runs, pg_subtrans is empty, and there \
-         is no postmaster.opts"
+        "backup_label, which a base backup has: pg_control is of a server that runs, while pg_subtrans is empty and there \
+         is no postmaster.opts, as in no directory on which a server was started"
             .to_owned()
     })
 }
@@ -101,6 +103,7 @@ fn never_started(tree: &Tree, control: Option<&Control>) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LostLabel {
     expected: String,
+    confidence: Confidence,
     start_lsn: Option<u64>,
     end_lsn: Option<u64>,
 }
@@ -124,7 +127,10 @@ impl LostLabel {
                 )
             },
         );
-        file_finding(Promised::BackupLabel, "backup_label", None, self.expected.clone(), from)
+        let mut finding =
+            file_finding(Promised::BackupLabel, "backup_label", None, self.expected.clone(), from);
+        finding.confidence = self.confidence;
+        finding
     }
 }
 
