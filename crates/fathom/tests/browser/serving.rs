@@ -42,7 +42,10 @@ fn a_server_that_is_full_says_so() {
     let (_directory, server) = server(&["--listen", "127.0.0.1:0"]);
     // More than it has places for; they are taken in the order in which they come.
     let others: Vec<TcpStream> = (0..520).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
-    let answer = heard(&mut TcpStream::connect(&server.address).unwrap());
+    // Also to a client that has sent its request already.
+    let mut late = TcpStream::connect(&server.address).unwrap();
+    late.write_all(format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).as_bytes()).unwrap();
+    let answer = heard(&mut late);
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("Retry-After"), "{answer}");
     drop(others);
     let began = std::time::Instant::now();

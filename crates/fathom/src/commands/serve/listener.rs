@@ -16,6 +16,9 @@ use super::http::{self, Request, Response};
 /// request is whole.
 const CONNECTIONS_MAX: usize = 512;
 
+/// Connections beyond these that are told so at the same time.
+const REFUSALS_MAX: usize = 256;
+
 /// Requests that are answered at the same time, each by a thread of its own and with a page in memory.
 const ANSWERS_MAX: usize = 8;
 
@@ -51,6 +54,7 @@ async fn listen(
 ) -> anyhow::Result<()> {
     let listener = TcpListener::from_std(listener).context("could not begin to listen")?;
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let answers = Arc::new(Semaphore::new(ANSWERS_MAX));
     loop {
         let stream = match listener.accept().await {
@@ -68,8 +72,15 @@ async fn listen(
                     serve(stream, &answers, respond, place).await;
                 });
             }
-            // A short answer fits into the socket's buffer: nobody is waited for.
-            Err(_) => drop(stream.try_write(&http::bytes(&Response::busy()))),
+            // Without reading the request; beyond these places without a word.
+            Err(_) => {
+                if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                    tokio::spawn(async move {
+                        send(stream, &Response::busy()).await;
+                        drop(place);
+                    });
+                }
+            }
         }
     }
 }
@@ -93,9 +104,12 @@ async fn serve(
             _ => Response::busy(),
         },
     };
-    // The reader may be gone, or too slow; that is its right.
-    let sent = timeout(ANSWER_TIME_MAX, stream.write_all(&http::bytes(&response))).await;
-    drop(response);
+    send(stream, &response).await;
+}
+
+/// Sends an answer and closes. The reader may be gone, or too slow; that is its right.
+async fn send(mut stream: TcpStream, response: &Response) {
+    let sent = timeout(ANSWER_TIME_MAX, stream.write_all(&http::bytes(response))).await;
     if matches!(sent, Ok(Ok(()))) {
         let _ = timeout(FAREWELL_TIME_MAX, part(&mut stream)).await;
     }

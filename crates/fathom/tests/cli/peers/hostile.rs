@@ -6,8 +6,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::server::{
-    Speech, answer, be_silent, description, error, hear, hear_startup, let_in, message, ready, row, start,
-    trickle, url, without_end,
+    Speech, agree_to_tls, answer, be_silent, description, error, hear, hear_ssl_request, hear_startup,
+    let_in, message, ready, row, start, trickle, url, without_end,
 };
 use crate::bench::{Bench, text};
 
@@ -25,10 +25,43 @@ fn after_question(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// What a server does, and a phrase of the message that each command must print.
-const BEHAVIOURS: [(&str, Speech, &str); 28] = [
+const BEHAVIOURS: [(&str, Speech, &str); 32] = [
     ("closes at once", |_| Ok(()), "could not connect"),
     ("is silent", be_silent, "connect_timeout"),
     ("sends a byte a second", |stream| trickle(stream, &message(b'R', &[0; 60])), "connect_timeout"),
+    (
+        "agrees to TLS and is silent",
+        |s| {
+            agree_to_tls(s)?;
+            be_silent(s)
+        },
+        "could not connect",
+    ),
+    (
+        "agrees to TLS and sends no end of zero bytes",
+        |s| {
+            agree_to_tls(s)?;
+            without_end(s, &[0; 64])
+        },
+        "could not connect",
+    ),
+    (
+        "agrees to TLS and sends records without end",
+        |s| {
+            agree_to_tls(s)?;
+            without_end(s, &[&[22, 3, 3, 64, 0][..], &[1; 0x4000]].concat())
+        },
+        "could not connect",
+    ),
+    (
+        "refuses TLS with an error of 4 GiB",
+        |s| {
+            hear_ssl_request(s)?;
+            s.write_all(b"E\xff\xff\xff\xff")?;
+            be_silent(s)
+        },
+        "could not connect",
+    ),
     (
         "is silent after the start-up message",
         |s| {

@@ -67,6 +67,20 @@ pub(super) fn answer(text: &str) -> Vec<u8> {
     [description(1), row(text.as_bytes()), message(b'C', b"SELECT 1\0"), ready()].concat()
 }
 
+/// Reads the question for TLS, or a start-up message where none is asked for.
+pub(super) fn hear_ssl_request(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let mut rest = vec![0; (u32::from_be_bytes(length) as usize).saturating_sub(4).min(10_000)];
+    stream.read_exact(&mut rest)
+}
+
+/// Says that TLS may begin.
+pub(super) fn agree_to_tls(stream: &mut TcpStream) -> std::io::Result<()> {
+    hear_ssl_request(stream)?;
+    stream.write_all(b"S")
+}
+
 /// Reads the start-up message; TLS is refused before it.
 pub(super) fn hear_startup(stream: &mut TcpStream) -> std::io::Result<()> {
     loop {
