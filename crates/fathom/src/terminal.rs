@@ -41,6 +41,12 @@ pub(crate) fn print(text: &str) -> std::io::Result<()> {
     write_out(fitted(&lines(text)).as_bytes())
 }
 
+/// Writes a document to standard output whose lines mean something to programs (CSV, a spec): none is broken, and it acts on
+/// no terminal.
+pub(crate) fn print_document(document: &str) -> std::io::Result<()> {
+    write_out(lines(document).as_bytes())
+}
+
 /// Writes a document of JSON to standard output; it reads as the same values, and acts on no terminal.
 pub(crate) fn print_json(document: &str) -> std::io::Result<()> {
     write_out(json(document).as_bytes())

@@ -8,7 +8,7 @@ use report::plain::{cell, plain};
 
 use crate::Verdict;
 use crate::arguments::{InventoryArguments, InventoryFormat};
-use crate::terminal::{print, print_json};
+use crate::terminal::{print, print_document, print_json};
 
 pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
     let files: Vec<PathBuf> =
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
         (true, _) | (_, InventoryFormat::Json) => {
             print_json(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
         }
-        (_, InventoryFormat::Csv) => print(&lab::inventory::csv(&rows))?,
+        (_, InventoryFormat::Csv) => print_document(&lab::inventory::csv(&rows))?,
         (_, InventoryFormat::Text) => print(&lab::inventory::text(&rows))?,
     }
     // One server that cannot be asked does not hide the others, and is not passed over in silence either.
@@ -79,6 +79,10 @@ fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result
             text.push_str("rows and pages as the server counted them\n");
         }
     }
-    print(&text)?;
+    match (arguments.json, arguments.format) {
+        (false, InventoryFormat::Text) => print(&text)?,
+        (false, InventoryFormat::Csv) => print_document(&text)?,
+        _ => print_json(&text)?,
+    }
     Ok(Verdict::Clean)
 }

@@ -6,14 +6,14 @@ use results::store::{IoTableId, Store, StoredIoTable};
 
 use crate::Verdict;
 use crate::arguments::{IoArguments, IoFormat};
-use crate::terminal::{form as text_form, print, print_json, say};
+use crate::terminal::{form as text_form, print, print_document, print_json, say};
 
 pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let tables = store.io_tables()?;
     match form(arguments) {
         IoFormat::Json => print_json(&format!("{}\n", serde_json::to_string_pretty(&tables)?))?,
-        IoFormat::Csv => print(&io_table::list_csv(&tables))?,
+        IoFormat::Csv => print_document(&io_table::list_csv(&tables))?,
         IoFormat::Text => {
             for stored in &tables {
                 print(&line(stored))?;
@@ -38,10 +38,10 @@ pub(crate) fn print_table(table: &IoTable, arguments: &IoArguments) -> anyhow::R
     match form(arguments) {
         IoFormat::Json => print_json(&io_table::json(table))?,
         IoFormat::Csv if arguments.only_flushes || table.rows.is_empty() => {
-            print(&io_table::sync_csv(table))?
+            print_document(&io_table::sync_csv(table))?
         }
         IoFormat::Csv => {
-            print(&io_table::csv(table))?;
+            print_document(&io_table::csv(table))?;
             if !table.sync_rows.is_empty() {
                 say("CSV holds one table: `--show --only-flushes --format csv` prints the durable appends");
             }

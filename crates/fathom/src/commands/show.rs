@@ -7,7 +7,7 @@ use results::store::Store;
 use super::permission;
 use crate::Verdict;
 use crate::arguments::ShowArguments;
-use crate::terminal::{print, print_json, say};
+use crate::terminal::{print_document, print_json, say};
 
 pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
     if let Some(id) = arguments.check {
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
         return Ok(Verdict::Clean);
     }
     let (name, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
-    print(&text)?;
+    print_document(&text)?;
     // A spec with a mistake is shown all the same; what runs it says what is wrong.
     if let Ok(experiment) = Experiment::parse(&name, &text) {
         for line in permission::lines(&experiment.commands()) {

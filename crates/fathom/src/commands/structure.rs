@@ -18,7 +18,7 @@ use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
 use crate::quantities::{bytes_per_s, jobs};
 use crate::stopping::{self, Ending};
-use crate::terminal::{form as text_form, print, print_json, say};
+use crate::terminal::{form as text_form, print, print_document, print_json, say};
 
 pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     if arguments.list {
@@ -125,7 +125,7 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
 fn show(report: &StructureReport, arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     match form(arguments) {
         StructureFormat::Json => print_json(&report::structure::json(report))?,
-        StructureFormat::Csv => print(&report::structure::csv(report))?,
+        StructureFormat::Csv => print_document(&report::structure::csv(report))?,
         StructureFormat::Text => print(&text_form(None).structure(report))?,
     }
     Ok(match report.exit_code() {
