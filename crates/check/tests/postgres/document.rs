@@ -106,7 +106,7 @@ fn document() -> String {
          block that changed since the moment that is compared leaves out all rows and entries of its relation. Visible rows that\n\
          cannot be compared are counted by their hint bits. Temporary relations, and unlogged ones that replay empties, are not counted. Indexes\n\
          of access methods that are not known (hnsw, ivfflat, rum, bloom) are tested by header, checksum and WAL position; their\n\
-         contents are listed under \"not checked\", and so are CHECK, exclusion and foreign key constraints, domains, bounds of partitions,\n\
+         contents are listed under \"not checked\", and so are CHECK, exclusion and foreign key constraints, overlapping keys WITHOUT OVERLAPS, domains, bounds of partitions,\n\
          STORED columns and foreign tables, each kind once a database with the statement that verifies it.\n\n\
          ## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n",
     );
