@@ -11,7 +11,6 @@ mod structure;
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use check::{CheckArguments, CorruptArguments, EngineWord, LevelWord};
@@ -85,11 +84,6 @@ pub(crate) enum Command {
     },
     /// Prints the manual page
     Man,
-}
-
-/// A path as typed, the empty one too: whoever opens it says what is wrong with it.
-fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// Where results are.

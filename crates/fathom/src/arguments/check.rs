@@ -30,7 +30,6 @@ pub(crate) struct CheckArguments {
     /// SQLite database; PostgreSQL data directory (stopped or running), base backup (directory or base.tar, packed or
     /// not), relation file, or postgres:// URL of a server on this machine; SQL
     /// Server data file or backup
-    #[arg(value_parser = super::path())]
     pub(crate) target: PathBuf,
     /// Further data files of the same SQL Server database, or stripes of the same backup
     pub(crate) more: Vec<PathBuf>,

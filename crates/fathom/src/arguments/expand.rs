@@ -8,11 +8,9 @@ use clap::Args;
 pub(crate) struct ExpandArguments {
     /// What is copied: sample (orders, lines, products, documents), a SQLite file, or a database as
     /// postgres://user@host/database; it is only read
-    #[arg(value_parser = super::path())]
     pub(crate) source: PathBuf,
     /// What is made, and must not exist: a file, or, for a source on PostgreSQL, a database on the same server; for the
     /// sample on PostgreSQL postgres://user@host/database
-    #[arg(value_parser = super::path())]
     pub(crate) destination: PathBuf,
     /// Bytes of all files together, e.g. 500M, 2G: at most 5 % more are made; no less than the source takes
     #[arg(short, long, value_name = "SIZE")]

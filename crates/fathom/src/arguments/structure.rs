@@ -30,7 +30,6 @@ pub(crate) enum StructureFormat {
 #[derive(Debug, Args)]
 pub(crate) struct StructureArguments {
     /// SQLite database, PostgreSQL data directory (stopped or running), base backup (its directory or tar files), URL of a server on this machine or one relation file, SQL Server data file or backup
-    #[arg(value_parser = super::path())]
     pub(crate) target: Option<PathBuf>,
     /// Further data files of the same SQL Server database, or stripes of the same backup
     pub(crate) more: Vec<PathBuf>,
