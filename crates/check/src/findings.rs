@@ -8,6 +8,8 @@ use results::object::{Affected, ObjectCount};
 
 use crate::advice::role;
 
+mod consequences;
+
 /// Most pairs of rule and object that are counted apart, about 400 bytes each. Beyond it the last in the order of
 /// rules and objects are counted by rule only.
 const OBJECT_COUNTS_MAX: usize = 4096;
@@ -18,6 +20,8 @@ pub struct Findings {
     per_rule_max: usize,
     by_rule: BTreeMap<String, Kept>,
     by_object: BTreeMap<(String, Option<String>), ObjectCount>,
+    /// What follows from a cause that is reported once, in the end: by cause, rule and object.
+    consequences: BTreeMap<(String, String, Option<String>), ObjectCount>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -41,7 +45,12 @@ impl Findings {
     /// Starts without findings. At most `per_rule_max` of each rule are kept.
     #[must_use]
     pub fn new(per_rule_max: usize) -> Self {
-        Self { per_rule_max, by_rule: BTreeMap::new(), by_object: BTreeMap::new() }
+        Self {
+            per_rule_max,
+            by_rule: BTreeMap::new(),
+            by_object: BTreeMap::new(),
+            consequences: BTreeMap::new(),
+        }
     }
 
     /// Starts from lists that were kept.
@@ -146,7 +155,7 @@ impl Findings {
     /// Whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_rule.is_empty()
+        self.by_rule.is_empty() && self.consequences.is_empty()
     }
 
     /// Whether one of the findings is about a page's own bytes: the page is damaged, not only affected.
@@ -164,6 +173,9 @@ impl Findings {
             kept.cut(self.per_rule_max, 2);
         }
         other.by_object.into_values().for_each(|count| self.count_object(count));
+        for ((cause, ..), count) in other.consequences {
+            self.count_consequence(&cause, count);
+        }
     }
 
     /// The findings to list, sorted, and the counts.
@@ -171,6 +183,7 @@ impl Findings {
     pub fn into_lists(self) -> Lists {
         let mut lists = Lists::default();
         for (rule, mut kept) in self.by_rule {
+            kept.fill(&rule, &self.by_object, self.per_rule_max);
             kept.cut(self.per_rule_max, 1);
             let listed_count = kept.findings.len() as u64;
             lists.rule_counts.push(RuleCount { rule, found_count: kept.found_count, listed_count });

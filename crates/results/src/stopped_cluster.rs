@@ -37,6 +37,12 @@ pub struct StoppedCluster {
     /// Findings so far by rule and object.
     #[serde(default)]
     pub object_counts: Vec<ObjectCount>,
+    /// What follows from causes that are reported in the end: the cause, and findings so far by rule and object.
+    #[serde(default)]
+    pub consequences: Vec<(String, ObjectCount)>,
+    /// Blocks of the batch under way that are not counted as clean: relation, block, and whether they break rules by their own bytes.
+    #[serde(default)]
+    pub not_clean: Vec<(u32, u32, bool)>,
     /// Sums of the batch under way.
     pub sums: Vec<StoredLedger>,
     /// Row pointers of the batch under way that are not matched in the ordinary way, by table, as codes.

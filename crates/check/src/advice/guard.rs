@@ -6,6 +6,7 @@ use results::check::Finding;
 use results::object::ObjectCount;
 use results::wording::counted;
 
+use super::postgres::is_of_one_database;
 use super::role::{Rank, Suspect, role};
 use super::sources::Sources;
 use crate::findings::Lists;
@@ -60,8 +61,8 @@ pub(super) fn proposes(next_step: &str, words: &[&str]) -> bool {
 /// What calls objects into question.
 pub(super) struct Guard<'l> {
     sources: &'l Sources,
-    /// The finding closest to the cause that calls everything into question.
-    database: Option<Blocker<'l>>,
+    /// Findings that call everything into question, or a whole database, those closest to the cause first.
+    databases: Vec<Blocker<'l>>,
     /// Of those that call a table into question, the closest to the cause, by table.
     tables: HashMap<&'l str, Blocker<'l>>,
     /// The first rule about a page as a whole, by file and page; of listed findings only.
@@ -147,13 +148,16 @@ impl<'l> Guard<'l> {
     pub(super) fn from_counts(counts: &'l [ObjectCount], sources: &'l Sources) -> Self {
         let mut guard = Self {
             sources,
-            database: None,
+            databases: Vec::new(),
             tables: HashMap::new(),
             pages: BTreeMap::new(),
             first: None,
             unnamed: None,
         };
         counts.iter().for_each(|count| guard.add(count));
+        guard
+            .databases
+            .sort_by(|one, other| (one.rank, &one.count.first).cmp(&(other.rank, &other.count.first)));
         guard
     }
 
@@ -164,7 +168,7 @@ impl<'l> Guard<'l> {
         let table = match (role.suspect, object) {
             (Suspect::Nothing, _) => return,
             (Suspect::Database, _) => {
-                Blocker::keep_first(&mut self.database, blocker);
+                self.databases.push(blocker);
                 None
             }
             // An index that is damaged leaves its table as it is.
@@ -181,7 +185,15 @@ impl<'l> Guard<'l> {
 
     /// What calls the source of an object into question, closest to the cause first. Without an object, anything does.
     pub(super) fn blocker(&self, object: Option<&str>) -> Option<Blocker<'l>> {
-        let mut blocker = self.database;
+        let covers = |blocker: &&Blocker<'_>| {
+            let first = &blocker.count.first;
+            object.is_none_or(|object| {
+                first.object.as_deref() == Some(object)
+                    || !is_of_one_database(&first.rule)
+                    || self.sources.is_of_database(object, &first.file)
+            })
+        };
+        let mut blocker = self.databases.iter().find(covers).copied();
         let of_table = match object {
             Some(object) => self.tables.get(self.sources.table_of(object)).copied(),
             None => self.first,
@@ -190,6 +202,16 @@ impl<'l> Guard<'l> {
             Blocker::keep_first(&mut blocker, of_table);
         }
         blocker
+    }
+
+    /// Whether what was found in an object probably follows from a finding elsewhere: the object depends on it.
+    pub(super) fn follows(&self, cause: &Finding, blocker: &Blocker<'_>) -> bool {
+        let (rank, first) = (role(&cause.rule).rank, &blocker.count.first);
+        match super::postgres::explains(&first.rule, &cause.rule) {
+            Some(explains) => explains,
+            // Bytes of a page are as they are, whatever was found elsewhere.
+            None => cause.engine != "postgres" || rank > Rank::Record,
+        }
     }
 
     /// The next step that a finding gets instead of its own; `None` where its own is safe and complete.

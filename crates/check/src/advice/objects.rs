@@ -33,7 +33,8 @@ pub(super) fn objects(lists: &Lists, guard: &Guard<'_>) -> Vec<DamagedObject> {
         counts.iter().for_each(|count| affected += count.affected);
         let blocker = guard
             .blocker(object)
-            .filter(|blocker| object.is_some() && blocker.count.first.object.as_deref() != object);
+            .filter(|blocker| object.is_some() && blocker.count.first.object.as_deref() != object)
+            .filter(|blocker| guard.follows(&cause.first, blocker));
         let next_step = match &blocker {
             Some(blocker) => blocker.next_step(),
             None => cause.first.next_step.clone(),

@@ -10,6 +10,7 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         | "pg-relation-map"
         | "pg-catalog"
         | "pg-transaction-log-missing"
+        | "pg-transaction-end"
         | "pg-directory-missing"
         | "pg-checkpoint-record"
         | "pg-recovery-wal"
@@ -44,7 +45,7 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         | "pg-xmax-bounds"
         | "pg-toast-pointer"
         | "pg-value-compression" => (Record, Suspect::Object, Unit::Row),
-        "pg-commit-hint" | "pg-transaction-end" => (Comparison, Suspect::Object, Unit::Row),
+        "pg-commit-hint" => (Comparison, Suspect::Object, Unit::Row),
         "pg-toast-chunk" => (Link, Suspect::Object, Unit::Row),
         "pg-not-null" => (Record, Suspect::Nothing, Unit::Row),
         "pg-free-space" => (Record, Suspect::Nothing, Unit::Other),
@@ -69,4 +70,50 @@ pub(super) fn role(rule: &str) -> Option<Role> {
         _ => return None,
     };
     Some(Role::new(rank, suspect, unit))
+}
+
+/// Whether a rule that calls everything into question is about one database: the one in whose directory its file lies.
+pub(super) fn is_of_one_database(rule: &str) -> bool {
+    matches!(rule, "pg-relation-map" | "pg-catalog")
+}
+
+/// Whether findings of a rule probably follow from a finding of another about the cluster or a database; `None` where that
+/// is about a table or index.
+pub(super) fn explains(cause: &str, rule: &str) -> Option<bool> {
+    let rank = || role(rule).map(|role| role.rank);
+    Some(match cause {
+        "pg-relation-map" | "pg-catalog" => {
+            matches!(rank(), Some(Rank::File | Rank::Comparison)) || rule == "pg-catalog-agreement"
+        }
+        "pg-control-file" | "pg-next-xid" | "pg-transaction-log-missing" | "pg-transaction-end" => {
+            let by_transactions = [
+                "pg-xmin-bounds",
+                "pg-xmax-bounds",
+                "pg-page-lsn",
+                "pg-toast-chunk",
+                "pg-transaction-log-missing",
+                "pg-transaction-end",
+                "pg-next-xid",
+            ];
+            by_transactions.contains(&rule) || matches!(rank(), Some(Rank::Comparison))
+        }
+        "pg-checkpoint-record" | "pg-recovery-wal" | "pg-backup-label" | "pg-directory-missing" => false,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_follows_only_from_what_its_object_depends_on() {
+        assert_eq!(explains("pg-relation-map", "pg-page-checksum"), Some(false));
+        assert_eq!(explains("pg-relation-map", "pg-file-missing"), Some(true));
+        assert_eq!(explains("pg-control-file", "pg-xmin-bounds"), Some(true));
+        assert_eq!(explains("pg-control-file", "pg-page-checksum"), Some(false));
+        assert_eq!(explains("pg-recovery-wal", "pg-row-without-entry"), Some(false));
+        assert_eq!(explains("pg-page-checksum", "pg-row-without-entry"), None);
+        assert!(is_of_one_database("pg-relation-map") && !is_of_one_database("pg-control-file"));
+    }
 }

@@ -9,6 +9,8 @@ const CHAIN_MAX: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     above: HashMap<String, (String, Relation)>,
+    /// Names of databases, by the directory of their files.
+    databases: HashMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,20 @@ impl Sources {
     /// Adds a part of a table that is kept elsewhere (TOAST, LOB data): its damage is damage of the table.
     pub fn add_part(&mut self, part: impl Into<String>, table: impl Into<String>) {
         self.above.insert(part.into(), (table.into(), Relation::Part));
+    }
+
+    /// Adds a database by the name of the directory that has its files: objects are named `database.schema.object`.
+    pub fn add_database(&mut self, directory: impl Into<String>, name: impl Into<String>) {
+        self.databases.insert(directory.into(), name.into());
+    }
+
+    /// Whether an object is of the database in whose directory a file lies; for files outside of them all are.
+    pub(super) fn is_of_database(&self, object: &str, file: &str) -> bool {
+        let mut parts = file.split('/').rev();
+        match parts.find_map(|part| self.databases.get(part)) {
+            Some(name) => object.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.')),
+            None => !file.starts_with("base/"),
+        }
     }
 
     /// The table that an object belongs to: itself where nothing is above it.

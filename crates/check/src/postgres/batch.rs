@@ -164,6 +164,9 @@ impl Sums {
         stopped.gin.sort_unstable();
         stopped.gin_left_out = self.gin_left_out.iter().copied().collect();
         stopped.gin_left_out.sort_unstable();
+        stopped.not_clean =
+            self.not_clean.iter().map(|((number, block), own)| (*number, *block, *own)).collect();
+        stopped.not_clean.sort_unstable();
         stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
         stopped.order_not_known =
             self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
@@ -207,6 +210,8 @@ impl Sums {
         sums.packed_left_out = stopped.packed_left_out.iter().copied().collect();
         sums.moved = stopped.moved.iter().copied().collect();
         sums.ends = stopped.ends.iter().copied().collect();
+        sums.not_clean =
+            stopped.not_clean.iter().map(|(number, block, own)| ((*number, *block), *own)).collect();
         sums.unfinished = stopped.unfinished.iter().copied().collect();
         sums.order_not_known = stopped.order_not_known.iter().copied().collect();
         sums

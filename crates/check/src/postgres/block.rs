@@ -147,6 +147,7 @@ impl PassContext<'_> {
         let tree = Tree {
             relation,
             number,
+            table: plan.heap.and_then(|heap| self.plan.relation(heap)).map_or("?", |table| &table.name),
             // Blocks that are added while the check runs may be linked already.
             blocks: if stands_still { plan.blocks } else { u32::MAX },
             heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),

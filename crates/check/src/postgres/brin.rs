@@ -18,6 +18,7 @@ use results::check::CheckLevel;
 use super::brin_summaries::Summary;
 use super::btree::EntrySink;
 use super::catalog::IndexColumn;
+use super::causes::ZEROS;
 use super::entry::{kind, tid_code};
 use super::exact::Exact;
 use super::heap::Work;
@@ -196,6 +197,9 @@ impl Exact<'_> {
             told.first = told.first.min(link);
             told.count += 1;
         }
+        // What the meta page says is lost with it.
+        let has_meta = !self.broken.contains(&(index, 0));
+        by_block.retain(|(kind, ..), _| has_meta || *kind != LinkKind::BrinMapBlock);
         for ((kind, is_claim, block), Contradicted { count, first }) in by_block {
             let (promised, expected, mut found) = first.contradiction(is_claim);
             let mut item = 0;
@@ -207,6 +211,10 @@ impl Exact<'_> {
                     false => format!("{count} that are not; {found}"),
                 };
                 item = if is_claim { 0 } else { u16::try_from(first.detail).unwrap_or(0) };
+            }
+            if is_claim && kind == LinkKind::BrinMapBlock && self.is_zero(index, block) {
+                self.note(index, block, true);
+                found = ZEROS.to_owned();
             }
             self.report(promised, index, Tid { block, item }, expected, found, findings);
         }

@@ -6,6 +6,7 @@ use formats::postgres::btree::{
 use formats::postgres::page::{Item, ItemState, Page};
 use formats::postgres::{Damage, Tid};
 use results::check::{CheckLevel, Share};
+use results::object::Affected;
 
 use super::btree_keys::Walk;
 use super::catalog::Relation;
@@ -17,6 +18,7 @@ use super::keyed::Key;
 use super::ledger::{BUCKETS, BlockBuckets, Side};
 use super::links::{Link, LinkKind};
 use super::order::Scratch;
+use super::rules::Promised;
 use super::seams::Seam;
 
 /// How the entries of an index are matched with rows.
@@ -34,6 +36,8 @@ pub(crate) enum Matching {
 pub(crate) struct Tree<'a> {
     pub(crate) relation: &'a Relation,
     pub(crate) number: u32,
+    /// Name of its table.
+    pub(crate) table: &'a str,
     /// Blocks of the index.
     pub(crate) blocks: u32,
     /// Blocks of its table.
@@ -55,6 +59,21 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
+    /// Counts an entry that names a row behind the end of the table: whether the table or the index is at fault is told
+    /// when all of its indexes are known.
+    pub(super) fn report_beyond<S>(
+        &self,
+        promised: Promised,
+        tid: Tid,
+        item: Option<u16>,
+        entry_count: u64,
+        work: &mut Work<'_, S>,
+    ) {
+        let expected = format!("a row in the table's {} blocks", self.heap_blocks.unwrap_or(u32::MAX));
+        let finding = work.place.finding(promised, item, expected, format!("row {tid}"));
+        work.findings.push_consequence(self.table, finding, Affected { row_count: 0, entry_count });
+    }
+
     /// Whether an entry is marked dead in a cluster where that fits the table: it leads to no visible row, or is a fault.
     ///
     /// LP_DEAD is set without a record in the WAL, after the row was deleted: after a crash, in a backup or while a server

@@ -61,8 +61,8 @@ impl TreeCheck<'_> {
         if let Some(tid) =
             tuple.heap_tids().find(|tid| is_beyond(tid) && (tid.item == 0 || !(self.tree.may_be_cut)()))
         {
-            let expected = format!("a row in the table's {heap_blocks} blocks");
-            work.report(Promised::BtreeTid, Some(item.number), expected, format!("row {tid}"));
+            let entry_count = tuple.heap_tids().filter(is_beyond).count() as u64;
+            self.tree.report_beyond(Promised::BtreeTid, tid, Some(item.number), entry_count, work);
         }
         if self.level < CheckLevel::Full || !self.read_values(&tuple, item, walk, work) {
             return;

@@ -302,7 +302,8 @@ impl Reader<'_> {
         mut take: impl FnMut(&Row<'_>, u64),
     ) -> Result<(), String> {
         let fork = self.cluster.catalog_fork(database, number);
-        let fork = fork.ok_or_else(|| format!("file {number} of a catalog is missing"))?;
+        let directory = if database == 0 { "global/" } else { "" };
+        let fork = fork.ok_or_else(|| format!("file {directory}{number} of a catalog is missing"))?;
         visible_tuples(self.cluster, self.transactions, fork, |tuple, position| {
             if let Some(row) = layout.row(tuple) {
                 take(&row, position);

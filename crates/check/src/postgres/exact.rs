@@ -1,6 +1,7 @@
 //! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::fs::FileExt as _;
 
@@ -10,13 +11,14 @@ use results::check::{Confidence, Finding};
 
 use super::btree::{Boundary, EntrySink};
 use super::catalog::Storage;
+use super::causes::rows::Mismatches;
 use super::collector::{Collector, Fact, unmatched};
 use super::finding::Place;
 use super::gin_blocks::Record;
 use super::gin_rows::RowSets;
 use super::heap::RowSink;
 use super::ledger::{BUCKETS, BucketSet, Side};
-use super::links::{Link, LinkKind};
+use super::links::{Contradictions, Link};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
 use super::rules::Promised;
@@ -33,6 +35,31 @@ pub(crate) struct Exact<'a> {
     pub(crate) bytes_read: u64,
     /// Sets that rows of GIN indexes go to; without them each entry states its row.
     pub(crate) row_sets: Option<&'a RowSets>,
+    /// Rows and entries that do not match.
+    pub(super) mismatches: Mismatches,
+    /// Relations and blocks that were found to break rules by their own bytes.
+    pub(super) broken: Vec<(u32, u32)>,
+    /// Blocks that findings name, and whether they break rules by their own bytes, by relation.
+    pub(super) named: RefCell<BTreeMap<(u32, u32), bool>>,
+}
+
+impl<'a> Exact<'a> {
+    pub(crate) fn new(
+        first: &'a PassContext<'a>,
+        second: &'a PassContext<'a>,
+        memory_bytes_max: u64,
+        row_sets: Option<&'a RowSets>,
+    ) -> Exact<'a> {
+        let (mismatches, broken, named) = (Mismatches::default(), Vec::new(), RefCell::default());
+        Exact { first, second, memory_bytes_max, bytes_read: 0, row_sets, mismatches, broken, named }
+    }
+
+    /// Remembers that a finding names a block.
+    pub(super) fn note(&self, relation: u32, block: u32, breaks_own_bytes: bool) {
+        if self.first.plan.blocks.get(relation as usize).is_some_and(|blocks| block < *blocks) {
+            *self.named.borrow_mut().entry((relation, block)).or_default() |= breaks_own_bytes;
+        }
+    }
 }
 
 impl Exact<'_> {
@@ -57,7 +84,7 @@ impl Exact<'_> {
                 entries.clear();
             }
             self.name_dead_entries(index, dead, &mut rows, findings);
-            self.name_entries(index, heap, tree.matching, &rows, &entries, findings);
+            self.note_mismatches(index, heap, tree.matching, &rows, &entries);
         }
     }
 
@@ -73,6 +100,7 @@ impl Exact<'_> {
             let tables = self.first.plan.tables.iter();
             tables.filter(|(_, table)| table.toast_number == Some(toast)).map(|(number, _)| *number).collect()
         };
+        let mut missing: BTreeMap<Tid, u64> = BTreeMap::new();
         for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
             let parts: Vec<(bool, u32)> =
                 [toast].iter().chain(&owners).map(|table| (false, *table)).collect();
@@ -83,16 +111,17 @@ impl Exact<'_> {
             witnesses.sort_unstable_by_key(|fact| fact.hash);
             let is_there =
                 |fact: &&Fact| witnesses.binary_search_by_key(&fact.hash, |witness| witness.hash).is_ok();
-            let mut missing: BTreeMap<Tid, u64> = BTreeMap::new();
             for fact in claims.iter().filter(|fact| !is_there(fact)) {
                 *missing.entry(fact.tid).or_default() += 1;
             }
-            for (tid, count) in missing {
-                let expected = "all pieces of the values that the row keeps in TOAST".to_owned();
-                let found = format!("{count} pieces that are missing or of another size");
-                let owner = owners.first().copied().unwrap_or(toast);
-                self.report(Promised::ToastChunk, owner, tid, expected, found, findings);
-            }
+        }
+        // The facts of a value are in several buckets.
+        for (tid, count) in missing {
+            let expected = "all chunks of the values that the row keeps in TOAST".to_owned();
+            let chunks = results::wording::counted(count, "chunk");
+            let found = format!("{chunks} missing or of another size");
+            let owner = owners.first().copied().unwrap_or(toast);
+            self.report(Promised::ToastChunk, owner, tid, expected, found, findings);
         }
     }
 
@@ -135,14 +164,15 @@ impl Exact<'_> {
             }
         }
         // Both sides of one contradiction have the same target; the smaller is named.
-        let mut told: BTreeMap<(LinkKind, u32), (bool, Link)> = BTreeMap::new();
+        let mut told: Contradictions = BTreeMap::new();
         for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
             told.entry((link.kind, link.to)).or_insert((sum > 0, link));
         }
-        for ((kind, to), (is_claim, link)) in told {
-            if kind.needs_finished_updates() && is_unfinished || !is_claim && link.is_needless() {
-                continue;
-            }
+        told.retain(|(kind, _), (is_claim, link)| {
+            !(kind.needs_finished_updates() && is_unfinished || !*is_claim && link.is_needless())
+        });
+        self.fold_links(index, &mut told, findings);
+        for ((_, to), (is_claim, link)) in told {
             let tid = Tid { block: to, item: link.item() };
             let (promised, expected, found) = link.contradiction(is_claim);
             self.report(promised, index, tid, expected, found, findings);
@@ -158,6 +188,7 @@ impl Exact<'_> {
         found: String,
         findings: &mut Findings,
     ) {
+        self.note(relation, tid.block, false);
         findings.push(self.finding(promised, relation, tid, expected, found));
     }
 
@@ -193,7 +224,7 @@ impl Exact<'_> {
         Some(bytes)
     }
 
-    fn files(&self, is_second: bool, relation: u32) -> impl Iterator<Item = &PlanFile> {
+    pub(super) fn files(&self, is_second: bool, relation: u32) -> impl Iterator<Item = &PlanFile> {
         let files = if is_second { self.second.files } else { self.first.files };
         files.iter().filter(move |file| file.relation == Some(relation) && file.fork == Fork::Main)
     }

@@ -314,9 +314,7 @@ impl GinCheck<'_> {
 
     fn report_beyond<S>(&self, tid: Tid, item: Option<u16>, work: &mut Work<'_, S>) {
         if tid.item == 0 || !(self.tree.may_be_cut)() {
-            let expected =
-                format!("a row in the table's {} blocks", self.tree.heap_blocks.unwrap_or(u32::MAX));
-            work.report(Promised::IndexTid, item, expected, format!("row {tid}"));
+            self.tree.report_beyond(Promised::IndexTid, tid, item, 1, work);
         }
     }
 

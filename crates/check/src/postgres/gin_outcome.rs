@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use formats::postgres::Tid;
 
+use super::causes::ZEROS;
 use super::exact::Exact;
 use super::gin_blocks::GinTree;
 use super::pass::PassState;
@@ -42,8 +43,12 @@ impl Run<'_> {
                 blocks = GinTree::new(&records, tree.blocks);
                 blocks.check();
             }
-            for fault in blocks.faults {
+            for mut fault in blocks.faults {
                 let tid = Tid { block: fault.block, item: 0 };
+                if exact.is_zero(number, fault.block) {
+                    exact.note(number, fault.block, true);
+                    fault.found = ZEROS.to_owned();
+                }
                 exact.report(fault.promised, number, tid, fault.expected, fault.found, &mut self.findings);
             }
             if blocks.left_behind > 0 {

@@ -135,8 +135,7 @@ impl Run<'_> {
             while start < blocks {
                 let end = blocks.min(start.saturating_add(blocks_at_once));
                 let range = HashMap::from([(number, RowSet::new(start..end, block_bytes))]);
-                let mut exact =
-                    Exact { first, second, memory_bytes_max, bytes_read: 0, row_sets: Some(&range) };
+                let mut exact = Exact::new(first, second, memory_bytes_max, Some(&range));
                 // What else the blocks say was stated in the pass.
                 let mut stated_before = Sums::new(second.plan);
                 stated_before.exception_bytes_max = 0;

@@ -7,6 +7,7 @@ use formats::postgres::page::{FLAG_ALL_VISIBLE, Item, ItemState, Page};
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Damage, Tid, Xid};
 use results::check::{CheckLevel, Share};
+use results::object::Affected;
 
 use super::brin_values::{RangeReader, Ranges};
 use super::catalog::{Index, Relation};
@@ -337,7 +338,10 @@ impl HeapCheck<'_> {
                 if missing.is_none() {
                     last_lookup.kept = Some((header.xmin, says_committed));
                 }
-                report_missing(missing, header.xmin, number, work);
+                // One log that is lost is enough for a row.
+                if report_missing(missing, header.xmin, number, work) {
+                    return;
+                }
             }
         }
         if header.infomask & mask::XMAX_INVALID != 0 || header.xmax == 0 {
@@ -432,12 +436,18 @@ impl HeapCheck<'_> {
     }
 }
 
-/// Reports a row that names a transaction or multixact whose page of the logs is not there, or is zero.
-fn report_missing<S>(missing: Option<(String, String)>, id: u32, item: Option<u16>, work: &mut Work<'_, S>) {
-    if let Some((file, found)) = missing {
-        let expected = format!("the end of {id}, which the row names, in {file}");
-        work.report(Promised::TransactionEnd, item, expected, found);
-    }
+/// Counts a row that names a transaction or multixact whose page of the logs is not there, or is zero: the finding is
+/// about the file of the log. Whether it does.
+fn report_missing<S>(
+    missing: Option<(String, String)>,
+    id: u32,
+    item: Option<u16>,
+    work: &mut Work<'_, S>,
+) -> bool {
+    let Some((file, found)) = missing else { return false };
+    let finding = work.place.finding(Promised::TransactionEnd, item, id.to_string(), found);
+    work.findings.push_consequence(&file, finding, Affected { row_count: 1, entry_count: 0 });
+    true
 }
 
 /// An exception as one number: row pointer, then what kind.

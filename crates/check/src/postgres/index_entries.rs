@@ -84,8 +84,7 @@ impl EntryCheck<'_> {
             let tid = entry.tid;
             let is_beyond = tid.block >= heap_blocks || tid.item == 0;
             if is_beyond && (tid.item == 0 || !(self.tree.may_be_cut)()) {
-                let expected = format!("a row in the table's {heap_blocks} blocks");
-                work.report(Promised::IndexTid, Some(item.number), expected, format!("row {tid}"));
+                self.tree.report_beyond(Promised::IndexTid, tid, Some(item.number), 1, work);
             } else if is_matched && !is_beyond {
                 let keys = index.map(|index| (index, page, item));
                 self.state_row(entry, item, keys, (&mut values, &mut buffer), work);

@@ -1,7 +1,12 @@
 //! What blocks of an index state about each other: one side claims, the other witnesses, and what has no counterpart is
 //! named.
 
+use std::collections::BTreeMap;
+
 use super::rules::Promised;
+
+/// Links without counterpart, by what they are about and the block: whether it is claimed, and the link.
+pub(crate) type Contradictions = BTreeMap<(LinkKind, u32), (bool, Link)>;
 
 /// What a link fact is about, to name it when it has no counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use formats::postgres::Oid;
+use formats::postgres::catalog::{PG_ATTRIBUTE, PG_CLASS};
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::control::State;
 use formats::postgres::file_name::Fork;
 use formats::postgres::page::Page;
+use formats::postgres::{Oid, relmap};
 use results::check::{CheckLevel, Finding};
 
 use super::catalog::Catalogs;
@@ -129,17 +130,50 @@ impl Run<'_> {
         }
     }
 
-    /// Reports a database that stands still and cannot be told from its catalogs. One that nobody names was left behind
-    /// by an interrupted CREATE or DROP DATABASE; when none is named, all are broken.
-    pub(super) fn report_catalog(&mut self, database: Oid, reason: &str, named: &HashSet<Oid>) {
-        let directories: Vec<_> = self.cluster.databases.iter().filter(|(oid, _)| *oid == database).collect();
-        let is_named = named.is_empty() || named.contains(&database);
+    /// Reports a database whose catalogs cannot be read, in a cluster that was shut down. One that `pg_database` does not name
+    /// was left by an interrupted CREATE or DROP DATABASE; when it names none, all are reported. A shared catalog is
+    /// reported once.
+    pub(super) fn report_catalog(&mut self, database: (Oid, &str), reason: &str, named: &HashSet<Oid>) {
+        let (oid, name) = database;
+        let directories: Vec<_> = self.cluster.databases.iter().filter(|(of, _)| *of == oid).collect();
+        let is_named = named.is_empty() || named.contains(&oid);
         let [(_, directory)] = directories.as_slice() else { return };
-        if self.cluster.standing == Standing::Stopped && self.only.is_none() && is_named {
-            let expected = "catalogs that tell what the files of the database are".to_owned();
-            let file = directory.to_string_lossy();
-            self.findings.push(file_finding(Promised::Catalog, &file, None, expected, reason.to_owned()));
+        if self.cluster.standing != Standing::Stopped || self.only.is_some() || !is_named {
+            return;
         }
+        let rule = Promised::Catalog.rule().id;
+        let (file, object) = match reason.strip_prefix("file global/") {
+            Some(rest) => {
+                let number = rest.split(' ').next().unwrap_or_default();
+                (format!("global/{number}"), "catalogs shared by all databases".to_owned())
+            }
+            None => (self.catalog_file(directory, reason), name.to_owned()),
+        };
+        if self.findings.objects_of(rule).any(|count| count.first.object.as_ref() == Some(&object)) {
+            return;
+        }
+        let expected = "catalogs that say which relations the files of the database are".to_owned();
+        self.findings.push(file_finding(
+            Promised::Catalog,
+            &file,
+            Some(&object),
+            expected,
+            reason.to_owned(),
+        ));
+    }
+
+    /// The file of the catalog that a reason begins with; the directory of the database where it is not known.
+    fn catalog_file(&self, directory: &Path, reason: &str) -> String {
+        let catalog = match reason.split(' ').next() {
+            Some("pg_class") => Some(PG_CLASS),
+            Some("pg_attribute") => Some(PG_ATTRIBUTE),
+            _ => None,
+        };
+        let bytes = self.cluster.tree.read_small(directory.join("pg_filenode.map")).unwrap_or_default();
+        let map = relmap::read(&bytes, &mut Vec::new());
+        let number = catalog.and_then(|catalog| map.into_iter().find(|(id, _)| *id == catalog));
+        let path = number.map(|(_, number)| directory.join(number.to_string()));
+        path.as_deref().unwrap_or(directory).to_string_lossy().into_owned()
     }
 
     /// Reports files that ended inside a block before the check, and still do: no block is written for so long.

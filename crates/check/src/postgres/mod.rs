@@ -30,6 +30,7 @@ mod catalog;
 mod catalog_agreement;
 mod catalog_reader;
 mod catalog_rows;
+mod causes;
 mod cluster;
 mod cluster_files;
 mod collector;

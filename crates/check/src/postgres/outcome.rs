@@ -27,19 +27,15 @@ impl Run<'_> {
     /// Compares the sums, and looks exactly where they differ.
     pub(super) fn compare(
         &mut self,
-        state: &PassState,
+        state: &mut PassState,
         first: &PassContext<'_>,
         second: &PassContext<'_>,
         progress: &mut dyn Progress,
     ) {
         let plan = first.plan;
-        let mut exact = Exact {
-            first,
-            second,
-            memory_bytes_max: self.options.memory_bytes_max,
-            bytes_read: 0,
-            row_sets: None,
-        };
+        let mut exact = Exact::new(first, second, self.options.memory_bytes_max, None);
+        let broken = state.sums.not_clean.iter().filter(|(_, breaks_own_bytes)| **breaks_own_bytes);
+        exact.broken = broken.map(|(place, _)| *place).collect();
         let mut numbers: Vec<u32> =
             state.sums.entries.iter().chain(state.sums.links.iter()).map(|(number, _)| number).collect();
         numbers.extend(
@@ -121,6 +117,9 @@ impl Run<'_> {
             }
         }
         self.counters.extra_read_bytes += exact.bytes_read;
+        let mismatches = std::mem::take(&mut exact.mismatches);
+        self.report_mismatches(mismatches, state, &exact);
+        self.account_named(&exact, state);
     }
 
     /// Looks again at neighbouring blocks of a B-tree whose keys do not fit each other.
@@ -244,6 +243,9 @@ fn sources(plan: &Plan) -> Sources {
         relation.map(|relation| relation.name.clone())
     };
     for relation in &plan.relations {
+        if let Some((database, _)) = relation.name.split_once('.').filter(|_| relation.database != 0) {
+            sources.add_database(relation.database.to_string(), database);
+        }
         let table = relation.index.as_ref().and_then(|index| name_of(relation.database, index.table));
         if let Some(table) = table {
             sources.add_index(relation.name.clone(), table);

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use disk::scan::{Content, Extent};
 use formats::postgres::Damage;
 use formats::postgres::file_name::Fork;
+use formats::postgres::page::Page;
 use formats::postgres::spgist::Fact;
 use results::check::{CheckLevel, Confidence};
 
@@ -32,6 +33,9 @@ const READ_AGAIN_MAX: usize = 5;
 
 /// Share of that memory for keys of B-tree blocks that wait for those of their neighbours.
 const SEAM_SHARE: u64 = 4;
+
+/// So many blocks are remembered that are not clean, for one worker: 16 bytes each.
+pub(super) const NOT_CLEAN_MAX: usize = 1 << 20;
 
 /// What all workers of a pass look at.
 #[derive(Clone, Copy)]
@@ -99,6 +103,15 @@ impl PassState {
         }
     }
 
+    /// Remembers that a block is not counted as clean.
+    fn is_not_clean(&mut self, file: &PlanFile, block: u32, breaks_own_bytes: bool) {
+        if let Some(number) = file.relation.filter(|_| file.fork == Fork::Main)
+            && self.sums.not_clean.len() < NOT_CLEAN_MAX
+        {
+            self.sums.not_clean.insert((number, block), breaks_own_bytes);
+        }
+    }
+
     /// Blocks of BRIN indexes that were read beside their tables.
     pub(crate) fn range_read_count(&self) -> u64 {
         self.scratch.heap.ranges.read_count
@@ -127,6 +140,7 @@ impl PassContext<'_> {
                     if bytes.len() < self.cluster.block_bytes {
                         // The finding about the file was made when it was planned.
                         state.damaged += 1;
+                        state.is_not_clean(file, block, true);
                         state.sums.covered.page(file.relation, true);
                     } else {
                         self.judge(state, file, block, bytes);
@@ -143,6 +157,9 @@ impl PassContext<'_> {
             }
             Content::Unreadable { length_bytes, error } => {
                 state.unreadable += length_bytes.div_ceil(block_bytes);
+                for number in 0..length_bytes.div_ceil(block_bytes) {
+                    state.is_not_clean(file, block.saturating_add(number as u32), true);
+                }
                 state.sums.covered.pages_left_out(file.relation, length_bytes.div_ceil(block_bytes));
                 let place = self.place(file, block, Confidence::Certain);
                 let expected = format!("{length_bytes} bytes that can be read");
@@ -174,17 +191,23 @@ impl PassContext<'_> {
         state.sums.covered.page(relation, has_contents || !found.is_empty());
         if found.is_empty() {
             match self.other_method(file) {
-                Some(why) => *state.skipped.entry(why).or_default() += 1,
+                Some(why) => {
+                    *state.skipped.entry(why).or_default() += 1;
+                    state.is_not_clean(file, block, false);
+                }
                 None => state.clean += 1,
             }
             return;
         }
         match self.confirm(state, file, block, bytes, found) {
             Some(found) => {
-                match found.breaks_own_bytes() {
+                // Zeros where something must be break every rule themselves.
+                let breaks_own_bytes = found.breaks_own_bytes() || Page::new(bytes).is_zero();
+                match breaks_own_bytes {
                     true => state.damaged += 1,
                     false => state.affected += 1,
                 }
+                state.is_not_clean(file, block, breaks_own_bytes);
                 state.findings.merge(found);
             }
             None => state.clean += 1,

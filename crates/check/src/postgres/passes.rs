@@ -193,6 +193,7 @@ impl Run<'_> {
             .iter()
             .map(|(why, page_count)| results::check::Skipped { why: why.clone(), page_count: *page_count })
             .collect();
+        let consequences = self.findings.consequences();
         let Lists { findings, rule_counts, object_counts } = self.findings.clone().into_lists();
         let rest = rest_of(context.files, place.bytes, block_bytes);
         let next = rest.first();
@@ -213,6 +214,7 @@ impl Run<'_> {
             findings,
             rule_counts,
             object_counts,
+            consequences,
             ..StoppedCluster::default()
         };
         let mut covered = self.covered.clone();
@@ -265,6 +267,7 @@ impl Run<'_> {
                 object_counts: stopped.object_counts.clone(),
             },
         );
+        self.findings.restore_consequences(stopped.consequences.clone());
         self.resumed_ns = stopped.counters.elapsed_ns;
         self.covered = Covered::restored(&stopped.coverage, plan.relations.len());
         self.seed = stopped.seed;

@@ -61,7 +61,7 @@ rules! {
     DatabaseDirectory "pg-database-directory" Page
         "PostgreSQL docs 73.1"
         "each database of pg_database has its directory: base/<oid>, or pg_tblspc/<tablespace>/PG_<major>_<catalog version>/<oid>"
-        "The whole database is lost, by a wrong rm, a copy that left it out, or a tablespace that is not mounted. Nobody can connect to it."
+        "All files of the database are missing; connections fail. Typical causes: the directory was deleted, a copy left it out, or a tablespace is not mounted."
         "restore the directory from a backup of the same cluster whose WAL is replayed; do not DROP DATABASE before",
     Tablespace "pg-tablespace" Page
         "PostgreSQL docs 73.1"
@@ -71,7 +71,7 @@ rules! {
     Catalog "pg-catalog" Page
         "PostgreSQL docs 52"
         "each database has rows in pg_class, pg_attribute and pg_index"
-        "Nobody can connect to the database, and what its files hold is known to nobody: its catalogs were lost or overwritten."
+        "Connections to the database fail: its catalogs were lost or overwritten. Without them it is not known which table or index a file belongs to."
         "restore the database from a backup; its blocks were tested one by one, without what tables and indexes say of each other",
     CatalogAgreement "pg-catalog-agreement" Structure
         "PostgreSQL docs 52; src/backend/utils/cache/relcache.c"
@@ -107,7 +107,7 @@ rules! {
         "src/backend/access/transam/slru.c, clog.c, multixact.c"
         "the files of pg_xact and pg_multixact are whole, from the oldest transaction that tables may name to the last"
         "The server does not start, or reading rows fails (could not access status of transaction)."
-        "restore the file from a backup of the same cluster whose log is replayed; a file of zeros in its place would take all its transactions for aborted",
+        "restore this file from a backup of the same cluster whose WAL is replayed, or from a standby; do not create a file of zeros in its place, all its transactions would count as aborted",
     Unreadable "pg-unreadable" Page
         "pread(2)"
         "each block can be read"
@@ -201,13 +201,13 @@ rules! {
     CommitHint "pg-commit-hint" Structure
         "src/include/access/htup_details.h"
         "hint bits of a row (committed, aborted, frozen; for xmin and xmax) agree with pg_xact, and its lock bits with xmax"
-        "Rows of an aborted insert are visible, deleted rows return, or rows that nobody deleted are invisible. VACUUM makes that final."
+        "Rows of an aborted insert are visible, deleted rows are visible, or rows that were not deleted are invisible. VACUUM makes this permanent."
         "pg_xact or the block is from another time: compare both with a backup",
     TransactionEnd "pg-transaction-end" Structure
         "src/backend/access/transam/transam.c, multixact.c"
-        "pg_xact and pg_multixact tell of each transaction and multixact that a row names"
-        "Reading the row fails (could not access status of transaction); where zeros stand, rows of transactions that committed are gone. Such rows are matched with nothing."
-        "restore the file of pg_xact or pg_multixact from a backup of the same cluster whose log is replayed",
+        "pg_xact and pg_multixact have an entry for each transaction and multixact that a row names"
+        "Part of the file was lost: its blocks were zeroed by a file system, a device or a repair tool. Reading the rows fails (could not access status of transaction), or their transactions count as aborted. The rows themselves are valid; they are compared with nothing."
+        "do not start the server, and run no VACUUM: it would remove rows of transactions that look aborted; keep a copy of the files; restore this file from a backup of the same cluster whose WAL is replayed, or from a standby",
     VisibilityMap "pg-visibility-map" Structure
         "src/backend/access/heap/visibilitymap.c"
         "a block that the visibility map calls all-visible or frozen is so"
@@ -221,7 +221,7 @@ rules! {
     FreeSpaceMap "pg-free-space" Structure
         "src/backend/storage/freespace/README, fsmpage.c, indexfsm.c"
         "each node of a free space map is the highest of its children, and no slot is of a page that cannot be"
-        "Insertions look for space in wrong places, until somebody stumbles over it and the server mends the page: a block of another file, or overwritten. No row is lost. A crash before checksums were enabled may have left half a page behind."
+        "Inserts try pages without enough free space; PostgreSQL repairs a slot when it hits one. No row is lost. Typical causes: the block was overwritten or belongs to another file, or a crash before checksums were enabled left half a page."
         "VACUUM the table; if it is found again, stop the server, remove the file that ends in _fsm, and VACUUM",
     ToastPointer "pg-toast-pointer" Structure
         "src/include/varatt.h"
@@ -271,8 +271,8 @@ rules! {
     BtreeTid "pg-btree-tid" Structure
         "PostgreSQL docs 73.1"
         "an index entry names a block that the table has"
-        "The table is shorter than when the index was written: its end was cut off and the rows there are lost."
-        "the table was cut, or the index is from another time: restore the table; its missing rows are gone",
+        "The file of the table is shorter than when the index was written: it was truncated outside PostgreSQL, and the rows past its end are lost."
+        "the table was truncated outside PostgreSQL, or the index is from another copy: restore the table from a backup whose WAL is replayed; do not run VACUUM or REINDEX before, they remove the last trace of the missing rows",
     IndexPage "pg-index-page" Structure
         "src/include/access/hash.h, gist.h, spgist_private.h"
         "a block of a hash, GiST or SP-GiST index bears the mark of its access method and possible flags"
@@ -432,7 +432,7 @@ rules! {
         "src/backend/access/heap/README.HOT"
         "each index entry names a row of the table"
         "Rows that were there are gone: a block was zeroed, replaced by an older version of itself, or a line pointer was wiped. Existing tools do not see this."
-        "rows are lost: restore the table's block from a backup; REINDEX would hide the loss",
+        "rows are lost: restore the table's block from a backup whose WAL is replayed; do not run VACUUM or REINDEX before, they remove the last trace of the loss",
     RowWithoutEntry "pg-row-without-entry" Full
         "contrib/amcheck heapallindexed"
         "each visible row has its entry in every index"

@@ -14,7 +14,7 @@ use super::catalog::{Catalogs, Storage};
 use super::catalog_reader;
 use super::cluster::{Cluster, OpenError, Standing};
 use super::cluster_files::horizon::horizon_of_wal;
-use super::cluster_files::relation_maps;
+use super::cluster_files::{relation_maps, shared_catalogs};
 use super::coverage::Covered;
 use super::exceptions::Exceptions;
 use super::finding::file_finding;
@@ -255,6 +255,7 @@ impl<'a> Run<'a> {
         }
         self.report_share(&plan, snapshot.is_some());
         self.fold_by_cluster();
+        self.fold_by_cause(&plan, transactions.as_ref());
         Ok(self.report(target, &plan))
     }
 
@@ -337,7 +338,7 @@ impl<'a> Run<'a> {
                 self.state_gin_rows(&sets, &first, &second, &mut state);
             }
             progress.advance(Phase::Match, self.bytes_before, self.bytes_total);
-            self.compare(&state, &first, &second, progress);
+            self.compare(&mut state, &first, &second, progress);
             self.unpack_values(&mut state, &first, progress);
         }
         self.moved.extend(state.sums.moved);
@@ -511,10 +512,11 @@ impl<'a> Run<'a> {
                 damage.found,
             ));
         }
+        let names = transactions.map(|known| shared_catalogs::names(self.cluster, known)).unwrap_or_default();
         for (database, reason) in std::mem::take(&mut catalogs.unreadable) {
-            let name = format!("database {database}");
+            let name = names.get(&database).cloned().unwrap_or_else(|| format!("database {database}"));
             if is_mapped {
-                self.report_catalog(database, &reason, &catalogs.databases);
+                self.report_catalog((database, &name), &reason, &catalogs.databases);
             }
             self.left_out(Some(&name), "everything that needs the catalogs", &reason);
         }

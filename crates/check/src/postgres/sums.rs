@@ -55,6 +55,9 @@ pub(crate) struct Sums {
     pub(crate) ends: HashMap<u32, [Option<u32>; 2]>,
     /// Bytes of row pointers that are kept in memory before they go to a file.
     pub(crate) exception_bytes_max: u64,
+    /// Blocks that are not counted as clean, by relation, and whether they break rules by their own bytes; so many at most
+    /// that are remembered.
+    pub(crate) not_clean: HashMap<(u32, u32), bool>,
     exception_bytes: u64,
     small: Vec<bool>,
 }
@@ -191,6 +194,7 @@ impl Sums {
         self.gin.merge(other.gin);
         self.seams.merge(other.seams);
         self.gin_left_out.extend(other.gin_left_out);
+        self.not_clean.extend(other.not_clean);
         for (table, [zero, still]) in other.ends {
             let ends = self.ends.entry(table).or_default();
             *ends = [ends[0].max(zero), ends[1].max(still)];

@@ -198,7 +198,7 @@ impl Run<'_> {
             values.sort_by_key(|value| value.value_id);
             values.dedup_by_key(|value| value.value_id);
             let memory_bytes_max = self.options.memory_bytes_max;
-            let mut exact = Exact { first, second: first, memory_bytes_max, bytes_read: 0, row_sets: None };
+            let mut exact = Exact::new(first, first, memory_bytes_max, None);
             let (faults, large_count) =
                 exact.packed_values(toast, &values, owner.toast_chunk_bytes).unwrap_or_default();
             for (value, found) in faults {
@@ -217,6 +217,7 @@ impl Run<'_> {
                 );
             }
             self.counters.extra_read_bytes += exact.bytes_read;
+            self.account_named(&exact, state);
             *left_out.entry(toast).or_default() += large_count;
         }
         for (toast, count) in left_out.into_iter().filter(|(_, count)| *count > 0) {

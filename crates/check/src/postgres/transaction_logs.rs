@@ -12,6 +12,7 @@
 //! committed.
 
 use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
 
 use formats::postgres::control::Control;
 use formats::postgres::heap::FIRST_NORMAL_XID;
@@ -46,7 +47,7 @@ struct LogFiles<'a> {
 }
 
 /// The pages of a log that are needed; each is inside the log, both ends may be the same.
-struct Range {
+struct Pages {
     first: Option<u32>,
     last: u32,
     /// Whether the counter stands inside the last page, rather than behind it.
@@ -77,7 +78,7 @@ impl LogFiles<'_> {
     }
 
     /// What is missing of a range, one finding for each file.
-    fn check(&self, range: &Range, findings: &mut Vec<Finding>) {
+    fn check(&self, range: &Pages, findings: &mut Vec<Finding>) {
         let mut at = range.first.unwrap_or(range.last);
         let mut named = None;
         // Each turn goes on by a page, and round the circle at its end: bounded by the pages of the log.
@@ -96,7 +97,7 @@ impl LogFiles<'_> {
                 let start = at as usize % BLOCKS_PER_SEGMENT * self.block_bytes;
                 let expected = format!("the page at byte {start}, which was in use");
                 let name = self.name(at);
-                findings.push(file_finding(Promised::TransactionLog, &name, None, expected, found));
+                findings.push(file_finding(Promised::TransactionLog, &name, Some(&name), expected, found));
             }
             if at == range.last || turn >= self.page_count() {
                 return;
@@ -127,7 +128,7 @@ impl LogFiles<'_> {
     }
 
     /// The pages from an entry up to but not including another; `None` if there are none.
-    fn range(&self, first: Option<u32>, next: u32) -> Option<Range> {
+    fn range(&self, first: Option<u32>, next: u32) -> Option<Pages> {
         let (page, is_last_begun) = (self.page_of(next), !self.is_first_of_page(next));
         let last = match (is_last_begun, page) {
             (true, page) => page,
@@ -137,7 +138,7 @@ impl LogFiles<'_> {
         if first == Some(next) && !is_last_begun {
             return None;
         }
-        Some(Range {
+        Some(Pages {
             first: first.map(|first| self.page_of(first)),
             last,
             is_last_begun,
@@ -238,6 +239,33 @@ impl Transactions {
         Some((files.name(page), found))
     }
 
+    /// The transactions of a file of pg_xact whose pages are zeros, and where those pages begin and end, in bytes. Later ones
+    /// than the last that was given out are left out.
+    pub(crate) fn zeroed(&self, file: &str) -> Option<(RangeInclusive<Xid>, Range<usize>)> {
+        let files = self.files(XACT);
+        let needed = self.needed?;
+        let per_page = (files.block_bytes * 4) as u32;
+        let last_page = files.page_of(self.next_xid().wrapping_sub(1));
+        let mut pages: Vec<u32> =
+            self.zero_pages.iter().copied().filter(|page| files.name(*page) == file).collect();
+        pages.sort_unstable();
+        let is_needed = |page: &u32| {
+            let first = page * per_page;
+            let is_used = !precedes(first.wrapping_add(per_page - 1), needed.xid);
+            is_used && (*page == last_page || precedes(first, self.next_xid()))
+        };
+        pages.retain(is_needed);
+        let (first, last) = pages.first().zip(pages.last())?;
+        let oldest = (first * per_page).max(FIRST_NORMAL_XID);
+        let newest = if *last == last_page {
+            self.next_xid().wrapping_sub(1)
+        } else {
+            last * per_page + (per_page - 1)
+        };
+        let at = |page: u32| page as usize % BLOCKS_PER_SEGMENT * files.block_bytes;
+        Some((oldest..=newest, at(*first)..at(*last) + files.block_bytes))
+    }
+
     /// The same for the members of a multixact that a row names, one of which updated or deleted it.
     pub(crate) fn missing_members(&self, multi: u32) -> Option<(String, String)> {
         self.needed.filter(|needed| !precedes(multi, needed.multi) && precedes(multi, self.next_multi()))?;
@@ -264,7 +292,7 @@ impl LogFiles<'_> {
             let name = format!("{}/{number:04X}", self.directory);
             let expected = format!("a multiple of {} bytes", self.block_bytes);
             let found = format!("{} bytes", bytes.len());
-            findings.push(file_finding(Promised::TransactionLog, &name, None, expected, found));
+            findings.push(file_finding(Promised::TransactionLog, &name, Some(&name), expected, found));
         }
     }
 }

@@ -136,7 +136,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
             let other = e.read(&s.w)[..BLOCK].to_vec();
             e.block(&s.v, 0, |p| p.copy_from_slice(&other));
         },
-        &["pg-entry-without-row"],
+        &["pg-entry-without-row", "pg-tuple-attribute"],
     ),
     (
         "block of an index in a table, same number",

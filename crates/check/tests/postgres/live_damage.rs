@@ -118,7 +118,7 @@ pub(crate) const CASES: &[Case] = &[
     (
         "table file cut by whole blocks, told by its map",
         |editor, scene| editor.file(&scene.cold, |bytes| bytes.truncate(bytes.len() - 20 * BLOCK)),
-        "pg-visibility-map",
+        "pg-btree-tid",
     ),
     (
         "table file cut inside a block",

@@ -64,7 +64,7 @@ fn entries_of_a_server_at_work_are_matched_where_rows_and_index_stood_still() {
     let indexes = ["cold_hash", "cold_gist", "cold_spgist"].map(|name| (name, cluster.path_of_running(name)));
     let table = cluster.path_of_running("cold");
     let mut editor = Editor::new(&cluster.data());
-    editor.sealed(&table, 20, |page| page.fill(0));
+    editor.block(&table, 20, |page| page.fill(0));
     let zeroed = check(&cluster, CheckLevel::Full, 2);
     editor.undo();
     let mut faults = Vec::new();
@@ -72,7 +72,9 @@ fn entries_of_a_server_at_work_are_matched_where_rows_and_index_stood_still() {
         let block = full_leaf(&editor.read(&index), name == "cold_spgist");
         editor.sealed(&index, block, |page| (5..30).for_each(|number| put_u32(page, pointer(number), 0)));
         let report = check(&cluster, CheckLevel::Full, 2);
-        if !rules(&report).contains(&"pg-row-without-entry") {
+        // In SP-GiST the block shows by itself that tuples are gone: the rows are counted there.
+        let wanted = if name == "cold_spgist" { "pg-spgist-tuple" } else { "pg-row-without-entry" };
+        if !rules(&report).contains(&wanted) || report.objects[0].affected.row_count == 0 {
             faults.push(format!("{name}: {:?}, {:?}", rules(&report), report.not_checked));
         }
         editor.undo();

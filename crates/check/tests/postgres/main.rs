@@ -8,6 +8,7 @@ mod bit_flips;
 mod bounds;
 mod brin;
 mod brin_classes;
+mod causes;
 mod classes;
 mod clean;
 mod cluster_damage;

@@ -47,8 +47,10 @@ fn xact(segment: u64) -> PathBuf {
 /// The files that are missed, and how many rows miss something.
 fn missed(report: &CheckReport) -> (Vec<String>, u64) {
     let files = report.findings.iter().filter(|finding| finding.rule == RULE);
-    let rows = report.rule_counts.iter().find(|count| count.rule == "pg-transaction-end");
-    (files.map(|finding| finding.file.clone()).collect(), rows.map_or(0, |count| count.found_count))
+    let rules = [RULE, "pg-transaction-end"];
+    let logs = report.objects.iter().filter(|object| rules.contains(&object.cause_rule.as_str()));
+    let rows = logs.map(|object| object.affected.row_count).sum();
+    (files.map(|finding| finding.file.clone()).collect(), rows)
 }
 
 pub(crate) type Case = (&'static str, fn(&mut Editor), &'static str, bool);

@@ -10,7 +10,7 @@ pub(super) mod horizon;
 mod manifest;
 mod next_xid;
 pub(super) mod relation_maps;
-mod shared_catalogs;
+pub(super) mod shared_catalogs;
 pub(super) mod version;
 mod wal;
 

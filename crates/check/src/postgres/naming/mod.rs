@@ -3,3 +3,5 @@
 mod entries;
 mod rows;
 mod values;
+
+pub(super) use rows::{entry_difference, row_text};

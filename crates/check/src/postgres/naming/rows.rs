@@ -44,7 +44,7 @@ fn row_of(finding: &Finding, plan: &Plan) -> Option<String> {
 }
 
 /// The key of the row at a place of a table: the primary key, or the ctid and some columns.
-pub(super) fn row_text(plan: &Plan, heap: u32, tid: Tid) -> Option<String> {
+pub(in super::super) fn row_text(plan: &Plan, heap: u32, tid: Tid) -> Option<String> {
     let table = plan.tables.get(&heap)?;
     with_row(plan, heap, tid, |values| {
         let primary = table.indexes.iter().find(|index| index.index.primary);
@@ -57,14 +57,27 @@ pub(super) fn row_text(plan: &Plan, heap: u32, tid: Tid) -> Option<String> {
     })
 }
 
+/// The keys of a row and of its entry in an index, where they can be shown.
+pub(in super::super) fn entry_difference(
+    plan: &Plan,
+    index: u32,
+    heap: u32,
+    tid: Tid,
+    (block, item): (u32, u16),
+) -> Option<(String, String)> {
+    let description = plan.relation(index).and_then(|relation| relation.index.as_ref());
+    let of_row = description.and_then(|index| row_key_text(plan, heap, index, tid));
+    of_row.zip(entry_key_text(plan, index, Tid { block, item }))
+}
+
 /// The key that an index should have of a row: `k = 5`; `None` where one of its columns is an expression.
-pub(super) fn row_key_text(plan: &Plan, heap: u32, index: &Index, tid: Tid) -> Option<String> {
+fn row_key_text(plan: &Plan, heap: u32, index: &Index, tid: Tid) -> Option<String> {
     let table = plan.tables.get(&heap)?;
     with_row(plan, heap, tid, |values| key_text(table, index, values))
 }
 
 /// The key that an entry of a B-tree has.
-pub(super) fn entry_key_text(plan: &Plan, number: u32, place: Tid) -> Option<String> {
+fn entry_key_text(plan: &Plan, number: u32, place: Tid) -> Option<String> {
     let relation = plan.relation(number).filter(|relation| relation.storage == Storage::Btree)?;
     let index = relation.index.as_ref()?;
     let table = plan.tables.get(&plan.trees.get(&number)?.heap?)?;

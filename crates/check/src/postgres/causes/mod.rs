@@ -1,0 +1,31 @@
+//! Causes put before what follows from them: a block or file that is lost, and one finding in place of all that others say
+//! about it.
+
+mod accounting;
+mod catalogs;
+mod links;
+mod logs;
+pub(super) mod rows;
+mod tables;
+
+use super::plan::Plan;
+use super::rules::Promised;
+use super::run::Run;
+use super::transactions::Transactions;
+
+/// What a block of zeros is called in findings.
+pub(super) const ZEROS: &str = "a block of zeros";
+
+impl Run<'_> {
+    /// Puts causes in place of what follows from them.
+    pub(super) fn fold_by_cause(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
+        let of_logs = Promised::TransactionEnd.rule().id;
+        let all = self.findings.take_consequences();
+        let (logs, tables): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, count)| count.first.rule == of_logs);
+        self.fold_short_tables(tables, plan);
+        self.fold_parts(plan);
+        self.fold_catalogs(plan);
+        self.fold_lost_logs(logs, transactions);
+    }
+}
