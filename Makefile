@@ -57,6 +57,17 @@ bench: build ## Measures speed side by side with other tools (takes minutes; wan
 	if [ $${#scripts[@]} = 0 ]; then echo "bench: there are no scripts in benches/"; fi; \
 	for script in "$${scripts[@]}"; do echo "bench: $$script"; bash "$$script"; done
 
+# `make fuzz SECONDS=600 TARGETS="sqlite_file archive"`.
+SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: ## Fuzzes what reads bytes from outside: each target for SECONDS=60, or those of TARGETS=
+	@scripts/fuzz.sh $(SECONDS) $(TARGETS)
+
+.PHONY: miri
+miri: ## Runs under Miri what can: buffers, transfers by threads, parsers, histograms (installs the nightly component)
+	@scripts/miri.sh
+
 .PHONY: man
 man: build ## Writes the manual page
 	@mkdir -p $(PAPERS)

@@ -1,7 +1,7 @@
-//! Any bytes as a PostgreSQL page, tuple, map, log page or control file.
+//! Any bytes as a PostgreSQL page, tuple, map, WAL page or control file.
 #![no_main]
 
-use formats::postgres::exercise;
+use fathom_fuzz::targets::postgres_page;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| exercise(bytes));
+fuzz_target!(|bytes: &[u8]| postgres_page(bytes));

@@ -50,3 +50,4 @@ pub use series::series_of;
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
 pub use waits::{Way, live};
+pub use wire::exercise_answers;

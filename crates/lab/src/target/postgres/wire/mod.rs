@@ -9,6 +9,7 @@
 
 mod answer;
 mod command_tag;
+mod exercise;
 mod intake;
 mod security;
 mod startup;
@@ -27,6 +28,7 @@ use postgres_protocol::message::frontend;
 
 pub(super) use answer::ServerError;
 pub(super) use command_tag::CommandTag;
+pub use exercise::exercise_answers;
 use intake::ANSWER_BYTES_MAX;
 pub(super) use intake::QUESTION_TIME_MAX;
 pub(super) use security::{Authorities, Security, SslMode, TlsRefusal};

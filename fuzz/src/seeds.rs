@@ -1,0 +1,203 @@
+//! Seeds, made when they are needed: small files of every kind that the tests have, put together from the pages that are
+//! kept in `corpus/` and from what SQLite and the compressors make here.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use results::store::{RESULTS_FILE, Store};
+use rusqlite::Connection;
+
+use crate::pieces::{join, join_wal};
+
+type Seeds = Vec<(String, Vec<u8>)>;
+
+/// Databases of different shapes: page sizes, trees, long values, free pages, pointer maps, virtual tables.
+const SHAPES: &[(&str, &str)] = &[
+    ("plain", "PRAGMA page_size = 512; CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT); CREATE INDEX i ON t (b);
+        WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 40) INSERT INTO t SELECT x, printf('%-*s', x * 7, x) FROM n;"),
+    ("vacuum", "PRAGMA page_size = 1024; PRAGMA auto_vacuum = FULL; CREATE TABLE t (a, b BLOB); INSERT INTO t VALUES (1, zeroblob(5000)), (2, 'x');
+        CREATE TABLE gone (a); INSERT INTO gone VALUES (zeroblob(3000)); DELETE FROM gone;"),
+    ("rules", "PRAGMA page_size = 1024; CREATE TABLE p (id INTEGER PRIMARY KEY, mail TEXT NOT NULL UNIQUE COLLATE NOCASE, age INT CHECK (age BETWEEN 0 AND 150),
+        g TEXT GENERATED ALWAYS AS (upper(mail)) STORED); CREATE INDEX e ON p (lower(mail)) WHERE age > 3;
+        INSERT INTO p (mail, age) VALUES ('a@b', 4), ('c@d', 5), ('e', 100);"),
+    ("keyed", "PRAGMA page_size = 512; PRAGMA encoding = 'UTF-16le'; CREATE TABLE w (a TEXT, b INT, PRIMARY KEY (b DESC, a)) WITHOUT ROWID;
+        INSERT INTO w VALUES ('one', 1), ('two', 2), ('three', 3); CREATE VIEW v AS SELECT a FROM w; CREATE TRIGGER r AFTER INSERT ON w BEGIN SELECT 1; END;"),
+    ("search", "PRAGMA page_size = 1024; CREATE VIRTUAL TABLE f USING fts5 (a, b); INSERT INTO f VALUES ('one two', 'three'), ('four', 'five two');"),
+    ("places", "PRAGMA page_size = 1024; CREATE VIRTUAL TABLE r USING rtree (id, x0, x1, y0, y1); INSERT INTO r VALUES (1, 0, 1, 0, 1), (2, 5, 6, 7, 8);"),
+];
+
+const DEFINITIONS: &[&str] = &[
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT CHECK (length(b) < 5 AND b NOT LIKE '%x'), c REAL DEFAULT 1.5, d)",
+    "CREATE TABLE \"t\" (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT NOT NULL UNIQUE ON CONFLICT REPLACE COLLATE NOCASE, c REAL, d REFERENCES t (a) ON DELETE CASCADE)",
+    "CREATE TABLE t (a INT, b TEXT, c REAL, d AS (b || c) STORED, CONSTRAINT k PRIMARY KEY (a DESC, b), CHECK (a IN (1, 2, 3) OR d IS NULL)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE t (a /* not -- the end */ INTEGER PRIMARY KEY, [b] TEXT, `c` REAL, 'd' NUMERIC(10, 2)) -- end",
+    "CREATE UNIQUE INDEX i ON t (lower(b) COLLATE RTRIM DESC, c + 1) WHERE c IS NOT NULL AND b GLOB 'a*'",
+    "CREATE INDEX i ON t (CASE WHEN c > 1 THEN b ELSE hex(d) END, substr(b, 1, 2))",
+];
+
+/// The seeds of a target; `corpus` has the pages that are kept.
+pub fn of(target: &str, corpus: &Path) -> Seeds {
+    let kept = |folder: &str, name: &str| std::fs::read(corpus.join(folder).join(name)).unwrap_or_default();
+    match target {
+        "sqlite_file" => databases(),
+        "sql_text" => (0..)
+            .zip(DEFINITIONS)
+            .map(|(number, text)| {
+                (
+                    format!("definition-{number}"),
+                    [&[u8::from(text.contains("INDEX"))], text.as_bytes()].concat(),
+                )
+            })
+            .collect(),
+        "postgres_cluster" => vec![("cluster".to_owned(), join(&cluster(kept)))],
+        "archive" => archives(&cluster(kept)),
+        "sqlserver_file" => sqlserver(kept),
+        "decode" => ["sqlite_page", "postgres_page", "sqlserver_page"]
+            .iter()
+            .flat_map(|folder| all(corpus, folder))
+            .collect(),
+        "spec" => lab::spec::shipped()
+            .iter()
+            .map(|spec| (format!("shipped-{}", spec.name), spec.text.as_bytes().to_vec()))
+            .collect(),
+        "results_file" => results_files(),
+        "wire_answer" => answers(),
+        _ => Seeds::new(),
+    }
+}
+
+fn all(corpus: &Path, folder: &str) -> Seeds {
+    let entries = std::fs::read_dir(corpus.join(folder)).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let name = format!("{folder}-{}", entry.file_name().to_string_lossy());
+            Some((name, std::fs::read(entry.path()).ok()?))
+        })
+        .collect()
+}
+
+fn databases() -> Seeds {
+    let mut seeds = Seeds::new();
+    let place = tempfile::tempdir().expect("there is room for small files");
+    for (name, shape) in SHAPES {
+        let path = place.path().join(name);
+        let Ok(connection) = Connection::open(&path) else { continue };
+        if connection.execute_batch(shape).is_err() {
+            continue;
+        }
+        let whole = std::fs::read(&path).unwrap_or_default();
+        let more = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE later (a); INSERT INTO later VALUES (1), ('two');";
+        let is_logged = connection.execute_batch(more).is_ok();
+        let read =
+            |ending: &str| std::fs::read(place.path().join(format!("{name}{ending}"))).unwrap_or_default();
+        seeds.push(((*name).to_owned(), join_wal(&whole, &[])));
+        if is_logged {
+            seeds.push((format!("{name}-wal"), join_wal(&read(""), &read("-wal"))));
+        }
+    }
+    seeds
+}
+
+/// A data directory with the pages that are kept, in files where they are read.
+fn cluster(kept: impl Fn(&str, &str) -> Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
+    let page = |name: &str| kept("postgres_page", name);
+    vec![
+        ("PG_VERSION", b"16\n".to_vec()),
+        ("global/pg_control", page("control")),
+        ("global/pg_filenode.map", page("filenode-map")),
+        ("base/5/PG_VERSION", b"16\n".to_vec()),
+        ("base/5/pg_filenode.map", page("filenode-map")),
+        ("base/5/1249", page("pg-attribute")),
+        ("base/5/16384", page("heap")),
+        ("base/5/16384_fsm", page("free-space-map")),
+        ("base/5/16384_vm", page("visibility-map")),
+        ("base/5/16385", [page("btree-meta"), page("btree-leaf"), page("btree-posting")].concat()),
+        ("base/5/16386_init", page("gin")),
+        ("pg_xact/0000", page("xact")),
+        ("pg_wal/000000010000000000000001", page("wal")),
+        ("backup_label", b"START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\nCHECKPOINT LOCATION: 0/2000060\n".to_vec()),
+        ("tablespace_map", b"16390 /somewhere\n".to_vec()),
+    ]
+}
+
+fn archives(files: &[(&'static str, Vec<u8>)]) -> Seeds {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o600);
+        let long = format!("{}{name}", if bytes.len() == 3 { "./".repeat(60) } else { String::new() });
+        builder.append_data(&mut header, long, &bytes[..]).expect("memory can be written");
+    }
+    let plain = builder.into_inner().expect("memory can be written");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    gzip.write_all(&plain).and_then(|()| lz4.write_all(&plain)).expect("memory can be written");
+    let zstandard =
+        ruzstd::encoding::compress_to_vec(&plain[..], ruzstd::encoding::CompressionLevel::Fastest);
+    vec![
+        ("gzip".to_owned(), gzip.finish().expect("memory can be written")),
+        ("lz4".to_owned(), lz4.finish().expect("memory can be written")),
+        ("zstandard".to_owned(), zstandard),
+        ("plain".to_owned(), plain),
+    ]
+}
+
+/// The first pages of a data file, and the start of a backup with one.
+fn sqlserver(kept: impl Fn(&str, &str) -> Vec<u8>) -> Seeds {
+    let page = |name: &str| {
+        let mut page = kept("sqlserver_page", name);
+        page.resize(8192, 0);
+        page
+    };
+    let names = [
+        "file-header",
+        "pfs",
+        "gam",
+        "gam",
+        "data",
+        "index-leaf",
+        "gam",
+        "gam",
+        "iam",
+        "boot",
+        "data-pointers",
+        "index-inner",
+    ];
+    let data = names.map(page).concat();
+    let backup = kept("sqlserver_page", "backup");
+    vec![
+        ("data-file".to_owned(), data.clone()),
+        ("backup".to_owned(), [&backup[..], &data].concat()),
+        ("compressed-backup".to_owned(), kept("sqlserver_page", "backup-compressed")),
+    ]
+}
+
+fn results_files() -> Seeds {
+    let place = tempfile::tempdir().expect("there is room for small files");
+    let Ok(store) = Store::open_or_create(place.path()) else { return Seeds::new() };
+    drop(store);
+    vec![("empty".to_owned(), std::fs::read(place.path().join(RESULTS_FILE)).unwrap_or_default())]
+}
+
+/// Answers as a server gives them: rows, errors, notices.
+fn answers() -> Seeds {
+    let message = |tag: u8, body: &[u8]| [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat();
+    let rows = [
+        message(b'T', b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0b\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"),
+        message(b'D', b"\0\x02\0\0\0\x03one\xff\xff\xff\xff"),
+        message(b'C', b"SELECT 1\0"),
+        message(b'Z', b"I"),
+    ].concat();
+    let refused = [
+        message(b'N', b"SNOTICE\0C00000\0Mhello\0\0"),
+        message(b'S', b"TimeZone\0UTC\0"),
+        message(b'E', b"SERROR\0VERROR\0C42P01\0Mrelation does not exist\0\0"),
+        message(b'Z', b"E"),
+    ]
+    .concat();
+    vec![
+        ("rows".to_owned(), [&rows[..], &refused].concat()),
+        ("refused".to_owned(), [refused, rows].concat()),
+    ]
+}

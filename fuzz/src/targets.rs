@@ -1,0 +1,190 @@
+//! The targets. What comes back does not matter: a panic, a hang or a process that grows is what is looked for.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use check::options::{Options, Queues};
+use check::progress::Silent;
+use disk::backend::{BackendChoice, BackendOptions, open_backend};
+use formats::sqlite::Geometry;
+use lab::spec::{Experiment, Request};
+use results::store::Store;
+
+use crate::pieces::{split, split_wal};
+
+/// A directory in memory for the files of one run.
+fn with_directory(run: impl FnOnce(&Path)) {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    run(place.expect("there is room for small files").path());
+}
+
+fn write(directory: &Path, name: &str, bytes: &[u8]) {
+    let path = directory.join(name);
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).expect("a directory can be made");
+    }
+    std::fs::write(path, bytes).expect("there is room for small files");
+}
+
+/// One worker without threads of its own, and little memory, so that what spills is tried as well.
+fn options() -> Options {
+    let make = |wanted: &BackendOptions| {
+        open_backend(BackendChoice::Threads, &BackendOptions { depth: 1, grows: false, ..*wanted })
+    };
+    Options {
+        memory_bytes_max: 8 << 20,
+        want_direct: false,
+        seed: 7,
+        queues: Some(Queues(Arc::new(make))),
+        ..Options::default()
+    }
+}
+
+fn structure_options() -> check::structure::Options {
+    check::structure::Options::default()
+}
+
+pub fn innodb_page(bytes: &[u8]) {
+    formats::innodb::exercise(bytes);
+}
+
+pub fn postgres_page(bytes: &[u8]) {
+    formats::postgres::exercise(bytes);
+}
+
+pub fn sqlserver_page(bytes: &[u8]) {
+    formats::sqlserver::exercise(bytes);
+}
+
+/// The last byte selects page size and reserved bytes.
+pub fn sqlite_page(bytes: &[u8]) {
+    let choice = bytes.last().copied().unwrap_or(0);
+    let page_size_bytes = 512 << (choice & 7);
+    let usable_bytes = page_size_bytes - u32::from(choice >> 3);
+    formats::sqlite::exercise(
+        bytes,
+        Geometry { page_size_bytes, usable_bytes, auto_vacuum: choice & 8 != 0 },
+    );
+}
+
+pub fn decode(bytes: &[u8]) {
+    check::decode::exercise(bytes);
+}
+
+pub fn sqlite_file(bytes: &[u8]) {
+    let (database, wal) = split_wal(bytes);
+    with_directory(|directory| {
+        write(directory, "a.db", database);
+        if !wal.is_empty() {
+            write(directory, "a.db-wal", wal);
+        }
+        check_sqlite(&directory.join("a.db"));
+    });
+}
+
+fn check_sqlite(path: &Path) {
+    let report = check::sqlite::check(path, &options(), &mut Silent);
+    let _ = check::text::text(&report);
+    let _ = check::sqlite::structure(path, &structure_options(), &mut Silent);
+    let _ = check::decode::file(path, 2);
+}
+
+/// The first byte selects table or index; the rest is the definition.
+pub fn sql_text(bytes: &[u8]) {
+    let Some((choice, text)) = bytes.split_first() else { return };
+    let text = String::from_utf8_lossy(text);
+    with_directory(|directory| {
+        let path = directory.join("a.db");
+        if made(&path, &text, choice & 1 == 1).is_ok() {
+            check_sqlite(&path);
+        }
+    });
+}
+
+/// A database whose schema has a text in the place of a definition.
+fn made(path: &Path, text: &str, is_index: bool) -> rusqlite::Result<()> {
+    let connection = rusqlite::Connection::open(path)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;
+         CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c REAL, d); CREATE INDEX i ON t (b, c);
+         INSERT INTO t VALUES (1, 'one', 1.5, NULL), (2, 'two', -2.0, x'00ff'), (3, '', 9e99, 3), (4, NULL, 0, 'four');
+         PRAGMA writable_schema = ON;",
+    )?;
+    let name = if is_index { "i" } else { "t" };
+    connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = ?2", (text, name))?;
+    connection.execute_batch("COMMIT")
+}
+
+pub fn postgres_cluster(bytes: &[u8]) {
+    with_directory(|directory| {
+        for (name, piece) in split(bytes) {
+            write(directory, name, piece);
+        }
+        check_cluster(directory);
+        let _ = check::postgres::check_file(&directory.join("base/5/16384"), &options(), &mut Silent);
+        let _ = check::postgres::structure_file(
+            &directory.join("base/5/16385"),
+            &structure_options(),
+            &mut Silent,
+        );
+    });
+}
+
+fn check_cluster(path: &Path) {
+    if let Ok(report) = check::postgres::check_cluster(path, &options(), &mut Silent) {
+        let _ = check::text::text(&report);
+    }
+    let _ = check::postgres::structure_cluster(path, &structure_options(), &mut Silent);
+}
+
+pub fn archive(bytes: &[u8]) {
+    with_directory(|directory| {
+        write(directory, "base.tar.gz", bytes);
+        check_cluster(&directory.join("base.tar.gz"));
+    });
+}
+
+pub fn sqlserver_file(bytes: &[u8]) {
+    with_directory(|directory| {
+        write(directory, "a.mdf", bytes);
+        let paths = [directory.join("a.mdf")];
+        for is_raw in [false, true] {
+            let options = Options { is_raw, ..options() };
+            if let Ok(report) = check::sqlserver::check(&paths, &options, &mut Silent) {
+                let _ = check::text::text(&report);
+            }
+        }
+        let _ = check::sqlserver::structure(&paths, &structure_options(), &mut Silent);
+        let _ = check::sqlserver::inventory(&paths);
+        let _ = check::decode::file(&paths[0], 1);
+    });
+}
+
+pub fn spec(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(experiment) = Experiment::parse("any.toml", &text) else { return };
+    for scale in experiment.scales() {
+        let _ = experiment.factors(scale);
+        for engine in ["sqlite", "postgres", "noop"] {
+            if let Ok(resolved) = experiment.resolve(&Request::plain(scale, engine)) {
+                let _ = resolved.cells().iter().take(64).map(|cell| resolved.work(cell, 7)).count();
+            }
+        }
+    }
+}
+
+pub fn results_file(bytes: &[u8]) {
+    with_directory(|directory| {
+        write(directory, results::store::RESULTS_FILE, bytes);
+        let Ok(store) = Store::open_read_only(directory) else { return };
+        for study in store.studies().into_iter().flatten().take(16) {
+            let _ = (store.study_results(study.id), store.ceilings(study.id), store.corrections(study.id));
+        }
+        let _ = (store.checks(), store.structures(), store.io_tables());
+    });
+}
+
+pub fn wire_answer(bytes: &[u8]) {
+    lab::target::postgres::exercise_answers(bytes);
+}
