@@ -13,7 +13,7 @@ use crate::copy::{NORTHWIND, options, real, rules_of};
 /// Pages of the second file.
 const SECOND_PAGES: u32 = 400;
 
-fn check(paths: &[PathBuf], options: &Options) -> CheckReport {
+pub(crate) fn check(paths: &[PathBuf], options: &Options) -> CheckReport {
     let report = check::sqlserver::check(paths, options, &mut Silent).unwrap();
     assert!(report.accounting.is_balanced(), "{:?}", report.accounting);
     report

@@ -4,19 +4,13 @@ use std::path::{Path, PathBuf};
 
 use check::progress::Silent;
 use formats::sqlserver::{PAGE_BYTES, protect};
-use results::check::{CheckLevel, CheckReport};
+use results::check::CheckLevel;
 use results::structure::StructureMode;
 
 use crate::copy::{Copy, NORTHWIND, case, checked, options, real, rules_of};
-use crate::several::{parts, set_stripe, stream_of_pages, two_files};
+use crate::several::{check, parts, set_stripe, stream_of_pages, two_files};
 
 const LEVELS: [CheckLevel; 4] = [CheckLevel::Read, CheckLevel::Page, CheckLevel::Structure, CheckLevel::Full];
-
-fn check(paths: &[PathBuf], level: CheckLevel) -> CheckReport {
-    let report = check::sqlserver::check(paths, &options(level), &mut Silent).unwrap();
-    assert!(report.accounting.is_balanced(), "{:?}", report.accounting);
-    report
-}
 
 fn stored(directory: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     let path = directory.join(name);
@@ -92,7 +86,7 @@ fn a_second_file_without_its_last_pages_is_named() {
     let bytes = std::fs::read(&second).unwrap();
     std::fs::write(&second, &bytes[..300 * PAGE_BYTES]).unwrap();
     for level in LEVELS {
-        let report = check(&[first.clone(), second.clone()], level);
+        let report = check(&[first.clone(), second.clone()], &options(level));
         assert_eq!(rules_of(&report), ["mssql-file-size"], "{}", check::text::text(&report));
         assert_eq!(report.findings[0].file, second.to_str().unwrap());
     }

@@ -28,10 +28,6 @@ fn backends(depth: usize, buffer_bytes: usize) -> Vec<Box<dyn Backend>> {
     let plain = options(depth, buffer_bytes);
     let registered = BackendOptions { register_files: true, ..plain };
     let mut backends = vec![open_backend(BackendChoice::Threads, &plain).unwrap()];
-    // Miri has no io_uring.
-    if cfg!(miri) {
-        return backends;
-    }
     backends.extend(open_backend(BackendChoice::Uring, &plain).ok());
     backends.extend(open_backend(BackendChoice::Uring, &registered).ok());
     backends.extend(open_backend(BackendChoice::Uring, &BackendOptions { grows: true, ..plain }).ok());
@@ -40,8 +36,7 @@ fn backends(depth: usize, buffer_bytes: usize) -> Vec<Box<dyn Backend>> {
 
 fn directories() -> Vec<tempfile::TempDir> {
     let places = [std::env::temp_dir(), "/dev/shm".into()];
-    let count = if cfg!(miri) { 1 } else { places.len() };
-    places.iter().take(count).filter_map(|place| tempfile::tempdir_in(place).ok()).collect()
+    places.iter().filter_map(|place| tempfile::tempdir_in(place).ok()).collect()
 }
 
 fn content(size_bytes: usize) -> Vec<u8> {

@@ -214,3 +214,45 @@ fn transfer(job: Job) -> Done {
     };
     Done { slot: request.slot, buffer, outcome }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn buffers_go_to_the_threads_and_come_back_with_their_bytes() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), [1, 2, 3, 4].map(|byte| [byte; 512]).concat()).unwrap();
+        let options = BackendOptions {
+            depth: 4,
+            buffer_bytes: 512,
+            file_count_max: 1,
+            register_files: false,
+            poll: false,
+            grows: false,
+        };
+        let mut backend = ThreadBackend::new(&options, None).unwrap();
+        backend.set_file(0, Arc::new(File::open(path.path()).unwrap())).unwrap();
+        let read = |slot: usize| Request {
+            slot,
+            operation: Operation::Read,
+            file_index: 0,
+            offset_bytes: slot as u64 * 512,
+            length_bytes: 512,
+        };
+        (0..4).for_each(|slot| backend.start(read(slot)));
+        let mut completions = Vec::new();
+        while backend.in_flight() > 0 {
+            backend.wait(&mut completions).unwrap();
+        }
+        assert!(completions.drain(..).all(|completion| completion.outcome.unwrap() == 512));
+        for slot in 0..4 {
+            assert!(backend.buffer(slot).iter().all(|byte| usize::from(*byte) == slot + 1));
+            backend.buffer_mut(slot).fill(0);
+        }
+        // It goes while requests are under way.
+        (0..3).for_each(|slot| backend.start(read(slot)));
+        backend.submit().unwrap();
+    }
+}
