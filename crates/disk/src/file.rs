@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::buffer::AlignedBuffer;
 use crate::regular;
+use crate::input::again_if_interrupted;
 
 /// `f_type` of statfs(2) for file systems that live in the page cache. tmpfs accepts `O_DIRECT` since Linux 6.6 and
 /// still copies from the page cache, so its word cannot be taken.
@@ -61,6 +62,8 @@ pub struct OpenFile {
     pub alignment_bytes: usize,
     /// The size in bytes at the moment of opening.
     pub size_bytes: u64,
+    /// Its device and inode number.
+    pub(crate) id: (u64, u64),
     /// Whether it is a block device.
     pub is_block_device: bool,
     /// The bytes of a regular file that have a place on the device; less than `size_bytes` for a sparse file. Absent
@@ -114,6 +117,7 @@ impl OpenFile {
             cache,
             alignment_bytes,
             size_bytes,
+            id: (metadata.dev(), metadata.ino()),
             is_block_device,
             // `st_blocks` counts in 512 bytes whatever the block size (stat(3type)).
             allocated_bytes: (!is_block_device).then(|| metadata.blocks().saturating_mul(512)),
@@ -124,7 +128,8 @@ impl OpenFile {
 fn open_with(path: &Path, access: Access, flags: OFlags) -> io::Result<File> {
     let open = |flags: OFlags| {
         let bits = i32::try_from(flags.bits()).expect("flags of open are below 2^31");
-        OpenOptions::new().read(true).write(access == Access::ReadWrite).custom_flags(bits).open(path)
+        let write = access == Access::ReadWrite;
+        again_if_interrupted(|| OpenOptions::new().read(true).write(write).custom_flags(bits).open(path))
     };
     match open(flags | OFlags::NOATIME) {
         // Only the owner and the privileged may leave the access time alone.

@@ -16,6 +16,7 @@
 //! | [`regular`] | whether a path is a regular file, before it is opened |
 //! | [`backend`] | how many transfers are under way at the same time |
 //! | [`scan`] | how a list of files is read whole, at the speed of the device |
+//! | [`input`] | what fails, differs or changes while files are read |
 //! | [`baseline`] | what the device can do, at which pattern and depth |
 //! | [`counters`] | what devices, processes and the machine have done since a moment |
 //!
@@ -29,6 +30,7 @@ pub mod buffer;
 pub mod counters;
 pub mod facts;
 pub mod file;
+pub mod input;
 pub mod machine;
 pub mod probe;
 pub mod regular;

@@ -89,6 +89,8 @@ pub struct BackendOptions {
     /// Whether the queue may be used before all its buffers are in memory, and leaves them to the next one that
     /// grows: for queues whose making is part of what is waited for. What the buffers contain is then left open.
     pub grows: bool,
+    /// Why io_uring must not be taken although the kernel has it; it is then refused.
+    pub no_uring_reason: Option<&'static str>,
 }
 
 /// What a backend turned out to be.
@@ -203,13 +205,20 @@ pub fn open_backend(
     let setup = |source| BackendError::Setup { depth, buffer_bytes, source };
     let reason = match choice {
         BackendChoice::Threads => None,
-        BackendChoice::Uring | BackendChoice::Auto => match UringBackend::new(options) {
+        BackendChoice::Uring | BackendChoice::Auto => match uring(options) {
             Ok(backend) => return Ok(Box::new(backend)),
             Err(source) if choice == BackendChoice::Uring => return Err(BackendError::NoUring { source }),
             Err(source) => Some(format!("io_uring cannot be used: {source}")),
         },
     };
     Ok(Box::new(ThreadBackend::new(options, reason).map_err(setup)?))
+}
+
+fn uring(options: &BackendOptions) -> io::Result<UringBackend> {
+    match options.no_uring_reason {
+        Some(reason) => Err(io::Error::other(reason)),
+        None => UringBackend::new(options),
+    }
 }
 
 /// Begins to bring the memory of queues that grow into memory, for `queue_count` queues that are going to be made with

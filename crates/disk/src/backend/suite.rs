@@ -20,6 +20,7 @@ fn options(depth: usize, buffer_bytes: usize) -> BackendOptions {
         register_files: false,
         poll: false,
         grows: false,
+        no_uring_reason: None,
     }
 }
 

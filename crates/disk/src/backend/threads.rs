@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Backend, BackendFacts, BackendOptions, Completion, Operation, Request};
 use crate::buffer::AlignedBuffer;
+use crate::input::again_if_interrupted;
 
 /// The stack of a thread. It makes one system call at a time.
 const STACK_BYTES: usize = 64 << 10;
@@ -200,18 +201,12 @@ fn transfer_until_closed(shared: &Shared) {
 fn transfer(job: Job) -> Done {
     let Job { request, file, mut buffer } = job;
     let bytes = &mut buffer.as_mut_slice()[..request.length_bytes];
-    let outcome = loop {
-        let outcome = match request.operation {
-            Operation::Read => file.read_at(bytes, request.offset_bytes),
-            Operation::Write => file.write_at(bytes, request.offset_bytes),
-            Operation::FlushData => file.sync_data().map(|()| 0),
-        };
-        match outcome {
-            // A signal; nothing was transferred.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => break outcome,
-        }
-    };
+    // A signal transfers nothing.
+    let outcome = again_if_interrupted(|| match request.operation {
+        Operation::Read => file.read_at(bytes, request.offset_bytes),
+        Operation::Write => file.write_at(bytes, request.offset_bytes),
+        Operation::FlushData => file.sync_data().map(|()| 0),
+    });
     Done { slot: request.slot, buffer, outcome }
 }
 

@@ -119,6 +119,7 @@ impl Job {
             register_files: true,
             poll: plan.poll,
             grows: false,
+            no_uring_reason: None,
         };
         let mut backend = open_backend(plan.choice, &options).map_err(JobError::Backend)?;
         backend.set_file(0, Arc::clone(&plan.file)).map_err(JobError::Queue)?;
@@ -290,6 +291,7 @@ mod tests {
             register_files: false,
             poll: false,
             grows: false,
+            no_uring_reason: None,
         };
         let mut inner = open_backend(plan.choice, &options).unwrap();
         inner.set_file(0, Arc::clone(&plan.file)).unwrap();

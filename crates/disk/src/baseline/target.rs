@@ -157,6 +157,7 @@ fn fill(file: &Arc<File>, size_bytes: u64, matrix: &Matrix) -> io::Result<()> {
         register_files: false,
         poll: false,
         grows: false,
+        no_uring_reason: None,
     };
     let mut backend = open_backend(matrix.backend, &options).map_err(io::Error::other)?;
     backend.set_file(0, Arc::clone(file))?;

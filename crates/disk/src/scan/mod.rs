@@ -42,6 +42,7 @@ use crate::backend::{
 };
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::file::CacheMode;
+use crate::input::Record;
 use order::ExtentOrder;
 use source::Sources;
 use worker::Worker;
@@ -250,7 +251,8 @@ pub enum ScanError {
 /// Files are opened for reading only, when their turn comes, and closed when they are done. Claims follow
 /// `options.order`; a worker gets its extents in the order in which their reads end, which is nearly that. An
 /// extent that cannot be read is tried again in pieces of `options.retry_bytes`. A file that cannot be opened comes
-/// as unreadable extents; one whose size cannot be found out comes not at all, with an error in its outcome.
+/// as unreadable extents; one that is to be read whole and whose size cannot be found out comes not at all, with an
+/// error in its outcome.
 ///
 /// Nothing is shared between workers but the claim counter, the governor and one short lock per extent for the file.
 ///
@@ -298,15 +300,18 @@ pub fn scan_with<S: Send>(
 ) -> Result<ScanOutcome<S>, ScanError> {
     check(options)?;
     let start = Instant::now();
-    let sources = Sources::new(files, options.want_direct);
+    let record = Record::current();
+    let sources = Sources::new(files, options.want_direct, record.clone());
     let order = ExtentOrder::new(options.order, options.extent_bytes, sources.ranges());
     let shared = worker::Shared::new(&sources, &order, options);
     // Workers beyond the number of extents would only make queues.
     let worker_count =
         options.worker_count.min(usize::try_from(order.extent_count()).unwrap_or(usize::MAX)).max(1);
     let results = thread::scope(|scope| {
-        let (shared, make_state, visit) = (&shared, &make_state, &visit);
+        let (shared, make_state, visit, record) = (&shared, &make_state, &visit, &record);
         let run = move |worker_index: usize| {
+            // What the visitor reads by itself is noted with the rest.
+            let _entered = record.as_ref().map(Record::enter);
             let mut state = make_state(worker_index);
             let mut worker = Worker::new(shared, make_backend)?;
             match worker.run(&mut |extent| visit(&mut state, extent)) {

@@ -18,6 +18,7 @@ pub(super) fn queue_options(depth: usize, buffer_bytes: usize, extent_count: usi
         register_files: false,
         poll: false,
         grows: true,
+        no_uring_reason: None,
     }
 }
 

@@ -12,11 +12,20 @@ use rustix::fs::Advice;
 use super::worker::Totals;
 use super::{FileOutcome, ScanFile};
 use crate::file::{Access, CacheMode, OpenFile};
+use crate::input::Record;
+
+/// `f_type` of statfs(2) for file systems in user space.
+// EVIDENCE: Linux include/uapi/linux/magic.h FUSE_SUPER_MAGIC
+const FUSE_MAGIC: i64 = 0x6573_5546;
 
 /// The files of one scan.
 #[derive(Debug)]
 pub(super) struct Sources {
+    /// Where failures are noted.
+    record: Option<Record>,
     want_direct: bool,
+    /// Whether a file is on a file system in user space.
+    is_in_user_space: bool,
     files: Vec<Source>,
     /// The alignment that direct reads need, by the number of the file system's device. A probe for each of ten
     /// thousand small files would double the reads.
@@ -44,19 +53,33 @@ struct State {
 
 impl Sources {
     /// Finds out the sizes.
-    pub(super) fn new(files: &[ScanFile], want_direct: bool) -> Self {
+    pub(super) fn new(files: &[ScanFile], want_direct: bool, record: Option<Record>) -> Self {
         let files = files.iter().map(|file| {
             let (range_bytes, error) = match (&file.range_bytes, size_of(&file.path)) {
                 (_, Err(error)) => {
+                    if let Some(record) = &record {
+                        record.failed(&file.path, None, &error, true);
+                    }
                     let path = file.path.display();
-                    (0..0, Some(format!("could not look at file \"{path}\": {error}")))
+                    // A part that was asked for comes as unreadable extents.
+                    let range = file.range_bytes.clone().unwrap_or(0..0);
+                    let range = range.start..range.end.max(range.start);
+                    (range, Some(format!("could not look at file \"{path}\": {error}")))
                 }
                 (Some(range), Ok(_)) => (range.start..range.end.max(range.start), None),
                 (None, Ok(size_bytes)) => (0..size_bytes, None),
             };
             Source { path: file.path.clone(), range_bytes, error, state: Mutex::default() }
         });
-        Sources { want_direct, files: files.collect(), alignments: Mutex::default() }
+        let files: Vec<Source> = files.collect();
+        let is_in_user_space = is_in_user_space(&files);
+        Sources { record, want_direct, is_in_user_space, files, alignments: Mutex::default() }
+    }
+
+    /// Why the files must not be read through io_uring.
+    pub(super) fn no_uring_reason(&self) -> Option<&'static str> {
+        self.is_in_user_space
+            .then_some("the file system is in user space (FUSE), where it repeats short reads wrongly")
     }
 
     /// The bytes to be read of each file.
@@ -77,6 +100,9 @@ impl Sources {
         }
         match self.open_anew(&source.path) {
             Ok(open) => {
+                if let (Some(record), Ok(metadata)) = (&self.record, open.file.metadata()) {
+                    record.opened(&source.path, &metadata);
+                }
                 let open = Arc::new(open);
                 state.cache = Some(open.cache.clone());
                 state.open = Some(Arc::clone(&open));
@@ -84,6 +110,9 @@ impl Sources {
             }
             Err(error) => {
                 let path = source.path.display();
+                if let Some(record) = &self.record {
+                    record.failed(&source.path, None, &error, true);
+                }
                 state.errno = error.raw_os_error();
                 state.error = Some(format!("could not open file \"{path}\": {error}"));
                 Err(error)
@@ -102,6 +131,23 @@ impl Sources {
             let _refused = rustix::fs::fadvise(&open.file, 0, None, Advice::Sequential);
         }
         Ok(open)
+    }
+
+    /// Notes what was read, page by page.
+    pub(super) fn delivered(&self, open: &OpenFile, page_bytes: usize, offset_bytes: u64, bytes: &[u8]) {
+        if let Some(record) = &self.record {
+            record.delivered(open.id, page_bytes, offset_bytes, bytes);
+        }
+    }
+
+    /// Notes a read that failed twice.
+    pub(super) fn failed(&self, file_index: usize, offset_bytes: u64, length_bytes: u64, error: &io::Error) {
+        let source = &self.files[file_index];
+        // That a file cannot be opened was noted then.
+        let is_open = lock(&source.state).errno.is_none();
+        if let Some(record) = self.record.as_ref().filter(|_| is_open) {
+            record.failed(&source.path, Some((offset_bytes, length_bytes)), error, true);
+        }
     }
 
     /// Counts an extent of the file as done and lets the file go after the last of `extent_count`.
@@ -148,6 +194,20 @@ fn size_of(path: &Path) -> io::Result<u64> {
             "it is neither a regular file nor a block device",
         )),
     }
+}
+
+/// Whether one of the first files, or one in another directory than the one before it, is on a file system in user space.
+///
+/// io_uring goes on after a short direct read; FUSE does not move the position of the first part, so that the same bytes
+/// are read again and stand where the following ones belong.
+// OBSERVED: Linux 6, a FUSE server that answers with 512 bytes: a read of 8 KiB gave the first 512 bytes 16 times
+fn is_in_user_space(files: &[Source]) -> bool {
+    let mut before = None;
+    files.iter().any(|file| {
+        let directory = file.path.parent();
+        let is_new = before.replace(directory) != Some(directory);
+        is_new && rustix::fs::statfs(&file.path).is_ok_and(|facts| facts.f_type == FUSE_MAGIC)
+    })
 }
 
 /// What is guarded stays whole between two statements, so a panic elsewhere does not spoil it.

@@ -1,5 +1,7 @@
 //! One worker: claims extents, keeps its queue full, and shows what arrives.
 
+mod pieces;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +13,7 @@ use super::order::{Claim, ExtentOrder};
 use super::queue::queue_options;
 use super::source::Sources;
 use super::{Content, Extent, MakeBackend, ScanOptions};
-use crate::backend::{Backend, BackendError, BackendFacts, Completion, Operation, Request};
+use crate::backend::{Backend, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request};
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::counters::thread_cpu_ns;
 use crate::file::OpenFile;
@@ -161,6 +163,7 @@ impl<'a> Worker<'a> {
         let cpu_ns_before = thread_cpu_ns();
         let extent_count = usize::try_from(shared.order.extent_count()).unwrap_or(usize::MAX);
         let queue = queue_options(shared.options.depth, shared.buffer_bytes, extent_count);
+        let queue = BackendOptions { no_uring_reason: shared.sources.no_uring_reason(), ..queue };
         let slot_count = queue.depth;
         let backend = make_backend(&queue).inspect_err(|_| shared.stop())?;
         let totals = Totals { backend: Some(backend.facts()), ..Totals::default() };
@@ -271,7 +274,9 @@ impl<'a> Worker<'a> {
         match completion.outcome {
             Ok(bytes) if bytes >= whole.end => {
                 self.totals.counts(claim.file_index).read_bytes += claim.length_bytes as u64;
-                let content = Content::Bytes(&self.backend.buffer(slot)[whole]);
+                let bytes = &self.backend.buffer(slot)[whole];
+                self.delivered(&under_way, claim.offset_bytes, bytes);
+                let content = Content::Bytes(bytes);
                 visit(Extent { file_index: claim.file_index, offset_bytes: claim.offset_bytes, content });
             }
             // Short or not at all: once more, piece by piece.
@@ -282,88 +287,19 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Reads an extent again in pieces and shows runs of readable and of unreadable pieces.
-    fn read_in_pieces(
-        &mut self,
-        slot: usize,
-        under_way: &UnderWay,
-        visit: &mut dyn FnMut(Extent<'_>),
-    ) -> io::Result<()> {
-        let claim = under_way.claim;
-        let mut bytes = Vec::with_capacity(claim.length_bytes);
-        let mut unreadable: Option<(usize, io::Error)> = None;
-        let mut at = 0;
-        while at < claim.length_bytes {
-            let piece_bytes = self.shared.options.retry_bytes.min(claim.length_bytes - at);
-            match self.read_piece(slot, under_way, at, piece_bytes, &mut bytes)? {
-                Ok(0) => break,
-                Ok(length_bytes) => {
-                    if let Some((start, error)) = unreadable.take() {
-                        self.unreadable(&claim, start..at, &error, visit);
-                    }
-                    at += length_bytes;
-                }
-                Err(error) => {
-                    self.readable(&claim, at, &mut bytes, visit);
-                    unreadable.get_or_insert((at, error));
-                    at += piece_bytes;
-                }
-            }
-        }
-        if let Some((start, error)) = unreadable {
-            self.unreadable(&claim, start..at, &error, visit);
-        }
-        self.readable(&claim, at, &mut bytes, visit);
-        let missing_bytes = (claim.length_bytes - at) as u64;
-        if missing_bytes > 0 {
-            self.totals.counts(claim.file_index).missing_bytes += missing_bytes;
-            let content = Content::Missing { length_bytes: missing_bytes };
-            let offset_bytes = claim.offset_bytes + at as u64;
-            visit(Extent { file_index: claim.file_index, offset_bytes, content });
-        }
-        Ok(())
-    }
-
-    /// Reads up to `piece_bytes` from `at` bytes behind the start of the claim and appends them to `bytes`. 0: the
-    /// file ends here. The outer error is that of the queue.
-    fn read_piece(
-        &mut self,
-        slot: usize,
-        under_way: &UnderWay,
-        at: usize,
-        piece_bytes: usize,
-        bytes: &mut Vec<u8>,
-    ) -> io::Result<io::Result<usize>> {
-        let (offset_bytes, before_bytes, whole_bytes) = under_way.aligned(at, piece_bytes);
-        let whole_bytes = whole_bytes.min(self.shared.buffer_bytes);
-        self.backend.start(read(slot, offset_bytes, whole_bytes));
-        loop {
-            // What ends meanwhile in other slots stays in the list for `run`.
-            self.backend.wait(&mut self.completions)?;
-            let Some(position) = self.completions.iter().position(|completion| completion.slot == slot)
-            else {
-                continue;
-            };
-            return Ok(self.completions.swap_remove(position).outcome.map(|found_bytes| {
-                let end = found_bytes.min(before_bytes + piece_bytes);
-                let found = self.backend.buffer(slot).get(before_bytes..end).unwrap_or_default();
-                bytes.extend_from_slice(found);
-                found.len()
-            }));
-        }
-    }
-
     /// Shows the bytes collected before `end`, if there are any.
     fn readable(
         &mut self,
-        claim: &Claim,
+        under_way: &UnderWay,
         end: usize,
         bytes: &mut Vec<u8>,
         visit: &mut dyn FnMut(Extent<'_>),
     ) {
+        let claim = &under_way.claim;
         if !bytes.is_empty() {
             self.totals.counts(claim.file_index).read_bytes += bytes.len() as u64;
             let offset_bytes = claim.offset_bytes + (end - bytes.len()) as u64;
+            self.delivered(under_way, offset_bytes, bytes);
             visit(Extent { file_index: claim.file_index, offset_bytes, content: Content::Bytes(bytes) });
             bytes.clear();
         }
@@ -379,8 +315,14 @@ impl<'a> Worker<'a> {
         let length_bytes = part.len() as u64;
         self.totals.counts(claim.file_index).unreadable_bytes += length_bytes;
         let offset_bytes = claim.offset_bytes + part.start as u64;
+        self.shared.sources.failed(claim.file_index, offset_bytes, length_bytes, error);
         let content = Content::Unreadable { length_bytes, error };
         visit(Extent { file_index: claim.file_index, offset_bytes, content });
+    }
+
+    fn delivered(&self, under_way: &UnderWay, offset_bytes: u64, bytes: &[u8]) {
+        let page_bytes = self.shared.options.retry_bytes;
+        self.shared.sources.delivered(&under_way.open, page_bytes, offset_bytes, bytes);
     }
 
     fn done(&self, claim: &Claim) {
