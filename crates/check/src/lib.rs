@@ -31,6 +31,7 @@
 pub mod advice;
 pub mod decode;
 pub mod drill;
+mod evidence;
 pub mod findings;
 mod gaps;
 pub mod options;

@@ -2,7 +2,6 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use formats::innodb;
@@ -104,7 +103,7 @@ fn has_sql_server_name(path: &Path) -> bool {
 }
 
 fn start(path: &Path) -> io::Result<Vec<u8>> {
-    let file = disk::regular::open(path)?;
+    let file = disk::input::File::open(path)?;
     let mut start = vec![0; START_BYTES];
     let mut done = 0;
     while let Some(rest) = start.get_mut(done..).filter(|rest| !rest.is_empty()) {

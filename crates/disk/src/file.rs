@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::buffer::AlignedBuffer;
-use crate::regular;
 use crate::input::again_if_interrupted;
+use crate::regular;
 
 /// `f_type` of statfs(2) for file systems that live in the page cache. tmpfs accepts `O_DIRECT` since Linux 6.6 and
 /// still copies from the page cache, so its word cannot be taken.

@@ -6,7 +6,8 @@ use super::role::{Rank, Role, Suspect, Unit};
 pub(super) fn role(rule: &str) -> Option<Role> {
     use Rank::{Comparison, Database, File, Link, Page, Record};
     let (rank, suspect, unit) = match rule {
-        "pg-control-file"
+        "pg-readings-differ"
+        | "pg-control-file"
         | "pg-relation-map"
         | "pg-catalog"
         | "pg-transaction-log-missing"

@@ -7,9 +7,12 @@ pub(super) fn role(rule: &str) -> Option<Role> {
     use Rank::{Comparison, Database, File, Link, Page, Record};
     let (rank, suspect, unit) = match rule {
         // Opening the database would checkpoint or reset a damaged WAL: every rebuild waits for it.
-        "sqlite-header" | "sqlite-wal" | "sqlite-wal-header" | "sqlite-journal" | "sqlite-schema" => {
-            (Database, Suspect::Database, Unit::Other)
-        }
+        "sqlite-readings-differ"
+        | "sqlite-header"
+        | "sqlite-wal"
+        | "sqlite-wal-header"
+        | "sqlite-journal"
+        | "sqlite-schema" => (Database, Suspect::Database, Unit::Other),
         "sqlite-file-size" => (File, Suspect::Database, Unit::Other),
         "sqlite-read-error" | "sqlite-checksum" | "sqlite-page-kind" | "sqlite-page-layout" => {
             (Page, Suspect::Object, Unit::Other)

@@ -6,7 +6,7 @@ use super::role::{Rank, Role, Suspect, Unit};
 pub(super) fn role(rule: &str) -> Option<Role> {
     use Rank::{Comparison, Database, File, Link, Page, Record};
     let (rank, suspect, unit) = match rule {
-        "mssql-file-header" | "mssql-boot-page" | "mssql-catalog" => {
+        "mssql-readings-differ" | "mssql-file-header" | "mssql-boot-page" | "mssql-catalog" => {
             (Database, Suspect::Database, Unit::Other)
         }
         "mssql-file-size" | "mssql-backup-stream" | "mssql-backup-extent" => {

@@ -1,8 +1,7 @@
 //! A page of a file: which engine wrote it, and what it holds.
 
-use std::fs::File;
+use disk::input::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use formats::postgres::BLOCK_SIZE_DEFAULT;
@@ -63,7 +62,7 @@ pub enum DecodeError {
 pub fn file(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
     let subject = recognise(path)?;
     let failed = |source| DecodeError::Read { path: path.to_path_buf(), source };
-    let file = disk::regular::open(path).map_err(failed)?;
+    let file = disk::input::File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let start = read(&file, 0, START_BYTES).map_err(failed)?;
     if subject == Subject::Sqlite {

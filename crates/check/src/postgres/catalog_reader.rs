@@ -1,7 +1,6 @@
 //! Reads the catalogs of each database from their files.
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use formats::postgres::catalog::{
@@ -325,7 +324,7 @@ pub(crate) fn visible_tuples(
     let mut again = vec![0u8; if transactions.has_horizon() { cluster.block_bytes } else { 0 }];
     let mut damage = Vec::new();
     for segment in &fork.segments {
-        let file = disk::regular::open(&segment.part.path)?;
+        let file = disk::input::File::open(&segment.part.path)?;
         // Bounded by the length of the file when it was listed.
         for index in 0..segment.part.bytes / cluster.block_bytes as u64 {
             let offset = segment.part.offset_bytes + index * cluster.block_bytes as u64;

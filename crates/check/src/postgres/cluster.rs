@@ -298,8 +298,11 @@ impl Cluster {
         let error = |source| OpenError::Read { path: path.to_path_buf(), source };
         let file_name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = file_name.and_then(FileName::parse) else { return Ok(None) };
-        let part =
-            Part { path: path.into(), offset_bytes: 0, bytes: fs::metadata(path).map_err(error)?.len() };
+        let part = Part {
+            path: path.into(),
+            offset_bytes: 0,
+            bytes: disk::input::metadata(path).map_err(error)?.len(),
+        };
         let start = part.read(SAMPLE_BLOCKS * BLOCK_SIZE_DEFAULT as u64).map_err(error)?;
         let blocks = start.chunks_exact(BLOCK_SIZE_DEFAULT).enumerate();
         let first = name.segment.saturating_mul(SEGMENT_BLOCKS_DEFAULT);

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::unix::fs::FileExt as _;
 
 use formats::postgres::Tid;
 use formats::postgres::file_name::Fork;
@@ -296,7 +295,7 @@ impl Exact<'_> {
         for file in
             context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)
         {
-            let Ok(handle) = disk::regular::open(&file.part.path) else {
+            let Ok(handle) = disk::input::File::open(&file.part.path) else {
                 is_whole = false;
                 continue;
             };

@@ -1,9 +1,14 @@
 //! Makes findings of what was seen at a place.
 
-use formats::postgres::Damage;
-use results::check::{Confidence, Finding};
+use std::path::Path;
 
+use formats::postgres::Damage;
+use results::check::{CheckReport, Confidence, Finding};
+
+use super::cluster::{Cluster, OpenError, Standing};
+use super::plan::{Plan, PlanFile};
 use super::rules::Promised;
+use crate::evidence::{self, Terms, Watch};
 
 /// A place in a relation's file, with what is known about it.
 #[derive(Clone, Copy, Debug)]
@@ -69,5 +74,45 @@ pub(crate) fn file_finding(
         next_step: rule.next_step.to_owned(),
         row: None,
         messages: None,
+    }
+}
+
+/// Takes back what the reads do not allow to be concluded.
+pub(super) fn settle(watch: Watch, cluster: &Cluster, plan: &Plan, report: &mut CheckReport) {
+    let place = |path: &Path, offset: u64| place_of(cluster, plan, path, offset);
+    let terms = Terms {
+        differ: Promised::ReadingsDiffer.rule(),
+        unreadable: Promised::Unreadable.rule(),
+        is_served: cluster.standing == Standing::Running,
+        judges_changes: false,
+        place: &place,
+    };
+    watch.settle(report, &terms);
+}
+
+/// The file below the data directory, with block and relation where the catalogs name it.
+fn place_of(cluster: &Cluster, plan: &Plan, path: &Path, offset: u64) -> evidence::Place {
+    let is_in = |file: &&PlanFile| {
+        let part = &file.part;
+        *part.path == *path && (part.offset_bytes..part.offset_bytes + part.bytes.max(1)).contains(&offset)
+    };
+    if let Some(file) = plan.first_files.iter().chain(&plan.second_files).find(is_in) {
+        let block = (offset - file.part.offset_bytes) / cluster.block_bytes as u64;
+        let relation = file.relation.and_then(|number| plan.relation(number));
+        return evidence::Place {
+            file: file.shown.clone(),
+            page: Some(u64::from(file.first_block) + block),
+            object: relation.map(|relation| relation.name.clone()),
+        };
+    }
+    let below = cluster.tree.directory().and_then(|directory| path.strip_prefix(directory).ok());
+    evidence::Place { file: below.unwrap_or(path).display().to_string(), ..evidence::Place::default() }
+}
+
+/// The reason why a cluster could not be opened: where its files could not be read, that, not that there is no cluster.
+pub(super) fn reason(error: OpenError, watch: &Watch) -> OpenError {
+    match (error, watch.failure()) {
+        (error @ OpenError::Read { .. }, _) | (error, None) => error,
+        (_, Some((path, source))) => OpenError::Read { path, source },
     }
 }

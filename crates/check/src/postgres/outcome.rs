@@ -9,6 +9,7 @@ use super::btree::Matching;
 use super::catalog::Storage;
 use super::cluster::Standing;
 use super::exact::Exact;
+use super::finding::settle;
 use super::heap::Table;
 use super::ledger::Side;
 use super::order::Scratch;
@@ -231,6 +232,7 @@ impl Run<'_> {
             ..CheckReport::empty("postgres", &target.to_string_lossy(), self.options.level)
         };
         advice::conclude(&mut report, lists, &sources(plan));
+        settle(self.watch, cluster, plan, &mut report);
         report
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use disk::input::carried;
 use disk::scan::{ScanFile, ScanOptions, ScanOutcome, scan};
 use results::stopped_cluster::StoppedCluster;
 
@@ -88,7 +89,7 @@ impl Run<'_> {
         let outcome = std::thread::scope(|scope| {
             let watcher = std::thread::current();
             let ended = &ended;
-            let work = scope.spawn(move || {
+            let work = scope.spawn(carried(move || {
                 let outcome = scan(
                     &files,
                     &options,
@@ -98,7 +99,7 @@ impl Run<'_> {
                 ended.store(true, Ordering::Release);
                 watcher.unpark();
                 outcome
-            });
+            }));
             while !ended.load(Ordering::Acquire) {
                 // Each call gets on, however short: else a check in parts would never end.
                 if done.load(Ordering::Relaxed) > 0 && self.is_time_over() {

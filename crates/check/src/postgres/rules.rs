@@ -113,6 +113,11 @@ rules! {
         "each block can be read"
         "The device or file system gives no bytes; the rows of the block are out of reach."
         "look at the kernel log and the device, and copy the file away before more is lost",
+    ReadingsDiffer "pg-readings-differ" Page
+        "pread(2)"
+        "each block reads with the same bytes every time, as long as no process writes its file"
+        "The device, its cable or controller, or the memory of this machine changes bytes. What this machine reads is not certain; the file itself may be intact."
+        "do not write to the database from this machine; copy the files and check the copy on another machine; then test the memory (memtest86+), the cables and the device (smartctl -a, dmesg) of this one",
     PageChecksum "pg-page-checksum" Page
         "src/include/storage/checksum_impl.h"
         "the checksum in the header is that of the block's bytes and number"

@@ -17,7 +17,7 @@ use super::cluster_files::horizon::horizon_of_wal;
 use super::cluster_files::{relation_maps, shared_catalogs};
 use super::coverage::Covered;
 use super::exceptions::Exceptions;
-use super::finding::file_finding;
+use super::finding::{file_finding, reason};
 use super::gin_rows::{RowSets, row_sets};
 use super::gist_tree::{GistTree, gist_trees};
 use super::keyed::Key;
@@ -31,6 +31,7 @@ use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::Truncations;
 use super::unverified::other_methods;
+use crate::evidence::Watch;
 use crate::findings::Findings;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
@@ -61,8 +62,11 @@ pub fn check_cluster(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open_within(directory, &Limits::of(options))?.with_horizon_of_wal();
-    Run::new(&cluster, options, None).check(directory, progress)
+    let watch = Watch::begin();
+    let cluster = Cluster::open_within(directory, &Limits::of(options))
+        .map_err(|error| reason(error, &watch))?
+        .with_horizon_of_wal();
+    Run::new(&cluster, options, None, watch).check(directory, progress)
 }
 
 /// As [`check_cluster`], for a server that runs: `log_end` bounds the positions of blocks.
@@ -75,8 +79,11 @@ pub fn check_running(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let cluster = Cluster::open_within(directory, &Limits::of(options))?.with_horizon_of_wal();
-    let mut run = Run::new(&cluster, options, None);
+    let watch = Watch::begin();
+    let cluster = Cluster::open_within(directory, &Limits::of(options))
+        .map_err(|error| reason(error, &watch))?
+        .with_horizon_of_wal();
+    let mut run = Run::new(&cluster, options, None, watch);
     run.log_end = Some(log_end);
     run.check(directory, progress)
 }
@@ -90,20 +97,22 @@ pub fn check_file(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
+    let watch = Watch::begin();
     let refuse = || CheckError::NotARelation(path.to_path_buf());
     let canonical = path.canonicalize().map_err(|_| refuse())?;
     let Some(directory) = data_directory_of(&canonical) else {
         let cluster = Cluster::of_file(&canonical)?.ok_or_else(refuse)?;
-        return Run::new(&cluster, options, Some(&canonical)).check(path, progress);
+        return Run::new(&cluster, options, Some(&canonical), watch).check(path, progress);
     };
-    let cluster = Cluster::open_within(directory, &Limits::of(options))?;
+    let cluster =
+        Cluster::open_within(directory, &Limits::of(options)).map_err(|error| reason(error, &watch))?;
     let is_listed = |cluster: &Cluster| {
         cluster.forks.iter().flat_map(|fork| &fork.segments).any(|segment| *segment.part.path == *canonical)
     };
     if !is_listed(&cluster) {
         return Err(refuse());
     }
-    Run::new(&cluster, options, Some(&canonical)).check(path, progress)
+    Run::new(&cluster, options, Some(&canonical), watch).check(path, progress)
 }
 
 /// The data directory that a file lies in.
@@ -117,6 +126,8 @@ pub(crate) fn data_directory_of(canonical: &Path) -> Option<&Path> {
 }
 
 pub(super) struct Run<'a> {
+    /// The reads so far.
+    pub(super) watch: Watch,
     pub(super) cluster: &'a Cluster,
     pub(super) options: &'a Options,
     pub(super) only: Option<&'a Path>,
@@ -161,8 +172,9 @@ struct Nothing {
 }
 
 impl<'a> Run<'a> {
-    fn new(cluster: &'a Cluster, options: &'a Options, only: Option<&'a Path>) -> Run<'a> {
+    fn new(cluster: &'a Cluster, options: &'a Options, only: Option<&'a Path>, watch: Watch) -> Run<'a> {
         Run {
+            watch,
             cluster,
             options,
             only,

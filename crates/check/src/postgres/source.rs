@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,12 +28,12 @@ pub struct Part {
 impl Part {
     /// Fills a buffer from a place in the part.
     pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset_bytes: u64) -> io::Result<()> {
-        disk::regular::open(&self.path)?.read_exact_at(buffer, self.offset_bytes + offset_bytes)
+        disk::input::File::open(&self.path)?.read_exact_at(buffer, self.offset_bytes + offset_bytes)
     }
 
     /// Reads the part, at most so many bytes. A file of its own is read as long as it is now.
     pub(crate) fn read(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
-        let mut file = disk::regular::open(&self.path)?;
+        let mut file = disk::input::File::open(&self.path)?;
         let end = if self.offset_bytes == 0 { bytes_max } else { bytes_max.min(self.bytes) };
         file.seek(SeekFrom::Start(self.offset_bytes))?;
         let mut bytes = Vec::new();
@@ -58,7 +57,7 @@ impl Tree {
         match self {
             Tree::Directory(directory) => {
                 let path = directory.join(path);
-                let bytes = fs::metadata(&path)?.len();
+                let bytes = disk::input::metadata(&path)?.len();
                 Ok(Part { path: path.into(), offset_bytes: 0, bytes })
             }
             Tree::Archive(archive) => {
@@ -96,7 +95,7 @@ impl Tree {
         let mut found = Vec::new();
         match self {
             Tree::Directory(directory) => {
-                for entry in fs::read_dir(directory.join(below))? {
+                for entry in disk::input::read_dir(directory.join(below))? {
                     let entry = entry?;
                     let Ok(metadata) = entry.metadata() else { continue };
                     if let Some(name) = entry.file_name().to_str().filter(|_| metadata.is_file()) {
@@ -122,7 +121,7 @@ impl Tree {
         let mut found = Vec::new();
         match self {
             Tree::Directory(directory) => {
-                for entry in fs::read_dir(directory.join(below))? {
+                for entry in disk::input::read_dir(directory.join(below))? {
                     let entry = entry?;
                     // Tablespaces are symbolic links: look at what they lead to.
                     if let Some(name) = entry.file_name().to_str().filter(|_| entry.path().is_dir()) {
@@ -221,7 +220,7 @@ fn archive_name(name: &str) -> Option<&str> {
 /// The tar files of a base backup in a directory: `base`, the log, and one named by the number of each tablespace.
 fn archives_in(directory: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    for entry in disk::input::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         if let Some(name) = name.to_str().and_then(archive_name)

@@ -1,15 +1,19 @@
 //! What is told when the pass is over: findings about the file, its map and its schema, and what was not checked.
 
+use std::path::Path;
+
 use formats::sqlite::{Damage, Fault};
-use results::check::{CheckLevel, CheckReport, Confidence, NotChecked};
+use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked};
 
 use super::anchor::Anchor;
 use super::candidates;
 use super::catalog::RowDamage;
 use super::context::Draft;
 use super::map::{MapFinding, PageMap};
+use super::view::Change;
 use super::worker::Worker;
 use super::{Prepared, chain, fields, gap, rules, worker};
+use crate::evidence::{Place, Terms, Watch};
 
 pub(super) fn report_anchor(anchor: &Anchor, worker: &mut Worker<'_>) {
     for draft in header_drafts(anchor) {
@@ -53,7 +57,7 @@ pub(super) fn header_drafts(anchor: &Anchor) -> Vec<Draft> {
         })
         .collect();
     let mut start = [0; 16];
-    let is_read = std::os::unix::fs::FileExt::read_exact_at(&anchor.reader.file, &mut start, 0).is_ok();
+    let is_read = anchor.reader.file.read_exact_at(&mut start, 0).is_ok();
     let found_text = |damage: &Damage| match damage.fault {
         Fault::Magic if is_read => format!("\"{}\"", start.escape_ascii()),
         _ => damage.found_text(),
@@ -284,4 +288,50 @@ pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, 
             report.not_checked.push(NotChecked::out_of_scope(None, what, "the format has no checksum"));
         }
     }
+}
+
+/// Takes back what the reads of the files do not allow to be concluded.
+pub(super) fn settle(watch: Watch, path: &Path, page_size_bytes: u32, report: &mut CheckReport) {
+    let canonical = std::fs::canonicalize(path).ok();
+    let place = |file: &Path, offset: u64| {
+        let is_database = file == path || canonical.as_deref() == Some(file);
+        let page = offset.checked_div(u64::from(page_size_bytes)).map(|index| index + 1);
+        match is_database {
+            true => Place { file: path.display().to_string(), page, object: None },
+            false => Place { file: file.display().to_string(), ..Place::default() },
+        }
+    };
+    let terms = Terms {
+        differ: &rules::READINGS_DIFFER,
+        unreadable: &rules::READ_ERROR,
+        is_served: false,
+        judges_changes: true,
+        place: &place,
+    };
+    watch.settle(report, &terms);
+}
+
+/// Takes back what was found in a database that was changed while it was read.
+pub(super) fn accuse_nothing(report: &mut CheckReport, attempt_count: usize, change: Change) {
+    report.findings.clear();
+    report.rule_counts.clear();
+    report.objects.clear();
+    let page_count = report.accounting.page_count;
+    report.accounting = Accounting {
+        page_count,
+        unreached_count: page_count,
+        bytes_expected: report.accounting.bytes_expected,
+        ..Accounting::default()
+    };
+    report.coverage = results::check::Coverage::default();
+    let times = if attempt_count == 1 { "once".to_owned() } else { format!("{attempt_count} times") };
+    report.unfinished = Some(match change {
+        Change::Lost => format!(
+            "\"{}\" or its -wal was removed, replaced or truncated during the check\nhint: stop the program that does it, or check a copy",
+            report.target
+        ),
+        _ => format!(
+            "changed while it was checked: {times}\nhint: stop the writer, or check a backup (.backup or VACUUM INTO)"
+        ),
+    });
 }

@@ -1,6 +1,6 @@
 //! What everything else rests on: the header, the WAL, and a view that does not change.
 
-use std::fs::File;
+use disk::input::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -11,7 +11,7 @@ use formats::sqlite::{
 
 use super::candidates::{self, WrongField};
 use super::reader::{Brake, LogPages, PageReader, Stopped};
-use super::view::{Journal, JournalDamage, KeptOut, Stamp, View, beside};
+use super::view::{Change, Journal, JournalDamage, KeptOut, Stamp, View, beside};
 use super::wal::{self, HeaderDamage, LogFacts, WalRead};
 
 /// A database file that can be checked.
@@ -78,10 +78,10 @@ impl Anchor {
     /// Likewise; the log, and single pages afterwards, are read no faster than the brake allows.
     pub(super) fn limited(path: &Path, brake: Brake) -> Result<Self, AnchorError> {
         let failed = |source| AnchorError::Read { path: path.to_owned(), source };
-        if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        if !disk::input::metadata(path).map_err(failed)?.is_file() {
             return Err(AnchorError::Kind { path: path.to_owned() });
         }
-        let file = disk::regular::open(path).map_err(failed)?;
+        let file = disk::input::File::open(path).map_err(failed)?;
         // EVIDENCE: sqlite os_unix.c unixFullPathname: links are followed before "-wal" and the like are appended.
         let place = std::fs::canonicalize(path).map_err(failed)?;
         require_regular(&place)?;
@@ -169,9 +169,9 @@ impl Anchor {
         u32::try_from(pages).unwrap_or(u32::MAX)
     }
 
-    /// Whether what was read is still what is there: frames may have been added to the WAL.
-    pub(super) fn is_unchanged(&self) -> bool {
-        self.stamp.is_current(&self.place)
+    /// What was changed since it was opened: frames may have been added to the WAL.
+    pub(super) fn change(&self) -> Change {
+        self.stamp.change(&self.place)
     }
 
     /// Whether so many fields of the header are wrong that none of them can be trusted, the free list included.
@@ -293,7 +293,6 @@ fn believable_page_count(file_pages: u32, log_pages: usize) -> u32 {
 }
 
 fn read_start(file: &File, into: &mut [u8]) -> io::Result<usize> {
-    use std::os::unix::fs::FileExt;
     let mut done = 0;
     while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read_at(rest, done as u64)? {

@@ -65,10 +65,11 @@ use std::time::Instant;
 use formats::sqlite::{Encoding, Geometry};
 use results::check::{Accounting, CheckLevel, CheckReport, NotChecked, Skipped, StoppedCheck};
 
+use crate::evidence::Watch;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
-use aftermath::{gaps, report_anchor, report_map, report_schema};
+use aftermath::{accuse_nothing, gaps, report_anchor, report_map, report_schema, settle};
 use anchor::Anchor;
 use catalog::verdict::Refused;
 use conclusion::{Ending, after_pass, finish};
@@ -79,6 +80,7 @@ use plan::Plans;
 use reader::Brake;
 use reading::Reading;
 use schema::SchemaRows;
+use view::Change;
 
 pub(crate) use candidates::is_database;
 pub use opened::OpenedError;
@@ -104,13 +106,14 @@ pub fn check(path: &Path, options: &Options, progress: &mut dyn Progress) -> Che
     let attempt_count = if options.time_max.is_some() { 1 } else { ATTEMPT_COUNT };
     let mut attempt = 1;
     loop {
-        let (mut report, is_changed) = check_once(path, options, started, progress);
-        if is_changed && attempt < attempt_count && report.accounting.unreached_count == 0 {
+        let (mut report, change) = check_once(path, options, started, progress);
+        let is_changed = change != Change::Nothing;
+        if change == Change::Later && attempt < attempt_count && report.accounting.unreached_count == 0 {
             attempt += 1;
             continue;
         }
         if is_changed {
-            accuse_nothing(&mut report, attempt);
+            accuse_nothing(&mut report, attempt, change);
         }
         report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         report.not_checked.sort();
@@ -125,8 +128,9 @@ fn check_once(
     options: &Options,
     started: Instant,
     progress: &mut dyn Progress,
-) -> (CheckReport, bool) {
+) -> (CheckReport, Change) {
     let mut report = empty_report(path, options.level);
+    let watch = Watch::begin();
     // What comes before the pages takes the same time in each call: one that resumes would never come to them.
     let deadline = options.time_max.filter(|_| options.resume_file.is_none()).map(|time| started + time);
     let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone()).until(deadline);
@@ -134,7 +138,8 @@ fn check_once(
         Ok(anchor) => anchor,
         Err(error) => {
             report.unfinished = Some(error.to_string());
-            return (report, false);
+            settle(watch, path, 0, &mut report);
+            return (report, Change::Nothing);
         }
     };
     view::notice::tell_of_locks(&anchor, options, progress);
@@ -148,27 +153,15 @@ fn check_once(
     report.counters.extra_read_count = anchor.reader.read_count.load(Ordering::Relaxed);
     report.counters.extra_read_bytes =
         report.counters.extra_read_count * u64::from(anchor.header.page_size_bytes);
-    let is_changed = !anchor.is_unchanged();
+    let change = anchor.change();
+    if change == Change::Nothing {
+        settle(watch, path, anchor.header.page_size_bytes, &mut report);
+    }
     if anchor.is_held() && anchor.view.age() >= view::notice::LONG_HOLD {
         let seconds = anchor.view.age().as_secs_f64();
         progress.notice(&format!("the locks of the check were held for {seconds:.1} s"));
     }
-    (report, is_changed)
-}
-
-/// Takes back what was found in a database that was changed while it was read.
-fn accuse_nothing(report: &mut CheckReport, attempt_count: usize) {
-    report.findings.clear();
-    report.rule_counts.clear();
-    report.objects.clear();
-    let Accounting { page_count, bytes_expected, .. } = report.accounting;
-    report.accounting =
-        Accounting { page_count, unreached_count: page_count, bytes_expected, ..Accounting::default() };
-    report.coverage = results::check::Coverage::default();
-    let times = if attempt_count == 1 { "once".to_owned() } else { format!("{attempt_count} times") };
-    report.unfinished = Some(format!(
-        "changed while it was checked: {times}; stop the writer, or check a backup (.backup or VACUUM INTO)"
-    ));
+    (report, change)
 }
 
 /// The account of a check that came to no page.

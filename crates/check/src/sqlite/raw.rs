@@ -340,7 +340,7 @@ impl<'a> RawWorker<'a> {
 
 fn plain_reader(path: &Path, geometry: Geometry, brake: Brake) -> std::io::Result<PageReader> {
     Ok(PageReader {
-        file: disk::regular::open(path)?,
+        file: disk::input::File::open(path)?,
         page_size_bytes: geometry.page_size_bytes as usize,
         log: None,
         read_count: 0.into(),

@@ -1,10 +1,9 @@
 //! Single pages out of a database file with its log laid over it.
 
+use disk::input::File;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -177,7 +176,8 @@ mod tests {
         file.write_all(&[7; 4 * 512]).unwrap();
         // 20 pages in a second.
         let brake = Brake::new(Some(20 * 512), None);
-        let reader = PageReader { file, page_size_bytes: 512, log: None, read_count: 0.into(), brake };
+        let reader =
+            PageReader { file: file.into(), page_size_bytes: 512, log: None, read_count: 0.into(), brake };
         let (mut bytes, started) = (Vec::new(), Instant::now());
         (1..=4).for_each(|page| reader.read(page, &mut bytes).unwrap());
         // The first needs not wait, and one may be made up for. A busy machine takes longer, never shorter.

@@ -30,6 +30,11 @@ rules! {
         "every page can be read from the device",
         "The device or file system gave an error twice for the same page.",
         "look at the kernel's log and the device's health, copy what can be read, restore the rest", "read(2)";
+    READINGS_DIFFER: "sqlite-readings-differ", Page,
+        "each page reads with the same bytes every time, as long as no process writes its file",
+        "The device, its cable or controller, or the memory of this machine changes bytes. What this machine reads is not certain; the file itself may be intact.",
+        "do not write to the database from this machine; copy the files and check the copy on another machine; then test the memory (memtest86+), the cables and the device (smartctl -a, dmesg) of this one",
+        "read(2)";
     CHECKSUM: "sqlite-checksum", Page,
         "in a file kept by the extension cksumvfs, the last 8 bytes of each page are the checksum of the others",
         "A changed byte anywhere in the page, also in long values that no other rule covers; or the page was written without the extension.",

@@ -65,6 +65,11 @@ rules! {
         "each page can be read"
         "The device or file system gives no bytes."
         "look at the kernel log and the device, and copy the file away before more is lost",
+    ReadingsDiffer "mssql-readings-differ" Page ""
+        "pread(2)"
+        "each page reads with the same bytes every time, as long as no process writes its file"
+        "The device, its cable or controller, or the memory of this machine changes bytes. What this machine reads is not certain; the file itself may be intact."
+        "do not write to the database from this machine; copy the files and check the copy on another machine; then test the memory (memtest86+), the cables and the device (smartctl -a, dmesg) of this one",
     PageChecksum "mssql-page-checksum" Page "8928, 8939"
         "observed: 1,544 pages of six files and 1,185 of four backups"
         "the checksum in the header is that of the page's bytes"

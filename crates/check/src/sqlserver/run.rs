@@ -1,11 +1,12 @@
 //! A check from the first open to the report.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use disk::input::carried;
 use disk::scan::{Content, Extent, ScanOptions, scan};
 use formats::sqlserver::{Boot, PAGE_BYTES, PageId, is_version_known};
 use results::check::{CheckLevel, CheckReport, NotChecked};
@@ -25,6 +26,7 @@ use super::summary::Phases;
 use super::target::{CheckError, empty_report, kinds, open, refuse_compressed};
 use super::whole;
 use super::worker::Worker;
+use crate::evidence::{Terms, Watch};
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -47,6 +49,7 @@ pub fn check(
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
     let started = Instant::now();
+    let watch = Watch::begin();
     let kinds = kinds(paths, options.is_raw)?;
     let target = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let mut report = empty_report(target, options.level);
@@ -70,11 +73,25 @@ pub fn check(
         report = run.report;
         report.counters.extra_read_count += source.read_count.load(Ordering::Relaxed);
         report.counters.extra_read_bytes = report.counters.extra_read_count * PAGE_BYTES as u64;
+        settle(watch, &source, &mut report);
     }
     report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     report.not_checked.sort();
     report.not_checked.dedup();
     Ok(report)
+}
+
+/// Takes back what the reads of the files do not allow to be concluded.
+fn settle(watch: Watch, source: &Source, report: &mut CheckReport) {
+    let place = |path: &Path, offset: u64| source.place(path, offset);
+    let terms = Terms {
+        differ: Promised::ReadingsDiffer.rule(),
+        unreadable: Promised::Unreadable.rule(),
+        is_served: false,
+        judges_changes: false,
+        place: &place,
+    };
+    watch.settle(report, &terms);
 }
 
 /// A check under way.
@@ -186,7 +203,7 @@ impl Run<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(Worker<'c>, Vec<Draft>), CheckError> {
         let (worker, compared) = std::thread::scope(|scope| {
-            let compared = context.maps.has_owners.then(|| scope.spawn(|| context.maps.compare()));
+            let compared = context.maps.has_owners.then(|| scope.spawn(carried(|| context.maps.compare())));
             let worker = self.pass(context, true, progress);
             (worker, compared.map(std::thread::ScopedJoinHandle::join))
         });
@@ -239,13 +256,13 @@ impl Run<'_> {
         let ended = AtomicBool::new(false);
         let caller = std::thread::current();
         let outcome = std::thread::scope(|scope| {
-            let work = scope.spawn(|| {
+            let work = scope.spawn(carried(|| {
                 let state = |_| Worker::new(context, Facts::new(context.key));
                 let outcome = scan(&files, &options, state, |worker, extent| self.visit(worker, &extent));
                 ended.store(true, Ordering::Release);
                 caller.unpark();
                 outcome
-            });
+            }));
             while !ended.load(Ordering::Acquire) {
                 if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                     stop.store(true, Ordering::Relaxed);

@@ -1,10 +1,9 @@
 //! Where the pages of a database are: in its data files, or in the stream of a backup.
 
+use disk::input::File;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,6 +15,7 @@ use formats::sqlserver::{
 use super::maps::Budget;
 use super::target::CheckError;
 use super::whole::Layout;
+use crate::evidence::Place;
 
 /// Length of an extent, bytes.
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
@@ -36,7 +36,7 @@ pub enum FileKind {
 /// # Errors
 /// When the file cannot be opened or read.
 pub fn recognise(path: &Path) -> io::Result<Option<FileKind>> {
-    let file = disk::regular::open(path)?;
+    let file = disk::input::File::open(path)?;
     let mut start = [0; PAGE_BYTES];
     let length = read_up_to(&file, 0, &mut start)?;
     let start = start.get(..length).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Source {
             read_count: AtomicU64::new(0),
         };
         for path in paths {
-            let file = disk::regular::open(path)?;
+            let file = disk::input::File::open(path)?;
             let bytes = file.metadata()?.len();
             let shown = path.display().to_string();
             let mut opened = SourceFile { path: path.clone(), shown, file, bytes, parts: Vec::new() };
@@ -193,6 +193,25 @@ impl Source {
             }
         };
         Some((index, page))
+    }
+
+    /// A place in a file as reports name it.
+    pub(super) fn place(&self, path: &Path, offset: u64) -> Place {
+        let known = self.files.iter().find(|file| file.path == path);
+        let is_in = |part: &&Part| part.range.contains(&offset);
+        let part = known.and_then(|file| file.parts.iter().find(is_in));
+        let page = part.and_then(|part| {
+            let number = u32::try_from((offset - part.range.start) / PAGE_BYTES as u64).ok()?;
+            match &part.pages {
+                Pages::File(_) => Some(number),
+                Pages::Extents(extents) => {
+                    let first = extents.get((number / EXTENT_PAGES) as usize).copied().flatten()?;
+                    Some(first.page + number % EXTENT_PAGES)
+                }
+            }
+        });
+        let file = known.map_or_else(|| path.display().to_string(), |file| file.shown.clone());
+        Place { file, page: page.map(u64::from), object: None }
     }
 
     /// The files of the database: number and pages, in data files; in a backup up to the last extent.

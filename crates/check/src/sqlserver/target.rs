@@ -95,7 +95,7 @@ pub(super) fn open(paths: &[PathBuf], is_backup: bool) -> Result<Source, CheckEr
 fn start_text(path: &Path) -> String {
     use std::io::Read as _;
     let mut start = Vec::new();
-    let read = disk::regular::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
+    let read = disk::input::File::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
     let is_text = start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     match read {
         Ok(0) => "; it is empty".to_owned(),

@@ -18,7 +18,12 @@ pub(super) fn write(out: &mut String, report: &CheckReport) -> std::fmt::Result 
     write_cost(out, report)?;
     write_coverage(out, report)?;
     if let Some(reason) = &report.unfinished {
+        // A hint of our own is a line of its own; no other line break is taken from outside.
+        let (reason, hint) = reason.split_once("\nhint: ").unwrap_or((reason, ""));
         writeln!(out, "could not finish: {}", harmless(reason))?;
+        if !hint.is_empty() {
+            writeln!(out, "hint: {}", harmless(hint))?;
+        }
     }
     writeln!(out, "{}", report.verdict().text)
 }
@@ -65,11 +70,12 @@ fn write_cost(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     let rate = accounting.bytes_read as f64 / 1e6 / seconds.max(1e-9);
     writeln!(
         out,
-        "bytes read {} of {} in {seconds:.2} s ({rate:.0} MB/s, {}, {:.2} s CPU time), rows {}, index entries {}",
+        "bytes read {} of {} in {seconds:.2} s ({rate:.0} MB/s, {}, {:.2} s CPU time), single reads {}, rows {}, index entries {}",
         thousands(accounting.bytes_read),
         thousands(accounting.bytes_expected),
         counted(counters.worker_count, "worker"),
         counters.worker_cpu_ns as f64 / 1e9,
+        thousands(counters.extra_read_count),
         thousands(counters.row_count),
         thousands(counters.entry_count)
     )

@@ -35,7 +35,7 @@ impl File {
     pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
         let path = path.as_ref();
         let record = Record::current();
-        match again_if_interrupted(|| std::fs::File::open(path)) {
+        match again_if_interrupted(|| crate::regular::open(path)) {
             Ok(inner) => {
                 let id = match &record {
                     Some(record) => Some(record.opened(path, &inner.metadata()?)),

@@ -41,7 +41,6 @@ pub fn read_dir(path: impl AsRef<Path>) -> io::Result<std::fs::ReadDir> {
 }
 
 /// Lets the record of this thread be that of another one, too: to be called there with what this gives.
-#[must_use]
 pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let record = Record::current();
     move || {

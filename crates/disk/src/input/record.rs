@@ -158,6 +158,10 @@ impl Record {
         let mut state = self.lock();
         let is_absent = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         let is_known = was_there || state.ids.contains_key(path);
+        // A pipe or a device in the place of a file is a matter of the engine.
+        if error.raw_os_error().is_none() && error.kind() == io::ErrorKind::InvalidInput {
+            return;
+        }
         if is_absent && !is_known || state.failures.len() >= LISTED_MAX {
             return;
         }
@@ -283,21 +287,6 @@ impl Record {
             .collect();
         all.sort();
         all
-    }
-
-    /// The length of the pages that a pass read of a file.
-    pub(crate) fn page_bytes_of(&self, path: &Path) -> Option<usize> {
-        let state = self.lock();
-        let file = state.files.get(state.ids.get(path)?)?;
-        file.pages.as_ref().map(|pages| pages.page_bytes)
-    }
-
-    /// The files that were read.
-    #[must_use]
-    pub fn paths(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> = self.lock().ids.keys().cloned().collect();
-        paths.sort();
-        paths
     }
 
     /// Compares single reads from before a pass with what the pass read.

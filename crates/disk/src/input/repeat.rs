@@ -1,7 +1,5 @@
 //! Reading again, past the page cache where that is possible, so that the device is asked and not the memory.
 
-use std::path::Path;
-
 use rustix::fs::{Advice, fadvise};
 
 use super::file::File;
@@ -33,15 +31,6 @@ impl Record {
             }
         }
         count as u64
-    }
-
-    /// Reads pages of a file again that a pass has read, and compares. Gives how many reads that were.
-    pub fn repeat_pages(&self, path: &Path, offsets: &[u64]) -> u64 {
-        let _entered = self.enter();
-        let Some(page_bytes) = self.page_bytes_of(path) else { return 0 };
-        let Ok(file) = File::open(path) else { return 0 };
-        offsets.iter().for_each(|offset| read_anew(&file, *offset, page_bytes));
-        offsets.len() as u64
     }
 
     /// Reads the places that differed some more times, so that a report says how often they do. Gives how many reads

@@ -1,11 +1,10 @@
 //! The members of a tar file: files with their places, directories and symbolic links, in bounded memory.
 
+use disk::input::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,7 +64,7 @@ impl From<io::Error> for Refusal {
 ///
 /// I/O: one read for each member, its name if that is long, and the records of pax.
 pub(super) fn members(path: &Path, bytes_left: &mut u64) -> Result<Members, Refusal> {
-    let file = disk::regular::open(path)?;
+    let file = disk::input::File::open(path)?;
     let length = file.metadata()?.len();
     let mut walk = Walk { file: &file, length, path: path.into(), next: Next::default() };
     let mut found = Members::default();

@@ -10,7 +10,7 @@ mod pax;
 mod unpack;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Archive {
         self.directories.extend(directories.into_iter().filter_map(strip));
         self.links.extend(links.into_iter().filter_map(|(member, to)| Some((strip(member)?, to))));
         let manifest = path.with_file_name("backup_manifest");
-        if let Ok(metadata) = fs::metadata(&manifest) {
+        if let Ok(metadata) = disk::input::metadata(&manifest) {
             let part = Part { path: manifest.into(), offset_bytes: 0, bytes: metadata.len() };
             self.files.entry(PathBuf::from("backup_manifest")).or_insert(part);
         }

@@ -25,7 +25,7 @@ pub(super) struct Unpacked {
     pub(super) cut: Option<String>,
 }
 
-type Input = BufReader<File>;
+type Input = BufReader<disk::input::File>;
 
 /// A stream of one of the formats that `pg_basebackup --compress` writes.
 enum Stream {
@@ -98,7 +98,7 @@ impl Frames {
 ///
 /// I/O: writes as much as comes out, long runs of zeros as holes, to a temporary file; leaves 256 MiB of its file system.
 pub(super) fn unpack(path: &Path, limits: &Limits) -> io::Result<Option<Unpacked>> {
-    let input = disk::regular::open(path)?;
+    let input = disk::input::File::open(path)?;
     let Ok(stream) = Stream::new(BufReader::with_capacity(STEP_BYTES, input))? else { return Ok(None) };
     let mut frames = Frames(Some(stream));
     let mut unpacked = Unpacked { file: tempfile::tempfile()?, bytes: 0, cut: None };

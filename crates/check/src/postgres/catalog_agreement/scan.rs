@@ -1,7 +1,5 @@
 //! Rows of a catalog with what is known of their visibility, and whether all of its blocks tell of the same moment.
 
-use std::os::unix::fs::FileExt as _;
-
 use formats::postgres::Oid;
 use formats::postgres::catalog::{Layout, Row};
 use formats::postgres::checksum::page_checksum;
@@ -37,7 +35,7 @@ impl<'a> Scan<'a> {
         let (mut block, mut is_whole) = (vec![0u8; block_bytes], true);
         let mut damage = Vec::new();
         for segment in &fork.segments {
-            let Ok(file) = disk::regular::open(&segment.part.path) else { return false };
+            let Ok(file) = disk::input::File::open(&segment.part.path) else { return false };
             let first = segment.number.saturating_mul(self.cluster.segment_blocks);
             // Bounded by the length of the file when it was listed.
             for index in 0..segment.part.bytes / block_bytes as u64 {

@@ -1,6 +1,5 @@
 //! What one block says of itself, and reading it again before it is left out.
 
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use formats::postgres::Damage;
@@ -101,7 +100,7 @@ impl Layout {
         let mut seen = seen.to_vec();
         let mut again = vec![0; self.block_bytes];
         for _ in 0..READ_AGAIN_MAX {
-            let read = disk::regular::open(path).and_then(|file| file.read_exact_at(&mut again, offset));
+            let read = disk::input::File::open(path).and_then(|file| file.read_exact_at(&mut again, offset));
             if read.is_err() || again == seen {
                 return Block::Damaged;
             }

@@ -1,9 +1,8 @@
 //! Which relations are measured, and the files that they have.
 
+use disk::input::File;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use formats::postgres::Oid;
@@ -48,7 +47,7 @@ impl Subject {
     /// The subject of a file that belongs to no data directory, with the segments beside it.
     pub(super) fn loose(path: &Path, block_bytes: usize, segment_blocks: u32) -> io::Result<Option<Subject>> {
         let mut first = vec![0; block_bytes];
-        if disk::regular::open(path)?.read_exact_at(&mut first, 0).is_err() {
+        if disk::input::File::open(path)?.read_exact_at(&mut first, 0).is_err() {
             return Ok(None);
         }
         let page = Page::new(&first);
@@ -273,7 +272,7 @@ pub(super) struct BlockReader {
 impl BlockReader {
     pub(super) fn open(subject: &Subject, block_bytes: usize) -> io::Result<BlockReader> {
         let files = subject.segments.iter().map(|piece| {
-            Ok((piece.first_block, disk::regular::open(&piece.part.path)?, piece.part.offset_bytes))
+            Ok((piece.first_block, disk::input::File::open(&piece.part.path)?, piece.part.offset_bytes))
         });
         Ok(BlockReader { files: files.collect::<io::Result<_>>()?, block_bytes, read_count: 0 })
     }

@@ -1,8 +1,7 @@
 //! Whether a file is a SQLite database although it does not begin as one.
 
-use std::fs::File;
+use disk::input::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use formats::sqlite::{BtreePage, Coverage, Geometry, Header};
@@ -19,7 +18,7 @@ const FRACTIONS: [u8; 3] = [64, 32, 32];
 
 /// Whether the header or the pages of a file are those of a database. Cost: some hundred reads of single pages.
 pub(crate) fn is_database(path: &Path) -> io::Result<bool> {
-    let file = disk::regular::open(path)?;
+    let file = disk::input::File::open(path)?;
     let file_bytes = file.metadata()?.len();
     if file_bytes >= 512 && has_header(&file) {
         return Ok(true);

@@ -22,6 +22,7 @@ use super::anchor::Anchor;
 use super::context::PageSet;
 use super::reader::Brake;
 use super::schema::{SchemaRow, SchemaRows, read_schema};
+use super::view::Change;
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::LevelTally;
 use crate::structure::walk::{Levels, levels};
@@ -55,7 +56,7 @@ pub fn structure(path: &Path, options: &Options, progress: &mut dyn Progress) ->
         Ok(anchor) => match anchor.geometry {
             Some(geometry) => {
                 measure(&anchor, geometry, options, progress, &mut report);
-                if report.unfinished.is_none() && !anchor.is_unchanged() {
+                if report.unfinished.is_none() && anchor.change() != Change::Nothing {
                     report.unfinished = Some("the database was changed while it was read".to_owned());
                 }
             }

@@ -1,8 +1,7 @@
 //! The rollback journal beside a database.
 
-use std::fs::File;
+use disk::input::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{View, beside};
@@ -78,7 +77,7 @@ impl Journal {
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {
-    match disk::regular::open(beside(path, "-journal")) {
+    match disk::input::File::open(beside(path, "-journal")) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -28,7 +28,7 @@ pub(super) use journal::{Journal, JournalDamage};
 use lock::{Lock, holder, shared};
 pub(super) use shared_memory::WalIndex;
 use shared_memory::{INITIALISED_BYTE, READ_LOCK_START};
-pub(super) use stamp::Stamp;
+pub(super) use stamp::{Change, Stamp};
 
 /// First byte of the locks on the database file.
 // EVIDENCE: sqlite os.h, PENDING_BYTE, RESERVED_BYTE, SHARED_FIRST and SHARED_SIZE; fileformat2 1.4

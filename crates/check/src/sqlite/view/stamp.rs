@@ -2,7 +2,7 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,27 @@ const WAL_HEADER_BYTES: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sqlite) struct Stamp {
     database: Option<FileStamp>,
-    wal_header: Option<Vec<u8>>,
+    wal: Option<WalStamp>,
+}
+
+/// What was changed since a stamp was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sqlite) enum Change {
+    /// Nothing that is read.
+    Nothing,
+    /// The database file, or the WAL by a checkpoint: what is there now is a later state.
+    Later,
+    /// The database file was removed or replaced by another one; or the WAL was, or truncated, although no checkpoint
+    /// wrote the database: its transactions are lost.
+    Lost,
+}
+
+/// The generation of the WAL, and how long it was: committed frames stay where they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WalStamp {
+    header: Vec<u8>,
+    identity: (u64, u64),
+    length: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,35 +61,51 @@ impl Stamp {
     /// Takes the stamp of a database. Right after a change it waits for a moment, so that a second change right behind
     /// has another time.
     pub(in crate::sqlite) fn new(path: &Path) -> io::Result<Self> {
-        let mut facts = std::fs::metadata(path)?;
+        let mut facts = disk::input::metadata(path)?;
         let age = facts.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok());
         if age.is_some_and(|age| age < TICK) {
             std::thread::sleep(TICK);
-            facts = std::fs::metadata(path)?;
+            facts = disk::input::metadata(path)?;
         }
-        Ok(Self { database: Some(FileStamp::of(&facts)), wal_header: wal_header(path)? })
+        Ok(Self { database: Some(FileStamp::of(&facts)), wal: wal_stamp(path)? })
     }
 
-    /// Whether the database is as it was: frames may have been added to the WAL, nothing else may have changed.
-    pub(in crate::sqlite) fn is_current(&self, path: &Path) -> bool {
+    /// What was changed since: frames may have been added to the WAL, nothing else may have changed.
+    pub(in crate::sqlite) fn change(&self, path: &Path) -> Change {
         let database = std::fs::metadata(path).ok().map(|facts| FileStamp::of(&facts));
-        let Ok(wal_header) = wal_header(path) else { return false };
+        if database != self.database {
+            let identity = |stamp: &Option<FileStamp>| stamp.as_ref().map(|stamp| stamp.identity);
+            let is_same_file = identity(&database) == identity(&self.database);
+            return if is_same_file { Change::Later } else { Change::Lost };
+        }
         // A WAL that was made meanwhile changes nothing, as long as the database file is the same.
-        let is_same_wal = self.wal_header.is_none() || self.wal_header == wal_header;
-        database == self.database && is_same_wal
+        let Some(before) = &self.wal else { return Change::Nothing };
+        match wal_stamp(path) {
+            Ok(Some(now)) if now.identity != before.identity => Change::Lost,
+            // Started anew: all of its frames had been in the database before.
+            Ok(Some(now)) if now.header != before.header => Change::Later,
+            Ok(Some(now)) if now.length < before.length => Change::Lost,
+            Ok(Some(_)) => Change::Nothing,
+            // Truncated by a checkpoint, which had nothing to write.
+            Ok(None) if beside(path, "-wal").exists() => Change::Later,
+            _ => Change::Lost,
+        }
     }
 }
 
-/// The header of the WAL; `None` when there is none, or no whole one.
-fn wal_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match disk::regular::open(beside(path, "-wal")) {
+/// The stamp of the WAL; `None` when there is none, or no whole header.
+fn wal_stamp(path: &Path) -> io::Result<Option<WalStamp>> {
+    let file = match disk::input::File::open(beside(path, "-wal")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut header = vec![0; WAL_HEADER_BYTES];
     match file.read_exact_at(&mut header, 0) {
-        Ok(()) => Ok(Some(header)),
+        Ok(()) => {
+            let facts = file.metadata()?;
+            Ok(Some(WalStamp { header, identity: (facts.dev(), facts.ino()), length: facts.len() }))
+        }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(error),
     }

@@ -3,10 +3,9 @@
 //! The frames tell for themselves that they belong together: all have the same salts, and the checksum of each goes on from
 //! the one before it. So they can be counted, and the header that they would need can be put together.
 
+use disk::input::File;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 
 use formats::sqlite::{
     FRAME_HEADER_SIZE_BYTES, FrameHeader, Header, WAL_HEADER_SIZE_BYTES, WAL_MAGIC, WAL_VERSION, WalHeader,

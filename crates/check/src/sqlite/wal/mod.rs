@@ -3,10 +3,9 @@
 mod frames;
 mod header;
 
+use disk::input::File;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES, WalHeader};
@@ -68,7 +67,7 @@ pub(super) fn read_wal(
     index: Option<WalIndex>,
     brake: &Brake,
 ) -> io::Result<WalRead> {
-    let file = match disk::regular::open(beside(path, "-wal")) {
+    let file = match disk::input::File::open(beside(path, "-wal")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(WalRead::default()),
         Err(error) => return Err(error),

@@ -1,6 +1,6 @@
 //! The blocks and streams of a backup file: which backup sets it has, and where their pages are.
 
-use std::fs::File;
+use disk::input::File;
 use std::io;
 use std::ops::Range;
 

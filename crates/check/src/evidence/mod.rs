@@ -1,0 +1,104 @@
+//! What the reads of a check allow to be concluded: whether they failed, differed, or met files that changed.
+//!
+//! | what happened | what the report says |
+//! |---|---|
+//! | an error of the environment: permissions, limits, memory, a file that is gone | could not finish, with the first error; nothing that may follow from it |
+//! | a file was replaced, written or truncated while no server was known to run | could not finish: changed during the check; no findings |
+//! | readings of a place differ, and no process wrote the file | one finding per place: device or memory; nothing that compares pages |
+//! | a device gave no bytes | a finding for the place; what follows from it is not certain |
+//!
+//! The rules are the same for all engines; each says what its places are called, and whether a server runs.
+
+mod findings;
+mod outcome;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use disk::input::{Cause, Entered, Record};
+use results::check::CheckReport;
+
+use crate::rule::Rule;
+
+/// What an engine says about its files.
+pub(crate) struct Terms<'a> {
+    /// The rule about readings that differ.
+    pub(crate) differ: &'static Rule,
+    /// The rule about pages that cannot be read.
+    pub(crate) unreadable: &'static Rule,
+    /// Whether a server runs on the files: that they change, differ or go away is its work.
+    pub(crate) is_served: bool,
+    /// Files whose changes the engine judges by itself, by locks and stamps of its own.
+    pub(crate) judges_changes: bool,
+    /// The name of a place.
+    pub(crate) place: &'a dyn Fn(&Path, u64) -> Place,
+}
+
+/// A place as reports name it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    /// The page, as the engine counts; absent in files without pages.
+    pub(crate) page: Option<u64>,
+    pub(crate) object: Option<String>,
+}
+
+/// Notes the reads of a check from its begin to its report.
+pub(crate) struct Watch {
+    record: Record,
+    _entered: Entered,
+}
+
+impl Watch {
+    /// Begins to note the reads of this thread and of scans that it starts.
+    pub(crate) fn begin() -> Self {
+        let record = Record::default();
+        let entered = record.enter();
+        Self { record, _entered: entered }
+    }
+
+    /// The first failure of the environment so far, where a check could not begin.
+    pub(crate) fn failure(&self) -> Option<(PathBuf, io::Error)> {
+        let failures = self.record.failures();
+        let first = failures.into_iter().find(|failure| failure.error_number.is_some())?;
+        let number = first.error_number?;
+        Some((first.path, io::Error::from_raw_os_error(number)))
+    }
+
+    /// Takes back what the reads do not allow to be concluded, and says what they showed.
+    ///
+    /// I/O: where something was found, the single reads of the check once more; places that differed some more times.
+    pub(crate) fn settle(self, report: &mut CheckReport, terms: &Terms<'_>) {
+        let record = self.record;
+        let is_absence = |number: Option<i32>| number == Some(rustix::io::Errno::NOENT.raw_os_error());
+        let failures = record.failures();
+        let environment = failures
+            .iter()
+            .filter(|failure| failure.cause == Cause::Environment)
+            .find(|failure| !(terms.is_served && is_absence(failure.error_number)));
+        if let Some(first) = environment {
+            return outcome::not_read(report, terms, first, &failures);
+        }
+        if !terms.is_served && !terms.judges_changes {
+            let changed = record.changed();
+            if let Some(first) = changed.first() {
+                return outcome::changed(report, terms, first);
+            }
+        }
+        if !terms.is_served {
+            if report.finding_count() > 0 || record.has_differing() {
+                report.counters.extra_read_count += record.repeat_single_reads();
+            }
+            report.counters.extra_read_count += record.repeat_differing();
+            let (still, other): (Vec<_>, Vec<_>) =
+                record.settle().into_iter().partition(|place| place.is_still);
+            if !still.is_empty() {
+                return outcome::differing(report, terms, &still);
+            }
+            if let Some(first) = other.first().filter(|_| !terms.judges_changes) {
+                return outcome::changed(report, terms, &first.path);
+            }
+        }
+        outcome::unreadable(report, terms, &failures);
+    }
+}
