@@ -260,7 +260,7 @@ impl Cluster {
             // The control file is copied last: it may be that of a later checkpoint.
             Standing::Backup { start_lsn, .. } => self.checksums && control.redo_lsn == start_lsn,
         };
-        // At the checkpoint of a shutdown nothing is active, and nobody asks; so it is with wal_level minimal, where
+        // At the checkpoint of a shutdown nothing is active, and the field is 0; so it is with wal_level minimal, where
         // much may be.
         let was_shutdown = control.checkpoint_lsn == control.redo_lsn && control.wal_level > 0;
         let has_prepared = self.tree.files(Path::new("pg_twophase")).is_ok_and(|files| !files.is_empty());

@@ -56,7 +56,7 @@ impl Link {
         if self.kind == LinkKind::SpGistChild { self.detail as u16 } else { 0 }
     }
 
-    /// Whether nothing is lost when nobody names the block: a block that was made ready and never filled.
+    /// Whether nothing is lost when no other block names the block: a block that was made ready and never filled.
     // EVIDENCE: gist.c gistplacetopage: GISTInitBuffer on a block that was used before, then another block, which may fail
     pub(crate) fn is_needless(&self) -> bool {
         self.kind == LinkKind::GistChild && self.detail == 1

@@ -144,7 +144,7 @@ impl Run<'_> {
         self.accounting.bytes_read += outcome.read_bytes();
         for file in &outcome.files {
             self.accounting.unreached_count += file.unclaimed_bytes.div_ceil(block_bytes);
-            // A server at work drops and cuts files; these pages are counted as skipped, and nobody expects them.
+            // A server at work drops and cuts files; these pages are counted as skipped, and not expected to be read.
             if self.cluster.standing == Standing::Running {
                 let vanished = if file.cache.is_none() { file.unreadable_bytes } else { 0 };
                 self.accounting.bytes_expected -= file.missing_bytes + vanished;

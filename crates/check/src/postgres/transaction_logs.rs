@@ -151,7 +151,7 @@ impl LogFiles<'_> {
         let lowest = if self.directory == OFFSETS { 1 } else { FIRST_NORMAL_XID };
         number == 0
             || self.page_of(number - 1) != self.page_of(number)
-            // The first numbers of all are given to nobody.
+            // The first numbers of all are never assigned.
             || (self.directory != MEMBERS && number <= lowest)
     }
 }

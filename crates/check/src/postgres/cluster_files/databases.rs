@@ -85,7 +85,7 @@ impl Run<'_> {
         found.into_iter().for_each(|finding| self.findings.push(finding));
     }
 
-    /// Whether a database must be there: nobody dropped or moved it since its row was written; `None` if that is not
+    /// Whether a database must be there: it was not dropped or moved since its row was written; `None` if that is not
     /// known.
     // EVIDENCE: src/backend/commands/dbcommands.c dropdb: the row is deleted and a checkpoint ends before the directory is
     // removed, and the WAL gets a record; movedb: a record for both directories

@@ -61,10 +61,20 @@ fn fixed(type_id: Oid, bytes: &[u8]) -> Option<String> {
 }
 
 fn quoted(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+    let text = decoded(bytes);
     let shown: String = text.chars().take(SHOWN_MAX).collect();
     let more = if text.chars().count() > SHOWN_MAX { "..." } else { "" };
     format!("'{}'{more}", shown.replace('\'', "''"))
+}
+
+/// Text in UTF-8; bytes of another encoding as `\xEB`.
+fn decoded(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02X}")));
+    }
+    text
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -133,6 +143,10 @@ mod tests {
         assert_eq!(shown(23, &(-7i32).to_le_bytes()), "-7");
         assert_eq!(shown(25, b"it's"), "'it''s'");
         assert_eq!(shown(19, b"name\0\0\0"), "'name'");
+        assert_eq!(shown(1043, "Zoë, 東京".as_bytes()), "'Zoë, 東京'");
+        // LATIN1 and EUC_JP: the bytes, which no other text can be taken for.
+        assert_eq!(shown(1042, b"Zo\xEB "), "'Zo\\xEB '");
+        assert_eq!(shown(25, b"\xC5\xEC"), "'\\xC5\\xEC'");
         assert_eq!(shown(1082, &0i32.to_le_bytes()), "2000-01-01");
         assert_eq!(shown(1082, &(-1i32).to_le_bytes()), "1999-12-31");
         assert_eq!(shown(1082, &8826i32.to_le_bytes()), "2024-03-01");
