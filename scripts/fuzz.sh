@@ -25,7 +25,8 @@ missing=
 command -v c++ >/dev/null || missing="a C++ compiler"
 compgen -G "$(rustc --print sysroot)/lib/rustlib/$host/lib/librustc*_rt.asan.a" >/dev/null ||
     missing="${missing:+$missing and }the sanitizer runtime of $(rustc -V)"
-build=("$cargo" build --locked --release --manifest-path fuzz/Cargo.toml --target-dir "$place")
+# Not --locked: the crates of the workspace are part of this build, and their dependencies change.
+build=("$cargo" build --release --manifest-path fuzz/Cargo.toml --target-dir "$place")
 corpus=$(realpath fuzz/corpus)
 seeds=$place/seeds
 
