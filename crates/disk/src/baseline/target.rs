@@ -70,9 +70,10 @@ impl Target {
     pub(super) fn open(path: &Path, matrix: &Matrix) -> Result<Self, BaselineError> {
         let open_error = |source| BaselineError::Open { path: path.to_path_buf(), source };
         let metadata = path.metadata().map_err(open_error)?;
-        let is_measurable = metadata.is_dir() || metadata.is_file() || metadata.file_type().is_block_device();
-        if !is_measurable {
-            let reason = "it is neither a directory nor a regular file nor a block device";
+        let kind = metadata.file_type();
+        let other = crate::regular::other_kind(kind).filter(|_| !kind.is_dir() && !kind.is_block_device());
+        if let Some(other) = other {
+            let reason = format!("it is {other}, neither a directory nor a regular file nor a block device");
             return Err(open_error(io::Error::new(io::ErrorKind::InvalidInput, reason)));
         }
         let (open, kind) = match metadata.is_dir() {
