@@ -226,6 +226,7 @@ mod tests {
             register_files: false,
             poll: false,
             grows: false,
+            no_uring_reason: None,
         };
         let mut backend = ThreadBackend::new(&options, None).unwrap();
         backend.set_file(0, Arc::new(File::open(path.path()).unwrap())).unwrap();
