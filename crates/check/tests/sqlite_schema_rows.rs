@@ -138,3 +138,29 @@ fn a_flipped_bit_in_a_schema_for_which_sqlite_refuses_the_file_is_always_reporte
 
 /// Flips for each shape of file.
 const FLIP_COUNT: usize = 150;
+
+#[test]
+fn a_schema_of_many_tables_is_understood_as_a_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("many.db");
+    let connection = support::create(&path, &support::Shape { page_size: 512, ..support::Shape::default() });
+    connection.execute_batch("PRAGMA foreign_keys=OFF; BEGIN").unwrap();
+    for number in 0..450 {
+        let key = if number == 430 { "INTEGER PRIMARY KEY AUTOINCREMENT" } else { "TEXT UNIQUE" };
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE t{number}(a {key}, b INT CHECK(b > 0) DEFAULT {number}, c REFERENCES t{}(a));
+                 CREATE INDEX i{number} ON T{number}(b DESC, a); INSERT INTO t{number}(b) VALUES (1), (2), (3);",
+                449 - number
+            ))
+            .unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+    connection.close().unwrap();
+    let report = support::full(&path);
+    let text = check::text::text(&report);
+    assert_eq!(report.exit_code(), 0, "{text}");
+    assert!(report.coverage.is_complete(), "{text}");
+    assert!(!report.not_checked.iter().any(|gap| gap.kind == results::check::GapKind::Coverage), "{text}");
+    assert_eq!(report.counters.entry_count, 450 * 3 + 449 * 3);
+}

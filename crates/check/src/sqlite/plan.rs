@@ -176,18 +176,41 @@ pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32, 
         ..TreePlan::default()
     });
     planner.add_trees(schema);
-    match connection() {
-        Ok(mut connection) => {
-            if let Err(error) = planner.add_definitions(schema, &mut connection) {
-                planner.gap(None, "rows and index entries", &format!("could not ask the engine: {error}"));
-            }
-        }
-        Err(error) => {
-            planner.gap(None, "rows and index entries", &format!("could not start the engine: {error}"))
+    for part in parts(schema) {
+        let outcome = connection().and_then(|mut connection| planner.add_definitions(&part, &mut connection));
+        if let Err(error) = outcome {
+            planner.gap(None, "rows and index entries", &format!("could not ask the engine: {error}"));
         }
     }
     planner.plans
 }
+
+/// The tables in parts of some hundred, each with its indexes: SQLite reads its whole schema for each definition that it
+/// executes.
+fn parts(schema: &SchemaRows) -> Vec<Vec<&SchemaRow>> {
+    let mut parts: Vec<Vec<&SchemaRow>> = vec![Vec::new()];
+    let mut part_of: HashMap<String, usize> = HashMap::new();
+    for (index, row) in schema.rows.iter().filter(|row| row.is_table).enumerate() {
+        let number = index / PART_TABLE_COUNT;
+        if number == parts.len() {
+            parts.push(Vec::new());
+        }
+        part_of.insert(row.name.to_ascii_lowercase(), number);
+        if let Some(part) = parts.get_mut(number) {
+            part.push(row);
+        }
+    }
+    for row in schema.rows.iter().filter(|row| !row.is_table) {
+        let number = part_of.get(&row.table_name.to_ascii_lowercase()).copied().unwrap_or(0);
+        if let Some(part) = parts.get_mut(number) {
+            part.push(row);
+        }
+    }
+    parts
+}
+
+/// Tables whose definitions are executed in one database in memory.
+const PART_TABLE_COUNT: usize = 200;
 
 struct Planner<'b> {
     brake: &'b Brake,
@@ -219,9 +242,14 @@ impl Planner<'_> {
         }
     }
 
-    fn add_definitions(&mut self, schema: &SchemaRows, connection: &mut Connection) -> rusqlite::Result<()> {
-        let (tables, indexes): (Vec<&SchemaRow>, Vec<&SchemaRow>) =
-            schema.rows.iter().partition(|row| row.is_table);
+    fn add_definitions(&mut self, part: &[&SchemaRow], connection: &mut Connection) -> rusqlite::Result<()> {
+        let (tables, indexes): (Vec<&SchemaRow>, Vec<&SchemaRow>) = part.iter().partition(|row| row.is_table);
+        if tables.iter().any(|row| row.name.eq_ignore_ascii_case("sqlite_sequence")) {
+            // It is there for a table with AUTOINCREMENT, in another part perhaps, or dropped since.
+            connection.execute_batch(
+                "CREATE TABLE fathom_row(a INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE fathom_row",
+            )?;
+        }
         // By the place of the row: a damaged schema may have two of one name.
         let place = |row: &SchemaRow| (row.page, row.slot);
         let mut refused: HashMap<(u32, usize), String> = HashMap::new();
