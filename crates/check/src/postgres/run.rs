@@ -266,7 +266,6 @@ impl<'a> Run<'a> {
             let _ = std::fs::remove_file(path);
         }
         self.report_share(&plan, snapshot.is_some());
-        self.fold_by_cluster();
         self.fold_by_cause(&plan, transactions.as_ref());
         Ok(self.report(target, &plan))
     }

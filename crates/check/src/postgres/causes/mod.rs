@@ -19,6 +19,7 @@ pub(super) const ZEROS: &str = "a block of zeros";
 impl Run<'_> {
     /// Puts causes in place of what follows from them.
     pub(super) fn fold_by_cause(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
+        self.fold_by_cluster();
         let of_logs = Promised::TransactionEnd.rule().id;
         let all = self.findings.take_consequences();
         let (logs, tables): (Vec<_>, Vec<_>) =
