@@ -232,11 +232,8 @@ impl<'a> Run<'a> {
         let is_cut = resumed.is_some() && cluster.standing == Standing::Running;
         if is_cut {
             let what = "links between blocks, rows and index entries";
-            self.left_out(
-                None,
-                what,
-                "the check went on from an earlier one, and the server worked meanwhile",
-            );
+            let why = "the check resumed an earlier one, and the server worked meanwhile";
+            self.left_out(None, what, why);
         }
         let snapshot = snapshot.filter(|_| !is_cut);
         let is_known = cluster.standing == Standing::Stopped || snapshot.is_some();
