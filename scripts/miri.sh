@@ -12,8 +12,8 @@ if ! rustup component add --toolchain nightly miri rust-src >/dev/null 2>&1; the
     exit 2
 fi
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
-# Files and the clock are real.
-export MIRIFLAGS=-Zmiri-disable-isolation
+# Files and the clock are real, and reads are whole.
+export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-no-short-fd-operations"
 miri() {
     cargo +nightly miri test --locked "$@"
 }
