@@ -2,6 +2,7 @@
 # Fuzzes what reads bytes from outside: each target for some seconds, as many at a time as there are CPUs.
 #
 # usage: scripts/fuzz.sh SECONDS [TARGET...]
+# env:   SEED: where the random numbers begin; 0, as without it, is another place each time
 # exit:  0 nothing found; 1 an input that panics, hangs or takes too much memory, kept in target/fuzz/artifacts; 2 not run
 #
 # Coverage-guided, with AddressSanitizer, overflow checks and debug assertions, where there are a C++ compiler and the
@@ -19,6 +20,7 @@ fi
 cargo=${CARGO:-cargo}
 place=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 host=$(rustc -vV | sed -n 's/^host: //p')
+seed=${SEED:-0}
 mkdir -p "$place/logs" "$place/artifacts"
 
 missing=
@@ -41,7 +43,7 @@ if [ -n "$missing" ]; then
     "${build[@]}" --no-default-features
     programs=$place/release
     run() {
-        cd "$place" && exec "$programs/mutate" "$1" "$seconds" 1 $(folders "$1")
+        cd "$place" && exec "$programs/mutate" "$1" "$seconds" "${seed/#0/$RANDOM}" $(folders "$1")
     }
 else
     flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
@@ -53,7 +55,7 @@ else
     programs=$place/$host/release
     run() {
         mkdir -p "$place/found/$1"
-        cd "$place" && exec "$programs/$1" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=262144 \
+        cd "$place" && exec "$programs/$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -seed="$seed" -max_len=262144 \
             -print_final_stats=1 -artifact_prefix="artifacts/$1-" "found/$1" $(folders "$1")
     }
 fi
@@ -72,5 +74,5 @@ one() {
 }
 
 export -f folders one run
-export place host programs seeds corpus seconds
+export place host programs seeds corpus seconds seed
 printf '%s\n' "${targets[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' || exit 1

@@ -130,7 +130,7 @@ pub(crate) const CLASSES: &[(&str, HashDamage, &[&str])] = &[
                 put_u32(p, 8184, bucket ^ 1)
             })
         },
-        &["pg-hash-chain"],
+        &["pg-hash-bucket"],
     ),
     (
         "hash: first page of a bucket with another number",

@@ -198,7 +198,7 @@ pub(crate) const CLASSES: &[(&str, SpGistDamage, &[&str])] = &[
     (
         "SP-GiST leaf tuple marked as a placeholder",
         |e, s| e.sealed(&s.index, s.leaf, |p| p[tuple(p, s.chain[1])] |= 3),
-        &["pg-spgist-chain", "pg-spgist-page", "pg-row-without-entry"],
+        &["pg-spgist-chain", "pg-spgist-page"],
     ),
     (
         "SP-GiST placeholders counted wrongly",
