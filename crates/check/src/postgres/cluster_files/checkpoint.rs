@@ -232,10 +232,10 @@ fn wal_from_elsewhere(tree: &Tree, control: &Control) -> Option<&'static str> {
     in_recovery.then_some("the server was in archive recovery, so restore_command may supply it")
 }
 
-/// Segments that were in `pg_wal` and are not there any more: `pg_basebackup -X fetch` marks those that it brought as
-/// archived, and the directory for such marks is always made.
-// OBSERVED: pg_basebackup of 15.18: archive_status/<segment>.done with -X fetch, an empty archive_status with -X stream and
-// -X none
+/// Segments that were in `pg_wal` and are not there any more: `pg_basebackup` marks those that it brought whole as archived,
+/// and the directory for such marks is always made.
+// OBSERVED: pg_basebackup of 15.18: archive_status/<segment>.done with -X fetch, with -X stream where the segment was streamed
+// to its end; an empty archive_status with -X none
 fn removed_segments(tree: &Tree, segment: &str) -> Option<String> {
     let marks = tree.files(Path::new("pg_wal/archive_status")).unwrap_or_default();
     let mark = format!("{}.done", segment.trim_start_matches("pg_wal/"));
