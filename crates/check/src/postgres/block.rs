@@ -285,16 +285,8 @@ impl PassContext<'_> {
         if stored == computed {
             return true;
         }
-        let lsn = page.header().lsn;
         work.place.confidence = match self.cluster.standing {
             Standing::Crashed => Confidence::Possible,
-            // Written during the backup: its image in the log replaces it. Never by the position alone: one that
-            // lies after the end of the backup is damage as well.
-            Standing::Backup { start_lsn, end_lsn }
-                if lsn >= start_lsn && end_lsn.is_none_or(|end| lsn <= end) =>
-            {
-                Confidence::Possible
-            }
             _ => Confidence::Certain,
         };
         let expected = format!("checksum {computed:#06x} for block {block}");
@@ -303,6 +295,18 @@ impl PassContext<'_> {
             work.place.confidence = Confidence::Consequence;
         }
         false
+    }
+
+    /// Whether a block of a backup was read while the server wrote it: its checksum fails, and its position is one of the WAL
+    /// of the backup, whose image of the block replaces it. A position after the end of the backup is damage.
+    pub(super) fn is_replaced_by_recovery(&self, page: &Page<'_>, block: u32) -> bool {
+        let Standing::Backup { start_lsn, end_lsn } = self.cluster.standing else { return false };
+        let lsn = page.header().lsn;
+        self.cluster.checksums
+            && !page.is_new()
+            && lsn >= start_lsn
+            && end_lsn.is_none_or(|end| lsn <= end)
+            && page_checksum(page.bytes(), block) != page.header().checksum
     }
 
     fn check_lsn<S>(&self, page: &Page<'_>, relation: Option<&Relation>, work: &mut Work<'_, S>) {

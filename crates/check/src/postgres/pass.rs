@@ -183,6 +183,16 @@ impl PassContext<'_> {
             *state.skipped.entry(why).or_default() += 1;
             return;
         }
+        if self.is_replaced_by_recovery(&Page::new(bytes), block) {
+            state.sums.moved.extend(file.relation);
+            state.sums.covered.page(file.relation, false);
+            state.is_not_clean(file, block, false);
+            *state
+                .skipped
+                .entry("written while the backup was made: recovery replaces it from the WAL")
+                .or_default() += 1;
+            return;
+        }
         let mut found = Findings::new(usize::MAX / 4);
         let PassState { sums, scratch, .. } = state;
         let has_contents = self.block(file, block, bytes, scratch, &mut found, sums);
