@@ -201,13 +201,7 @@ impl Findings {
     fn count_object(&mut self, more: ObjectCount) {
         let key = (more.first.rule.clone(), more.first.object.clone());
         match self.by_object.get_mut(&key) {
-            Some(count) => {
-                count.found_count += more.found_count;
-                count.affected += more.affected;
-                if more.first < count.first {
-                    count.first = more.first;
-                }
-            }
+            Some(count) => count.add(more),
             None => {
                 self.by_object.insert(key, more);
                 if self.by_object.len() > OBJECT_COUNTS_MAX {

@@ -31,6 +31,17 @@ pub struct ObjectCount {
     pub first: Finding,
 }
 
+impl ObjectCount {
+    /// Adds findings of the same rule in the same object; the first of all stays the first.
+    pub fn add(&mut self, more: Self) {
+        self.found_count += more.found_count;
+        self.affected += more.affected;
+        if more.first < self.first {
+            self.first = more.first;
+        }
+    }
+}
+
 /// An object with findings: one line of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamagedObject {

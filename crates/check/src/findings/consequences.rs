@@ -183,13 +183,7 @@ impl Findings {
     pub(super) fn count_consequence(&mut self, cause: &str, more: ObjectCount) {
         let key = (cause.to_owned(), more.first.rule.clone(), more.first.object.clone());
         match self.consequences.get_mut(&key) {
-            Some(count) => {
-                count.found_count += more.found_count;
-                count.affected += more.affected;
-                if more.first < count.first {
-                    count.first = more.first;
-                }
-            }
+            Some(count) => count.add(more),
             None => {
                 self.consequences.insert(key, more);
             }

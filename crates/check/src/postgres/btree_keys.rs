@@ -78,7 +78,7 @@ impl TreeCheck<'_> {
                 .then(|| key_fact(self.key, self.tree.number, index, &walk.values, &mut scratch.buffer))
                 .flatten();
             let mut count = Share::default();
-            // No row is visible behind the end of the table.
+            // No row is visible past the end of the table.
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
                 let exception = self.tree.exceptions.of(tid);
                 if is_unique && exception != Some(Exception::NotLive) {

@@ -168,7 +168,7 @@ pub(super) fn finish(
         report.unfinished = Some(trouble);
     } else if unreached_count > 0 {
         let next = if keeps {
-            "the same command goes on there"
+            "the same command resumes there"
         } else {
             "with --resume FILE a later call can go on"
         };

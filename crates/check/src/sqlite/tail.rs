@@ -31,7 +31,7 @@ enum Content {
 ///
 /// They are no damage. EVIDENCE: sqlite fileformat2 1.3.8: the page count in the header, where it is valid, is the size of
 /// the database; c_fcntl_begin SQLITE_FCNTL_CHUNK_SIZE and SQLITE_FCNTL_SIZE_HINT: a file is made larger than its database;
-/// pager.c pager_truncate and wal.c walCheckpoint: what is behind the end is cut off with the next commit or checkpoint
+/// pager.c pager_truncate and wal.c walCheckpoint: what is past the end is truncated at the next commit or checkpoint
 pub(super) fn beyond(anchor: &Anchor) -> Option<NotChecked> {
     let page_size = u64::from(anchor.header.page_size_bytes);
     let end = u64::from(anchor.page_count) * page_size;

@@ -16,8 +16,8 @@ use super::finding::Draft;
 use super::rules::Promised;
 use super::source::Source;
 
-/// No owner.
-pub(super) const NOBODY: u32 = u32::MAX;
+/// In place of an owner: no allocation unit has the extent.
+pub(super) const NOT_ALLOCATED: u32 = u32::MAX;
 /// IAM pages of one chain that are followed; a file of 64 TiB has fewer intervals.
 const CHAIN_MAX: u32 = 1 << 20;
 
@@ -116,7 +116,7 @@ impl Maps {
             pfs: Intervals::new(page_count, PfsByte::default()),
             is_known: Vec::new(),
             gam: Intervals::new(of_extents, 0),
-            owners: Intervals::new(of_extents, NOBODY),
+            owners: Intervals::new(of_extents, NOT_ALLOCATED),
             singles: HashMap::default(),
         };
         for start in (0..page_count).step_by(place::PFS_PAGES as usize) {
@@ -312,7 +312,7 @@ impl Maps {
                 match map.owners.slot(extent, &mut self.budget) {
                     None if (short.0..short.1).contains(&page.page) => lost_count += u64::from(EXTENT_PAGES),
                     None => out_of_range(format!("extent {page}")),
-                    Some(owner) if *owner == NOBODY => *owner = number,
+                    Some(owner) if *owner == NOT_ALLOCATED => *owner = number,
                     Some(owner) => doubles.push((Promised::ExtentOwnedTwice, page, *owner, None)),
                 }
             }
@@ -386,7 +386,7 @@ impl FileMap {
     }
 
     fn owner(&self, page: u32) -> Option<u32> {
-        let of_extent = self.owners.get(page / EXTENT_PAGES).filter(|owner| *owner != NOBODY);
+        let of_extent = self.owners.get(page / EXTENT_PAGES).filter(|owner| *owner != NOT_ALLOCATED);
         of_extent.or_else(|| self.singles.get(&page).copied())
     }
 

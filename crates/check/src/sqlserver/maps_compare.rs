@@ -6,7 +6,7 @@ use formats::sqlserver::{EXTENT_PAGES, PageId, place};
 
 use super::facts::Quick;
 use super::finding::Draft;
-use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, Maps, NOBODY, SGAM_KNOWN, SGAM_MIXED};
+use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, Maps, NOT_ALLOCATED, SGAM_KNOWN, SGAM_MIXED};
 use super::plan::Plan;
 use super::rules::Promised;
 
@@ -52,7 +52,7 @@ impl FileMap {
             if is_free && is_mixed {
                 let found = "GAM: free; SGAM: a mixed extent with free pages".to_owned();
                 drafts.push(draft(Promised::ExtentFree, "an extent that is either free or mixed", found));
-            } else if is_free && owner != NOBODY {
+            } else if is_free && owner != NOT_ALLOCATED {
                 let found = "GAM: free; owned as a whole".to_owned();
                 drafts.push(
                     draft(Promised::ExtentFree, "an extent without owner, as the GAM says", found)
@@ -66,13 +66,13 @@ impl FileMap {
                     found,
                 ));
             }
-            if is_mixed && owner != NOBODY {
+            if is_mixed && owner != NOT_ALLOCATED {
                 let found = "SGAM: a mixed extent; owned as a whole".to_owned();
                 drafts.push(
                     draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
                 );
             }
-            if let Some(single) = single.filter(|_| owner != NOBODY) {
+            if let Some(single) = single.filter(|_| owner != NOT_ALLOCATED) {
                 let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
                 drafts.push(
                     draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
@@ -82,7 +82,7 @@ impl FileMap {
             let is_whole_known = pages.clone().all(|page| self.is_known(page));
             if is_used
                 && !is_mixed
-                && owner == NOBODY
+                && owner == NOT_ALLOCATED
                 && in_use.is_none()
                 && single.is_none()
                 && is_whole_known
@@ -106,7 +106,7 @@ impl FileMap {
         for number in known.filter(|number| place::fixed_kind(*number, self.file == 1).is_none()) {
             let byte = self.byte(number);
             let page = PageId { file: self.file, page: number };
-            let of_extent = self.owners.get(number / EXTENT_PAGES).unwrap_or(NOBODY);
+            let of_extent = self.owners.get(number / EXTENT_PAGES).unwrap_or(NOT_ALLOCATED);
             let single = self.singles.get(&number).copied();
             let iam = iam_pages.get(&page).copied();
             let mut pfs = |unit: Option<u32>, expected: &str| {
@@ -124,12 +124,12 @@ impl FileMap {
                 if !byte.is_iam() {
                     pfs(iam, "an IAM page in use");
                 }
-            } else if of_extent != NOBODY || single.is_some() {
+            } else if of_extent != NOT_ALLOCATED || single.is_some() {
                 let unit = single.or(Some(of_extent));
                 if byte.is_iam() {
                     pfs(unit, "a page that is no IAM page");
-                } else if byte.is_mixed() != (of_extent == NOBODY) {
-                    let what = if of_extent == NOBODY {
+                } else if byte.is_mixed() != (of_extent == NOT_ALLOCATED) {
+                    let what = if of_extent == NOT_ALLOCATED {
                         "a page of a mixed extent"
                     } else {
                         "a page of an extent in one use"

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use formats::sqlserver::{EXTENT_PAGES, PageId};
 
-use super::maps::{Maps, NOBODY};
+use super::maps::{Maps, NOT_ALLOCATED};
 
 impl Maps {
     /// The pages that allocation units have in use, ascending.
@@ -26,8 +26,8 @@ impl Maps {
                 }
             }
             for extent in map.owners.numbers_with(&map.owners) {
-                let owner = map.owners.get(extent).unwrap_or(NOBODY);
-                if owner == NOBODY || !is_wanted(owner) {
+                let owner = map.owners.get(extent).unwrap_or(NOT_ALLOCATED);
+                if owner == NOT_ALLOCATED || !is_wanted(owner) {
                     continue;
                 }
                 let first = extent.saturating_mul(EXTENT_PAGES);

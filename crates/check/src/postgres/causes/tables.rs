@@ -19,7 +19,7 @@ use crate::postgres::run::Run;
 type Cause = (String, String);
 
 impl Run<'_> {
-    /// Makes one finding of entries that name rows behind the end of a table, or adds them to the finding about the table's
+    /// Makes one finding of entries that name rows past the end of a table, or adds them to the finding about the table's
     /// file. Where the table's other indexes end with it, the index is at fault.
     pub(in crate::postgres) fn fold_short_tables(
         &mut self,
