@@ -76,7 +76,7 @@ pub struct Finding {
     pub offset_bytes: Option<u64>,
     /// The rule that was broken; `fathom explain RULE` tells more.
     pub rule: String,
-    /// `sqlite` or `postgres`.
+    /// Name of the engine; [`Self::engine_id`] has it typed.
     pub engine: String,
     /// The table, index or list that the page belongs to, where that is known.
     pub object: Option<String>,
@@ -251,7 +251,7 @@ pub struct CheckCounters {
 /// Everything about one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// `sqlite` or `postgres`.
+    /// Name of the engine; [`Self::engine_id`] has it typed.
     pub engine: String,
     /// What was checked, as the user named it.
     pub target: String,

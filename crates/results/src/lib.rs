@@ -10,6 +10,7 @@
 pub mod ceiling;
 pub mod check;
 pub mod coverage;
+pub mod engine;
 pub mod histogram;
 pub mod io;
 pub mod model;
@@ -24,3 +25,5 @@ pub mod store;
 pub mod structure;
 pub mod verdict;
 pub mod wording;
+
+pub use engine::EngineId;

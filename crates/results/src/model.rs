@@ -94,7 +94,7 @@ pub struct Study {
     pub question: String,
     /// Full or miniature.
     pub scale: Scale,
-    /// Kind of target: `noop`, `sqlite`, `postgres`.
+    /// Name of the engine under test; [`Self::engine_id`] has it typed.
     pub engine: String,
     /// The resolved spec as TOML, as run (overrides applied, no password).
     pub spec_toml: String,

@@ -181,7 +181,7 @@ pub struct StructureCounters {
 /// The structure of a database, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StructureReport {
-    /// `sqlite`, `postgres`, `sqlserver`.
+    /// Name of the engine; [`Self::engine_id`] has it typed.
     pub engine: String,
     /// What was looked at, as the user named it.
     pub target: String,
