@@ -186,5 +186,5 @@ pub fn results_file(bytes: &[u8]) {
 }
 
 pub fn wire_answer(bytes: &[u8]) {
-    lab::target::postgres::exercise_answers(bytes);
+    lab::engine::postgres::exercise_answers(bytes);
 }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use lab::target::noop::NoopTarget;
-use lab::target::postgres::{
+use lab::engine::noop::NoopTarget;
+use lab::engine::postgres::{
     ExternalOptions, ExternalPostgres, ManagedOptions, ManagedPostgres, ServerBinaries, find_servers,
     managed_limitations, places_of_environment, require_servers, service_of,
 };
-use lab::target::sqlite::{self, SqliteTarget};
-use lab::target::{Layout, Limitation, Target};
+use lab::engine::sqlite::{self, SqliteTarget};
+use lab::engine::{Layout, Limitation, Target};
 use lab::work::Work;
 
 use crate::arguments::RunArguments;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::engine::Limitation;
 use lab::laboratory::Notice;
-use lab::target::Limitation;
 use report::plain::{json, lines, one_line};
 use report::text::Form;
 use results::ceiling::CeilingPattern;

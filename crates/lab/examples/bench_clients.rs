@@ -13,9 +13,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use lab::client::Crew;
-use lab::target::noop::NoopTarget;
-use lab::target::postgres::{ManagedOptions, ManagedPostgres, require_servers};
-use lab::target::{Connector, Layout, Target};
+use lab::engine::noop::NoopTarget;
+use lab::engine::postgres::{ManagedOptions, ManagedPostgres, require_servers};
+use lab::engine::{Connector, Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 type AnyError = Box<dyn std::error::Error>;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lab::engine::sqlite::SqliteTarget;
+use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::run::{Course, RunRequest, execute};
-use lab::target::sqlite::SqliteTarget;
-use lab::target::{Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 use results::model::{RunKey, RunState};
 

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use disk::counters::{process_cpu, thread_cpu_ns};
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{find_servers, series_of};
 use lab::observe::live::{LiveInterval, LiveServer, Way};
 use lab::observe::machine::MachineProbe;
 use lab::observe::series::SeriesSampler;
 use lab::observe::{RunningSampler, Sampler, Window};
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{find_servers, series_of};
 use results::observations::SamplerRecord;
 use stats::random::Random;
 

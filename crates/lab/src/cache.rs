@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use disk::residency::{DROP_CACHES, give_up, give_up_all, may_give_up_all, page_bytes, residency};
 use results::model::CACHE_STATES;
 
-use crate::target::{Limitation, TargetError};
+use crate::engine::{Limitation, TargetError};
 use crate::work::{CacheState, Work};
 
 /// Largest share of the pages in memory at which files count as not cached.

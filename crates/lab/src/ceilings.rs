@@ -17,8 +17,8 @@ use results::ceiling::{
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
+use crate::engine::sqlite;
 use crate::estimate::data_bytes;
-use crate::target::sqlite;
 use crate::work::{Durability, Placement, Work, Workload};
 
 /// A ceiling older than this is measured again: devices fill up, and neighbours change.

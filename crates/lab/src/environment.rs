@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use disk::facts::{StorageFacts, roles_sharing_a_device, storage_behind};
 use results::model::{Environment, Warning};
 
-use crate::target::{Target, TargetError};
+use crate::engine::{Target, TargetError};
 
 /// Collects the record of the environment and the cautions that follow from it.
 ///

@@ -9,8 +9,8 @@ use results::model::{ClientRecord, GateOutcome, GateResult};
 use results::observations::SamplerRecord;
 
 use crate::client::WorkerUsage;
+use crate::engine::Aftermath;
 use crate::observe::manual_checkpoint;
-use crate::target::Aftermath;
 use crate::work::{Amount, LoopSide, Work};
 
 /// Limits that a spec may move.

@@ -13,7 +13,7 @@ use results::redaction::redacted;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::target::postgres::ServerQuestion;
+use crate::engine::postgres::ServerQuestion;
 
 /// Time in which a server must have answered all questions.
 pub const SERVER_TIME_MAX: Duration = Duration::from_secs(45);

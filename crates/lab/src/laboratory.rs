@@ -14,11 +14,11 @@ use stats::random::derive_seed;
 
 use crate::assignment::Assignment;
 use crate::ceilings::{self, CeilingPlaces, CeilingTime};
+use crate::engine::{Limitation, Target, TargetError};
 use crate::gates::Limits;
 use crate::plan::Plan;
 use crate::reading;
 use crate::run::{self, Course, Leftovers, RunError, RunRequest, Tick};
-use crate::target::{Limitation, Target, TargetError};
 use crate::work::{Amount, WarmUp, Work};
 
 mod beside;

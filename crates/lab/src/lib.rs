@@ -1,6 +1,6 @@
 //! Experiments: from a spec to stored runs that can be trusted.
 //!
-//! `spec` reads what is asked, `plan` orders it, `target` provides the engine under test, `client`
+//! `spec` reads what is asked, `plan` orders it, `engine` provides the engine under test, `client`
 //! drives it, `gates` decide whether a run counts, and `laboratory` ties them together, storing each
 //! run as it ends.
 
@@ -9,6 +9,7 @@ pub mod cache;
 pub mod ceilings;
 pub mod child;
 pub mod client;
+pub mod engine;
 pub mod environment;
 pub mod estimate;
 pub mod expand;
@@ -22,6 +23,5 @@ pub mod plan;
 pub mod reading;
 pub mod run;
 pub mod spec;
-pub mod target;
 pub mod task;
 pub mod work;

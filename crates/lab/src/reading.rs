@@ -3,7 +3,7 @@
 use results::model::{Event, GateOutcome, GateResult, Metric, Run, RunState, Warning};
 
 use crate::cache::{self, CacheLook, Verified};
-use crate::target::Answer;
+use crate::engine::Answer;
 use crate::work::{CacheState, Work};
 
 /// Metrics, marks and cautions that a run which reads adds to its record.

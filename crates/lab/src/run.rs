@@ -7,6 +7,7 @@ use results::observations::Observations;
 
 use crate::cache::CacheLook;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
+use crate::engine::{Aftermath, Counters, LogRecords, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::observe::clients::ClientsProbe;
@@ -17,7 +18,6 @@ use crate::observe::machine::MachineProbe;
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, Window};
 use crate::reading;
-use crate::target::{Aftermath, Counters, LogRecords, Target, TargetError};
 use crate::work::{LoopSide, WarmUp, Work};
 
 mod cautions;

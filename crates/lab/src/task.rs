@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use results::model::Metric;
 use results::structure::StructureReport;
 
-use crate::target::{ServerLoop, SessionError};
+use crate::engine::{ServerLoop, SessionError};
 use crate::work::Work;
 
 /// What is done in one run.

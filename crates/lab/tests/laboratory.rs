@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::assignment::Assignment;
+use lab::engine::noop::NoopTarget;
+use lab::engine::sqlite::SqliteTarget;
+use lab::engine::{Layout, Target};
 use lab::laboratory::{Laboratory, Notice, Outcome};
 use lab::spec::{Experiment, Request};
-use lab::target::noop::NoopTarget;
-use lab::target::sqlite::SqliteTarget;
-use lab::target::{Layout, Target};
 use results::model::{GateOutcome, RunState, Scale};
 use results::store::{Store, StudyId};
 

@@ -4,11 +4,11 @@
 
 mod postgres_support;
 
+use lab::engine::postgres::{ManagedOptions, ManagedPostgres};
+use lab::engine::sqlite::SqliteTarget;
+use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::run::{Course, RunRequest, execute};
-use lab::target::postgres::{ManagedOptions, ManagedPostgres};
-use lab::target::sqlite::SqliteTarget;
-use lab::target::{Layout, Target};
 use lab::work::{Amount, CacheState, Durability, KeyOrder, Storage, Subject, Work, Workload};
 use results::model::{Run, RunKey, RunState};
 

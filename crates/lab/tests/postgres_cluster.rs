@@ -8,9 +8,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries};
-use lab::target::{Layout, Target};
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries};
+use lab::engine::{Layout, Target};
 use lab::work::{Placement, Work};
 use postgres_support::{managed, newest, ours_in, run, scratch, servers, work};
 

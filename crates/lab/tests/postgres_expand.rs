@@ -4,9 +4,9 @@
 
 mod postgres_support;
 
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{NewDatabase, SourceDatabase, expand_database};
 use lab::expand::{Grown, Wish};
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{NewDatabase, SourceDatabase, expand_database};
 use postgres_support::{newest, runtime, scratch};
 
 const AWKWARD: &str = "

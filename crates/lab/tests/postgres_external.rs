@@ -6,12 +6,12 @@ mod postgres_support;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerPlace};
+use lab::engine::{Target, TargetError};
 use lab::gates::Limits;
 use lab::observe::live::{LiveServer, Way};
 use lab::run::{Course, RunRequest, execute};
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerPlace};
-use lab::target::{Target, TargetError};
 use lab::work::{Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, Subject, Work, Workload};
 use results::model::RunKey;
 

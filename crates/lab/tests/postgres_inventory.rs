@@ -3,8 +3,8 @@
 
 mod postgres_support;
 
+use lab::engine::{Layout, Target};
 use lab::inventory::inventory;
-use lab::target::{Layout, Target};
 use postgres_support::{managed, oldest_and_newest, scratch, work};
 
 #[test]

@@ -6,8 +6,8 @@ mod postgres_support;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::target::postgres::ManagedPostgres;
-use lab::target::{Layout, ServerShare, Session, SessionError, Target};
+use lab::engine::postgres::ManagedPostgres;
+use lab::engine::{Layout, ServerShare, Session, SessionError, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, Work, Workload};
 use postgres_support::{
     connect_all, managed, newest, oldest_and_newest, ours_in, run, runtime, scratch, servers, work,

@@ -3,7 +3,7 @@
 
 mod postgres_support;
 
-use lab::target::{Layout, Target};
+use lab::engine::{Layout, Target};
 use lab::work::{Amount, Work};
 
 use postgres_support::{managed, run, scratch, servers, work};

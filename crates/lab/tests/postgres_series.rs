@@ -5,10 +5,10 @@ mod postgres_support;
 
 use std::time::Duration;
 
+use lab::engine::postgres::ManagedPostgres;
+use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::run::{Course, RunRequest, execute};
-use lab::target::postgres::ManagedPostgres;
-use lab::target::{Layout, Target};
 use lab::work::{Amount, Durability, Work};
 use postgres_support::{managed, scratch, servers, work};
 use results::model::{Event, Run, RunKey};

@@ -3,7 +3,7 @@
 
 mod postgres_support;
 
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
 use results::settings::is_classified;
 
 use postgres_support::{runtime, scratch, servers};

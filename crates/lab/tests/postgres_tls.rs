@@ -7,9 +7,9 @@ mod postgres_support;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
-use lab::target::{Target, TargetError};
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
+use lab::engine::{Target, TargetError};
 use lab::work::{LoopSide, Work};
 use postgres_support::{newest, oldest_and_newest, run, scratch, work};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};

@@ -13,18 +13,18 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::observe::counted::{CLIENTS_COUNTED, WHOLE_SERVER};
 use lab::observe::live::{LiveServer, LiveView, Way};
 use lab::run::{Course, RunRequest, execute};
-use lab::target::{Layout, Target};
 use lab::work::{Amount, Durability, Work};
 use postgres_support::{managed, newest, scratch, servers, work};
 use postgres_waits_support::{Server, Sql, assert_within_ten_percent, unless_overloaded};
 use results::model::RunKey;
 use results::observations::{How, WaitProfile, WaitRow};
 
-const EVENTS: &str = include_str!("../src/target/postgres/waits/events.tsv");
+const EVENTS: &str = include_str!("../src/engine/postgres/waits/events.tsv");
 
 /// Looks at the server while `workload` runs, and returns both results.
 fn watch<T>(live: &mut LiveServer, workload: impl FnOnce() -> T) -> (LiveView, T) {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::assignment::Assignment;
+use lab::engine::Layout;
 use lab::plan::{Plan, RepeatUntil};
 use lab::spec::{Experiment, Request, Resolved};
-use lab::target::Layout;
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 use results::model::{Level, Scale};
 

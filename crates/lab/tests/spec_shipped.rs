@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use lab::engine::Layout;
 use lab::spec::{Experiment, Request, find, shipped};
-use lab::target::Layout;
 use results::model::Scale;
 
 fn two_places() -> Layout {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use disk::space::{SpaceError, format_bytes, require_free};
 use lab::assignment::Assignment;
+use lab::engine::Layout;
 use lab::estimate::{Earlier, Estimate, Space, estimate};
 use lab::plan::Plan;
-use lab::target::Layout;
 use results::model::{Cell, Level};
 use results::store::Store;
 

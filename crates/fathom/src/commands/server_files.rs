@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use lab::target::postgres::ServerPlace;
+use lab::engine::postgres::ServerPlace;
 
 /// A server whose data directory lies on this machine.
 pub(super) struct LocalServer {

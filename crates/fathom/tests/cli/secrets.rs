@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
-use lab::target::postgres::find_servers;
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::find_servers;
 
 use crate::bench::{Bench, signal, text, wait_for};
 

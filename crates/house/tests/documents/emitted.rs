@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::assignment::Assignment;
+use lab::engine::noop::NoopTarget;
+use lab::engine::sqlite::SqliteTarget;
+use lab::engine::{Layout, Target};
 use lab::laboratory::Laboratory;
 use lab::spec::{Experiment, Request};
-use lab::target::noop::NoopTarget;
-use lab::target::sqlite::SqliteTarget;
-use lab::target::{Layout, Target};
 use results::model::{Run, Scale};
 use results::store::Store;
 

@@ -30,7 +30,7 @@ fn require(kind: &str, names: &BTreeSet<String>) {
 /// Metrics by their calls in the source; an engine that is not installed here has its names in it, too.
 fn metrics_in_source() -> BTreeSet<String> {
     let mut names = emitted::literals_behind("crates/lab/src", &["metric(", "metric(&format!(", "asked("]);
-    names.extend(emitted::literals_behind("crates/lab/src/target", &["Metric {\n            name: "]));
+    names.extend(emitted::literals_behind("crates/lab/src/engine", &["Metric {\n            name: "]));
     names.extend(emitted::literals_behind("crates/fathom/src/tasks", &["metric("]));
     names
 }

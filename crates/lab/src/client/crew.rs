@@ -11,7 +11,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::measure::Progress;
 use super::worker::{Brief, Order, Orders, Report, run_worker};
-use crate::target::Connector;
+use crate::engine::Connector;
 use crate::work::Work;
 
 /// How often the control thread looks up while it waits for clients.
@@ -216,7 +216,7 @@ fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::target::noop::NoopConnector;
+    use crate::engine::noop::NoopConnector;
     use crate::work::{Amount, WarmUp};
 
     fn run(work: &Work, jobs: u32) -> Dispatch {
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_client_that_cannot_connect_is_named_and_the_others_stop() {
-        let connector = Connector::Sqlite(crate::target::sqlite::SqliteConnector::unprepared());
+        let connector = Connector::Sqlite(crate::engine::sqlite::SqliteConnector::unprepared());
         let mut crew = Crew::assemble(&connector, &Work::example(), 2).unwrap();
         crew.release();
         crew.wait(&mut |_| {});

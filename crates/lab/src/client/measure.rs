@@ -8,7 +8,7 @@ use results::model::ClientRecord;
 
 use super::pace::{Arrivals, Timer};
 use super::turnstile::{Seat, yield_now};
-use crate::target::{ServerShare, Session, SessionError};
+use crate::engine::{ServerShare, Session, SessionError};
 
 /// A client that has not waited for anything for this long lets its neighbours on the thread run.
 const LONGEST_TURN: Duration = Duration::from_millis(1);

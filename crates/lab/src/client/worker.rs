@@ -13,7 +13,7 @@ use stats::random::derive_seed;
 use super::crew::{Dispatch, WorkerUsage};
 use super::measure::{Client, Progress, Share, Until};
 use super::turnstile::Turnstile;
-use crate::target::{Connector, Session};
+use crate::engine::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
 /// A connection that is not there after this long never comes.

@@ -5,8 +5,8 @@ use results::observations::Observations;
 
 use super::{FLUSHES_IGNORED, metric};
 use crate::client::Dispatch;
+use crate::engine::Target;
 use crate::gates::{self, Limits};
-use crate::target::Target;
 use crate::work::{Durability, Work};
 
 /// Flushes tried before a run: enough for a median, few enough not to disturb.

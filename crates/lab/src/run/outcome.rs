@@ -4,7 +4,7 @@ use results::model::Metric;
 
 use super::metric;
 use crate::client::Dispatch;
-use crate::target::Aftermath;
+use crate::engine::Aftermath;
 
 /// What the engine counted after the run.
 pub(super) fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {

@@ -7,8 +7,8 @@ use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, proce
 use results::model::Metric;
 
 use super::metric;
+use crate::engine::Target;
 use crate::environment;
-use crate::target::Target;
 
 /// What devices and processors have done, read just before the barrier, when all samplers have begun, and just after
 /// the last client.

@@ -6,7 +6,7 @@ use results::model::Level;
 
 use super::subject;
 use super::value::duration;
-use crate::target::Layout;
+use crate::engine::Layout;
 use crate::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 /// Parameters that cannot stand together.

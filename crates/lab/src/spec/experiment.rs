@@ -9,9 +9,9 @@ use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Place, Source, SpecError, quoted};
 use super::validity::{Validity, fraction};
+use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
 use crate::plan::RepeatUntil;
-use crate::target::Layout;
 
 /// Most repetitions that a spec or the command line may ask for.
 pub(crate) const REPETITIONS_MAX: u32 = 10_000;

@@ -14,8 +14,8 @@ use super::error::{SpecError, quoted, suggestion};
 use super::experiment::{Experiment, Kind, REPETITIONS_MAX};
 use super::parameters::ENGINES;
 use super::validity::Validity;
+use crate::engine::Layout;
 use crate::plan::RepeatUntil;
-use crate::target::Layout;
 use crate::work::Work;
 
 /// Studies beyond this many cells would never end; a slip in a list of levels reaches it quickly.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lab::client::Crew;
-use lab::target::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
-use lab::target::{Connector, Counters, Layout, Session, Target};
+use lab::engine::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
+use lab::engine::{Connector, Counters, Layout, Session, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 /// The newest server of every major on this machine; empty, with a word on stderr, when there is none.
@@ -89,7 +89,7 @@ pub async fn connect_all(connector: &Connector, connections: u32) -> Vec<Session
 pub struct Outcome {
     pub before: Counters,
     pub after: Counters,
-    pub aftermath: lab::target::Aftermath,
+    pub aftermath: lab::engine::Aftermath,
     pub transactions: u64,
 }
 

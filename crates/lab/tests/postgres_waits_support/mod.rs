@@ -1,9 +1,9 @@
 //! A server with sessions that wait as they are told, and what a busy machine excuses.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+use lab::engine::postgres::ServerBinaries;
+use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
 use lab::observe::live::{LiveServer, Way};
-use lab::target::postgres::ServerBinaries;
-use lab::target::postgres::cluster::{Cluster, ClusterOptions};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::postgres_support::scratch;

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::cache_counters;
 use super::vfs::{Call, Meter, Role};
-use crate::target::look_up::{Answer, Answers};
+use crate::engine::look_up::{Answer, Answers};
 
 /// Levels of a plan that are followed.
 const PLAN_DEPTH_MAX: usize = 64;

@@ -23,8 +23,8 @@ use super::{
     client_counters, confine, counters, log_place, log_records, log_space, schema, series, stock, waits,
 };
 use crate::cache::{self, CacheLook};
+use crate::engine::look_up::Answers;
 use crate::observe::Sampler;
-use crate::target::look_up::Answers;
 use crate::task::Place;
 use crate::work::{Placement, Work};
 

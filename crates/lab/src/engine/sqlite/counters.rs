@@ -3,7 +3,7 @@
 use results::model::Metric;
 
 use super::vfs::{Call, Role, Tally, Totals};
-use crate::target::{Counters, LogRecords};
+use crate::engine::{Counters, LogRecords};
 use crate::work::Work;
 
 /// Where every figure here comes from.

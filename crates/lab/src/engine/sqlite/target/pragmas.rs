@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use crate::target::TargetError;
+use crate::engine::TargetError;
 
 /// Sets a pragma and reads it back: SQLite ignores a value that it does not like without saying so.
 pub(super) fn set_pragma(connection: &Connection, name: &str, value: &str) -> Result<(), TargetError> {

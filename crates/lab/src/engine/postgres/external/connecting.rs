@@ -2,7 +2,7 @@
 
 use super::super::control::{Control, identifier};
 use super::super::wire::{INVALID_PASSWORD, Login, WireError};
-use crate::target::TargetError;
+use crate::engine::TargetError;
 
 /// Where a password is looked for, as libpq does.
 const PASSWORD_HINT: &str = "set PGPASSWORD, or add a line host:port:database:user:password to ~/.pgpass (mode 0600; \

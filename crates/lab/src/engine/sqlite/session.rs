@@ -13,7 +13,7 @@ use super::database::Database;
 use super::look_up::LookUp;
 use super::schema;
 use super::vfs::Meter;
-use crate::target::{ServerLoop, ServerShare, SessionError};
+use crate::engine::{ServerLoop, ServerShare, SessionError};
 use crate::work::{KeyOrder, Work};
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.

@@ -22,8 +22,8 @@ use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
 use super::{client_counters, counters, log_records, schema, series, stock, waits};
 use crate::cache::CacheLook;
+use crate::engine::look_up::Answers;
 use crate::observe::Sampler;
-use crate::target::look_up::Answers;
 use crate::work::{CacheState, Durability, Work};
 
 pub(super) mod connecting;

@@ -310,7 +310,7 @@ const fn methods(version: c_int, has_shared_memory: bool) -> ffi::sqlite3_io_met
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::target::sqlite::vfs::Instrument;
+    use crate::engine::sqlite::vfs::Instrument;
 
     #[test]
     fn a_panic_becomes_an_error_before_it_reaches_c() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::{Control, identifier, literal};
 use super::wire::WireError;
-use crate::target::TargetError;
+use crate::engine::TargetError;
 
 /// Tables and indexes of users that have storage of their own, with their bytes, the largest first.
 const RELATIONS: &str = "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.relkind, \

@@ -332,7 +332,7 @@ fn the_account_equals_that_of_strace() {
             .args(["-f", "-y", "-s", "0", "-e", "trace=read,pread64,write,pwrite64,fsync,fdatasync", "-o"])
             .arg(&log)
             .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "target::sqlite::vfs::tests::the_account_equals_that_of_strace"])
+            .args(["--exact", "engine::sqlite::vfs::tests::the_account_equals_that_of_strace"])
             .args(["--nocapture", "--test-threads", "1"])
             .env(TRACED, journal_mode)
             .output()

@@ -5,7 +5,7 @@ use results::model::Metric;
 use super::super::capabilities::Capabilities;
 use super::super::control::Control;
 use super::super::schema::{self, TABLE};
-use crate::target::{Aftermath, TargetError};
+use crate::engine::{Aftermath, TargetError};
 use crate::work::{Work, Workload};
 
 /// Rows, pages and bytes of the run's table. Reads the table once, to count.

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::*;
+use crate::engine::Layout;
+use crate::engine::sqlite::SqliteTarget;
 use crate::gates::Limits;
 use crate::run::{Course, RunRequest, execute};
-use crate::target::Layout;
-use crate::target::sqlite::SqliteTarget;
 use crate::work::{Amount, Durability, Work};
 use results::model::{Run, RunKey, RunState};
 
@@ -179,13 +179,13 @@ fn a_setting_that_is_not_known_or_cannot_be_is_refused_before_anything_runs() {
     ] {
         let mut work = Work::example();
         work.settings.insert(name.to_owned(), value.to_owned());
-        let found = crate::target::sqlite::limitations(&work);
+        let found = crate::engine::sqlite::limitations(&work);
         assert!(found.iter().any(|one| one.refuses && one.text.contains(said)), "{found:?}");
     }
     let mut work = Work::example();
     work.settings.insert("reader_blocks_checkpoint".to_owned(), "true".to_owned());
     work.settings.insert("journal_mode".to_owned(), "delete".to_owned());
-    assert!(crate::target::sqlite::limitations(&work).iter().any(|one| one.refuses));
+    assert!(crate::engine::sqlite::limitations(&work).iter().any(|one| one.refuses));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use stats::random::Random;
 
 use super::schema::{PAGE_SIZE_BYTES, TABLE};
-use crate::target::TargetError;
+use crate::engine::TargetError;
 use crate::work::{Storage, Work, Workload};
 
 /// Characters of the wide column, as published.

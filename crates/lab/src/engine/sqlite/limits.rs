@@ -2,7 +2,7 @@
 
 use super::schema;
 use crate::cache;
-use crate::target::Limitation;
+use crate::engine::Limitation;
 use crate::work::{BackupMethod, LoopSide, Placement, Work};
 
 /// What SQLite cannot do or does in its own way; needs no database.

@@ -10,8 +10,8 @@ use super::super::look_up::LookUp;
 use super::super::schema;
 use super::super::session::SqliteConnector;
 use super::{SqliteRun, SqliteTarget};
-use crate::target::look_up::{self, Answers};
-use crate::target::{Aftermath, TargetError};
+use crate::engine::look_up::{self, Answers};
+use crate::engine::{Aftermath, TargetError};
 use crate::work::Work;
 
 impl SqliteTarget {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{SOURCE, engine, number};
+use crate::engine::postgres::control::{Control, identifier};
 use crate::expand::{
     ExpandError, Growing, Kind, Shift, Statements, Steps, Table, in_order, mark_name, of_steps,
 };
-use crate::target::postgres::control::{Control, identifier};
 
 /// The database, with what a copy's statements are made of.
 pub(super) struct Copies<'a> {

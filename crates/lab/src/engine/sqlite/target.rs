@@ -16,12 +16,12 @@ use super::session::SqliteConnector;
 use super::vfs::{self, Instrument};
 use super::waits::VfsSampler;
 use crate::cache::{self, CacheLook};
+use crate::engine::look_up::Answers;
+use crate::engine::premises::{Premises, leftovers};
+use crate::engine::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation};
+use crate::engine::{LogRecords, Target, TargetError};
 use crate::observe::series::SeriesSampler;
 use crate::observe::{Sampler, sqlite_files};
-use crate::target::look_up::Answers;
-use crate::target::premises::{Premises, leftovers};
-use crate::target::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation};
-use crate::target::{LogRecords, Target, TargetError};
 use crate::task::Place;
 use crate::work::{Work, Workload};
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::super::cluster;
 use super::super::control::{identifier, literal};
 use super::ManagedPostgres;
-use crate::target::TargetError;
-use crate::target::postgres::grow_spread::sql_path;
+use crate::engine::TargetError;
+use crate::engine::postgres::grow_spread::sql_path;
 use crate::work::{Placement, Work};
 
 impl ManagedPostgres {

@@ -7,7 +7,7 @@ use super::super::guid::Stock;
 use super::super::look_up::LookUp;
 use super::super::{cluster, stock};
 use super::ManagedPostgres;
-use crate::target::{Target, TargetError};
+use crate::engine::{Target, TargetError};
 use crate::task::{Place, ServerPlace};
 use crate::work::{Durability, Work};
 
