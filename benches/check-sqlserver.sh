@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `fathom check` on a large SQL Server data file: the levels beside a sequential read. Prints Markdown;
-# docs/benchmarks-check-sqlserver.md quotes it.
+# docs/benchmarks.md has the ratios.
 # usage: benches/check-sqlserver.sh BASE [DIRECTORY [MEBIBYTES [ROUNDS]]]
 #        BASE is northwnd-2008-checksum.mdf; large.mdf is made in DIRECTORY when it is not there
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `fathom check` beside the checks that the engines bring: quick_check and integrity_check of SQLite, and pg_checksums
-# and pg_amcheck of PostgreSQL. Prints Markdown; docs/benchmarks-check*.md quote it. Databases are made where they are
+# and pg_amcheck of PostgreSQL. Prints Markdown; docs/benchmarks.md has the ratios. Databases are made where they are
 # not there yet, in DIRECTORY if one is named; a cluster needs the server of Debian's packages, or BENCH_PGBIN.
 # usage: benches/check.sh [DIRECTORY [ROWS [ROUNDS]]]      ROWS are those of the SQLite file, 2.3 GB from 4 million on
 #        BENCH_PGDATA=DATA BENCH_PGBIN=BINDIR benches/check.sh      a cluster of your own; it must be shut down

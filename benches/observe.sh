@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What looking at a run costs: wait samplers, counters and the timed VFS, each switched on and off within one run.
-# usage: benches/observe.sh [PAIRS]      less than 3 minutes with 8; prints Markdown; docs/benchmarks.md quotes it
+# usage: benches/observe.sh [PAIRS]      less than 3 minutes with 8; prints Markdown; docs/benchmarks.md has the ratios
 set -eu
 cd "$(dirname "$0")/.."
 pairs=${1:-8}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What `fathom structure` (detailed) needs beside a plain read of the same files, dbstat, pgstattuple and pgstatindex, cold.
-# usage: benches/structure.sh [ROWS [ROUNDS]]      prints Markdown; docs/benchmarks-structure.md quotes it
+# usage: benches/structure.sh [ROWS [ROUNDS]]      prints Markdown; docs/benchmarks.md has the ratios
 # 700,000 rows of the published shape with random keys are 1.6 GB in SQLite (a heap with its index, and a tree that holds
 # the rows) and 1.3 GB in PostgreSQL (a heap with its index, and four times as many keys by themselves).
 # BENCH_SQLITE=FILE measures an existing SQLite file instead, read only. Wants sqlite3 with dbstat; for PostgreSQL BENCH_BIN

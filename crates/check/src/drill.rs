@@ -129,6 +129,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_class_stands_in_the_table_of_the_document() {
+        let table = include_str!("../../../docs/check/drills.md");
+        let sqlite = crate::sqlite::drill::CLASSES.iter().map(|class| class.name);
+        let postgres = crate::postgres::drill::CLASSES.iter().map(|class| class.name);
+        let sqlserver = crate::sqlserver::drill::CLASSES.iter().map(|class| class.name);
+        let absent: Vec<&str> = sqlite
+            .chain(postgres)
+            .chain(sqlserver)
+            .filter(|name| !table.contains(&format!("`{name}`")))
+            .collect();
+        assert!(absent.is_empty(), "docs/check/drills.md lacks {absent:?}");
+    }
+
+    #[test]
     fn a_path_of_any_characters_is_one_word_of_the_shell() {
         assert_eq!(command(Path::new("/tmp/b.db"), " --level full"), "fathom check /tmp/b.db --level full");
         assert_eq!(command(Path::new("my copy's.db"), ""), "fathom check 'my copy'\\''s.db'");

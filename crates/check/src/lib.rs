@@ -11,7 +11,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | [`rule`] | the table of all promises; `fathom explain` and docs/checks.md come from it |
+//! | [`rule`] | the table of all promises; `fathom explain` and docs/check/ come from it |
 //! | [`options`] | level, workers, limits |
 //! | [`findings`] | collecting findings under a cap, with the count kept |
 //! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |

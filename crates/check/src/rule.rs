@@ -44,7 +44,7 @@ pub fn explanation(rule: &Rule) -> String {
     )
 }
 
-/// Rules as a table in Markdown, for docs/checks.md.
+/// Rules as a table in Markdown, for docs/check/.
 #[must_use]
 pub fn markdown_table_of(rules: &[Rule]) -> String {
     let mut table =

@@ -81,14 +81,14 @@ fn no_damage_that_sqlite_finds_is_missed() {
     }
 }
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checks.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check/sqlite.md");
 const START: &str = "<!-- sqlite: made by `UPDATE_DOCS=1 cargo test -p check --test sqlite_damage` -->\n";
 const END: &str = "<!-- sqlite: end -->\n";
 
 /// A class, its damage, and for each of its files: found at structure and at full, both pragmas, the rules.
 type Row = (String, String, Vec<[bool; 2]>, Vec<[Verdict; 2]>, Vec<String>);
 
-/// The part of docs/checks.md about SQLite: the rules, and what each checker says to each class of damage.
+/// The part of docs/check/sqlite.md about SQLite: the rules, and what each checker says to each class of damage.
 fn document() -> String {
     let directory = tempfile::tempdir().unwrap();
     let mut rows: Vec<Row> = Vec::new();

@@ -1,7 +1,7 @@
 //! What each wait means on its engine, which resource it stands for, and where that is written down.
 //!
 //! The table is maintained by hand: an entry without a source does not belong here. A wait that has no entry of its own
-//! is explained by its class; `docs/waits.md` is written from this table.
+//! is explained by its class; `docs/lab/waits.md` is written from this table.
 
 use std::fmt::Write;
 
@@ -202,7 +202,7 @@ CPUs, with the share that other processes had.
 | bound by CPU | `fathom run populate-connections --mini --set durability=none` | `vfs:BusyWait` (one writer) | none |
 ";
 
-/// The document `docs/waits.md`, written from the table.
+/// The document `docs/lab/waits.md`, written from the table.
 pub fn document() -> String {
     let mut text = String::from(
         "# Waits\n\
@@ -281,12 +281,15 @@ mod tests {
 
     #[test]
     fn the_document_of_the_waits_says_what_the_table_says() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/waits.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab/waits.md");
         let wanted = document();
         if std::env::var_os("FATHOM_UPDATE").is_some_and(|value| value == "1") {
             std::fs::write(path, &wanted).unwrap();
         }
         let found = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(found == wanted, "docs/waits.md is out of date: run FATHOM_UPDATE=1 cargo test -p report");
+        assert!(
+            found == wanted,
+            "docs/lab/waits.md is out of date: run FATHOM_UPDATE=1 cargo test -p report"
+        );
     }
 }

@@ -33,7 +33,7 @@ impl Quantity {
         }
     }
 
-    /// Name as in docs/metrics.md.
+    /// Name as in docs/lab/metrics.md.
     pub fn name(self) -> &'static str {
         match self {
             Self::ElapsedS => "elapsed_s",
@@ -93,7 +93,7 @@ pub fn rows_per_s(run: &Run) -> f64 {
     per_second(work, run)
 }
 
-/// Numbers that follow from the records of the clients, each with name and unit; in the order of docs/metrics.md.
+/// Numbers that follow from the records of the clients, each with name and unit; in the order of docs/lab/metrics.md.
 pub fn derived(run: &Run) -> Vec<(&'static str, f64, &'static str)> {
     let mut numbers = vec![
         ("elapsed_s", elapsed_s(run), "s"),

@@ -10,7 +10,7 @@ use crate::number::{ABSENT, percent};
 use crate::plain::plain;
 use picture::{bounds, picture};
 
-/// Names of the columns of [`csv`]: the first thirteen are the published ones. docs/structure.md defines each.
+/// Names of the columns of [`csv`]: the first thirteen are the published ones. docs/check/structure.md defines each.
 pub const COLUMNS: [&str; 27] = [
     "table",
     "index_id",

@@ -344,7 +344,7 @@ pub fn merge_clients(into: &mut Vec<ClientRecord>, from: Vec<ClientRecord>) {
 /// One number with its unit and its source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// Name from docs/metrics.md, with the unit last, e.g. `log_bytes`.
+    /// Name from docs/lab/metrics.md, with the unit last, e.g. `log_bytes`.
     pub name: String,
     /// Value in the unit.
     pub value: f64,
@@ -380,7 +380,7 @@ pub enum GateOutcome {
 /// One rule that a run must pass to count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
-    /// Name from docs/metrics.md, e.g. `all_clients_finished`.
+    /// Name from docs/lab/metrics.md, e.g. `all_clients_finished`.
     pub gate: String,
     /// Passed, failed or not applicable.
     pub outcome: GateOutcome,

@@ -109,7 +109,7 @@ pub enum SeriesKind {
 /// One quantity over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Name from docs/metrics.md, unit last, e.g. `log_bytes_per_s`.
+    /// Name from docs/lab/metrics.md, unit last, e.g. `log_bytes_per_s`.
     pub name: String,
     /// Unit.
     pub unit: String,

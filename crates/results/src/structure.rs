@@ -1,6 +1,6 @@
 //! How the tables and indexes of a database lie on their pages, level by level: the stored form.
 //!
-//! One definition for all engines; docs/structure.md has each column with its unit and its source in each engine.
+//! One definition for all engines; docs/check/structure.md has each column with its unit and its source in each engine.
 //! What an engine does not have, or a mode does not look at, is absent, never zero.
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Numbers in, numbers out: summaries, intervals, comparisons, wait-table selection and identities.
 //!
 //! The crate reads no file, asks no clock and keeps nothing: what comes out depends on the arguments alone, the seed
-//! included. Each statistic is defined in docs/statistics.md with its assumptions.
+//! included. Each statistic is defined in docs/report/statistics.md with its assumptions.
 
 mod input;
 mod permutation;

@@ -90,7 +90,7 @@ pub struct Summary {
     pub cv: Option<f64>,
     /// The Student-t interval of the mean with [`CONFIDENCE`]; absent below two values.
     ///
-    /// Assumes independent runs of a roughly normal quantity; docs/statistics.md tells how far it holds without.
+    /// Assumes independent runs of a roughly normal quantity; docs/report/statistics.md tells how far it holds without.
     pub interval: Option<Interval>,
 }
 

@@ -1,7 +1,7 @@
 //! Whether the statistics keep their promises, tried on made-up data of which the truth is known: an interval of 95 %
 //! holds it about 95 times in 100, and chance alone passes for a difference at most as often as the level says.
 //!
-//! The figures printed here (`cargo test -p stats --test made_up_data -- --nocapture`) stand in docs/statistics.md.
+//! The figures printed here (`cargo test -p stats --test made_up_data -- --nocapture`) stand in docs/report/statistics.md.
 
 #![allow(clippy::unwrap_used)]
 

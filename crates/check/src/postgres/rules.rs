@@ -1,4 +1,4 @@
-//! The promises that are tested in PostgreSQL files: one row each, the source of `explain` and of docs/checks.md.
+//! The promises that are tested in PostgreSQL files: one row each, the source of `explain` and of docs/check/.
 
 use formats::postgres::Promise;
 use results::check::CheckLevel;

@@ -1,4 +1,4 @@
-//! The promises that are tested in SQL Server files: one row each, the source of `explain` and docs/checks-sqlserver.md.
+//! The promises that are tested in SQL Server files: one row each, the source of `explain` and docs/check/sqlserver.md.
 
 use formats::sqlserver::Fault;
 use results::check::CheckLevel;

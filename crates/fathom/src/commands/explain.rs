@@ -8,12 +8,12 @@ use crate::arguments::ExplainArguments;
 use crate::terminal::print;
 
 /// Definitions of metrics, gates and columns: one heading per word.
-const METRICS: &str = include_str!("../../../../docs/metrics.md");
+const METRICS: &str = include_str!("../../../../docs/lab/metrics.md");
 /// The words of the field: one row of a table per word.
 const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
 /// Definitions of the columns of `fathom structure`, in the same form.
-const STRUCTURE: &str = include_str!("../../../../docs/structure.md");
+const STRUCTURE: &str = include_str!("../../../../docs/check/structure.md");
 
 pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let name = arguments.name.trim();

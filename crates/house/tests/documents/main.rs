@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod emitted;
+mod links;
 mod metrics;
 mod parameters;
 

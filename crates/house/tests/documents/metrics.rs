@@ -1,10 +1,10 @@
-//! docs/metrics.md has one entry for every name that a run is able to store, and none for names that are gone.
+//! docs/lab/metrics.md has one entry for every name that a run is able to store, and none for names that are gone.
 
 use std::collections::BTreeSet;
 
 use crate::emitted;
 
-const DOCUMENT: &str = "docs/metrics.md";
+const DOCUMENT: &str = "docs/lab/metrics.md";
 
 /// Section whose names are made up from others, and which the tests of `report` hold.
 const COLUMNS: &str = "## Columns of tables and exports";

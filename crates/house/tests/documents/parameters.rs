@@ -1,10 +1,10 @@
-//! docs/parameters.md is written from the table of parameters and the shipped experiments.
+//! docs/lab/parameters.md is written from the table of parameters and the shipped experiments.
 
 use std::fmt::Write;
 
 use lab::spec::{Experiment, Parameter, ParameterType, parameters, shipped};
 
-const DOCUMENT: &str = "docs/parameters.md";
+const DOCUMENT: &str = "docs/lab/parameters.md";
 /// Set to 1, the test rewrites the document.
 const UPDATE: &str = "FATHOM_UPDATE";
 

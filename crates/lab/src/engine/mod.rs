@@ -49,7 +49,7 @@ pub struct Layout {
 /// Totals of an engine at one moment; the run's figures are differences of two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Cumulative counters by metric name (docs/metrics.md), with unit and source.
+    /// Cumulative counters by metric name (docs/lab/metrics.md), with unit and source.
     pub cumulative: Vec<Metric>,
 }
 

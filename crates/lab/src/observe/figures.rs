@@ -6,7 +6,7 @@ use results::observations::{Observations, Series};
 use super::manual_checkpoint::{MANUAL_CHECKPOINT, SAMPLER, took_ns};
 use super::series::PERIOD;
 
-/// Largest values and counts, under names of docs/metrics.md. `marks` are those of the run, which ended at `ended_ns`.
+/// Largest values and counts, under names of docs/lab/metrics.md. `marks` are those of the run, which ended at `ended_ns`.
 pub(crate) fn metrics(seen: &Observations, marks: &[Event], ended_ns: u64) -> Vec<Metric> {
     let mut metrics = Vec::new();
     if let Some(series) = seen.series.iter().find(|series| series.name == "log_size_bytes")

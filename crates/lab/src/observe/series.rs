@@ -67,7 +67,7 @@ pub struct Looks<R> {
 /// Name, unit and source of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Naming {
-    /// Name from docs/metrics.md.
+    /// Name from docs/lab/metrics.md.
     pub name: String,
     /// Unit.
     pub unit: &'static str,

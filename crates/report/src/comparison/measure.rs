@@ -36,7 +36,7 @@ pub fn latency_of(name: &str) -> Option<LatencyAt> {
 /// What is compared, and which way it improves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measure {
-    /// `elapsed_s`, `rows_per_s`, `transactions_per_s`, a latency, or a metric of docs/metrics.md.
+    /// `elapsed_s`, `rows_per_s`, `transactions_per_s`, a latency, or a metric of docs/lab/metrics.md.
     pub name: String,
     /// Unit of the values; empty until a run of the sides names it.
     pub unit: String,

@@ -1,4 +1,4 @@
-//! What the words in headers mean, from docs/metrics.md, docs/structure.md and docs/checks.md: shown on hover, and as
+//! What the words in headers mean, from docs/lab/metrics.md, docs/check/structure.md and docs/check/columns.md: shown on hover, and as
 //! footnotes. The same word may mean something else in another kind of table, so each kind has its own entries.
 
 use std::cell::RefCell;
@@ -7,11 +7,11 @@ use std::rc::Rc;
 
 use super::chart::escape;
 
-const METRICS: &str = include_str!("../../../../docs/metrics.md");
-const STRUCTURE: &str = include_str!("../../../../docs/structure.md");
-const CHECKS: &str = include_str!("../../../../docs/checks.md");
+const METRICS: &str = include_str!("../../../../docs/lab/metrics.md");
+const STRUCTURE: &str = include_str!("../../../../docs/check/structure.md");
+const CHECKS: &str = include_str!("../../../../docs/check/columns.md");
 
-/// The part of docs/metrics.md that the tables of baselines have for themselves.
+/// The part of docs/lab/metrics.md that the tables of baselines have for themselves.
 const BASELINE_PART: &str = "## The I/O baseline";
 
 /// Whose words they are.

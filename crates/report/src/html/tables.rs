@@ -6,7 +6,7 @@ use super::chart::escape;
 use super::definitions::Definitions;
 use crate::layout::{Align, Block, Grid, Section};
 
-/// Headers of first columns whose cells are words of docs/metrics.md.
+/// Headers of first columns whose cells are words of docs/lab/metrics.md.
 const DEFINED: [&str; 4] = ["metric", "gate", "sampler", "failed gate"];
 
 #[derive(Template)]

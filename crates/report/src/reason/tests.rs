@@ -7,7 +7,7 @@ use results::observations::Observations;
 use super::made_up::{MadeUp, study};
 use super::*;
 
-/// What docs/waits.md promises: each of the four miniatures ends with the sentence that names its limit.
+/// What docs/lab/waits.md promises: each of the four miniatures ends with the sentence that names its limit.
 #[test]
 fn four_kinds_of_load_end_with_four_sentences() {
     let sqlite = |waits, on_cpu_s| MadeUp {

@@ -11,7 +11,7 @@ use crate::summary::{Estimate, cell_label};
 /// One metric over all cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricSummary {
-    /// Name from docs/metrics.md.
+    /// Name from docs/lab/metrics.md.
     pub name: String,
     /// Unit of the values.
     pub unit: String,
@@ -124,7 +124,7 @@ pub(super) fn metrics(results: &StudyResults, quantity: Quantity) -> Vec<MetricS
 /// What runs can only be equal in, over all cells: a plan, or what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IdentitySummary {
-    /// Name from docs/metrics.md.
+    /// Name from docs/lab/metrics.md.
     pub name: String,
     /// One per cell, in the order of the cells: the distinct values of its counting runs, as hexadecimal numbers.
     pub cells: Vec<Vec<String>>,

@@ -17,7 +17,7 @@ fn column(csv: &str, name: &str) -> Vec<String> {
 
 #[test]
 fn every_column_and_figure_has_a_definition() {
-    let definitions = include_str!("../../../../docs/metrics.md");
+    let definitions = include_str!("../../../../docs/lab/metrics.md");
     let mut results = made_up::study("all", Vec::new(), 1);
     let mut run = made_up::run(0, 0, 1.0);
     run.metrics.clear();
@@ -28,7 +28,7 @@ fn every_column_and_figure_has_a_definition() {
         ["n", "mean", "median", "min", "max", "sd", "interval", "time_reduction_percent", "speed_up"];
     let decisions = ["p_adjusted", "verdict", "improvement_factor", "best_per_level"];
     for name in columns.chain(figures).chain(decisions) {
-        assert!(definitions.contains(&format!("`{name}`")), "docs/metrics.md does not define {name}");
+        assert!(definitions.contains(&format!("`{name}`")), "docs/lab/metrics.md does not define {name}");
     }
 }
 
