@@ -20,6 +20,9 @@ pub(crate) use io::{IoArguments, IoEngine, IoFormat};
 pub(crate) use serve::ServeArguments;
 pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat, StructureModeWord};
 
+/// What runs without `--target`.
+pub(crate) const DEFAULT_TARGET: &str = results::EngineId::Sqlite.name();
+
 /// A laboratory for the storage under a database.
 ///
 /// Measures what devices and databases do over a matrix of configurations, keeps every run with its
@@ -105,7 +108,7 @@ pub(crate) struct RunArguments {
     /// Name of an experiment (see `fathom list`) or path of a spec (.toml)
     pub(crate) experiment: String,
     /// What to test: sqlite, postgres (own cluster from installed binaries), noop, or a postgres:// URL
-    #[arg(short, long, value_name = "TARGET", default_value = "sqlite")]
+    #[arg(short, long, value_name = "TARGET", default_value = DEFAULT_TARGET)]
     pub(crate) target: String,
     /// Directory with PostgreSQL server binaries; repeat it to compare servers side by side
     #[arg(long, value_name = "DIR")]

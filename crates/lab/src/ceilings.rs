@@ -14,6 +14,7 @@ use results::ceiling::{
     CeilingPattern, StoredCeiling, SyncCall, append_bytes_for, data_write_bytes, flush_bytes,
     transfer_bytes_for,
 };
+use results::engine::WriteModel;
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
@@ -120,16 +121,17 @@ fn wanted<'a>(
     runs: &[StoredRun],
 ) -> Vec<(&'static str, &'a Path, CeilingPattern)> {
     let mut wanted: Vec<(&'static str, &Path, CeilingPattern)> = Vec::new();
+    let writes = WriteModel::of(engine);
     for (cell_index, work) in works.iter().enumerate() {
         if !work.workload.adds_rows() {
             continue;
         }
         // The mean over the runs that count, as reports take it.
-        let seen = |bytes: fn(&str, &Run) -> Option<f64>| {
+        let seen = |bytes: fn(WriteModel, &Run) -> Option<f64>| {
             let of_cell = runs.iter().filter(|stored| {
                 stored.counts() && usize::try_from(stored.run.key.cell_index) == Ok(cell_index)
             });
-            let bytes: Option<Vec<f64>> = of_cell.map(|stored| bytes(engine, &stored.run)).collect();
+            let bytes: Option<Vec<f64>> = of_cell.map(|stored| bytes(writes, &stored.run)).collect();
             let bytes = bytes.filter(|bytes| !bytes.is_empty())?;
             Some(bytes.iter().sum::<f64>() / bytes.len() as f64)
         };
@@ -141,7 +143,7 @@ fn wanted<'a>(
         });
         let random_percent = if work.workload == Workload::RandomInsert { 100 } else { 0 };
         let transfer_bytes = transfer_bytes_for(seen(data_write_bytes).unwrap_or(PAGE_BYTES));
-        let writes = CeilingPattern::Writes { transfer_bytes, random_percent, outstanding: OUTSTANDING };
+        let transfers = CeilingPattern::Writes { transfer_bytes, random_percent, outstanding: OUTSTANDING };
         let mut add = |role, place, pattern| {
             let ask = (role, place, pattern);
             if !wanted.contains(&ask) {
@@ -153,7 +155,7 @@ fn wanted<'a>(
             add("log", log, appends);
         }
         for data in places.data_of(work) {
-            add("data", data, writes.clone());
+            add("data", data, transfers.clone());
         }
     }
     wanted

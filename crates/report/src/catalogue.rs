@@ -5,9 +5,26 @@
 
 use std::fmt::Write;
 
-mod entries;
+use results::EngineId;
 
-pub use entries::{CLASSES, ENTRIES};
+mod postgres;
+mod sqlite;
+
+/// The engines with waits, in the order of the document.
+pub const ENGINES: [EngineWaits; 2] = [postgres::WAITS, sqlite::WAITS];
+
+/// The waits of one engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineWaits {
+    /// The engine.
+    pub engine: EngineId,
+    /// Its heading in the document.
+    pub title: &'static str,
+    /// Waits with an entry of their own.
+    pub entries: &'static [Entry],
+    /// What a wait without an entry of its own means, by its class.
+    pub classes: &'static [ClassEntry],
+}
 
 /// What a run spends its time on, and so what limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -85,8 +102,6 @@ pub const READERS: [&str; 2] = ["guid-lookup-scan", "guid-lookup-join"];
 /// One wait of one engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Kind of engine: `postgres`, `sqlite`.
-    pub engine: &'static str,
     /// Class as the engine has it.
     pub class: &'static str,
     /// Name as the newest version of the engine has it.
@@ -99,11 +114,21 @@ pub struct Entry {
     pub source: &'static str,
 }
 
+impl Entry {
+    const fn new(
+        class: &'static str,
+        name: &'static str,
+        limit: Limit,
+        meaning: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Self { class, name, limit, meaning, source }
+    }
+}
+
 /// What a whole class of waits means, for those without an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassEntry {
-    /// Kind of engine.
-    pub engine: &'static str,
     /// Class as the engine has it.
     pub class: &'static str,
     /// What it stands for.
@@ -125,17 +150,26 @@ pub struct Meaning {
     pub source: &'static str,
 }
 
-/// What a wait of an engine means; `None` for a class that is not known.
+/// What a wait of an engine means, by the engine's stored name; `None` for a class or an engine that is not known.
 pub fn meaning(engine: &str, class: &str, name: &str) -> Option<Meaning> {
     let is_same = |left: &str, right: &str| left.eq_ignore_ascii_case(right);
-    let entry = ENTRIES
-        .iter()
-        .find(|entry| entry.engine == engine && is_same(entry.class, class) && is_same(entry.name, name));
+    let waits = ENGINES.iter().find(|waits| waits.engine.name() == engine)?;
+    let entry = waits.entries.iter().find(|entry| is_same(entry.class, class) && is_same(entry.name, name));
     if let Some(Entry { limit, meaning, source, .. }) = entry {
         return Some(Meaning { limit: *limit, meaning, source });
     }
-    let of_class = CLASSES.iter().find(|entry| entry.engine == engine && is_same(entry.class, class));
+    let of_class = waits.classes.iter().find(|entry| is_same(entry.class, class));
     of_class.map(|ClassEntry { limit, meaning, source, .. }| Meaning { limit: *limit, meaning, source })
+}
+
+/// All waits with an entry of their own, with their engine.
+pub fn entries() -> impl Iterator<Item = (EngineId, &'static Entry)> {
+    ENGINES.iter().flat_map(|waits| waits.entries.iter().map(|entry| (waits.engine, entry)))
+}
+
+/// All classes, with their engine.
+fn classes() -> impl Iterator<Item = (EngineId, &'static ClassEntry)> {
+    ENGINES.iter().flat_map(|waits| waits.classes.iter().map(|entry| (waits.engine, entry)))
 }
 
 /// The text of `fathom explain WAIT`: every entry of that name, with or without its class before a colon, in any
@@ -146,27 +180,19 @@ pub fn explain(name: &str) -> Option<String> {
         None => (None, name.trim()),
     };
     let is_class = |entry: &str| class.is_none_or(|class| class.eq_ignore_ascii_case(entry));
-    let mut found: Vec<String> = ENTRIES
-        .iter()
-        .filter(|entry| is_class(entry.class) && entry.name.eq_ignore_ascii_case(name))
-        .map(|entry| {
-            text(
-                entry.engine,
-                &format!("{}:{}", entry.class, entry.name),
-                entry.limit,
-                entry.meaning,
-                entry.source,
-            )
+    let mut found: Vec<String> = entries()
+        .filter(|(_, entry)| is_class(entry.class) && entry.name.eq_ignore_ascii_case(name))
+        .map(|(engine, entry)| {
+            text(engine, &format!("{}:{}", entry.class, entry.name), entry.limit, entry.meaning, entry.source)
         })
         .collect();
     if found.is_empty() {
         // A wait without an entry of its own is named with its class; a class can be asked for by itself.
         let asked = class.unwrap_or(name);
-        found = CLASSES
-            .iter()
-            .filter(|entry| entry.class.eq_ignore_ascii_case(asked))
-            .map(|entry| {
-                text(entry.engine, &format!("any {}", entry.class), entry.limit, entry.meaning, entry.source)
+        found = classes()
+            .filter(|(_, entry)| entry.class.eq_ignore_ascii_case(asked))
+            .map(|(engine, entry)| {
+                text(engine, &format!("any {}", entry.class), entry.limit, entry.meaning, entry.source)
             })
             .collect();
     }
@@ -175,10 +201,10 @@ pub fn explain(name: &str) -> Option<String> {
 
 /// All names, for a suggestion when one is mistyped.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ENTRIES.iter().map(|entry| entry.name)
+    entries().map(|(_, entry)| entry.name)
 }
 
-fn text(engine: &str, wait: &str, limit: Limit, meaning: &str, source: &str) -> String {
+fn text(engine: EngineId, wait: &str, limit: Limit, meaning: &str, source: &str) -> String {
     let mut text = format!("wait {wait} ({engine}): the session {meaning}.\nstands for: {}", limit.words());
     if let Some((experiment, remedy)) = limit.remedy() {
         let _ = write!(text, "\nwould be tested by: fathom run {experiment} ({remedy})");
@@ -208,19 +234,19 @@ pub fn document() -> String {
         "# Waits\n\
          \n\
          What a session that waits is doing, and which resource that stands for. Written from the table in\n\
-         `crates/report/src/catalogue/entries.rs` by a test; change that, then run `FATHOM_UPDATE=1 cargo test -p report`.\n\
+         `crates/report/src/catalogue` by a test; change that, then run `FATHOM_UPDATE=1 cargo test -p report`.\n\
          `fathom explain WAIT` prints one entry.\n\
          \n\
          Names are those of the newest version: PostgreSQL 17 spells some differently than its forerunners did.\n\
          Waits in which a session has nothing to do are left out of wait tables by their class.\n",
     );
     text.push_str(MINIATURES);
-    for (engine, title) in [("postgres", "PostgreSQL"), ("sqlite", "SQLite, embedded")] {
+    for EngineWaits { title, entries, classes, .. } in ENGINES {
         let _ = write!(
             text,
             "\n## {title}\n\n| wait | a session that shows it | stands for | source |\n|---|---|---|---|\n"
         );
-        for entry in ENTRIES.iter().filter(|entry| entry.engine == engine) {
+        for entry in entries {
             let _ = writeln!(
                 text,
                 "| `{}:{}` | {} | {} | {} |",
@@ -231,7 +257,7 @@ pub fn document() -> String {
                 entry.source
             );
         }
-        for entry in CLASSES.iter().filter(|entry| entry.engine == engine) {
+        for entry in classes {
             let _ = writeln!(
                 text,
                 "| any other `{}` | {} | {} | {} |",
@@ -252,14 +278,15 @@ mod tests {
 
     #[test]
     fn no_wait_has_two_entries_and_each_has_a_source_and_a_known_class() {
-        for (index, entry) in ENTRIES.iter().enumerate() {
-            let same = |other: &&Entry| {
-                (other.engine, other.class, other.name) == (entry.engine, entry.class, entry.name)
+        for (engine, entry) in entries() {
+            let is_same = |(other_engine, other): &(EngineId, &Entry)| {
+                (*other_engine, other.class, other.name) == (engine, entry.class, entry.name)
             };
-            assert_eq!(ENTRIES[..index].iter().find(same), None, "{}", entry.name);
+            assert_eq!(entries().filter(is_same).count(), 1, "{}", entry.name);
             assert!(entry.source.len() > 10 && !entry.meaning.ends_with('.'), "{}", entry.name);
-            let is_class = |class: &&ClassEntry| (class.engine, class.class) == (entry.engine, entry.class);
-            assert!(CLASSES.iter().any(|class| is_class(&class)), "{}", entry.class);
+            let is_class =
+                |(other, class): (EngineId, &ClassEntry)| (other, class.class) == (engine, entry.class);
+            assert!(classes().any(is_class), "{}", entry.class);
         }
     }
 

@@ -67,12 +67,12 @@ fn section(table: &WaitTable) -> Section {
     }
     blocks.push(Block::Paragraph(match table.group.as_str() {
         CLIENTS_COUNTED => {
-            "Counted by each client's own session (PostgreSQL 18), read before and after the measured part."
+            "Counted by the server for each client's session, read before and after the measured part."
                 .to_owned()
         }
         WHOLE_SERVER => {
-            "PostgreSQL counts these calls for all files of a kind together: the stalls of single files are \
-            not to be had. The clients' own part of them is counted by PostgreSQL 18 and later, not before."
+            "The server counts these calls for all files of a kind together, not for each file. Where it \
+            counts them for each session too, the clients' part has a table of its own."
                 .to_owned()
         }
         _ => account(&table.time),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::engine::WriteModel;
 use crate::model::Run;
 
 /// Steps of the sizes that are told apart, per doubling: the size that is measured is at most 9 % off that of a run.
@@ -13,24 +14,22 @@ const STEPS_PER_DOUBLING: f64 = 4.0;
 const STEP_BYTES: u64 = 512;
 /// What one flush is measured with at most.
 const FLUSH_BYTES_MAX: f64 = 16_777_216.0;
-/// The page of PostgreSQL, in data files and log: less is never written.
-const POSTGRES_PAGE_BYTES: f64 = 8192.0;
 
 /// The bytes that one flush of the log made durable, by the counters of a run; absent when nothing was flushed or one
-/// of the counters is missing. PostgreSQL writes whole pages of its log.
-pub fn flush_bytes(engine: &str, run: &Run) -> Option<f64> {
+/// of the counters is missing. Less than a page is not written by an engine that writes whole pages.
+pub fn flush_bytes(writes: WriteModel, run: &Run) -> Option<f64> {
     let flushes = run.metric("log_flushes").filter(|flushes| *flushes > 0.0)?;
     let bytes = run.metric("log_bytes")? / flushes;
-    Some(if engine == "postgres" { bytes.max(POSTGRES_PAGE_BYTES) } else { bytes })
+    Some(writes.page_bytes.map_or(bytes, |page_bytes| bytes.max(f64::from(page_bytes))))
 }
 
-/// The bytes of one write to a data file, by the counters of a run; absent where they are not counted.
-pub fn data_write_bytes(engine: &str, run: &Run) -> Option<f64> {
-    if engine == "postgres" {
-        return Some(POSTGRES_PAGE_BYTES);
+/// The bytes of one write to a data file: a page, or by the counters of a run; absent where they are not counted.
+pub fn data_write_bytes(writes: WriteModel, run: &Run) -> Option<f64> {
+    if let Some(page_bytes) = writes.page_bytes {
+        return Some(f64::from(page_bytes));
     }
-    let writes = run.metric("data_writes").filter(|writes| *writes > 0.0)?;
-    Some(run.metric("data_written_bytes")? / writes)
+    let write_count = run.metric("data_writes").filter(|count| *count > 0.0)?;
+    Some(run.metric("data_written_bytes")? / write_count)
 }
 
 /// The size of the durable append that stands for flushes of so many bytes: the nearest of four per doubling.

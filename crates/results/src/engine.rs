@@ -39,6 +39,25 @@ pub struct EngineFacts {
     pub rule_prefix: Option<&'static str>,
     /// Further names that a user may type; never stored.
     pub aliases: &'static [&'static str],
+    /// Can the laboratory run it, so that a spec may have settings for it?
+    pub is_target: bool,
+    /// How it writes.
+    pub writes: WriteModel,
+}
+
+/// How an engine writes to data files and log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteModel {
+    /// Bytes of a page, where only whole pages are written; `None` where the counters tell the size of each write.
+    pub page_bytes: Option<u32>,
+}
+
+impl WriteModel {
+    /// That of the engine with a stored name; for a name that is not registered the counters tell.
+    #[must_use]
+    pub fn of(engine: &str) -> Self {
+        engine.parse::<EngineId>().map(|engine| engine.facts().writes).unwrap_or_default()
+    }
 }
 
 impl EngineId {
@@ -48,14 +67,46 @@ impl EngineId {
     /// The row of this engine.
     #[must_use]
     pub const fn facts(self) -> EngineFacts {
-        let (name, title, rule_prefix, aliases): (_, _, _, &'static [&'static str]) = match self {
-            Self::Noop => ("noop", "no engine", None, &[]),
-            Self::Sqlite => ("sqlite", "SQLite", Some("sqlite"), &[]),
-            Self::Postgres => ("postgres", "PostgreSQL", Some("pg"), &["postgresql", "pg"]),
-            Self::Sqlserver => ("sqlserver", "SQL Server", Some("mssql"), &["mssql"]),
-            Self::Innodb => ("innodb", "InnoDB", None, &[]),
+        let none = EngineFacts {
+            name: "",
+            title: "",
+            rule_prefix: None,
+            aliases: &[],
+            is_target: false,
+            writes: WriteModel { page_bytes: None },
         };
-        EngineFacts { name, title, rule_prefix, aliases }
+        match self {
+            Self::Noop => EngineFacts { name: "noop", title: "no engine", is_target: true, ..none },
+            Self::Sqlite => EngineFacts {
+                name: "sqlite",
+                title: "SQLite",
+                rule_prefix: Some("sqlite"),
+                is_target: true,
+                ..none
+            },
+            Self::Postgres => EngineFacts {
+                name: "postgres",
+                title: "PostgreSQL",
+                rule_prefix: Some("pg"),
+                aliases: &["postgresql", "pg"],
+                is_target: true,
+                // EVIDENCE: PostgreSQL documentation, "Preset Options", block_size and wal_block_size
+                writes: WriteModel { page_bytes: Some(8192) },
+            },
+            Self::Sqlserver => EngineFacts {
+                name: "sqlserver",
+                title: "SQL Server",
+                rule_prefix: Some("mssql"),
+                aliases: &["mssql"],
+                ..none
+            },
+            Self::Innodb => EngineFacts { name: "innodb", title: "InnoDB", ..none },
+        }
+    }
+
+    /// Those that the laboratory can run.
+    pub fn targets() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|engine| engine.facts().is_target)
     }
 
     /// The name that is stored and typed, e.g. `postgres`.

@@ -17,6 +17,7 @@ use lab::laboratory::Laboratory;
 use lab::spec::{Experiment, Request};
 use report::catalogue::Limit;
 use report::reason::{CellReason, cells};
+use results::EngineId;
 use results::model::{Run, Scale};
 use results::store::{Store, StudyResults};
 
@@ -169,7 +170,7 @@ fn pages_that_go_straight_to_the_device_end_with_it() {
 
 #[test]
 fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_server_knows() {
-    for entry in report::catalogue::ENTRIES {
+    for (_, entry) in report::catalogue::entries() {
         if let Some((experiment, _)) = entry.limit.remedy() {
             assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
         }
@@ -192,7 +193,8 @@ fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_serve
             Some((fields.next()?, fields.next()?))
         })
         .collect();
-    for entry in report::catalogue::ENTRIES.iter().filter(|entry| entry.engine == "postgres") {
+    let of_server = report::catalogue::entries().filter(|(engine, _)| *engine == EngineId::Postgres);
+    for (_, entry) in of_server {
         assert!(known.contains(&(entry.class, entry.name)), "{}:{}", entry.class, entry.name);
     }
 }

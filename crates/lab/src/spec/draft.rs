@@ -4,7 +4,7 @@ use results::model::{Factor, Level};
 
 use super::document::{Element, Entry};
 use super::error::{Place, Source, SpecError, quoted, suggestion};
-use super::parameters::{ENGINES, Parameter, ParameterType, parameter, parameters, rival};
+use super::parameters::{Parameter, ParameterType, engine_names, is_engine, parameter, parameters, rival};
 use super::value::{Scalar, level};
 
 /// More levels than this are a slip of the pen, not an experiment.
@@ -66,8 +66,8 @@ impl Draft {
     /// a factor on this engine alone.
     pub(crate) fn read_engines(&mut self, entries: &[Entry<'_>]) -> Result<(), SpecError> {
         for engine in entries {
-            if !ENGINES.contains(&engine.key) {
-                return Err(engine.not_known("[engine]", &ENGINES));
+            if !is_engine(engine.key) {
+                return Err(engine.not_known("[engine]", &engine_names()));
             }
             if !engine.is_table() {
                 return Err(engine.wrong_type("a table of settings"));
@@ -229,7 +229,7 @@ fn flatten<'a>(entries: &[Entry<'a>]) -> Result<Vec<(String, Entry<'a>)>, SpecEr
         entries.iter().rev().map(|entry| (canonical(entry.key), entry.clone(), 1)).collect();
     while let Some((name, entry, depth)) = waiting.pop() {
         let engine = name.split('.').next().unwrap_or_default();
-        if !entry.is_table() || !ENGINES.contains(&engine) || depth > SETTING_DEPTH_MAX {
+        if !entry.is_table() || !is_engine(engine) || depth > SETTING_DEPTH_MAX {
             flat.push((name, entry));
             continue;
         }
@@ -247,11 +247,10 @@ fn canonical(key: &str) -> String {
 /// The type of a parameter or of an engine's setting.
 fn kind_of(name: &str, place: &Place) -> Result<ParameterType, SpecError> {
     if let Some((engine, setting)) = name.split_once('.') {
-        if !ENGINES.contains(&engine) {
+        if !is_engine(engine) {
             let title = format!("{} is not an engine", quoted(engine));
-            return Err(
-                SpecError::at(place, title, "expected ENGINE.SETTING").help(suggestion(engine, &ENGINES))
-            );
+            return Err(SpecError::at(place, title, "expected ENGINE.SETTING")
+                .help(suggestion(engine, &engine_names())));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         if setting.is_empty() || setting.len() > 128 || !setting.chars().all(plain) {

@@ -25,7 +25,7 @@ mod value;
 pub use command::SpecCommand;
 pub use error::{SpecError, nearest};
 pub use experiment::{Experiment, Kind};
-pub use parameters::{ENGINES, Parameter, ParameterType, parameter, parameters};
+pub use parameters::{Parameter, ParameterType, engine_names, parameter, parameters};
 pub use resolve::{Request, Resolved};
 pub use shipped::{ShippedExperiment, find, shipped};
 pub use validity::Validity;

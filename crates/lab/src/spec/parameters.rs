@@ -3,11 +3,20 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use results::EngineId;
+
 mod every_run;
 mod reading;
 
-/// Engines that a spec may name: in `[engine.NAME]`, and as the prefix of a setting (`postgres.shared_buffers`).
-pub const ENGINES: [&str; 3] = ["noop", "sqlite", "postgres"];
+/// Names of the engines that a spec may name: in `[engine.NAME]`, and as the prefix of a setting (`postgres.shared_buffers`).
+pub fn engine_names() -> Vec<&'static str> {
+    EngineId::targets().map(EngineId::name).collect()
+}
+
+/// Is this the name of an engine that a spec may name?
+pub(crate) fn is_engine(name: &str) -> bool {
+    EngineId::targets().any(|engine| engine.name() == name)
+}
 
 /// What values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use super::command::SpecCommand;
 use super::draft::Draft;
 use super::error::{SpecError, quoted, suggestion};
 use super::experiment::{Experiment, Kind, REPETITIONS_MAX};
-use super::parameters::ENGINES;
+use super::parameters::{engine_names, is_engine};
 use super::validity::Validity;
 use crate::engine::Layout;
 use crate::plan::RepeatUntil;
@@ -28,7 +28,7 @@ pub struct Request {
     pub scale: Scale,
     /// `--set` in order: a key, and one value that fixes it or several with commas between that vary it.
     pub overrides: Vec<(String, String)>,
-    /// Kind of target, one of [`ENGINES`].
+    /// Kind of target, one of [`engine_names`].
     pub engine: String,
     /// In place of the spec's repetitions.
     pub repetitions: Option<u32>,
@@ -103,9 +103,9 @@ impl Experiment {
     /// Applies scale, command line, defaults and engine, and checks every cell.
     pub fn resolve(&self, request: &Request) -> Result<Resolved, SpecError> {
         let engine = request.engine.as_str();
-        if !ENGINES.contains(&engine) {
+        if !is_engine(engine) {
             let title = format!("{} is not an engine", quoted(engine));
-            return Err(SpecError::without_place(title).help(suggestion(engine, &ENGINES)));
+            return Err(SpecError::without_place(title).help(suggestion(engine, &engine_names())));
         }
         let (draft, left_to_server) = self.overridden(request)?;
         let factors = draft.model_factors();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use results::ceiling::{
     CeilingPattern, StoredCeiling, SyncCall, data_write_bytes, devices_of_role, flush_bytes,
 };
+use results::engine::WriteModel;
 use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
@@ -105,7 +106,8 @@ pub(crate) fn measured(results: &StudyResults) -> Vec<CeilingLine> {
 fn log_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<CeilingLine> {
     let seconds = mean(runs, |run| Some(run.elapsed_ns as f64 / 1e9))?;
     let flushes = mean(runs, |run| run.metric("log_flushes")).filter(|flushes| *flushes > 0.0)?;
-    let own_bytes = mean(runs, |run| flush_bytes(&results.study.engine, run))?;
+    let writes = WriteModel::of(&results.study.engine);
+    let own_bytes = mean(runs, |run| flush_bytes(writes, run))?;
     let devices = devices_of(runs, "log")?;
     let call = SyncCall::of_run(runs.first()?)?;
     if runs.iter().any(|run| SyncCall::of_run(run) != Some(call)) {
@@ -141,7 +143,8 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
             .or_else(|| run.metric("checkpoint_pages").map(|pages| 8192.0 * pages))
     });
     let written = written.filter(|bytes| *bytes > 0.0)?;
-    let own_bytes = mean(runs, |run| data_write_bytes(&results.study.engine, run));
+    let writes = WriteModel::of(&results.study.engine);
+    let own_bytes = mean(runs, |run| data_write_bytes(writes, run));
     let is_random = workload(results, cell).is_none_or(|workload| workload == "random-insert");
     let devices = devices_of(runs, "data")?;
     let on_device = results.ceilings.iter().filter(|ceiling| devices.contains(&ceiling.device));

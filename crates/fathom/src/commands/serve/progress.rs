@@ -54,6 +54,10 @@ pub(super) fn state(results: &StudyResults, has_writer: Option<bool>, now: Times
 fn resume(results: &StudyResults) -> String {
     let study = &results.study;
     let mini = if study.scale == Scale::Miniature { " --mini" } else { "" };
-    let target = if study.engine == "sqlite" { String::new() } else { format!(" --target {}", study.engine) };
+    let target = if study.engine == crate::arguments::DEFAULT_TARGET {
+        String::new()
+    } else {
+        format!(" --target {}", study.engine)
+    };
     format!("fathom run {}{mini}{target} --seed {}", study.experiment, study.seed)
 }

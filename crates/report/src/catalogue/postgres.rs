@@ -1,708 +1,461 @@
-//! The table of waits; see the parent for what its fields mean.
+//! The waits of PostgreSQL; see the parent for what the fields mean.
 
-use super::{ClassEntry, Entry, Limit};
+use results::EngineId;
 
-/// Waits with an entry of their own, by engine.
-pub const ENTRIES: [Entry; 77] = [
-    wait(
-        "postgres",
+use super::{ClassEntry, EngineWaits, Entry, Limit};
+
+/// All that is known of them.
+pub(super) const WAITS: EngineWaits =
+    EngineWaits { engine: EngineId::Postgres, title: "PostgreSQL", entries: &ENTRIES, classes: &CLASSES };
+
+const ENTRIES: [Entry; 56] = [
+    Entry::new(
         "IO",
         "WalSync",
         Limit::Log,
         "waits for the log to reach its device: it is the one that flushes for all that commit at this moment",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; wal-configuration",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "WalWrite",
         Limit::Log,
         "hands log records to the log file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "WALWrite",
         Limit::Log,
         "waits for another session that writes or flushes the log, which may do its own part, too (group commit)",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock; src/backend/access/transam/xlog.c, XLogFlush",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "WALInsert",
         Limit::Log,
         "waits for a place to copy its log record to in memory: many sessions write log at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "WALBufMapping",
         Limit::Log,
         "waits for room in the log buffers: they are too small for the rate of log",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "WalInitWrite",
         Limit::Log,
         "fills a new segment of the log with zeros: the log grows",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; src/backend/access/transam/xlog.c, XLogFileInit",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "WalInitSync",
         Limit::Log,
         "flushes a new segment of the log: the log grows",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; src/backend/access/transam/xlog.c, XLogFileInit",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "WalSyncMethodAssign",
         Limit::Log,
         "flushes the log because the way of flushing was changed",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "WalRead",
         Limit::Log,
         "reads from the log, as replication and decoding do",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "SyncRep",
         Limit::Log,
         "waits for a standby to confirm that it has the commit",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileRead",
         Limit::DataDevice,
         "reads a page that is not in the buffer pool",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileWrite",
         Limit::DataDevice,
         "writes a page to make room in the buffer pool, or as a checkpoint",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileExtend",
         Limit::DataDevice,
         "adds pages to the end of a file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileFlush",
         Limit::DataDevice,
         "asks the system to begin writing what it holds of a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileSync",
         Limit::DataDevice,
         "flushes a data file, as a checkpoint does at its end",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileImmediateSync",
         Limit::DataDevice,
         "flushes a new data file at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFilePrefetch",
         Limit::DataDevice,
         "asks for a page ahead of its use",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "DataFileTruncate",
         Limit::DataDevice,
         "cuts a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "AioIoCompletion",
         Limit::DataDevice,
         "waits for an asynchronous read or write of a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "AioIoUringExecution",
         Limit::DataDevice,
         "waits for the kernel to carry out an asynchronous read or write",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "BufferIo",
         Limit::DataDevice,
         "waits for another session that reads or writes the page it needs",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "BuffileRead",
         Limit::DataDevice,
         "reads back what a sort or hash put into a temporary file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "BuffileWrite",
         Limit::DataDevice,
         "puts what does not fit into work_mem into a temporary file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "SlruRead",
         Limit::DataDevice,
         "reads a page of transaction states",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "SlruWrite",
         Limit::DataDevice,
         "writes a page of transaction states",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IO",
         "SlruSync",
         Limit::DataDevice,
         "flushes transaction states, as a checkpoint does",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "BufferContent",
         Limit::Page,
         "waits to read or change a page in memory that another session has in use: often the last leaf of an index, or its root",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock; src/backend/storage/buffer/README",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "BufferMapping",
         Limit::Page,
         "waits to find or replace a page in the table of the buffer pool",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "LockManager",
         Limit::Lock,
         "waits to look into the table of locks: many locks are taken at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "LockFastPath",
         Limit::Lock,
         "waits to look at the short list of locks of another session",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "ProcArray",
         Limit::Cpu,
         "waits to look at the list of running transactions: many short transactions, or many snapshots",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "XidGen",
         Limit::Cpu,
         "waits for a transaction number",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "XactSLRU",
         Limit::Page,
         "waits for a page of transaction states",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "SubtransSLRU",
         Limit::Page,
         "waits for a page of subtransactions",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "MultiXactOffsetSLRU",
         Limit::Page,
         "waits for a page of shared row locks",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "RelationMapping",
         Limit::Other,
         "waits to find out which file is whose",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "LWLock",
         "CheckpointerComm",
         Limit::DataDevice,
         "hands flush requests to the checkpointer, whose list is full",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "extend",
         Limit::Space,
         "waits until another session has made the same table or index longer",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; src/backend/access/heap/hio.c",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "transactionid",
         Limit::Lock,
         "waits for another transaction to end, because that one changed the row it wants",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; explicit-locking",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "tuple",
         Limit::Lock,
         "queues behind others for the same row",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; src/backend/access/heap/README.tuplock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "relation",
         Limit::Lock,
         "waits for a lock on a whole table",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; explicit-locking",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "object",
         Limit::Lock,
         "waits for a lock on something that is no table",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "page",
         Limit::Lock,
         "waits for a lock on a page of an index",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "virtualxid",
         Limit::Lock,
         "waits for a transaction that has not changed anything yet",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Lock",
         "advisory",
         Limit::Lock,
         "waits for a lock that applications made up",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "ProcarrayGroupUpdate",
         Limit::Cpu,
         "waits while another session ends its transaction for it, many at a time",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "XactGroupUpdate",
         Limit::Cpu,
         "waits while another session writes down its commit, many at a time",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "CheckpointStart",
         Limit::DataDevice,
         "asked for a checkpoint and waits for it to begin",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "IPC",
         "CheckpointDone",
         Limit::DataDevice,
         "asked for a checkpoint and waits for it to end",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Client",
         "ClientRead",
         Limit::Client,
         "waits for its client to send the next statement",
         "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Client",
         "ClientWrite",
         Limit::Client,
         "waits for its client to take the answer",
         "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Timeout",
         "SpinDelay",
         Limit::Cpu,
         "backs off from a spinlock that others hold",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Timeout",
         "PgSleep",
         Limit::Other,
         "sleeps because it was told to",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Timeout",
         "VacuumDelay",
         Limit::Other,
         "vacuums, and pauses so as not to disturb",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "Timeout",
         "CheckpointWriteDelay",
         Limit::Other,
         "spreads the writes of a checkpoint over time",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    wait(
-        "postgres",
+    Entry::new(
         "BufferPin",
         "BufferPin",
         Limit::Page,
         "waits until nobody else has the page in use",
         "PostgreSQL documentation, monitoring-stats, wait events of type BufferPin",
     ),
-    wait(
-        "sqlite",
-        "vfs",
-        "WalSync",
-        Limit::Log,
-        "flushes the write-ahead log, at every commit when synchronous is full",
-        "SQLite documentation, wal.html and pragma.html#pragma_synchronous",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "WalWrite",
-        Limit::Log,
-        "writes pages of its transaction into the write-ahead log",
-        "SQLite documentation, wal.html",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "WalRead",
-        Limit::Log,
-        "reads a page from the write-ahead log, because it is newer than that in the database",
-        "SQLite documentation, wal.html#how_wal_works",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "WalCheckpointSync",
-        Limit::Log,
-        "flushes the write-ahead log before a checkpoint moves its pages",
-        "SQLite documentation, wal.html#checkpointing",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "WalTruncate",
-        Limit::Log,
-        "cuts the write-ahead log after a checkpoint",
-        "SQLite documentation, pragma.html#pragma_wal_checkpoint",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalWrite",
-        Limit::Log,
-        "writes the old pages into the rollback journal",
-        "SQLite documentation, lockingv3.html#rollback",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalSync",
-        Limit::Log,
-        "flushes the rollback journal before the database is changed",
-        "SQLite documentation, lockingv3.html#rollback",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalRead",
-        Limit::Log,
-        "reads the rollback journal",
-        "SQLite documentation, lockingv3.html#rollback",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalTruncate",
-        Limit::Log,
-        "ends a transaction by cutting the rollback journal",
-        "SQLite documentation, pragma.html#pragma_journal_mode",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalDelete",
-        Limit::Log,
-        "ends a transaction by deleting the rollback journal",
-        "SQLite documentation, pragma.html#pragma_journal_mode",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "JournalOpen",
-        Limit::Log,
-        "makes a rollback journal",
-        "SQLite documentation, lockingv3.html#rollback",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "DataFileRead",
-        Limit::DataDevice,
-        "reads a page of the database file",
-        "SQLite documentation, atomiccommit.html",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "DataFileWrite",
-        Limit::DataDevice,
-        "writes a page of the database file: a checkpoint, or a commit with a rollback journal",
-        "SQLite documentation, wal.html#checkpointing",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "DataFileSync",
-        Limit::DataDevice,
-        "flushes the database file: the end of a checkpoint, or a commit with a rollback journal",
-        "SQLite documentation, wal.html#checkpointing",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "DataFileTruncate",
-        Limit::DataDevice,
-        "cuts the database file",
-        "SQLite documentation, pragma.html#pragma_auto_vacuum",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "TempFileRead",
-        Limit::DataDevice,
-        "reads back what a statement put into a temporary file",
-        "SQLite documentation, tempfiles.html",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "TempFileWrite",
-        Limit::DataDevice,
-        "puts what does not fit into the cache into a temporary file",
-        "SQLite documentation, tempfiles.html",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "BusyWait",
-        Limit::Lock,
-        "sleeps before it tries again: another connection holds the lock for writing, of which there is one",
-        "SQLite documentation, c3ref/busy_timeout.html and wal.html#concurrency",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "FileLock",
-        Limit::Lock,
-        "takes a lock on the database file",
-        "SQLite documentation, lockingv3.html",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "ShmLock",
-        Limit::Lock,
-        "takes a lock in the shared memory of the write-ahead log",
-        "SQLite documentation, walformat.html#locks",
-    ),
-    wait(
-        "sqlite",
-        "vfs",
-        "ShmMap",
-        Limit::Other,
-        "maps or enlarges the shared memory of the write-ahead log",
-        "SQLite documentation, walformat.html",
-    ),
 ];
 
-/// What a wait without an entry of its own means, by its class.
-pub const CLASSES: [ClassEntry; 10] = [
+const CLASSES: [ClassEntry; 9] = [
     ClassEntry {
-        engine: "postgres",
         class: "IO",
         limit: Limit::DataDevice,
         meaning: "waits for a read, write or flush of a file",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     },
     ClassEntry {
-        engine: "postgres",
         class: "LWLock",
         limit: Limit::Other,
         meaning: "waits for a lock of the server on a structure in its shared memory",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     },
     ClassEntry {
-        engine: "postgres",
         class: "Lock",
         limit: Limit::Lock,
         meaning: "waits for a lock that another session holds",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     },
     ClassEntry {
-        engine: "postgres",
         class: "IPC",
         limit: Limit::Other,
         meaning: "waits for another process of the server",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     },
     ClassEntry {
-        engine: "postgres",
         class: "Client",
         limit: Limit::Client,
         meaning: "waits for its client",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     },
     ClassEntry {
-        engine: "postgres",
         class: "Timeout",
         limit: Limit::Other,
         meaning: "waits for a time to pass",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     },
     ClassEntry {
-        engine: "postgres",
         class: "BufferPin",
         limit: Limit::Page,
         meaning: "waits for a page that others have in use",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type BufferPin",
     },
     ClassEntry {
-        engine: "postgres",
         class: "Activity",
         limit: Limit::Other,
         meaning: "is a background process with nothing to do",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Activity",
     },
     ClassEntry {
-        engine: "postgres",
         class: "Extension",
         limit: Limit::Other,
         meaning: "waits inside an extension",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Extension",
     },
-    ClassEntry {
-        engine: "sqlite",
-        class: "vfs",
-        limit: Limit::Other,
-        meaning: "calls the operating system",
-        source: "SQLite documentation, vfs.html",
-    },
 ];
-
-const fn wait(
-    engine: &'static str,
-    class: &'static str,
-    name: &'static str,
-    limit: Limit,
-    meaning: &'static str,
-    source: &'static str,
-) -> Entry {
-    Entry { engine, class, name, limit, meaning, source }
-}

@@ -1,0 +1,166 @@
+//! The waits of SQLite; see the parent for what the fields mean.
+
+use results::EngineId;
+
+use super::{ClassEntry, EngineWaits, Entry, Limit};
+
+/// All that is known of them.
+pub(super) const WAITS: EngineWaits =
+    EngineWaits { engine: EngineId::Sqlite, title: "SQLite, embedded", entries: &ENTRIES, classes: &CLASSES };
+
+const ENTRIES: [Entry; 21] = [
+    Entry::new(
+        "vfs",
+        "WalSync",
+        Limit::Log,
+        "flushes the write-ahead log, at every commit when synchronous is full",
+        "SQLite documentation, wal.html and pragma.html#pragma_synchronous",
+    ),
+    Entry::new(
+        "vfs",
+        "WalWrite",
+        Limit::Log,
+        "writes pages of its transaction into the write-ahead log",
+        "SQLite documentation, wal.html",
+    ),
+    Entry::new(
+        "vfs",
+        "WalRead",
+        Limit::Log,
+        "reads a page from the write-ahead log, because it is newer than that in the database",
+        "SQLite documentation, wal.html#how_wal_works",
+    ),
+    Entry::new(
+        "vfs",
+        "WalCheckpointSync",
+        Limit::Log,
+        "flushes the write-ahead log before a checkpoint moves its pages",
+        "SQLite documentation, wal.html#checkpointing",
+    ),
+    Entry::new(
+        "vfs",
+        "WalTruncate",
+        Limit::Log,
+        "cuts the write-ahead log after a checkpoint",
+        "SQLite documentation, pragma.html#pragma_wal_checkpoint",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalWrite",
+        Limit::Log,
+        "writes the old pages into the rollback journal",
+        "SQLite documentation, lockingv3.html#rollback",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalSync",
+        Limit::Log,
+        "flushes the rollback journal before the database is changed",
+        "SQLite documentation, lockingv3.html#rollback",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalRead",
+        Limit::Log,
+        "reads the rollback journal",
+        "SQLite documentation, lockingv3.html#rollback",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalTruncate",
+        Limit::Log,
+        "ends a transaction by cutting the rollback journal",
+        "SQLite documentation, pragma.html#pragma_journal_mode",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalDelete",
+        Limit::Log,
+        "ends a transaction by deleting the rollback journal",
+        "SQLite documentation, pragma.html#pragma_journal_mode",
+    ),
+    Entry::new(
+        "vfs",
+        "JournalOpen",
+        Limit::Log,
+        "makes a rollback journal",
+        "SQLite documentation, lockingv3.html#rollback",
+    ),
+    Entry::new(
+        "vfs",
+        "DataFileRead",
+        Limit::DataDevice,
+        "reads a page of the database file",
+        "SQLite documentation, atomiccommit.html",
+    ),
+    Entry::new(
+        "vfs",
+        "DataFileWrite",
+        Limit::DataDevice,
+        "writes a page of the database file: a checkpoint, or a commit with a rollback journal",
+        "SQLite documentation, wal.html#checkpointing",
+    ),
+    Entry::new(
+        "vfs",
+        "DataFileSync",
+        Limit::DataDevice,
+        "flushes the database file: the end of a checkpoint, or a commit with a rollback journal",
+        "SQLite documentation, wal.html#checkpointing",
+    ),
+    Entry::new(
+        "vfs",
+        "DataFileTruncate",
+        Limit::DataDevice,
+        "cuts the database file",
+        "SQLite documentation, pragma.html#pragma_auto_vacuum",
+    ),
+    Entry::new(
+        "vfs",
+        "TempFileRead",
+        Limit::DataDevice,
+        "reads back what a statement put into a temporary file",
+        "SQLite documentation, tempfiles.html",
+    ),
+    Entry::new(
+        "vfs",
+        "TempFileWrite",
+        Limit::DataDevice,
+        "puts what does not fit into the cache into a temporary file",
+        "SQLite documentation, tempfiles.html",
+    ),
+    Entry::new(
+        "vfs",
+        "BusyWait",
+        Limit::Lock,
+        "sleeps before it tries again: another connection holds the lock for writing, of which there is one",
+        "SQLite documentation, c3ref/busy_timeout.html and wal.html#concurrency",
+    ),
+    Entry::new(
+        "vfs",
+        "FileLock",
+        Limit::Lock,
+        "takes a lock on the database file",
+        "SQLite documentation, lockingv3.html",
+    ),
+    Entry::new(
+        "vfs",
+        "ShmLock",
+        Limit::Lock,
+        "takes a lock in the shared memory of the write-ahead log",
+        "SQLite documentation, walformat.html#locks",
+    ),
+    Entry::new(
+        "vfs",
+        "ShmMap",
+        Limit::Other,
+        "maps or enlarges the shared memory of the write-ahead log",
+        "SQLite documentation, walformat.html",
+    ),
+];
+
+const CLASSES: [ClassEntry; 1] = [ClassEntry {
+    class: "vfs",
+    limit: Limit::Other,
+    meaning: "calls the operating system",
+    source: "SQLite documentation, vfs.html",
+}];
