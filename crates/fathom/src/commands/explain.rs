@@ -9,7 +9,7 @@ use crate::terminal::print;
 
 /// Definitions of metrics, gates and columns: one heading per word.
 const METRICS: &str = include_str!("../../../../docs/lab/metrics.md");
-/// The words of the field: one row of a table per word.
+/// Terms: one row of a table each.
 const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 
 /// Definitions of the columns of `fathom structure`, in the same form.
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     found.extend(check::rule::rule(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
     if found.is_empty() {
-        found.extend(glossary_text(name));
+        found.extend(glossary_texts(name));
     }
     if found.is_empty() {
         bail!(
@@ -72,9 +72,9 @@ fn is_same(one: &str, other: &str) -> bool {
     !one.trim().is_empty() && plain(one) == plain(other)
 }
 
-/// The row of the glossary whose word or words in bold are asked for.
-fn glossary_text(name: &str) -> Option<String> {
-    GLOSSARY.lines().find_map(|line| {
+/// The rows of the glossary that define a term: some mean one thing to an engine and another in an experiment.
+fn glossary_texts(name: &str) -> impl Iterator<Item = String> {
+    GLOSSARY.lines().filter_map(move |line| {
         let (words, meaning) = line.strip_prefix("| **")?.trim_end_matches(" |").split_once(" | ")?;
         let is_meant = words.split("**").flat_map(|part| part.split(',')).any(|word| is_same(word, name));
         is_meant.then(|| format!("{}: {meaning}", words.replace("**", "")))
