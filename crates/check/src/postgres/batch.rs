@@ -151,8 +151,11 @@ impl Sums {
         stopped.packed_values.sort_unstable();
         stopped.packed_left_out =
             self.packed_left_out.iter().map(|(toast, count)| (*toast, *count)).collect();
-        stopped.moved = self.moved.iter().copied().collect();
+        // Single blocks that changed are not kept: after a stop their tables are left out as a whole.
+        let changed = self.changed.counts().map(|(table, _)| table);
+        stopped.moved = self.moved.iter().copied().chain(changed).collect();
         stopped.moved.sort_unstable();
+        stopped.moved.dedup();
         stopped.ends = self.ends.iter().map(|(table, ends)| (*table, *ends)).collect();
         stopped.ends.sort_unstable();
         stopped.gin = self

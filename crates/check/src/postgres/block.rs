@@ -60,7 +60,15 @@ impl PassContext<'_> {
                 && relation.is_some_and(|relation| relation.persistence == b'p')
         });
         if let (false, Some(number)) = (is_still, file.relation) {
-            work.sink.moved(number);
+            let is_logged = relation.is_some_and(|relation| relation.persistence == b'p');
+            match file.fork {
+                Fork::Main if is_logged && self.plan.tables.contains_key(&number) => {
+                    work.sink.changed(number, block);
+                }
+                // What maps say is compared with rows by itself (`Plan::visibility_of`).
+                Fork::FreeSpace | Fork::Visibility if is_logged => {}
+                _ => work.sink.moved(number),
+            }
         }
         let replay_is_due = matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. });
         if !trusted || self.level < CheckLevel::Structure || (replay_is_due && !self.cluster.checksums) {

@@ -48,6 +48,10 @@ pub(super) struct Collector {
     pub(super) seams: BTreeMap<Seam, [Option<Box<[u8]>>; 2]>,
     /// Whether something changed since the moment that is looked at.
     pub(super) moved: bool,
+    /// A table whose changed blocks are left out, with their rows and the entries of these.
+    pub(super) table: Option<u32>,
+    /// Those blocks.
+    pub(super) changed: HashSet<u32>,
 }
 
 impl Collector {
@@ -68,6 +72,8 @@ impl Collector {
             seen: None,
             seams: BTreeMap::new(),
             moved: false,
+            table: None,
+            changed: HashSet::new(),
         }
     }
 }
@@ -86,6 +92,22 @@ impl Collector {
     }
 }
 
+impl Collector {
+    /// Leaves out the facts about rows of blocks that changed in this reading or in an earlier one.
+    pub(super) fn leave_out_changed(&mut self, earlier: Option<&mut Collector>) {
+        let changed = &mut self.changed;
+        if let Some(earlier) = &earlier {
+            changed.extend(&earlier.changed);
+        }
+        let lists = [&mut self.claims, &mut self.witnesses, &mut self.dead].into_iter();
+        let earlier =
+            earlier.into_iter().flat_map(|other| [&mut other.claims, &mut other.witnesses, &mut other.dead]);
+        if !changed.is_empty() {
+            lists.chain(earlier).for_each(|facts| facts.retain(|fact| !changed.contains(&fact.tid.block)));
+        }
+    }
+}
+
 impl RowSink for Collector {
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, hash: u128, tid: Tid) {
         if relation == self.relation && self.buckets.has(bucket) {
@@ -99,6 +121,14 @@ impl RowSink for Collector {
 
     fn moved(&mut self, _relation: u32) {
         self.moved = true;
+    }
+
+    fn changed(&mut self, table: u32, block: u32) {
+        if self.table == Some(table) {
+            self.changed.insert(block);
+        } else {
+            self.moved = true;
+        }
     }
 
     fn exception(&mut self, _table: u32, _tid: Tid, _exception: Exception) {}

@@ -74,9 +74,7 @@ impl Exact<'_> {
         let Some(tree) = self.second.plan.trees.get(&index).copied() else { return };
         let Some(heap) = tree.heap else { return };
         for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
-            let Some(collector) = self.collected(index, buckets, &[(false, heap), (true, index)]) else {
-                return;
-            };
+            let Some(collector) = self.collected_of_table(index, buckets, heap) else { return };
             let Collector { claims, witnesses, dead, .. } = collector;
             let (mut rows, mut entries) = unmatched(claims, witnesses);
             if !all_entries_count {
@@ -249,6 +247,21 @@ impl Exact<'_> {
         self.collected_with(start, parts)
     }
 
+    /// Facts about an index and its table, without those about blocks of the table that changed.
+    fn collected_of_table(&mut self, index: u32, buckets: BucketSet, heap: u32) -> Option<Collector> {
+        let is_gin =
+            self.second.plan.relation(index).is_some_and(|relation| relation.storage == Storage::Gin);
+        let exceptions = self.second.exceptions.get(&heap);
+        let changed = exceptions.map(|exceptions| exceptions.changed().clone()).unwrap_or_default();
+        let start = || Collector {
+            seen: is_gin.then(HashSet::new),
+            table: Some(heap),
+            changed: changed.clone(),
+            ..Collector::new(index, buckets)
+        };
+        self.collected_with(start, &[(false, heap), (true, index)])
+    }
+
     pub(super) fn collected_with(
         &mut self,
         start: impl Fn() -> Collector,
@@ -261,6 +274,7 @@ impl Exact<'_> {
             for (is_second, part) in parts {
                 self.collect(*is_second, *part, &mut collector);
             }
+            collector.leave_out_changed(last.as_mut());
             let is_same = last.as_ref().is_none_or(|last: &Collector| last.has_same_facts(&collector));
             if self.first.snapshot.is_some() && (collector.moved || !is_same) {
                 return None;

@@ -1,5 +1,6 @@
 //! Row pointers that are not matched in the ordinary way: in memory, and beyond a limit in files without a name.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
@@ -183,12 +184,60 @@ impl CodeRun {
     }
 }
 
+/// So many changed blocks of tables are remembered one by one; beyond, the table is left out as a whole.
+const CHANGED_BLOCKS_MAX: usize = 1 << 20;
+
+/// Blocks of tables that changed since the redo point of the last checkpoint. Merges by addition.
+#[derive(Debug, Default)]
+pub(crate) struct ChangedBlocks {
+    by_table: HashMap<u32, HashSet<u32>>,
+    count: usize,
+}
+
+impl ChangedBlocks {
+    /// Adds a block; `false` if there are too many.
+    pub(crate) fn insert(&mut self, table: u32, block: u32) -> bool {
+        let blocks = self.by_table.entry(table).or_default();
+        let is_kept = self.count < CHANGED_BLOCKS_MAX || blocks.contains(&block);
+        if is_kept && blocks.insert(block) {
+            self.count += 1;
+        }
+        is_kept
+    }
+
+    /// Adds the blocks of another worker; gives the tables with too many.
+    pub(crate) fn merge(&mut self, other: ChangedBlocks) -> Vec<u32> {
+        let pairs =
+            |(table, blocks): (u32, HashSet<u32>)| blocks.into_iter().map(move |block| (table, block));
+        let mut all = other.by_table.into_iter().flat_map(pairs);
+        let mut left_out: Vec<u32> = all
+            .by_ref()
+            .filter(|(table, block)| !self.insert(*table, *block))
+            .map(|(table, _)| table)
+            .collect();
+        left_out.dedup();
+        left_out
+    }
+
+    /// Whether a block of the table changed.
+    pub(crate) fn has(&self, table: u32) -> bool {
+        self.by_table.contains_key(&table)
+    }
+
+    /// Tables with blocks that changed, and how many.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.by_table.iter().map(|(table, blocks)| (*table, blocks.len() as u64))
+    }
+}
+
 /// Row pointers of a table that are not matched in the ordinary way, to be looked up.
 #[derive(Debug, Default)]
 pub(crate) struct Exceptions {
     codes: Codes,
     /// One bit per block of the table: has any.
     blocks: Vec<u64>,
+    /// Blocks that changed: entries of their rows are not compared.
+    changed: HashSet<u32>,
 }
 
 impl Exceptions {
@@ -213,12 +262,33 @@ impl Exceptions {
                 step_codes.iter().for_each(|code| mark(*code));
             }
         }
-        Exceptions { codes, blocks }
+        Exceptions { codes, blocks, changed: HashSet::new() }
+    }
+
+    /// The exceptions of all tables that have any.
+    pub(crate) fn of_tables(
+        codes: &mut HashMap<u32, Codes>,
+        changed: &ChangedBlocks,
+    ) -> HashMap<u32, Exceptions> {
+        let mut exceptions: HashMap<u32, Exceptions> =
+            codes.drain().map(|(table, codes)| (table, Exceptions::new(codes))).collect();
+        for (table, blocks) in &changed.by_table {
+            exceptions.entry(*table).or_default().changed = blocks.clone();
+        }
+        exceptions
+    }
+
+    /// Blocks of the table that changed.
+    pub(crate) fn changed(&self) -> &HashSet<u32> {
+        &self.changed
     }
 
     /// What is special about a row pointer; "not live" wins.
     #[inline]
     pub(crate) fn of(&self, tid: Tid) -> Option<Exception> {
+        if !self.changed.is_empty() && self.changed.contains(&tid.block) {
+            return Some(Exception::NotLive);
+        }
         let bits = *self.blocks.get(tid.block as usize / 64)?;
         if bits >> (tid.block % 64) & 1 == 0 {
             return None;

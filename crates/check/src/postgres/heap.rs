@@ -105,8 +105,12 @@ impl Exception {
 pub(crate) trait RowSink {
     /// A fact about an index or TOAST table (by number in the plan), from one side, in a bucket.
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, tid: Tid);
-    /// A block of the relation that changed since the moment that is looked at.
+    /// The relation changed since the redo point of the last checkpoint.
     fn moved(&mut self, relation: u32);
+    /// One block of a table did: nothing is said about its rows.
+    fn changed(&mut self, table: u32, _block: u32) {
+        self.moved(table);
+    }
     /// A block of the table that did not, or one of zeros, where the cluster does not stand still.
     fn stood_still(&mut self, _table: u32, _block: u32, _is_zero: bool) {}
     /// A row pointer of the table that is not matched in the ordinary way.

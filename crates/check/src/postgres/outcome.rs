@@ -53,9 +53,11 @@ impl Run<'_> {
         for number in numbers {
             let tree = plan.trees.get(&number);
             let is_moved = |number| state.sums.moved.contains(&number) || plan.is_empty(number);
-            let owners = |table: &Table| table.toast_number == Some(number) && is_moved(table.number);
+            // The pieces of values in TOAST do not name the row that they belong to.
+            let has_changed = |number| is_moved(number) || state.sums.changed.has(number);
+            let owners = |table: &Table| table.toast_number == Some(number) && has_changed(table.number);
             let has_moved = || {
-                is_moved(number)
+                has_changed(number)
                     || tree.and_then(|tree| tree.heap).is_some_and(is_moved)
                     || plan.tables.values().any(owners)
             };

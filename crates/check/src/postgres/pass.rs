@@ -17,7 +17,7 @@ use super::exceptions::Exceptions;
 use super::finding::Place;
 use super::gin_rows::RowSets;
 use super::gist_tree::GistTree;
-use super::heap::HeapScratch;
+use super::heap::{HeapScratch, RowSink as _};
 use super::keyed::Key;
 use super::log_end::LogEnd;
 use super::plan::{Plan, PlanFile};
@@ -55,7 +55,7 @@ pub(crate) struct PassContext<'a> {
     pub(crate) gist_trees: &'a HashMap<u32, GistTree>,
     /// What tells whether a table was cut since.
     pub(crate) truncations: Option<&'a Truncations>,
-    /// Tables with blocks that changed since; known in the second pass.
+    /// Relations that changed since as a whole; known in the second pass. Single blocks are among the exceptions.
     pub(crate) moved: &'a HashSet<u32>,
     /// Where the log of a running server ends.
     pub(crate) log_end: Option<&'a LogEnd>,
@@ -184,7 +184,7 @@ impl PassContext<'_> {
             return;
         }
         if self.is_replaced_by_recovery(&Page::new(bytes), block) {
-            state.sums.moved.extend(file.relation);
+            self.block_changed(state, file, block);
             state.sums.covered.page(file.relation, false);
             state.is_not_clean(file, block, false);
             *state
@@ -250,7 +250,7 @@ impl PassContext<'_> {
                 state.scratch.block = again;
                 return if gone { None } else { Some(found) };
             }
-            state.sums.moved.extend(file.relation);
+            self.block_changed(state, file, block);
             found = Findings::new(usize::MAX / 4);
             let mut ignored = Sums::new(self.plan);
             self.block(file, block, &again, &mut state.scratch, &mut found, &mut ignored);
@@ -262,6 +262,15 @@ impl PassContext<'_> {
         }
         // It changed each time: a server is writing it, and nothing is proven.
         None
+    }
+
+    /// Leaves a block out of the comparison of rows and entries; the whole relation where it is no block of a table.
+    fn block_changed(&self, state: &mut PassState, file: &PlanFile, block: u32) {
+        let is_table = |number: &u32| file.fork == Fork::Main && self.plan.tables.contains_key(number);
+        match file.relation.filter(|number| self.snapshot.is_some() && is_table(number)) {
+            Some(table) => state.sums.changed(table, block),
+            None => state.sums.moved.extend(file.relation),
+        }
     }
 
     /// Why a block without fault is not called clean: its contents were not tested.

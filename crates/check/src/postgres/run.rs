@@ -139,8 +139,10 @@ pub(super) struct Run<'a> {
     pub(super) skipped: HashMap<String, u64>,
     pub(super) unfinished: Option<String>,
     pub(super) log_end: Option<&'a LogEnd>,
-    /// Relations that changed since the moment that is looked at.
+    /// Relations that changed since the redo point of the last checkpoint.
     pub(super) moved: HashSet<u32>,
+    /// Tables of which some blocks did, and how many.
+    pub(super) changed: HashMap<u32, u64>,
     /// What was verified.
     pub(super) covered: Covered,
     /// How much did not, for the report.
@@ -187,6 +189,7 @@ impl<'a> Run<'a> {
             unfinished: None,
             log_end: None,
             moved: HashSet::new(),
+            changed: HashMap::new(),
             covered: Covered::default(),
             stood_still: None,
             bytes_total: 0,
@@ -314,8 +317,7 @@ impl<'a> Run<'a> {
             self.bytes_before += bytes_of(&batch.first);
         }
         cut_tables(context, &mut state.sums);
-        let exceptions: HashMap<u32, Exceptions> =
-            state.sums.exceptions.drain().map(|(table, codes)| (table, Exceptions::new(codes))).collect();
+        let exceptions = Exceptions::of_tables(&mut state.sums.exceptions, &state.sums.changed);
         let kept_bytes = exceptions.values().map(Exceptions::memory_bytes).sum::<u64>();
         self.counters.memory_bytes_max =
             self.counters.memory_bytes_max.max(kept_bytes + state.sums.memory_bytes());
@@ -350,6 +352,7 @@ impl<'a> Run<'a> {
             self.unpack_values(&mut state, &first, progress);
         }
         self.moved.extend(state.sums.moved);
+        self.changed.extend(state.sums.changed.counts());
         self.covered.merge(state.sums.covered);
         Ok(())
     }
@@ -376,7 +379,8 @@ impl<'a> Run<'a> {
         let all = blocks(&mut (0..plan.relations.len()).filter(kept)) + new.sum::<u64>();
         let still =
             (0..plan.relations.len()).filter(kept).filter(|number| !self.moved.contains(&(*number as u32)));
-        let still = blocks(&mut still.into_iter());
+        let changed = self.changed.iter().filter(|(number, _)| !self.moved.contains(number));
+        let still = blocks(&mut still.into_iter()).saturating_sub(changed.map(|(_, count)| count).sum());
         let share = 100.0 * still as f64 / all.max(1) as f64;
         self.stood_still = Some(format!("{still} of {all} blocks ({share:.1} %)"));
         if still < all {

@@ -7,7 +7,7 @@ use results::check::Share;
 
 use super::btree::{Boundary, EntrySink};
 use super::coverage::Covered;
-use super::exceptions::{Codes, boundary_code};
+use super::exceptions::{ChangedBlocks, Codes, boundary_code};
 use super::gin_blocks::{GinBlocks, Record as GinRecord};
 use super::heap::{Exception, RowSink, exception_code};
 use super::ledger::{Ledger, Ledgers, Side};
@@ -49,8 +49,10 @@ pub(crate) struct Sums {
     pub(crate) gin: GinBlocks,
     /// GIN indexes with more blocks than may be kept in memory.
     pub(crate) gin_left_out: HashSet<u32>,
-    /// Relations with blocks that changed since the moment that is looked at.
+    /// Relations that changed since the redo point of the last checkpoint, and are not compared.
     pub(crate) moved: HashSet<u32>,
+    /// Blocks of tables that did: neither their rows nor the entries of these rows are compared.
+    pub(crate) changed: ChangedBlocks,
     /// In a cluster that does not stand still: the last block of zeros of a table, and the last that stood still.
     pub(crate) ends: HashMap<u32, [Option<u32>; 2]>,
     /// Bytes of row pointers that are kept in memory before they go to a file.
@@ -71,6 +73,12 @@ impl RowSink for Sums {
 
     fn moved(&mut self, relation: u32) {
         self.moved.insert(relation);
+    }
+
+    fn changed(&mut self, table: u32, block: u32) {
+        if !self.changed.insert(table, block) {
+            self.moved.insert(table);
+        }
     }
 
     fn stood_still(&mut self, table: u32, block: u32, is_zero: bool) {
@@ -191,6 +199,7 @@ impl Sums {
         self.entries.merge(other.entries);
         self.links.merge(other.links);
         self.moved.extend(other.moved);
+        self.moved.extend(self.changed.merge(other.changed));
         self.gin.merge(other.gin);
         self.seams.merge(other.seams);
         self.gin_left_out.extend(other.gin_left_out);

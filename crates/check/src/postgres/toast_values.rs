@@ -183,7 +183,10 @@ impl Run<'_> {
         for (toast, mut values) in packed {
             let owner = first.plan.tables.values().find(|table| table.toast_number == Some(toast));
             let Some(owner) = owner else { continue };
-            let is_moved = |number| state.sums.moved.contains(&number) || first.plan.is_empty(number);
+            let is_moved = |number| {
+                let sums = &state.sums;
+                sums.moved.contains(&number) || sums.changed.has(number) || first.plan.is_empty(number)
+            };
             if first.snapshot.is_some() && (is_moved(toast) || is_moved(owner.number)) {
                 continue;
             }

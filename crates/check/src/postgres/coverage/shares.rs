@@ -14,15 +14,15 @@ impl Run<'_> {
     /// What was verified, of what there is.
     ///
     /// A table's rows count as verified when their values were tested and its entries in all indexes that have one for
-    /// each row were compared; an index entry when it was compared with the key of its row. Where a block of a table or
-    /// index changed since the moment that is compared, none of the rows or entries of the relation counts.
+    /// each row were compared; an index entry when it was compared with the key of its row. Rows in blocks that changed
+    /// since the redo point of the last checkpoint do not count; where a block of an index did, none of its entries does.
     pub(in super::super) fn coverage(&self, plan: &Plan) -> Coverage {
         let level = self.options.level;
         let covered = &self.covered;
         let at = |least: CheckLevel, share: Share| (level >= least).then_some(share);
         let rows = (0u32..).zip(&covered.rows).filter(|(number, _)| plan.tables.contains_key(number));
         let rows = rows.fold(Share::default(), |mut all, (number, share)| {
-            let is_whole = plan.tables.get(&number).is_some_and(|table| self.is_compared(table));
+            let is_whole = plan.tables.get(&number).is_some_and(|table| self.is_compared(table, plan));
             all += Share { verified_count: if is_whole { share.verified_count } else { 0 }, ..*share };
             all
         });
@@ -62,6 +62,7 @@ impl Run<'_> {
     fn is_verified(&self, number: u32, relation: &Relation, plan: &Plan) -> bool {
         if relation.storage == Storage::Other
             || self.moved.contains(&number)
+            || self.changed.contains_key(&number)
             || self.covered.uncovered.contains(&number)
         {
             return false;
@@ -71,7 +72,7 @@ impl Run<'_> {
         }
         let share = |list: &[Share]| list.get(number as usize).copied().unwrap_or_default();
         match plan.tables.get(&number) {
-            Some(table) => share(&self.covered.rows).is_complete() && self.is_compared(table),
+            Some(table) => share(&self.covered.rows).is_complete() && self.is_compared(table, plan),
             None if relation.storage.is_matched() => {
                 let entries = share(&self.covered.entries);
                 let is_empty = entries.total_count == 0;
@@ -83,13 +84,18 @@ impl Run<'_> {
 
     /// Whether a table's rows were compared with all indexes that have an entry for each of them, and with its TOAST
     /// table.
-    fn is_compared(&self, table: &Table) -> bool {
+    fn is_compared(&self, table: &Table, plan: &Plan) -> bool {
+        let is_changed = |number: &u32| self.moved.contains(number) || self.changed.contains_key(number);
+        let has_toast = |toast: &u32| !plan.is_empty(*toast);
         let mut complete = table.indexes.iter().filter(|index| index.is_complete);
         let has_rows =
             self.covered.rows.get(table.number as usize).is_some_and(|share| share.verified_count > 0);
         self.only.is_none()
             && !self.moved.contains(&table.number)
-            && table.toast_number.is_none_or(|toast| !self.moved.contains(&toast))
+            && table
+                .toast_number
+                .filter(has_toast)
+                .is_none_or(|toast| !is_changed(&toast) && !is_changed(&table.number))
             && (!has_rows || complete.all(|index| self.covered.compared.contains(&index.number)))
     }
 }
