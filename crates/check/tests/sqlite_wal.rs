@@ -214,3 +214,52 @@ fn the_case_of_a_flipped_salt_is_reported() {
     assert_eq!(found.len(), 1);
     assert!(found[0].1.contains("salt-1") && found[0].2.contains("55 frames"), "{found:?}");
 }
+
+#[test]
+fn a_wrong_page_size_in_the_file_beside_a_wal_with_page_1_is_what_sqlite_makes_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let live = directory.path().join("live.db");
+    let connection = create(&live, &Shape { page_size: 1024, ..Shape::default() });
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(a INT, b TEXT);
+             PRAGMA wal_checkpoint(TRUNCATE); CREATE TABLE u(x);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) INSERT INTO t SELECT i, 'b' || i FROM n;",
+        )
+        .unwrap();
+    let wal = std::fs::read(directory.path().join("live.db-wal")).unwrap();
+    let intact = std::fs::read(&live).unwrap();
+    for size in [[2, 0], [16, 0], [0, 1], [3, 232]] {
+        let path = directory.path().join(format!("{}_{}.db", size[0], size[1]));
+        let mut bytes = intact.clone();
+        bytes[16..18].copy_from_slice(&size);
+        std::fs::write(&path, &bytes).unwrap();
+        std::fs::write(path.with_extension("db-wal"), &wal).unwrap();
+        let report = checked(&path, &options(CheckLevel::Full));
+        assert_clean(&report);
+        assert_eq!(report.counters.row_count, 200, "{size:?}");
+        let opened = Connection::open(&path).unwrap();
+        let rows: u32 = opened.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 200, "{size:?}");
+    }
+}
+
+#[test]
+fn a_wal_of_another_database_with_another_page_size_is_not_called_ignored() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, _) = with_wal(directory.path());
+    let other = directory.path().join("other.db");
+    let connection = create(&other, &Shape { page_size: 4096, ..Shape::default() });
+    connection
+        .execute_batch("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE v(a); INSERT INTO v VALUES(1)")
+        .unwrap();
+    std::fs::copy(directory.path().join("other.db-wal"), directory.path().join("copy.db-wal")).unwrap();
+    let report = checked(&path, &options(CheckLevel::Page));
+    let found = rule_and_texts(&report);
+    assert_eq!(
+        (found.len(), found[0].0, found[0].1),
+        (1, "sqlite-wal-header", "page size 1024, as in the database")
+    );
+    assert!(found[0].2.contains("SQLite reads them as pages of 1024 bytes"), "{found:?}");
+    assert!(report.findings[0].next_step.contains("another database"), "{:?}", report.findings[0]);
+}

@@ -390,7 +390,7 @@ impl<'a> Run<'a> {
                 _ => "",
             };
             let why = format!(
-                "{server}they changed since the last checkpoint: {} blocks of {all}; CHECKPOINT before the check makes it fewer",
+                "{server}they changed since the last checkpoint: {} blocks of {all}; a CHECKPOINT right before the check makes it fewer (--checkpoint asks for one)",
                 all - still
             );
             self.left_out(None, what, &why);

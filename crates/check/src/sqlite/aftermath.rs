@@ -11,6 +11,7 @@ use super::catalog::RowDamage;
 use super::context::Draft;
 use super::map::{MapFinding, PageMap};
 use super::view::Change;
+use super::wal::OTHER_DATABASE;
 use super::worker::Worker;
 use super::{Prepared, chain, fields, gap, rules, worker};
 use crate::evidence::{Place, Terms, Watch};
@@ -103,7 +104,11 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
     }
     if let Some(damage) = &anchor.wal_damage {
         let draft = Draft::of_file(&rules::WAL_HEADER, damage.expected.clone(), damage.found.clone());
-        drafts.push(draft.confidence(damage.confidence));
+        let draft = draft.confidence(damage.confidence);
+        drafts.push(match damage.other_page_size_bytes {
+            Some(_) => draft.next_step(OTHER_DATABASE),
+            None => draft,
+        });
     }
     let is_rollback_mode = anchor.header.read_version == 1;
     let committed = anchor.log.map_or(0, |log| log.committed_count);

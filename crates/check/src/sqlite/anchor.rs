@@ -104,7 +104,7 @@ impl Anchor {
         };
         let mut log = None;
         let mut log_page_count = None;
-        let mut read = read_wal(&place, &header, &reader, &view)?;
+        let mut read = first_wal(&mut reader, &mut header, (&place, &view), file_bytes)?;
         if let Some(read) = read.log.take() {
             log = Some(read.facts);
             log_page_count = read.page_count;
@@ -259,6 +259,33 @@ fn page_counts(
     let believable = believable_page_count(file_pages, log.map_or(0, |log| log.offsets.len()));
     let page_count = if claimed_page_count > believable { file_pages } else { claimed_page_count };
     (page_count, claimed_page_count)
+}
+
+/// Reads the WAL. Where the page size in the database file is wrong and the WAL has page 1, SQLite takes the page size from
+/// there, and the next checkpoint writes that page over the damaged one: the header gets that page size.
+// OBSERVED: SQLite 3.40.1: bytes 16 and 17 changed beside a WAL with page 1, all rows are read and integrity_check is "ok"
+fn first_wal(
+    reader: &mut PageReader,
+    header: &mut Header,
+    (place, view): (&Path, &View),
+    file_bytes: u64,
+) -> Result<WalRead, AnchorError> {
+    let read = read_wal(place, header, reader, view)?;
+    let size = read.damage.as_ref().and_then(|damage| damage.other_page_size_bytes);
+    let Some(page_size_bytes) = size.filter(|_| !candidates::is_readable(reader, header, file_bytes)) else {
+        return Ok(read);
+    };
+    let other = Header { page_size_bytes, ..*header };
+    let by_size = read_wal(place, &other, reader, view)?;
+    let offset = by_size.log.as_ref().and_then(|log| log.pages.offsets.get(&1).map(|at| (log, *at)));
+    let mut page_one = [0; HEADER_SIZE_BYTES];
+    let is_there = offset.is_some_and(|(log, at)| log.pages.file.read_exact_at(&mut page_one, at).is_ok());
+    if !is_there || Header::new(&page_one, |_| ()).page_size_bytes != page_size_bytes {
+        return Ok(read);
+    }
+    reader.page_size_bytes = page_size_bytes as usize;
+    *header = other;
+    Ok(by_size)
 }
 
 fn read_wal(place: &Path, header: &Header, reader: &PageReader, view: &View) -> Result<WalRead, AnchorError> {

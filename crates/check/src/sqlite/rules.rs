@@ -46,7 +46,7 @@ rules! {
         "fileformat2 4.1 to 4.3";
     WAL_HEADER: "sqlite-wal-header", Page,
         "the WAL begins with a header whose magic number, version, page size, salts and checksum fit its frames",
-        "SQLite ignores the whole WAL without a word: all transactions in it are lost, and the next writer overwrites them.",
+        "SQLite ignores the whole WAL without a word: all transactions in it are lost, and the next writer overwrites them. A valid WAL with pages of another size is read all the same, and its frames replace pages that they do not belong to.",
         "copy the database and its -wal together before any program opens them; in the copy of the WAL, write the expected values into its first 32 bytes, then open the copy with SQLite and check it",
         "fileformat2 4.1";
     JOURNAL: "sqlite-journal", Page,

@@ -21,6 +21,8 @@ pub(super) struct Draft {
     /// The key of the row concerned.
     pub(super) row: Option<String>,
     pub(super) confidence: Confidence,
+    /// What to do in this state, where the rule's own advice does not fit.
+    pub(super) next_step: Option<&'static str>,
 }
 
 impl Draft {
@@ -42,6 +44,7 @@ impl Draft {
             found,
             row: None,
             confidence: Confidence::Certain,
+            next_step: None,
         }
     }
 
@@ -71,7 +74,7 @@ impl Draft {
             expected: self.expected,
             found: format!("{}{also}", self.found),
             confidence: self.confidence,
-            next_step: rule.next_step.to_owned(),
+            next_step: self.next_step.unwrap_or(rule.next_step).to_owned(),
             row: self.row,
             messages: super::rules::dbcc_messages(rule.id).map(str::to_owned),
         }

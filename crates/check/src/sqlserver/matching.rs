@@ -1,6 +1,6 @@
 //! Sums compared; where they differ, the pages of the objects concerned are read again and the facts named.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use formats::sqlserver::{Header, PAGE_BYTES, RecordId, slot_offset};
 use results::check::{Confidence, NotChecked};
@@ -9,7 +9,7 @@ use super::context::Context;
 use super::facts::{Fact, FactKind, Facts, Group};
 use super::finding::Draft;
 use super::maps::Use;
-use super::naming::entries::show_values;
+use super::naming::entries::{Counterparts, show_values};
 use super::naming::folding::fold_rows;
 use super::rules::Promised;
 use super::worker::Worker;
@@ -64,7 +64,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         compared.newer_count = newer_count;
         return compared;
     }
-    let mut pairs = HashMap::new();
+    let mut counterparts = Counterparts::default();
     for (group, mut names, mut there) in facts.unmatched() {
         if !drop_cut_off(context, group, &mut names, &mut there) {
             compared.unmatched.extend((group.0 == FactKind::Entry).then_some(group.1));
@@ -81,7 +81,8 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
         name_facts(context, group, &names, &there, &mut compared.drafts);
         if group.0 == FactKind::Entry {
             let drafts = compared.drafts.get_mut(before..).unwrap_or_default();
-            pairs.extend(show_values(context, group.1, &names, &there, drafts));
+            let table = table_of(context, group.1).unwrap_or(u32::MAX);
+            show_values(context, (group.1, table), (&names, &there), drafts, &mut counterparts);
         }
         if is_damaged {
             for draft in compared.drafts.iter_mut().skip(before) {
@@ -89,7 +90,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
             }
         }
     }
-    fold_rows(&mut compared.drafts, &pairs);
+    fold_rows(&mut compared.drafts, &counterparts);
     compared
 }
 
@@ -120,6 +121,12 @@ fn units_of(context: &Context<'_>, (kind, number): Group) -> Vec<u32> {
             .map(|(unit, _)| unit)
             .collect(),
     }
+}
+
+/// The first allocation unit of the table of an index.
+fn table_of(context: &Context<'_>, index: u32) -> Option<u32> {
+    let mut units = (0u32..).zip(&context.plan.units);
+    units.find(|(_, unit)| unit.indexes.contains(&index)).map(|(number, _)| number)
 }
 
 fn name_of(context: &Context<'_>, group: Group) -> Option<String> {

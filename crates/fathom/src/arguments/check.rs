@@ -67,6 +67,10 @@ pub(crate) struct CheckArguments {
     /// Reads through the page cache instead of past it
     #[arg(long)]
     pub(crate) buffered: bool,
+    /// Asks the PostgreSQL server of a postgres:// URL for a CHECKPOINT first: more blocks are unchanged since then, and
+    /// compared
+    #[arg(long)]
+    pub(crate) checkpoint: bool,
     /// Judges each page alone, without trusting header and schema
     #[arg(long)]
     pub(crate) raw: bool,

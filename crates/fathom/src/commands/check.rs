@@ -36,9 +36,19 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
             .collect();
         resume_file::admit(path, &targets)?;
     }
+    let is_url = |target: &&str| target.contains("://");
+    if arguments.checkpoint && arguments.target.to_str().filter(is_url).is_none() {
+        bail!(
+            "--checkpoint needs a server to connect to, not \"{}\"\nhint: name the server as postgres://host:port/database; it must be on this machine",
+            arguments.target.display()
+        );
+    }
     let options = options(arguments)?;
     let mut bar = Bar::new();
-    let report = check(&arguments.target, &arguments.more, &options, &mut bar)?;
+    let report = match arguments.target.to_str().filter(is_url) {
+        Some(url) => check_url(url, arguments.checkpoint, &options, &mut bar)?,
+        None => check(&arguments.target, &arguments.more, &options, &mut bar)?,
+    };
     bar.finish();
     if !arguments.no_store {
         checks::store(&report, &arguments.target, &arguments.results.results);
@@ -68,9 +78,6 @@ fn check(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<CheckReport> {
-    if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
-        return check_url(url, options, progress);
-    }
     let subject = recognise(target)?;
     require_one_database(target, more, subject)?;
     if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {
@@ -127,8 +134,13 @@ fn require_one_database(target: &Path, more: &[PathBuf], subject: Subject) -> an
     Ok(())
 }
 
-/// Checks a running server by its address: its files must be on this machine.
-fn check_url(url: &str, options: &Options, progress: &mut dyn Progress) -> anyhow::Result<CheckReport> {
+/// Checks a running server by its address: its files must be on this machine. With `is_checkpoint_wanted` after a CHECKPOINT.
+fn check_url(
+    url: &str,
+    is_checkpoint_wanted: bool,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> anyhow::Result<CheckReport> {
     let local = LocalServer::ask(url, "check")?;
     let name = local.name();
     let LocalServer { mut server, directory } = local;
@@ -137,6 +149,9 @@ fn check_url(url: &str, options: &Options, progress: &mut dyn Progress) -> anyho
             "{} does not tell how far its log reaches: positions of blocks are not bounded",
             server.server
         ));
+    }
+    if is_checkpoint_wanted {
+        server.checkpoint()?;
     }
     let server = Mutex::new(server);
     let log_end = LogEnd::new(move || server.lock().ok()?.log_end());

@@ -147,6 +147,8 @@ fn the_classes_of_all_engines_are_listed_and_a_directory_that_is_no_cluster_is_r
     assert!(err.contains("postgres://"), "{err}");
     let (_, err) = bench.expect(2, &["check", "."]);
     assert!(err.contains("no base backup"), "{err}");
+    let (_, err) = bench.expect(2, &["check", ".", "--checkpoint"]);
+    assert!(err.contains("--checkpoint needs a server") && err.contains("\nhint: "), "{err}");
 }
 
 /// A relation file by itself: blocks that were added and never used are zeros throughout.

@@ -131,6 +131,7 @@ fn secrets_of_a_server_reach_no_output_no_record_and_no_page() {
         &["waits", &url, "--once", "--interval", "1s"],
         &["inventory", &url],
         &["check", &url],
+        &["check", &url, "--checkpoint"],
     ] {
         let output = bench.run(words);
         expect_hidden(&format!("{words:?}"), &output.stdout);

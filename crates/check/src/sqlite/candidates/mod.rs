@@ -56,10 +56,7 @@ impl Trial {
 pub(super) fn settle(reader: &mut PageReader, header: &mut Header, file_bytes: u64) -> Vec<WrongField> {
     let stored = *header;
     let stored_size = reader.page_size_bytes;
-    if stored
-        .geometry()
-        .is_some_and(|geometry| trial(reader, geometry, stored.encoding, file_bytes).is_readable())
-    {
+    if is_readable(reader, &stored, file_bytes) {
         return Vec::new();
     }
     let mut found: Option<Header> = None;
@@ -91,6 +88,12 @@ pub(super) fn settle(reader: &mut PageReader, header: &mut Header, file_bytes: u
     };
     *header = right;
     differences(&stored, &right)
+}
+
+/// Whether page 1 is intact and all rows of sqlite_schema can be read with the values of the header.
+pub(super) fn is_readable(reader: &PageReader, header: &Header, file_bytes: u64) -> bool {
+    let geometry = header.geometry();
+    geometry.is_some_and(|geometry| trial(reader, geometry, header.encoding, file_bytes).is_readable())
 }
 
 fn differences(stored: &Header, right: &Header) -> Vec<WrongField> {

@@ -13,7 +13,7 @@ use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES, Wa
 use super::reader::{Brake, LogPages};
 use super::view::{WalIndex, beside};
 use frames::Frames;
-pub(super) use header::HeaderDamage;
+pub(super) use header::{HeaderDamage, OTHER_DATABASE};
 
 /// How often the WAL is read again because a writer started it anew meanwhile.
 const READ_COUNT_MAX: usize = 20;

@@ -9,19 +9,33 @@ use super::super::facts::Fact;
 use super::super::finding::Draft;
 use super::super::plan::{BaseColumn, IndexPlan, Unit};
 
+/// So many entries without row are read at least, to put those of one row together.
+const LOST_ENTRIES_MAX: usize = 4096;
+
+/// What is known of rows and entries without counterpart.
+#[derive(Default)]
+pub(in super::super) struct Counterparts {
+    /// The row of an entry that has another value, by the place of the entry.
+    pub(in super::super) pairs: HashMap<RecordId, RecordId>,
+    /// The clustered key or RID in an entry without row, by its place, with the table.
+    pub(in super::super) locators: HashMap<RecordId, (u32, String)>,
+}
+
 /// Says in findings about rows and entries of an index without counterpart what their values are. Looks at the first of each
-/// side again. Returns the entries that have the clustered key or RID of a row, each with this row.
+/// side again. Adds what connects them to `counterparts`; `table` stands for the table of the index there.
 ///
-/// I/O: a page for each of them; as many as findings are listed.
+/// I/O: a page for each of them; as many as findings are listed, and of entries [`LOST_ENTRIES_MAX`].
 pub(in super::super) fn show_values(
     context: &Context<'_>,
-    index: u32,
-    rows: &[Fact],
-    entries: &[Fact],
+    (index, table): (u32, u32),
+    (rows, entries): (&[Fact], &[Fact]),
     drafts: &mut [Draft],
-) -> HashMap<RecordId, RecordId> {
-    let Some(plan) = context.plan.indexes.get(index as usize) else { return HashMap::new() };
-    let (told, pairs) = tell(context, plan, rows, entries);
+    counterparts: &mut Counterparts,
+) {
+    let Some(plan) = context.plan.indexes.get(index as usize) else { return };
+    let (told, pairs, locators) = tell(context, plan, rows, entries);
+    counterparts.pairs.extend(pairs);
+    counterparts.locators.extend(locators.into_iter().map(|(place, locator)| (place, (table, locator))));
     for draft in drafts {
         let Some((page, slot)) = draft.page.zip(draft.slot.and_then(|slot| u16::try_from(slot).ok())) else {
             continue;
@@ -30,25 +44,23 @@ pub(in super::super) fn show_values(
             draft.found.clone_from(found);
         }
     }
-    pairs
 }
 
-/// What is found for rows and entries, by their places; and the row of each entry, where it was found.
-fn tell(
-    context: &Context<'_>,
-    plan: &IndexPlan,
-    rows: &[Fact],
-    entries: &[Fact],
-) -> (HashMap<RecordId, String>, HashMap<RecordId, RecordId>) {
-    let (mut told, mut pairs) = (HashMap::new(), HashMap::new());
+/// By their places: what is found for rows and entries, the row of each entry, where it was found, and what entries know
+/// of their row.
+type Told = (HashMap<RecordId, String>, HashMap<RecordId, RecordId>, HashMap<RecordId, String>);
+
+fn tell(context: &Context<'_>, plan: &IndexPlan, rows: &[Fact], entries: &[Fact]) -> Told {
+    let (mut told, mut pairs, mut locators) = (HashMap::new(), HashMap::new(), HashMap::new());
     let mut by_locator: HashMap<String, (RecordId, Vec<String>)> = HashMap::new();
-    for fact in entries.iter().take(context.findings_per_rule_max) {
+    for fact in entries.iter().take(context.findings_per_rule_max.max(LOST_ENTRIES_MAX)) {
         let values = |unit: &Unit, record: &Record<'_>| {
             let values = plan.entry.iter().map(|column| unit.column_text(column, record));
             Some((unit.locator_text(record, fact.place), values.collect::<Vec<_>>()))
         };
         let Some((locator, values)) = context.with_record(fact.place, values) else { continue };
         told.insert(fact.place, format!("none for the entry of {}: {}", plan.name, shown(&values, plan)));
+        locators.extend(locator.clone().map(|locator| (fact.place, locator)));
         by_locator.extend(locator.map(|locator| (locator, (fact.place, values))));
     }
     for fact in rows.iter().take(context.findings_per_rule_max) {
@@ -73,7 +85,7 @@ fn tell(
             }
         }
     }
-    (told, pairs)
+    (told, pairs, locators)
 }
 
 /// The columns in which a row and its entry differ.

@@ -8,7 +8,7 @@ use super::control::Control;
 use super::external::connecting::connect;
 use super::inventory::{ANSWER_BYTES_MAX, is_local, place};
 
-/// A connection that asks a server about its files; it changes nothing.
+/// A connection that asks a server about its files; it changes no data.
 pub struct ServerPlace {
     control: Control,
     /// `host:port/database`, without user and password.
@@ -40,6 +40,14 @@ impl ServerPlace {
             system_identifier: identifier.and_then(|text| text.parse().ok()),
             control,
         })
+    }
+
+    /// Asks for a CHECKPOINT and waits until it is complete; on a standby that is a restartpoint.
+    ///
+    /// # Errors
+    /// The user may not ask for one (it takes a superuser or `pg_checkpoint`), or the connection was lost.
+    pub fn checkpoint(&mut self) -> Result<(), TargetError> {
+        self.control.complete("could not ask the server for a checkpoint", "CHECKPOINT").map(|_| ())
     }
 
     /// The position at which the log is written now, or up to which a standby replayed it.
