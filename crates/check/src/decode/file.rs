@@ -9,6 +9,7 @@ use formats::postgres::file_name::{FileName, Fork};
 use formats::sqlserver::PAGE_BYTES;
 
 use super::{Decoded, innodb, postgres, sqlite, sqlserver};
+use crate::evidence::Watch;
 use crate::postgres::{Cluster, data_directory_of};
 use crate::sqlite::OpenedError;
 use crate::subject::{Subject, SubjectError, recognise};
@@ -28,6 +29,12 @@ pub enum DecodeError {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// A read failed, of the file or of one beside it.
+    #[error("{reason}")]
+    Failed {
+        /// File, place and reason, and a hint on a line of its own.
+        reason: String,
     },
     /// The page is not there.
     #[error("could not read page {page} of \"{}\": the file ends at page {page_count}", path.display())]
@@ -60,6 +67,16 @@ pub enum DecodeError {
 /// # Errors
 /// When the file cannot be read, is of no known engine, or ends before the page. Damage is no error.
 pub fn file(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
+    let watch = Watch::begin();
+    let decoded = decode(path, page);
+    // A page is not described by what could not be read, and a file that could not be read is of no known engine.
+    match watch.reason(false) {
+        Some(reason) => Err(DecodeError::Failed { reason }),
+        None => decoded,
+    }
+}
+
+fn decode(path: &Path, page: u32) -> Result<Decoded, DecodeError> {
     let subject = recognise(path)?;
     let failed = |source| DecodeError::Read { path: path.to_path_buf(), source };
     let file = disk::input::File::open(path).map_err(failed)?;

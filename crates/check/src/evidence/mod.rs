@@ -57,12 +57,28 @@ impl Watch {
         Self { record, _entered: entered }
     }
 
+    /// As [`Watch::begin`], in the record of this thread if it has one: what tells what a file is has read it before.
+    pub(crate) fn go_on() -> Self {
+        let Some(record) = Record::current() else { return Self::begin() };
+        let entered = record.enter();
+        Self { record, _entered: entered }
+    }
+
     /// The first failure of the environment so far, where a check could not begin.
     pub(crate) fn failure(&self) -> Option<(PathBuf, io::Error)> {
         let failures = self.record.failures();
         let first = failures.into_iter().find(|failure| failure.error_number.is_some())?;
         let number = first.error_number?;
         Some((first.path, io::Error::from_raw_os_error(number)))
+    }
+
+    /// The first failure so far that is no work of a server, in a sentence with a hint: where numbers of pages that were
+    /// not read would be shown.
+    pub(crate) fn reason(&self, is_served: bool) -> Option<String> {
+        let is_absence = |number: Option<i32>| number == Some(rustix::io::Errno::NOENT.raw_os_error());
+        let failures = self.record.failures();
+        let first = failures.iter().find(|failure| !(is_served && is_absence(failure.error_number)))?;
+        Some(outcome::reason(first, ""))
     }
 
     /// Takes back what the reads do not allow to be concluded, and says what they showed.

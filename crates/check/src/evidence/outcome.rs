@@ -10,6 +10,7 @@ use results::wording::counted;
 use super::findings::{count_differing, finding, recount, replace};
 use super::{Place, Terms};
 use crate::advice::{Rank, role};
+use crate::postgres::is_archive_name;
 
 /// Whether a finding is about bytes of one page that were read twice and judged by nothing but themselves.
 fn stands_alone(finding: &Finding) -> bool {
@@ -30,16 +31,27 @@ pub(super) fn not_read(report: &mut CheckReport, terms: &Terms<'_>, first: &Fail
         // What was not read is not clean.
         report.accounting.unreached_count += std::mem::take(&mut report.accounting.clean_count);
     }
-    let what = match first.offset_bytes {
-        Some(offset) => format!("could not read \"{}\" at byte {offset}", first.path.display()),
-        None => format!("could not open \"{}\"", first.path.display()),
-    };
     let more = match failures.iter().filter(|failure| failure.cause == Cause::Environment).count() {
         0 | 1 => String::new(),
         count => format!("; {} more", counted(count as u64 - 1, "error")),
     };
     withhold(report, withheld, "what they rest on could not be read");
-    report.unfinished = Some(format!("{what}: {}{more}\nhint: {}", first.error, hint(first.error_number)));
+    report.unfinished = Some(reason(first, &more));
+}
+
+/// File, place and reason of a failure, `more` of them, and what to do.
+pub(super) fn reason(first: &Failure, more: &str) -> String {
+    let what = match first.offset_bytes {
+        Some(offset) => format!("could not read \"{}\" at byte {offset}", first.path.display()),
+        None => format!("could not open \"{}\"", first.path.display()),
+    };
+    let hint = match first.cause {
+        Cause::Media => {
+            "look at the kernel's messages and the device's SMART data; copy the files while they can be read"
+        }
+        Cause::Environment => hint(first.error_number),
+    };
+    format!("{what}: {}{more}\nhint: {hint}", first.error)
 }
 
 /// A process changed files that no server was known to write.
@@ -80,8 +92,13 @@ pub(super) fn differing(report: &mut CheckReport, terms: &Terms<'_>, places: &[D
         ));
     }
     let page_count = named.iter().filter(|(_, page)| page.is_some()).count() as u64;
+    // Every page of a compressed archive rests on all of its bytes.
+    let rests_on = |place: &Differing| {
+        is_archive_name(&place.path) && (terms.place)(&place.path, place.offset_bytes).page.is_none()
+    };
+    let is_archive_unsure = places.iter().any(rests_on);
     let is_kept = |finding: &Finding| {
-        let is_stable = !named.contains(&(finding.file.clone(), finding.page));
+        let is_stable = !is_archive_unsure && !named.contains(&(finding.file.clone(), finding.page));
         is_stable && (stands_alone(finding) || finding.rule == terms.unreadable.id)
     };
     let withheld = replace(report, is_kept, added);

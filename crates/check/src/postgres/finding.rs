@@ -1,5 +1,6 @@
 //! Makes findings of what was seen at a place.
 
+use std::io;
 use std::path::Path;
 
 use formats::postgres::Damage;
@@ -111,8 +112,12 @@ fn place_of(cluster: &Cluster, plan: &Plan, path: &Path, offset: u64) -> evidenc
 
 /// The reason why a cluster could not be opened: where its files could not be read, that, not that there is no cluster.
 pub(super) fn reason(error: OpenError, watch: &Watch) -> OpenError {
+    let is_special =
+        matches!(&error, OpenError::Read { source, .. } if source.kind() == io::ErrorKind::InvalidInput);
     match (error, watch.failure()) {
-        (error @ OpenError::Read { .. }, _) | (error, None) => error,
+        (error, None) => error,
+        (error, _) if is_special => error,
+        // The file or directory itself, where the error has the one above.
         (_, Some((path, source))) => OpenError::Read { path, source },
     }
 }

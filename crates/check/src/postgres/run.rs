@@ -62,7 +62,7 @@ pub fn check_cluster(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let watch = Watch::begin();
+    let watch = Watch::go_on();
     let cluster = Cluster::open_within(directory, &Limits::of(options))
         .map_err(|error| reason(error, &watch))?
         .with_horizon_of_wal();
@@ -79,7 +79,7 @@ pub fn check_running(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let watch = Watch::begin();
+    let watch = Watch::go_on();
     let cluster = Cluster::open_within(directory, &Limits::of(options))
         .map_err(|error| reason(error, &watch))?
         .with_horizon_of_wal();
@@ -97,7 +97,7 @@ pub fn check_file(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
-    let watch = Watch::begin();
+    let watch = Watch::go_on();
     let refuse = || CheckError::NotARelation(path.to_path_buf());
     let canonical = path.canonicalize().map_err(|_| refuse())?;
     let Some(directory) = data_directory_of(&canonical) else {

@@ -97,7 +97,8 @@ impl Tree {
             Tree::Directory(directory) => {
                 for entry in disk::input::read_dir(directory.join(below))? {
                     let entry = entry?;
-                    let Ok(metadata) = entry.metadata() else { continue };
+                    // One that vanished is none; another failure is in the record of the check.
+                    let Ok(metadata) = disk::input::symlink_metadata(entry.path()) else { continue };
                     if let Some(name) = entry.file_name().to_str().filter(|_| metadata.is_file()) {
                         let part = Part { path: entry.path().into(), offset_bytes: 0, bytes: metadata.len() };
                         found.push((name.to_owned(), part));
@@ -124,7 +125,9 @@ impl Tree {
                 for entry in disk::input::read_dir(directory.join(below))? {
                     let entry = entry?;
                     // Tablespaces are symbolic links: look at what they lead to.
-                    if let Some(name) = entry.file_name().to_str().filter(|_| entry.path().is_dir()) {
+                    if let Some(name) =
+                        entry.file_name().to_str().filter(|_| disk::input::is_dir(entry.path()))
+                    {
                         found.push(name.to_owned());
                     }
                 }
@@ -145,7 +148,7 @@ impl Tree {
     /// Whether a directory is there, or a link that leads to one.
     pub(crate) fn has_directory(&self, path: &Path) -> bool {
         match self {
-            Tree::Directory(directory) => directory.join(path).is_dir(),
+            Tree::Directory(directory) => disk::input::is_dir(directory.join(path)),
             Tree::Archive(archive) => archive.has_directory(path),
         }
     }
@@ -177,8 +180,10 @@ impl Tree {
     /// Finds out what a path is: a data directory, a directory with the tar files of a base backup, or one of those.
     pub(crate) fn open(path: &Path, limits: &Limits) -> Result<Tree, OpenError> {
         let read_error = |source| OpenError::Read { path: path.to_path_buf(), source };
-        if path.is_dir() {
-            if path.join("PG_VERSION").exists() || path.join("global/pg_control").exists() {
+        if disk::input::is_dir(path) {
+            // A file that must not be looked at is in the record of the check, and the reason that it gives.
+            let is_there = |name| disk::input::metadata(path.join(name)).is_ok();
+            if is_there("PG_VERSION") || is_there("global/pg_control") {
                 special_files::refuse(path)?;
                 return Ok(Tree::Directory(path.to_path_buf()));
             }

@@ -205,7 +205,7 @@ impl Truncations {
     pub(crate) fn has_its_length(&self, database: Oid, file_number: Oid, first: &Part) -> bool {
         let known = self.lengths.lock().ok().and_then(|known| known.get(&(database, file_number)).copied());
         known.unwrap_or_else(|| {
-            let is_there = std::fs::metadata(&first.path).is_ok_and(|metadata| metadata.len() > 0);
+            let is_there = disk::input::metadata(&first.path).is_ok_and(|metadata| metadata.len() > 0);
             let answer = first.bytes > 0 && is_there && self.is_whole(database, file_number);
             if let Ok(mut lengths) = self.lengths.lock() {
                 lengths.insert((database, file_number), answer);

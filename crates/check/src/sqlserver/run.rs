@@ -49,7 +49,7 @@ pub fn check(
     progress: &mut dyn Progress,
 ) -> Result<CheckReport, CheckError> {
     let started = Instant::now();
-    let watch = Watch::begin();
+    let watch = Watch::go_on();
     let kinds = kinds(paths, options.is_raw)?;
     let target = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     let mut report = empty_report(target, options.level);

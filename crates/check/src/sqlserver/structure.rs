@@ -22,6 +22,7 @@ use super::prepared::{Prepared, prepare};
 use super::sparse::Sparse;
 use super::target::CheckError;
 use super::whole::report_missing;
+use crate::evidence::Watch;
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::{LevelTally, PageFigures};
 use crate::structure::{Options, subject};
@@ -52,6 +53,7 @@ pub fn structure(
         counters: StructureCounters::default(),
         unfinished: None,
     };
+    let watch = Watch::begin();
     progress.advance(Phase::Map, 0, 0);
     match prepare(paths)? {
         Ok(prepared) if options.mode == StructureMode::Detailed => {
@@ -68,6 +70,7 @@ pub fn structure(
         }
         Err(why) => report.unfinished = Some(format!("cannot measure \"{}\": {why}", report.target)),
     }
+    crate::structure::settle(&watch, false, &mut report);
     report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     Ok(report)
 }

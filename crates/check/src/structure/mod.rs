@@ -21,7 +21,22 @@ pub(crate) mod walk;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use results::structure::StructureMode;
+use results::check::Accounting;
+use results::structure::{StructureMode, StructureReport};
+
+use crate::evidence::Watch;
+
+/// Leaves no numbers in a report whose reads failed: a page that was not read would count as one that is not there.
+pub(crate) fn settle(watch: &Watch, is_served: bool, report: &mut StructureReport) {
+    let Some(reason) = watch.reason(is_served) else { return };
+    let (page_count, bytes_expected) = (report.accounting.page_count, report.accounting.bytes_expected);
+    report.objects.clear();
+    report.left_out.clear();
+    report.free_page_count = None;
+    report.accounting =
+        Accounting { page_count, unreached_count: page_count, bytes_expected, ..Accounting::default() };
+    report.unfinished = Some(reason);
+}
 
 /// Points of a strip map that are kept without another wish: enough for a picture on a page or a screen.
 pub const STRIP_POINTS_DEFAULT: usize = 4096;

@@ -15,7 +15,7 @@ mod repeat;
 mod stamp;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use cause::{Cause, hint};
 pub use file::File;
@@ -31,13 +31,43 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<std::fs::Metadata> {
     noted(path, std::fs::metadata(path))
 }
 
-/// Lists a directory; a failure is in the record of this thread, that it is absent is none.
+/// As [`metadata`], without following a link at the end of the path.
+///
+/// # Errors
+/// As [`std::fs::symlink_metadata`].
+pub fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<std::fs::Metadata> {
+    let path = path.as_ref();
+    noted(path, std::fs::symlink_metadata(path))
+}
+
+/// Whether a path is a directory, or a link to one; a failure is in the record of this thread.
+pub fn is_dir(path: impl AsRef<Path>) -> bool {
+    metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Lists a directory; a failure, of an entry as well, is in the record of this thread, that it is absent is none.
 ///
 /// # Errors
 /// As [`std::fs::read_dir`].
-pub fn read_dir(path: impl AsRef<Path>) -> io::Result<std::fs::ReadDir> {
+pub fn read_dir(path: impl AsRef<Path>) -> io::Result<Entries> {
     let path = path.as_ref();
-    noted(path, std::fs::read_dir(path))
+    let inner = noted(path, std::fs::read_dir(path))?;
+    Ok(Entries { inner, path: path.to_path_buf() })
+}
+
+/// The entries of a directory, in no order.
+#[derive(Debug)]
+pub struct Entries {
+    inner: std::fs::ReadDir,
+    path: PathBuf,
+}
+
+impl Iterator for Entries {
+    type Item = io::Result<std::fs::DirEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.inner.next().map(|entry| noted(&self.path, entry))
+    }
 }
 
 /// Lets the record of this thread be that of another one, too: to be called there with what this gives.

@@ -78,6 +78,8 @@ fn check(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<CheckReport> {
+    // One record of reads for both: a file that changes between them changed during the check.
+    let _entered = disk::input::Record::default().enter();
     let subject = recognise(target)?;
     require_one_database(target, more, subject)?;
     if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {

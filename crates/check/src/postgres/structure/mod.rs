@@ -24,10 +24,12 @@ use results::structure::{
 
 use super::catalog::Catalogs;
 use super::catalog_reader;
-use super::cluster::{Cluster, SEGMENT_BLOCKS_DEFAULT, Standing};
+use super::cluster::{Cluster, OpenError, SEGMENT_BLOCKS_DEFAULT, Standing};
+use super::finding::reason;
 use super::run::{CheckError, data_directory_of};
 use super::source::Tree;
 use super::transactions::Transactions;
+use crate::evidence::Watch;
 use crate::progress::{Phase, Progress, with_ticker};
 use crate::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
 
@@ -51,8 +53,11 @@ pub fn structure_cluster(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<StructureReport, CheckError> {
-    let cluster = Cluster::open(directory)?;
-    Work::new(directory, options).cluster(&cluster, None, progress)
+    let watch = Watch::begin();
+    let cluster = Cluster::open(directory).map_err(|error| reason(error, &watch))?;
+    let mut report = Work::new(directory, options).cluster(&cluster, None, progress)?;
+    crate::structure::settle(&watch, cluster.standing == Standing::Running, &mut report);
+    Ok(report)
 }
 
 /// Measures the relation that a file belongs to, with its other segments; in a data directory or apart from any.
@@ -64,13 +69,18 @@ pub fn structure_file(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<StructureReport, CheckError> {
+    let watch = Watch::begin();
     let refuse = || CheckError::NotARelation(path.to_path_buf());
     let canonical = path.canonicalize().map_err(|_| refuse())?;
     if let Some(directory) = data_directory_of(&canonical) {
-        let cluster = Cluster::open(directory)?;
+        let cluster = Cluster::open(directory).map_err(|error| reason(error, &watch))?;
         let segments = cluster.forks.iter().flat_map(|fork| &fork.segments);
         if segments.clone().any(|segment| *segment.part.path == *canonical) {
-            let report = Work::new(path, options).cluster(&cluster, Some(&canonical), progress)?;
+            let mut report = Work::new(path, options).cluster(&cluster, Some(&canonical), progress)?;
+            crate::structure::settle(&watch, cluster.standing == Standing::Running, &mut report);
+            if report.unfinished.is_some() {
+                return Ok(report);
+            }
             return if report.objects.is_empty() && report.left_out.is_empty() {
                 Err(refuse())
             } else {
@@ -79,12 +89,18 @@ pub fn structure_file(
         }
     }
     let subject = Subject::loose(&canonical, BLOCK_SIZE_DEFAULT, SEGMENT_BLOCKS_DEFAULT).ok().flatten();
-    let subject = subject.ok_or_else(refuse)?;
+    let Some(subject) = subject else {
+        // What could not be read is not known to be no relation.
+        let Some((path, source)) = watch.failure() else { return Err(refuse()) };
+        return Err(OpenError::Read { path, source }.into());
+    };
     let mut work = Work::new(path, options);
     let layout = Layout { block_bytes: BLOCK_SIZE_DEFAULT, checksums: false };
     work.report.facts.push(("block size".to_owned(), format!("{BLOCK_SIZE_DEFAULT} (assumed)")));
     work.measure(layout, vec![subject], progress)?;
-    Ok(work.finish())
+    let mut report = work.finish();
+    crate::structure::settle(&watch, false, &mut report);
+    Ok(report)
 }
 
 struct Work<'a> {

@@ -66,7 +66,7 @@ impl Subject {
             if number > 0 {
                 name.push(format!(".{number}"));
             }
-            let Ok(facts) = std::fs::metadata(&name) else { break };
+            let Ok(facts) = disk::input::metadata(&name) else { break };
             let part = Part { path: PathBuf::from(name).into(), offset_bytes: 0, bytes: facts.len() };
             segments.push(Piece { first_block: number.saturating_mul(segment_blocks), part });
         }

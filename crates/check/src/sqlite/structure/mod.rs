@@ -23,6 +23,7 @@ use super::context::PageSet;
 use super::reader::Brake;
 use super::schema::{SchemaRow, SchemaRows, read_schema};
 use super::view::Change;
+use crate::evidence::Watch;
 use crate::progress::{Phase, Progress};
 use crate::structure::tally::LevelTally;
 use crate::structure::walk::{Levels, levels};
@@ -51,6 +52,7 @@ pub fn structure(path: &Path, options: &Options, progress: &mut dyn Progress) ->
         counters: StructureCounters::default(),
         unfinished: None,
     };
+    let watch = Watch::begin();
     let brake = Brake::new(options.rate_bytes_per_s_max, options.stop.clone());
     match Anchor::limited(path, brake) {
         Ok(anchor) => match anchor.geometry {
@@ -69,6 +71,7 @@ pub fn structure(path: &Path, options: &Options, progress: &mut dyn Progress) ->
         },
         Err(error) => report.unfinished = Some(error.to_string().replace("cannot check", "cannot measure")),
     }
+    crate::structure::settle(&watch, false, &mut report);
     report.left_out.sort();
     report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     report

@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use formats::sqlite::{HEADER_SIZE_BYTES, Header};
+
 use super::beside;
 
 /// Two changes closer than this may have the same time of change: a tick of the kernel's clock is at most 10 ms.
@@ -27,7 +29,7 @@ pub(in crate::sqlite) enum Change {
     Nothing,
     /// The database file, or the WAL by a checkpoint: what is there now is a later state.
     Later,
-    /// The database file was removed or replaced by another one; or the WAL was, or truncated, although no checkpoint
+    /// The database file was removed, replaced by another one, or truncated by something else than SQLite; or the WAL was, or truncated, although no checkpoint
     /// wrote the database: its transactions are lost.
     Lost,
 }
@@ -72,11 +74,19 @@ impl Stamp {
 
     /// What was changed since: frames may have been added to the WAL, nothing else may have changed.
     pub(in crate::sqlite) fn change(&self, path: &Path) -> Change {
-        let database = std::fs::metadata(path).ok().map(|facts| FileStamp::of(&facts));
+        let database = match disk::input::metadata(path) {
+            Ok(facts) => Some(FileStamp::of(&facts)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // The error is in the record of the check, which ends with it.
+            Err(_) => return Change::Nothing,
+        };
         if database != self.database {
             let identity = |stamp: &Option<FileStamp>| stamp.as_ref().map(|stamp| stamp.identity);
             let is_same_file = identity(&database) == identity(&self.database);
-            return if is_same_file { Change::Later } else { Change::Lost };
+            let length = |stamp: &Option<FileStamp>| stamp.as_ref().map_or(0, |stamp| stamp.length);
+            let is_shorter = length(&database) < length(&self.database);
+            let is_lost = !is_same_file || is_shorter && lacks_pages(path, length(&database));
+            return if is_lost { Change::Lost } else { Change::Later };
         }
         // A WAL that was made meanwhile changes nothing, as long as the database file is the same.
         let Some(before) = &self.wal else { return Change::Nothing };
@@ -88,9 +98,29 @@ impl Stamp {
             Ok(Some(_)) => Change::Nothing,
             // Truncated by a checkpoint, which had nothing to write.
             Ok(None) if beside(path, "-wal").exists() => Change::Later,
-            _ => Change::Lost,
+            Ok(None) => Change::Lost,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Change::Lost,
+            Err(_) => Change::Nothing,
         }
     }
+}
+
+/// Whether a database that became shorter has fewer pages than its header states. SQLite writes the new count before it
+/// truncates the file.
+// EVIDENCE: sqlite pager.c sqlite3PagerCommitPhaseOne: page 1 is written by pager_write_pagelist, then pager_truncate; wal.c
+// walCheckpoint: pages of the WAL are written, then sqlite3OsTruncate
+fn lacks_pages(path: &Path, length: u64) -> bool {
+    let mut bytes = [0; HEADER_SIZE_BYTES];
+    let read = disk::input::File::open(path).and_then(|file| file.read_exact_at(&mut bytes, 0));
+    if read.is_err() {
+        // An error is in the record of the check. Not even the header is left of a file that ends before it.
+        return length < HEADER_SIZE_BYTES as u64;
+    }
+    let mut is_damaged = false;
+    let header = Header::new(&bytes, |_| is_damaged = true);
+    !is_damaged
+        && header.is_page_count_valid()
+        && length < u64::from(header.page_count) * u64::from(header.page_size_bytes)
 }
 
 /// The stamp of the WAL; `None` when there is none, or no whole header.
