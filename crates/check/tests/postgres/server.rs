@@ -103,7 +103,12 @@ impl Cluster {
     }
 
     pub(crate) fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(self.bin.join(name));
+        self.plain_command(&self.bin.join(name).to_string_lossy())
+    }
+
+    /// Any program, as the server's user.
+    pub(crate) fn plain_command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(self.place.path());
         if let Some((uid, gid)) = server_user() {
             command.uid(uid).gid(gid);

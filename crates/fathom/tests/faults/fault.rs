@@ -17,10 +17,10 @@ pub(crate) enum Fault {
     EveryOther,
     /// Likewise in the first reading only.
     FirstOnly,
-    /// The second half of the range is as it was before: zeros.
-    Torn,
-    /// The range holds these bytes.
-    Stale { bytes: Vec<u8> },
+    /// The second half of the range has the second half of these bytes: the page as it was before.
+    Torn { old: Vec<u8> },
+    /// The range holds these bytes: the page as it was before.
+    Stale { old: Vec<u8> },
     /// The file ends here after so many openings and readings.
     Cut { bytes: u64, after: u64 },
     /// The file is gone after so many openings and readings.
@@ -29,6 +29,19 @@ pub(crate) enum Fault {
     Replaced { after: u64 },
     /// Openings from this one on fail.
     OpenError { errno: i32, from: u64 },
+    /// The directory cannot be opened, or not be listed.
+    ListError { errno: i32, opens: bool },
+}
+
+impl Fault {
+    /// The name of the fault with its numbers, without bytes.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Fault::Torn { .. } => "Torn".to_owned(),
+            Fault::Stale { .. } => "Stale".to_owned(),
+            other => format!("{other:?}").replace(&u64::MAX.to_string(), "all"),
+        }
+    }
 }
 
 /// A fault in a range of a file.
@@ -45,46 +58,43 @@ pub(crate) struct Planned {
 impl Planned {
     /// What the reading with this number brings, from `offset` on.
     pub(crate) fn apply(&self, count: u64, offset: u64, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-        let at = |place: u64| place.checked_sub(offset).and_then(|at| usize::try_from(at).ok());
         let is_changed = match &self.fault {
             Fault::Short { bytes: most } => {
                 bytes.truncate(*most);
                 false
             }
-            Fault::ReadError { errno, times } => {
-                if count < *times {
-                    return Err(io::Error::from_raw_os_error(*errno));
-                }
-                false
+            Fault::ReadError { errno, times } if count < *times => {
+                return Err(io::Error::from_raw_os_error(*errno));
             }
             Fault::EachReading => true,
             Fault::EveryOther => count.is_multiple_of(2),
             Fault::FirstOnly => count == 0,
-            Fault::Torn => {
-                let middle = (self.range.start + self.range.end) / 2;
-                for place in middle..self.range.end {
-                    if let Some(byte) = at(place).and_then(|at| bytes.get_mut(at)) {
-                        *byte = 0;
-                    }
-                }
+            Fault::Torn { old } => {
+                let half = old.len() / 2;
+                self.overlay(offset, &mut bytes, half, &old[half..]);
                 false
             }
-            Fault::Stale { bytes: old } => {
-                for (place, old) in self.range.clone().zip(old) {
-                    if let Some(byte) = at(place).and_then(|at| bytes.get_mut(at)) {
-                        *byte = *old;
-                    }
-                }
+            Fault::Stale { old } => {
+                self.overlay(offset, &mut bytes, 0, old);
                 false
             }
-            Fault::Cut { .. } | Fault::Removed { .. } | Fault::Replaced { .. } | Fault::OpenError { .. } => {
-                false
-            }
+            _ => false,
         };
-        if is_changed && let Some(byte) = at(self.range.start + self.byte).and_then(|at| bytes.get_mut(at)) {
+        let at = (self.range.start + self.byte).checked_sub(offset);
+        if is_changed && let Some(byte) = at.and_then(|at| bytes.get_mut(at as usize)) {
             // Never the same twice in a row, and never as it is.
             *byte ^= 1 << (count % 8);
         }
         Ok(bytes)
+    }
+
+    /// Puts these bytes over what was read, `behind` the start of the range.
+    fn overlay(&self, offset: u64, bytes: &mut [u8], behind: usize, with: &[u8]) {
+        for (place, with) in (self.range.start + behind as u64..self.range.end).zip(with) {
+            let at = place.checked_sub(offset).map(|at| at as usize);
+            if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
+                *byte = *with;
+            }
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! Faults of devices, memory and file systems under the program: a file system in user space hands out the files of a
 //! database, except where a fault is planned.
 //!
-//! `FATHOM_FAULTS="postgres heap EachReading" cargo test -p fathom --test faults -- --nocapture` runs the cells whose
-//! names have all these words, and prints what the check said.
+//! `cargo test -p fathom --test faults` runs each family of faults in each kind of file, at one of its places.
+//! `FATHOM_FAULTS=all` runs all of them. `FATHOM_FAULTS="postgres heap EachReading"` runs the cells whose names have all
+//! these words, and prints what the check said (with `-- --nocapture`).
 #![allow(clippy::unwrap_used)]
 
+mod answer;
+mod cells;
+mod commands;
 mod fault;
 mod matrix;
 mod mount;
@@ -14,3 +18,4 @@ mod postgres;
 mod server;
 mod sqlite;
 mod sqlserver;
+mod without_fuse;

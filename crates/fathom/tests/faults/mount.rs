@@ -31,7 +31,7 @@ impl Mount {
     /// Shows the files of `backing`; faults may be planned for those in `fragile`.
     pub(crate) fn new(backing: &Path, fragile: Vec<PathBuf>) -> io::Result<Mount> {
         let place = tempfile::Builder::new().prefix("fathom-faults-").tempdir_in("/tmp")?;
-        let shared = Arc::new(Mutex::new(Shared::new(backing, fragile)));
+        let shared = Arc::new(Mutex::new(Shared::new(backing, place.path(), fragile)));
         let files = Files { shared: Arc::clone(&shared) };
         let mut config = Config::default();
         config.acl = if rustix::process::geteuid().is_root() {
@@ -51,8 +51,14 @@ impl Mount {
     pub(crate) fn plan(&self, planned: Option<Planned>) {
         let mut shared = lock(&self.shared);
         shared.planned = planned;
+        shared.met.clear();
         shared.open_count = 0;
         shared.read_count = 0;
+    }
+
+    /// How often each file was opened and read.
+    pub(crate) fn met(&self) -> HashMap<PathBuf, u64> {
+        lock(&self.shared).met.clone()
     }
 
     /// How often the fault was met: the file opened, and its range read.
@@ -74,10 +80,12 @@ impl Drop for Mount {
 /// What the threads of the file system and the test share.
 struct Shared {
     backing: PathBuf,
+    place: PathBuf,
     fragile: Vec<PathBuf>,
     planned: Option<Planned>,
     open_count: u64,
     read_count: u64,
+    met: HashMap<PathBuf, u64>,
     /// Paths below the directory, by inode number less one. A replaced file has a number of its own.
     paths: Vec<(PathBuf, bool)>,
     numbers: HashMap<(PathBuf, bool), u64>,
@@ -92,14 +100,16 @@ struct Handle {
 }
 
 impl Shared {
-    fn new(backing: &Path, fragile: Vec<PathBuf>) -> Shared {
+    fn new(backing: &Path, place: &Path, fragile: Vec<PathBuf>) -> Shared {
         let root = (PathBuf::new(), false);
         Shared {
             backing: backing.to_path_buf(),
+            place: place.to_path_buf(),
             fragile,
             planned: None,
             open_count: 0,
             read_count: 0,
+            met: HashMap::new(),
             numbers: HashMap::from([(root.clone(), 1)]),
             paths: vec![root],
             handles: HashMap::new(),
@@ -125,6 +135,14 @@ impl Shared {
             }
             _ => false,
         })
+    }
+
+    /// A symbolic link into the directory leads to the mounted one.
+    fn led(&self, target: PathBuf) -> PathBuf {
+        match target.strip_prefix(&self.backing) {
+            Ok(below) => self.place.join(below),
+            Err(_) => target,
+        }
     }
 
     fn number(&mut self, path: PathBuf, is_other: bool) -> u64 {
@@ -172,6 +190,7 @@ impl Shared {
 
     fn open(&mut self, number: INodeNo) -> io::Result<u64> {
         let (path, is_other) = self.entry(number).ok_or(io::ErrorKind::NotFound)?;
+        *self.met.entry(path.clone()).or_default() += 1;
         let mut refused = None;
         if let Some(Planned { fault, .. }) = self.fault_of(&path) {
             if let Fault::OpenError { errno, from } = fault {
@@ -192,6 +211,7 @@ impl Shared {
     fn read(&mut self, handle: u64, offset: u64, size: u32) -> io::Result<Vec<u8>> {
         let handle = self.handles.get(&handle).ok_or(io::ErrorKind::NotFound)?;
         let (file, path, is_other) = (Arc::clone(&handle.file), handle.path.clone(), handle.is_other);
+        *self.met.entry(path.clone()).or_default() += 1;
         let mut bytes = vec![0; size as usize];
         let mut done = 0;
         while done < bytes.len() {
@@ -287,7 +307,7 @@ impl Filesystem for Files {
         let shared = lock(&self.shared);
         let Some((path, _)) = shared.entry(number) else { return reply.error(Errno::ENOENT) };
         match std::fs::read_link(shared.backing.join(path)) {
-            Ok(target) => reply.data(target.as_os_str().as_bytes()),
+            Ok(target) => reply.data(shared.led(target).as_os_str().as_bytes()),
             Err(error) => reply.error(errno(&error)),
         }
     }
@@ -331,9 +351,25 @@ impl Filesystem for Files {
         reply.ok();
     }
 
+    fn opendir(&self, _: &Request, number: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let mut shared = lock(&self.shared);
+        let path = shared.entry(number).map(|(path, _)| path).unwrap_or_default();
+        if let Some(Planned { fault: Fault::ListError { errno, opens: true }, .. }) = shared.fault_of(&path) {
+            let errno = Errno::from_i32(*errno);
+            shared.open_count += 1;
+            return reply.error(errno);
+        }
+        reply.opened(FileHandle(0), FopenFlags::empty());
+    }
+
     fn readdir(&self, _: &Request, number: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         let mut shared = lock(&self.shared);
         let Some((path, _)) = shared.entry(number) else { return reply.error(Errno::ENOENT) };
+        if let Some(Planned { fault: Fault::ListError { errno, .. }, .. }) = shared.fault_of(&path) {
+            let errno = Errno::from_i32(*errno);
+            shared.open_count += 1;
+            return reply.error(errno);
+        }
         let is_due = shared.is_due();
         let gone = shared
             .planned

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::matrix::{Database, Kind, run};
+use crate::cells::{Database, Kind, Seen, kept};
+use crate::matrix::run;
 
 const ROWS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)";
 
@@ -24,25 +25,43 @@ fn fill(path: &Path, mode: &str) -> Connection {
     connection
 }
 
+/// A file of the database; all findings name the database.
 fn kind(name: &'static str, path: &str, is_protected: bool) -> Kind {
-    Kind { name, path: path.into(), page_bytes: 1024, byte: 0, is_protected }
+    Kind { is_protected, kin: vec!["a.db".to_owned()], ..Kind::new(name, path, 1024) }
+}
+
+fn database(engine: &'static str, directory: &Path, older: Option<&Path>, kinds: Vec<Kind>) -> Database {
+    Database {
+        engine,
+        directory: directory.to_path_buf(),
+        older: older.map(Path::to_path_buf),
+        targets: vec!["a.db".into()],
+        kinds,
+        clean_code: 0,
+        stride: 1,
+    }
 }
 
 #[test]
 fn a_database_in_a_rollback_mode_is_judged_by_what_can_be_read_twice() {
     let place = tempfile::tempdir().unwrap();
-    fill(&place.path().join("a.db"), "persist").close().unwrap();
-    let database = Database {
-        engine: "sqlite",
-        directory: place.path().to_path_buf(),
-        targets: vec!["a.db".into()],
-        kinds: vec![kind("database", "a.db", true), kind("journal", "a.db-journal", false)],
-    };
-    run(&database, |_, _, _| true);
+    let connection = fill(&place.path().join("a.db"), "persist");
+    let older = kept(place.path());
+    connection
+        .execute_batch(
+            "UPDATE t SET pad = 'changed', n = n + 1 WHERE id % 2 = 0; DELETE FROM t WHERE id % 5 = 0;",
+        )
+        .unwrap();
+    connection.close().unwrap();
+    let mut journal = kind("journal", "a.db-journal", false);
+    // A rollback journal may come and go: it is of no use any more.
+    journal.may_go = true;
+    let kinds = vec![kind("database", "a.db", true), journal];
+    run(&database("sqlite rollback", place.path(), Some(older.path()), kinds));
 }
 
 #[test]
-fn a_database_with_a_log_is_judged_by_what_can_be_read_twice() {
+fn a_database_with_a_wal_is_judged_by_what_can_be_read_twice() {
     let place = tempfile::tempdir().unwrap();
     let live = tempfile::tempdir().unwrap();
     let connection = fill(&live.path().join("a.db"), "wal");
@@ -55,11 +74,27 @@ fn a_database_with_a_log_is_judged_by_what_can_be_read_twice() {
         std::fs::copy(live.path().join(name), place.path().join(name)).unwrap();
     }
     let wal = Kind { page_bytes: 1024 + 24, ..kind("wal", "a.db-wal", false) };
-    let database = Database {
-        engine: "sqlite",
-        directory: place.path().to_path_buf(),
-        targets: vec!["a.db".into()],
-        kinds: vec![kind("database under a WAL", "a.db", false), wal],
-    };
-    run(&database, |_, _, _| true);
+    let kinds = vec![kind("database under a WAL", "a.db", false), wal];
+    run(&database("sqlite wal", place.path(), None, kinds));
+}
+
+#[test]
+fn a_database_with_a_hot_journal_is_left_to_its_recovery() {
+    let place = tempfile::tempdir().unwrap();
+    let live = tempfile::tempdir().unwrap();
+    let connection = fill(&live.path().join("a.db"), "delete");
+    // More pages than the cache has: they are in the file, and the journal has them as they were.
+    connection
+        .execute_batch(
+            "PRAGMA cache_size = 10; PRAGMA synchronous = full; BEGIN; UPDATE t SET pad = 'changed', n = -n;",
+        )
+        .unwrap();
+    for name in ["a.db", "a.db-journal"] {
+        std::fs::copy(live.path().join(name), place.path().join(name)).unwrap();
+    }
+    let mut kinds = vec![kind("database", "a.db", false), kind("hot journal", "a.db-journal", false)];
+    for kind in &mut kinds {
+        (kind.torn, kind.stale) = (Seen::Either, Seen::Either);
+    }
+    run(&Database { clean_code: 2, ..database("sqlite hot journal", place.path(), None, kinds) });
 }
