@@ -23,17 +23,16 @@ pub(crate) use structure::{DecodeArguments, StructureArguments, StructureFormat,
 /// What runs without `--target`.
 pub(crate) const DEFAULT_TARGET: &str = results::EngineId::Sqlite.name();
 
-/// A laboratory for the storage under a database.
+/// Measures and verifies database storage.
 ///
-/// Measures what devices and databases do over a matrix of configurations, keeps every run with its
-/// clients, its gates and its environment, and tells an effect from noise.
+/// Runs experiments over a matrix of configurations and reports differences with intervals; verifies the files of
+/// SQLite, PostgreSQL and SQL Server; measures devices, waits and fragmentation.
 ///
-/// Exit status: 0 done; 1 done, but some run was invalid, some page is damaged or a regression was shown; 2 could not
-/// finish.
+/// Exit status: 0 done; 1 done, but a run was invalid, damage was found or a regression was shown; 2 could not finish.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Arguments {
-    /// Says more on standard error; twice for everything.
+    /// Verbose output on standard error (-vv: debug)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
@@ -42,50 +41,50 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs the main job on embedded SQLite in less than a minute: two published experiments in miniature
+    /// Run two published experiments in miniature on embedded SQLite, in less than a minute
     Demo(DemoArguments),
-    /// Runs an experiment, or goes on with one that was interrupted
+    /// Run an experiment, or resume an interrupted one
     Run(Box<RunArguments>),
-    /// Lists the experiments that come with fathom, or the studies or checks in a results directory
+    /// List the shipped experiments, or the studies, runs or checks in a results directory
     List(ListArguments),
-    /// Prints the spec of an experiment, or a stored check
+    /// Print the spec of an experiment, or a stored check
     Show(ShowArguments),
-    /// Prints the tables and the verdict of a stored study, or a stored check
+    /// Print the tables and the verdict of a stored study, run, check or structure
     Report(ReportArguments),
-    /// Shows the pages of all studies to a browser, for reading only, and fresh while an experiment runs
+    /// Serve the pages of all studies to a browser, read-only, live while an experiment runs
     Serve(ServeArguments),
-    /// Compares two studies or configurations; exit status 1 on a regression
+    /// Compare two studies or configurations; exit status 1 on a regression
     Compare(CompareArguments),
-    /// Draws one figure over all studies of an experiment and marks where it changed for good
+    /// Show one value over all studies of an experiment, with change points
     History(HistoryArguments),
-    /// Writes a stored study for other tools
+    /// Export a stored study for other tools
     Export(ExportArguments),
-    /// Marks a run as suspect: it no longer counts, and the same `run` command makes it again
+    /// Mark a run as suspect: it no longer counts, and the same `run` command repeats it
     Mark(MarkArguments),
-    /// Measures what a device can do: the published I/O matrix, with latencies and the time of flushes
+    /// Measure a device: IOPS, throughput and latency by pattern, and the time of flushes
     Io(Box<IoArguments>),
-    /// Checks whether the pages of a database are intact; never writes to what it checks
+    /// Verify the files of a database; they are opened for reading only
     Check(CheckArguments),
-    /// Measures how tables and indexes lie on their pages: fragmentation, fill and records of each level
+    /// Measure fragmentation, fill and record counts of tables and indexes, by level
     Structure(StructureArguments),
-    /// Tells what a page is, by its number and by its bytes: maps, roots, links, free lists
+    /// Describe a page by its number and by its bytes: maps, roots, links, free lists
     Decode(DecodeArguments),
-    /// Grows the sample schema or a database to a wanted size: rows copied with shifted keys, into new files or a new database
+    /// Grow the sample schema or a database to a given size: rows are copied with shifted keys into new files or a new database
     Expand(ExpandArguments),
-    /// Makes one damage of a named class in a copy, to practise detection and restore
+    /// Damage a copy of a database, to practise detection and restore
     Corrupt(CorruptArguments),
-    /// Shows what the sessions of a running PostgreSQL wait for, live; changes nothing in it
+    /// Show the waits of a running PostgreSQL server, live; changes nothing on it
     Waits(WaitsArguments),
-    /// Lists servers: processors, memory, how far they may use them, how durable they are; one row each
+    /// List servers, one row each: CPUs, memory, parallelism, durability
     Inventory(InventoryArguments),
-    /// Explains a parameter, a metric, a gate, a wait, a rule of the checker or an experiment
+    /// Explain a parameter, metric, gate, wait event, rule, experiment or term
     Explain(ExplainArguments),
-    /// Prints a completion script for a shell
+    /// Print a completion script for a shell
     Completions {
         /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Prints the manual page
+    /// Print the manual page
     Man,
 }
 
@@ -107,19 +106,19 @@ pub(crate) struct DemoArguments {
 pub(crate) struct RunArguments {
     /// Name of an experiment (see `fathom list`) or path of a spec (.toml)
     pub(crate) experiment: String,
-    /// What to test: sqlite, postgres (own cluster from installed binaries), noop, or a postgres:// URL
+    /// What to test: sqlite, postgres (managed cluster from installed binaries), noop, or a postgres:// URL
     #[arg(short, long, value_name = "TARGET", default_value = DEFAULT_TARGET)]
     pub(crate) target: String,
-    /// Directory with PostgreSQL server binaries; repeat it to compare servers side by side
+    /// Directory with PostgreSQL server binaries; repeat to compare several servers
     #[arg(long, value_name = "DIR")]
     pub(crate) pg_bin: Vec<PathBuf>,
     /// Port (socket name) of the managed PostgreSQL [default: the first unused one]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) pg_port: Option<u16>,
-    /// Runs the miniature: minutes on two cores
+    /// Run the miniature: minutes on two cores
     #[arg(short, long)]
     pub(crate) mini: bool,
-    /// Sets a parameter; several values make it a factor (e.g. connections=1,4,16)
+    /// Set a parameter; several values make it a factor (e.g. connections=1,4,16)
     #[arg(short, long, value_name = "NAME=VALUE[,VALUE]")]
     pub(crate) set: Vec<String>,
     /// Connections, each with its loop; the same as --set connections=N
@@ -128,7 +127,7 @@ pub(crate) struct RunArguments {
     /// Worker threads that drive the connections; the same as --set jobs=N
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<String>,
-    /// Bounds each run by time, e.g. 30 (seconds) or 5m; the same as --set duration=TIME
+    /// Duration of each run, e.g. 30 (seconds) or 5m; the same as --set duration=TIME
     #[arg(short = 'T', long, value_name = "TIME")]
     pub(crate) time: Option<String>,
     /// Open loop at this many transactions per second; the same as --set rate=N
@@ -137,48 +136,48 @@ pub(crate) struct RunArguments {
     /// Repetitions (blocks) of every cell
     #[arg(long, value_name = "N")]
     pub(crate) repetitions: Option<u32>,
-    /// Adds blocks until every cell's 95 % interval is this narrow (half width in percent of the mean)
+    /// Add blocks until the 95 % interval of every cell is this narrow (half width in percent of the mean)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) repeat_until: Option<f64>,
-    /// Cap for --repeat-until
+    /// Maximum number of blocks with --repeat-until
     #[arg(long, value_name = "N", default_value_t = 30, requires = "repeat_until")]
     pub(crate) repeat_max: u32,
     /// Seed of the order of runs, of keys and of arrival times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Directory for data; repeat it for several (on PostgreSQL one tablespace each)
+    /// Directory for data; repeat for several (on PostgreSQL one tablespace each)
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Vec<PathBuf>,
-    /// Directory for the log, used where `placement` puts it apart
+    /// Directory for the log (PostgreSQL: WAL), used where `placement` separates it from the data
     #[arg(long, value_name = "DIR")]
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Prints what would run, in which order, how long it may take and how much space it needs
+    /// Print what would run, in which order, the estimated time and disk space
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Starts although the directories have less free space than the study is estimated to need
+    /// Start even if the directories have less free space than estimated
     #[arg(long)]
     pub(crate) ignore_space: bool,
-    /// Makes a new study although the same one exists already
+    /// Create a new study even if the same one exists
     #[arg(long)]
     pub(crate) again: bool,
-    /// Leaves the managed server's or SQLite's directory, or the external database, behind
+    /// Keep the directory of the managed server or SQLite, or the external database
     #[arg(long)]
     pub(crate) keep: bool,
-    /// When to measure what the devices alone give for the patterns of the runs (kept for a day)
+    /// When to measure the maximum of the devices alone for the access patterns of the runs (kept for a day)
     #[arg(long, value_enum, default_value_t = CeilingWord::Before)]
     pub(crate) ceilings: CeilingWord,
-    /// Command that prints CSV with a time column while a run goes on; its columns become series of the run. Those that
-    /// the spec names under `samplers` run beside it, if --allow-commands is given
+    /// Command that prints CSV with a time column during a run; its columns become series of the run. The `samplers` of
+    /// the spec run as well if --allow-commands is given
     #[arg(long, value_name = "COMMAND")]
     pub(crate) sampler: Vec<String>,
-    /// Runs the commands that the spec names (`samplers`, settings such as archive_command); `fathom show` lists them
+    /// Run the commands in the spec (`samplers`, settings such as archive_command); `fathom show` lists them
     #[arg(long)]
     pub(crate) allow_commands: bool,
     #[command(flatten)]
     pub(crate) notify: NotifyArguments,
-    /// Prints the result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -193,34 +192,34 @@ pub(crate) enum CeilingWord {
     Never,
 }
 
-/// Who is told, and when.
+/// Notifications: to whom, and when.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct NotifyArguments {
-    /// Command that is run on finish, failure and standstill; FATHOM_EVENT and FATHOM_MESSAGE tell what happened
+    /// Command to run on finish, failure and stall; FATHOM_EVENT and FATHOM_MESSAGE are set
     #[arg(long, value_name = "COMMAND", env = "FATHOM_NOTIFY_COMMAND", hide_env_values = true)]
     pub(crate) notify_command: Option<String>,
-    /// URL that gets the same as a JSON object by POST
+    /// URL to which the same is posted as a JSON object
     #[arg(long, value_name = "URL", env = "FATHOM_NOTIFY_WEBHOOK", hide_env_values = true)]
     pub(crate) notify_webhook: Option<String>,
-    /// Time without any progress after which a standstill is told, e.g. 5m
+    /// Time without progress after which a stall is reported, e.g. 5m
     #[arg(long, value_name = "TIME", default_value = "5m")]
     pub(crate) no_progress_after: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// Lists the studies in the results directory instead
+    /// List the studies in the results directory instead
     #[arg(long)]
     pub(crate) studies: bool,
-    /// Lists the checks in the results directory instead
+    /// List the checks in the results directory instead
     #[arg(long, conflicts_with = "studies")]
     pub(crate) checks: bool,
-    /// Lists the runs of a study instead, with their numbers, configurations, states and marks [default: the latest study]
+    /// List the runs of a study instead, with number, configuration, status and marks [default: the latest study]
     #[arg(long, value_name = "STUDY", num_args = 0..=1, conflicts_with_all = ["studies", "checks"])]
     pub(crate) runs: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -230,7 +229,7 @@ pub(crate) struct ShowArguments {
     /// Name of an experiment or path of a spec
     #[arg(required_unless_present = "check")]
     pub(crate) experiment: Option<String>,
-    /// Prints the findings and the accounting of a stored check as JSON lines instead
+    /// Print the findings and the accounting of a stored check as JSON lines instead
     #[arg(long, value_name = "N", conflicts_with = "experiment")]
     pub(crate) check: Option<i64>,
     #[command(flatten)]
@@ -243,36 +242,36 @@ pub(crate) enum ReportFormat {
     Text,
     /// Tables for a document
     Markdown,
-    /// Every figure, for machines
+    /// All values, for programs
     Json,
-    /// One page with charts, for a browser; needs neither network nor server
+    /// One page with charts, for a browser; makes no network requests
     Html,
     /// The main chart with the answer, for a slide
     Svg,
-    /// The same as pixels, 1920 x 1080, in the fonts of this machine
+    /// The same as PNG, 1920 x 1080, with the fonts of this machine
     Png,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Number of the study (see `fathom list --studies`), or its experiment: the latest one, ~N the Nth before it
-    /// [default: the latest of all]
+    /// [default: the latest study]
     pub(crate) study: Option<String>,
-    /// Shows one run with its clients and gates instead
+    /// Show one run with its clients and gates instead
     #[arg(long, value_name = "N", conflicts_with = "study")]
     pub(crate) run: Option<i64>,
-    /// Shows one check instead, as `fathom list --checks` numbers it
+    /// Show one check instead, by its number in `fathom list --checks`
     #[arg(long, value_name = "N", conflicts_with_all = ["study", "run"])]
     pub(crate) check: Option<i64>,
-    /// Shows one structure instead, as `fathom structure --list` numbers it
+    /// Show one structure instead, by its number in `fathom structure --list`
     #[arg(long, value_name = "N", conflicts_with_all = ["study", "run", "check"])]
     pub(crate) structure: Option<i64>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output [default: what the ending of the output file says, else text]
+    /// Output format [default: by the extension of the output file, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist; - is standard output [default: standard output; a page goes beside the results]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page is stored beside the results]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -296,11 +295,11 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// Number of the study, or its experiment: the latest one [default: the latest of all]
+    /// Number of the study, or its experiment: the latest one [default: the latest study]
     pub(crate) study: Option<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output
+    /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
     /// File to write; it must not exist [default: standard output]
@@ -310,12 +309,12 @@ pub(crate) struct ExportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MarkArguments {
-    /// Number of the run, as reports and `fathom list --runs STUDY` print it
+    /// Number of the run, as in reports and `fathom list --runs STUDY`
     pub(crate) run: i64,
-    /// Why the run is not to be trusted; every reason is kept
+    /// Reason not to trust the run; all reasons are kept
     #[arg(long, value_name = "REASON", required_unless_present = "undo")]
     pub(crate) suspect: Option<String>,
-    /// Takes all marks of the run back: it counts again, unless another run took its place
+    /// Remove all marks of the run: it counts again, unless another run replaced it
     #[arg(long, conflicts_with = "suspect")]
     pub(crate) undo: bool,
     #[command(flatten)]
@@ -329,13 +328,13 @@ pub(crate) struct WaitsArguments {
     /// Time that one table covers
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub(crate) interval: String,
-    /// Shows one interval and ends
+    /// Show one interval and exit
     #[arg(long)]
     pub(crate) once: bool,
-    /// Asks over SQL also where the server's memory could be read
+    /// Sample over SQL even where shared memory is readable
     #[arg(long)]
     pub(crate) sql: bool,
-    /// Prints one JSON object per interval
+    /// Print one JSON object per interval
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -346,16 +345,16 @@ pub(crate) enum InventoryFormat {
     Text,
     /// One row per server
     Csv,
-    /// Every figure
+    /// All values
     Json,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InventoryArguments {
-    /// Servers, as postgres://user@host/database, beside this machine and embedded SQLite; or the files of one SQL Server
-    /// database or backup
+    /// Servers, as postgres://user@host/database, in addition to this machine and embedded SQLite; or the files of one SQL
+    /// Server database or backup
     pub(crate) urls: Vec<String>,
-    /// Form of the output
+    /// Output format
     #[arg(long, value_enum, default_value_t = InventoryFormat::Text)]
     pub(crate) format: InventoryFormat,
     /// The same as --format json
@@ -365,7 +364,7 @@ pub(crate) struct InventoryArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Name of a parameter, metric, gate, wait, rule or experiment
+    /// Name of a parameter, metric, gate, wait event, rule, experiment or term
     pub(crate) name: String,
 }
 

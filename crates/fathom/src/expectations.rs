@@ -39,9 +39,9 @@ fn outcome(
     }
     let Some(check) = &expectation.check else {
         return not_checked(match &expectation.valid_for {
-            Some(valid_for) => format!("in words only; holds for {valid_for}"),
+            Some(valid_for) => format!("not computed; holds for {valid_for}"),
             // The command line took away what it compares, or there never was a formula.
-            None => "in words only: this study has nothing to compute it from".to_owned(),
+            None => "not computed: this study has no values for it".to_owned(),
         });
     };
     let claim = match Claim::parse(check) {

@@ -35,7 +35,7 @@ enum Verdict {
     Clean,
     /// Done, but something did not count.
     Findings,
-    /// Ended early at the user's wish; the same command goes on.
+    /// Ended early, stopped by the user; the same command goes on.
     Stopped,
 }
 

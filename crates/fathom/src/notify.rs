@@ -98,7 +98,7 @@ fn post(url: &str, event: Event, experiment: &str, message: &str) -> Result<(), 
         Ok(_) => Ok(()),
         Err(ureq::Error::StatusCode(code)) => Err(format!("the receiver answered with status {code}")),
         Err(ureq::Error::Timeout(_)) => Err(format!("no answer within {} s", DELIVERY_TIME_MAX.as_secs())),
-        Err(ureq::Error::BadUri(_)) => Err("the URL is not one that can be posted to".to_owned()),
+        Err(ureq::Error::BadUri(_)) => Err("the URL cannot be posted to".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

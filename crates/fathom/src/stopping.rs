@@ -69,11 +69,13 @@ fn tell(ending: Ending) {
     std::thread::sleep(SILENCE_MAX);
     match ending {
         Ending::Leaves => {
-            say("stopped; an answer or a block that was under way is left out");
+            say("stopped; a transfer in flight is left out");
             std::process::exit(2);
         }
         Ending::WaitsFor(what) => loop {
-            say(&format!("stopping: waiting for {what}; a second Ctrl-C or SIGTERM ends fathom at once"));
+            say(&format!(
+                "stopping: waiting for {what}; a second Ctrl-C or SIGTERM stops fathom immediately"
+            ));
             std::thread::sleep(REPEAT);
         },
     }

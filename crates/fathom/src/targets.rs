@@ -48,9 +48,7 @@ impl TargetChoice {
             }
             // Not quoted when it looks like a URL: it may hold a password.
             other if other.contains("://") => {
-                bail!(
-                    "the URL of the target has a scheme that is not known\nhint: use postgres://user@host/database"
-                )
+                bail!("the URL of the target has an unknown scheme\nhint: use postgres://user@host/database")
             }
             // Not quoted either unless it is a plain word: a slip of the pen may put a password anywhere.
             other if !other.chars().all(|letter| letter.is_alphanumeric() || "-_.".contains(letter)) => {
@@ -168,7 +166,7 @@ fn servers(arguments: &RunArguments) -> anyhow::Result<Vec<ServerBinaries>> {
         servers.truncate(1);
     }
     if servers.len() > 1 && arguments.pg_port.is_some() {
-        bail!("--pg-port names one port, and there are {} servers\nhint: leave it out", servers.len());
+        bail!("--pg-port sets one port, but there are {} servers\nhint: leave it out", servers.len());
     }
     Ok(servers)
 }

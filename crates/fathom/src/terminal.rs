@@ -147,7 +147,7 @@ impl StudyDisplay {
                 self.bar.set_position(*reused as u64);
                 self.runs_to_do = planned - reused;
                 let reuse =
-                    if *reused > 0 { format!(", {reused} of them done before") } else { String::new() };
+                    if *reused > 0 { format!(", {reused} of them already completed") } else { String::new() };
                 let word = if *planned == 1 { "run" } else { "runs" };
                 self.line(format!(
                     "{} on {}: {planned} {word}{reuse}, seed {}",
@@ -166,11 +166,7 @@ impl StudyDisplay {
                 _ => format!(" {rows} rows"),
             }),
             Notice::NoProgress { cell, still_for } => {
-                self.line(format!(
-                    "warning: {}: nothing has moved for {}",
-                    cell.label(),
-                    seconds(*still_for)
-                ));
+                self.line(format!("warning: {}: no progress for {}", cell.label(), seconds(*still_for)));
             }
             Notice::RunEnds { run_id, cell, run } => {
                 if run.state == RunState::Valid {

@@ -147,7 +147,9 @@ fn rows_match(evidence: &Evidence<'_>) -> GateResult {
     let acknowledged: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
     let measured: u64 = evidence.clients.iter().map(|client| client.rows).sum();
     let expected = match evidence.work.amount {
-        Amount::Rows(rows) => format!("{rows} rows acknowledged, and as many in the table (with warm-up)"),
+        Amount::Rows(rows) => {
+            format!("{rows} rows acknowledged, the same number in the table (with warm-up)")
+        }
         Amount::Time(_) => format!("{acknowledged} rows in the table"),
     };
     let asked = match evidence.work.amount {
@@ -189,7 +191,7 @@ fn pages_as_designed(evidence: &Evidence<'_>) -> GateResult {
         _ => not_applicable(
             name,
             "rows per page as the workload is designed".to_owned(),
-            "this workload or engine promises no number of pages",
+            "this workload or engine has no fixed number of pages",
         ),
     }
 }
@@ -204,12 +206,12 @@ fn physical_work(evidence: &Evidence<'_>) -> GateResult {
         }
         _ => 0,
     };
-    let expected = format!("at least {payload} bytes written: what the rows hold");
+    let expected = format!("at least {payload} bytes written: the payload of the rows");
     if payload == 0 {
         return not_applicable(name, expected, "the workload writes no rows");
     }
     match evidence.written {
-        None => not_applicable(name, expected, "the engine does not tell what it wrote"),
+        None => not_applicable(name, expected, "the engine does not report what it wrote"),
         Some((bytes, source)) => gate(name, bytes >= payload, expected, format!("{bytes} bytes ({source})")),
     }
 }
@@ -238,7 +240,7 @@ fn client_cpu(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
         return not_applicable(
             name,
             expected,
-            "no client finished: there is no elapsed time to hold it against",
+            "no client finished: there is no elapsed time to compare with",
         );
     }
     let share = evidence
@@ -289,12 +291,12 @@ const ESTIMATE_FRACTION: f64 = 0.5;
 fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     let percent = 100.0 * limits.samples_present_fraction;
     let expected = format!(
-        "{percent:.0} % of the looks of each series, or all but one, and {:.0} % of those of an estimate",
+        "{percent:.0} % of the samples of each series, or all but one, and {:.0} % of those of an estimate",
         100.0 * ESTIMATE_FRACTION
     );
     let able: Vec<&SamplerRecord> = evidence.samplers.iter().filter(|sampler| is_able(sampler)).collect();
     if able.is_empty() {
-        return not_applicable("samples_present", expected, "no sampler was able to look");
+        return not_applicable("samples_present", expected, "no sampler took a sample");
     }
     let wanted_fraction = |sampler: &SamplerRecord| {
         let is_series = sampler.period_ns >= SERIES_PERIOD_NS_MIN;
@@ -332,7 +334,7 @@ fn gate(name: &str, passed: bool, expected: String, found: String) -> GateResult
 
 /// A gate that fails when there is anybody (or anything) at fault.
 fn nobody(name: &str, expected: String, offenders: &[String]) -> GateResult {
-    let found = if offenders.is_empty() { "so it was".to_owned() } else { offenders.join("; ") };
+    let found = if offenders.is_empty() { "yes".to_owned() } else { offenders.join("; ") };
     gate(name, offenders.is_empty(), expected, found)
 }
 

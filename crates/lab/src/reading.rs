@@ -109,7 +109,7 @@ pub(crate) fn judge_plan(run: &mut Run, earlier: Option<&str>) {
     let expected = "the plan is that of the earlier runs of the cell".to_owned();
     let (outcome, found) = match earlier {
         None => (GateOutcome::NotApplicable, "no earlier run of the cell counts".to_owned()),
-        Some(earlier) if earlier == plan => (GateOutcome::Passed, "so it was".to_owned()),
+        Some(earlier) if earlier == plan => (GateOutcome::Passed, "yes".to_owned()),
         Some(earlier) => {
             let line = earlier.lines().zip(plan.lines()).find(|(before, now)| before != now);
             let (before, now) = line.unwrap_or(("its end", "more or fewer lines"));

@@ -19,7 +19,7 @@ const fathomZoom = (() => {
       return one;
     };
     return make("span", { className: "closer", role: "group", ariaLabel: "Zoom" },
-      button("+", "Closer", () => of.zoom(STEP)), button("−", "Further", () => of.zoom(1 / STEP)), button("⤢", "The whole", () => of.whole()));
+      button("+", "Zoom in", () => of.zoom(STEP)), button("−", "Zoom out", () => of.zoom(1 / STEP)), button("⤢", "Reset", () => of.whole()));
   }
 
   // Two fingers enlarge; one moves what is enlarged. `of` has zoom(factor, x, y), move(dx, dy), isPart() and touch(x, y).
@@ -54,7 +54,7 @@ const fathomZoom = (() => {
   // A picture: its view box is what is seen of it.
   function picture(svg, tell) {
     const whole = svg.getAttribute("viewBox").split(" ").map(Number);
-    const note = make("p", { className: "note zoomed", hidden: true, textContent: "A part of the chart: the axes may lie outside." });
+    const note = make("p", { className: "note zoomed", hidden: true, textContent: "Part of the chart: the axes may be out of view." });
     let [x, y, width, height] = whole;
     const unit = () => svg.getBoundingClientRect().width / width;
     const point = (left, top) => new DOMPoint(left, top).matrixTransform(svg.getScreenCTM().inverse());
@@ -97,7 +97,7 @@ const fathomZoom = (() => {
     keys(svg, of, walker(svg, of, tell));
     svg.setAttribute("tabindex", "0");
     svg.setAttribute("role", "group");
-    svg.setAttribute("aria-roledescription", "chart: arrow keys tell its figures, plus and minus zoom, 0 shows the whole");
+    svg.setAttribute("aria-roledescription", "chart: arrow keys read its values, plus and minus zoom, 0 resets");
     svg.after(buttons(of, svg.getAttribute("aria-label")), note);
   }
 
@@ -217,7 +217,7 @@ const fathomZoom = (() => {
     fingers(place, of);
     place.tabIndex = 0;
     place.setAttribute("role", "group");
-    place.setAttribute("aria-label", "Counters over time: arrow keys read them, plus and minus zoom, 0 shows the whole time");
+    place.setAttribute("aria-label", "Counters over time: arrow keys read them, plus and minus zoom, 0 resets");
     return { buttons: buttons(of, "counters over time"), spoken };
   }
 

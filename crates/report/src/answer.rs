@@ -117,18 +117,17 @@ fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
     let reason = summary.reasons.iter().find(|reason| reason.cell_index == cell.cell_index);
     let wait = reason.map(|reason| {
         let named = match (reason.limit, reason.offered_rate.filter(|rate| rate.is_served)) {
-            (Some(limit), _) => format!("the limit is {}", limit.words()),
-            (None, Some(_)) => "the offered rate was served, no limit was reached".to_owned(),
+            (Some(limit), _) => limit.words().to_owned(),
+            (None, Some(_)) => "offered rate reached, no limit".to_owned(),
             (None, None) if reason.dominant_wait.is_some() => {
-                "no single limit has half of the time".to_owned()
+                "no single limit with half of the time".to_owned()
             }
             (None, None) => "not explained, no wait was recorded".to_owned(),
         };
         match (reason.dominant_wait.as_ref(), reason.dominant_percent) {
-            (Some(wait), Some(share)) => format!(
-                "{named}; the top wait is {wait} with {} % of the sessions' active time",
-                percent(share)
-            ),
+            (Some(wait), Some(share)) => {
+                format!("{named}; top wait {wait} with {} % of the sessions' active time", percent(share))
+            }
             _ => named,
         }
     });
@@ -137,7 +136,7 @@ fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
     let nearest = ceilings.max_by(|left, right| left.percent.total_cmp(&right.percent));
     let ceiling = nearest.map(|line| {
         format!(
-            "the nearest ceiling is that of the {} device, reached to {:.0} % ({} of {} possible {})",
+            "{} device at {:.0} % of its measured maximum ({} of {} {})",
             line.role,
             line.percent,
             number(line.achieved.round()),
@@ -147,11 +146,11 @@ fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
     });
     match (wait, ceiling) {
         (None, None) => {
-            "What limits it was not looked at: no waits were sampled, and no ceiling was measured.".to_owned()
+            "Its limit is unknown: no waits were sampled, and no ceiling was measured.".to_owned()
         }
         (wait, ceiling) => {
             let parts: Vec<String> = wait.into_iter().chain(ceiling).collect();
-            format!("What limits {} now: {}.", cell.label, parts.join("; "))
+            format!("Limit of {}: {}.", cell.label, parts.join("; "))
         }
     }
 }
@@ -181,5 +180,5 @@ fn invalid(summary: &StudySummary) -> Option<String> {
     };
     let all = summary.record.runs.len();
     let verb = if runs.len() == 1 { "is invalid: kept, but" } else { "are invalid: kept, but" };
-    Some(format!("{} of {all} runs {verb} in no mean: {}{more}.", runs.len(), named.join("; ")))
+    Some(format!("{} of {all} runs {verb} excluded from means: {}{more}.", runs.len(), named.join("; ")))
 }

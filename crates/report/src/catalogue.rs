@@ -54,12 +54,12 @@ impl Limit {
         match self {
             Self::Log => "the log",
             Self::DataDevice => "the data device",
-            Self::Page => "a page that many sessions want at once",
+            Self::Page => "a page that many sessions access at once",
             Self::Space => "the allocation of new pages",
             Self::Lock => "a lock",
             Self::Cpu => "the CPUs",
-            Self::Client => "the client or the way to it",
-            Self::Other => "something that is neither log, data device, page, lock nor CPU",
+            Self::Client => "the client or the network to it",
+            Self::Other => "something other than log, data device, page, lock or CPU",
         }
     }
 
@@ -68,7 +68,7 @@ impl Limit {
         match self {
             Self::Log => "sessions wait for the log",
             Self::DataDevice => "sessions wait for the data device",
-            Self::Page => "sessions wait for a page that many want at once",
+            Self::Page => "sessions wait for a page that many access at once",
             Self::Space => "sessions wait for the allocation of new pages",
             Self::Lock => "sessions wait for a lock",
             Self::Cpu => "sessions are on CPUs or wait for one",
@@ -80,12 +80,10 @@ impl Limit {
     /// The shipped experiment that would test a remedy, with the remedy; `None` where none is shipped.
     pub fn remedy(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Log => {
-                Some(("populate-batch", "more rows per transaction, so that fewer flushes are waited for"))
-            }
+            Self::Log => Some(("populate-batch", "more rows per transaction: fewer flush waits")),
             Self::DataDevice => Some(("separate-data-log", "data and log on devices of their own")),
             Self::Page => Some(("multi-file", "several data files, so that the page exists more than once")),
-            Self::Space => Some(("allocation-contention", "several data files, each growing by itself")),
+            Self::Space => Some(("allocation-contention", "several data files that grow independently")),
             Self::Lock => {
                 Some(("connections-x-waits", "fewer connections, so that fewer queue for the lock"))
             }
@@ -233,12 +231,12 @@ pub fn document() -> String {
     let mut text = String::from(
         "# Waits\n\
          \n\
-         What a session that waits is doing, and which resource that stands for. Written from the table in\n\
+         What a waiting session does, and which resource the wait stands for. Written from the table in\n\
          `crates/report/src/catalogue` by a test; change that, then run `FATHOM_UPDATE=1 cargo test -p report`.\n\
          `fathom explain WAIT` prints one entry.\n\
          \n\
-         Names are those of the newest version: PostgreSQL 17 spells some differently than its forerunners did.\n\
-         Waits in which a session has nothing to do are left out of wait tables by their class.\n",
+         Names are those of the newest version: PostgreSQL 17 renamed some of them.\n\
+         Idle waits are excluded from wait tables by their class.\n",
     );
     text.push_str(MINIATURES);
     for EngineWaits { title, entries, classes, .. } in ENGINES {

@@ -75,7 +75,7 @@ pub(crate) fn sections(table: &IoTable) -> Vec<Section> {
         let published = table.rows.iter().map(published_cells).collect();
         sections.push(Section::new("", vec![grid(&PUBLISHED, published)]));
         let further = table.rows.iter().enumerate().map(|(index, row)| further_cells(index, row)).collect();
-        sections.push(Section::new("Further figures of the same rows", vec![grid(&FURTHER, further)]));
+        sections.push(Section::new("More columns of the same rows", vec![grid(&FURTHER, further)]));
     }
     if !table.sync_rows.is_empty() {
         let rows = table.sync_rows.iter().map(sync_cells).collect();

@@ -174,7 +174,7 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
     let (extending, elapsed_s) = (evidence.times_elapsed(EXTENDING), evidence.elapsed_mean_s());
     if limit == Limit::Space && extending >= HOLDER_FROM {
         return Some(format!(
-            "Behind it stands the data device: {EXTENDING} took {:.3} s of {elapsed_s:.3} s elapsed ({}), in which whoever held the lock wrote the new pages.",
+            "Cause: the data device. {EXTENDING} took {:.3} s of {elapsed_s:.3} s elapsed ({}), in which the lock holder wrote the new pages.",
             extending * elapsed_s,
             of_elapsed(extending)
         ));
@@ -187,9 +187,9 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
         of_elapsed(flush_s / elapsed_s)
     );
     Some(if is_log_behind(evidence) {
-        format!("Behind it stands the log: {figures}, in which whoever held the lock waited for the device.")
+        format!("Cause: the log. {figures}, in which the lock holder waited for the device.")
     } else {
-        format!("The log is not behind it: {figures}.")
+        format!("The log is not the cause: {figures}.")
     })
 }
 
@@ -210,7 +210,7 @@ fn starved(evidence: &Evidence, limit: Limit) -> Option<String> {
     let wait_s = flush.resource_s + flush.signal_s;
     (flush.signal_s > flush.resource_s && wait_s >= STARVED_FROM * evidence.elapsed_s).then(|| {
         format!(
-            "Behind it stand the CPUs: of {wait_s:.3} s in {} sessions were runnable without a CPU for {:.3} s ({:.1} %).",
+            "Cause: CPU. Of {wait_s:.3} s in {} sessions were runnable without a CPU for {:.3} s ({:.1} %).",
             flush.name,
             flush.signal_s,
             100.0 * flush.signal_s / wait_s
@@ -230,7 +230,7 @@ fn weighed(checks: &[Check]) -> Vec<String> {
         }
     }
     if checks.is_empty() {
-        sentences.push("No counter was there to agree or disagree.".to_owned());
+        sentences.push("No counter is available to confirm this.".to_owned());
     }
     sentences
 }
@@ -238,18 +238,18 @@ fn weighed(checks: &[Check]) -> Vec<String> {
 /// What to do next. Nothing that an experiment varies helps where others have the processors.
 fn remedy(evidence: &Evidence, limit: Limit) -> Option<String> {
     if limit == Limit::Cpu && evidence.is_crowded() {
-        return Some("Run it again on a quiet machine before anything else.".to_owned());
+        return Some("Repeat it on a quiet machine first.".to_owned());
     }
     let behind = if limit == Limit::Lock && is_log_behind(evidence) { Limit::Log } else { limit };
     let (experiment, remedy) = if behind == Limit::DataDevice && is_reading(evidence) {
         // No other place makes fewer reads.
         let own = READERS.iter().find(|name| **name == evidence.experiment).unwrap_or(&READERS[0]);
-        (*own, "rows that lie in the order of their keys, so that fewer pages are read")
+        (*own, "rows in key order, so that fewer pages are read")
     } else {
         behind.remedy()?
     };
     Some(if experiment == evidence.experiment {
-        format!("This experiment tests a remedy, in its other configurations: {remedy}.")
+        format!("Other configurations of this experiment test a remedy: {remedy}.")
     } else {
         format!("`fathom run {experiment}` would test a remedy: {remedy}.")
     })

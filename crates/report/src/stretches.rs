@@ -286,7 +286,7 @@ fn section(cell: &CellStretches) -> Section {
     }
     let runs = if cell.run_count == 1 { "1 run".to_owned() } else { format!("{} runs", cell.run_count) };
     let legend = format!(
-        "Quiet: {:.1} s of {runs} in which nothing was written behind the sessions' backs; busy: {:.1} s with a checkpoint or the background writer at work. rho is the rank correlation of a counter, second by second, with {} and with {LOG}; seconds that follow each other are not independent, so there is no p.",
+        "Quiet: {:.1} s of {runs} without background writes; busy: {:.1} s with a checkpoint or background writer activity. rho is the rank correlation of a counter, second by second, with {} and with {LOG}; seconds that follow each other are not independent, so there is no p.",
         cell.quiet_s, cell.busy_s, cell.throughput
     );
     Section::new(

@@ -64,7 +64,7 @@ fn sentences(report: &StructureReport) -> Vec<String> {
     let accounting = &report.accounting;
     let damaged = match accounting.damaged_count {
         0 => String::new(),
-        count => format!("; {count} damaged pages left out (`fathom check` tells what is wrong with them)"),
+        count => format!("; {count} damaged pages left out (see `fathom check`)"),
     };
     let unreadable = match accounting.unreadable_count {
         0 => String::new(),
@@ -232,7 +232,7 @@ fn pictures(report: &StructureReport, prefix: &str) -> Vec<Block> {
         let Some(map) = &object.strip else { continue };
         let (low, high) = bounds(map);
         blocks.push(Block::Paragraph(format!(
-            "{}: {} leaves in the order of their keys from left to right, pages {low} to {high} from bottom to top",
+            "{}: {} leaves, left to right in key order; pages {low} to {high}, bottom to top",
             name_of(object, prefix),
             map.leaf_count
         )));

@@ -82,12 +82,12 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
         grid.push(row);
     }
     let mut blocks = vec![Block::Grid(grid)];
-    let legend = "k, M, G, T are thousands. Each line from 0 to its own largest value; a blank is a look that failed, or one at which there was nothing to count. Events: m a checkpoint was asked for, [ one began, ] one ended, + the log grew.";
+    let legend = "k, M, G, T are powers of 1000. Each line is scaled from 0 to its own maximum; a blank is a failed sample or one without data. Events: m checkpoint requested, [ checkpoint started, ] checkpoint ended, + WAL growth.";
     blocks.push(Block::Paragraph(legend.to_owned()));
     if !still.is_empty() {
         blocks.push(Block::Paragraph(format!("Always 0: {}.", still.join(", "))));
     }
-    Some(Section::new("Counters over time, one look a second", blocks))
+    Some(Section::new("Counters over time, one sample a second", blocks))
 }
 
 /// What looked at the run, how often, at which cost, and what it could not see; `None` when nothing did.
@@ -120,7 +120,7 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
     let problems =
         samplers.iter().filter_map(|one| Some(format!("{}: {}.", one.name, one.problem.as_ref()?)));
     blocks.extend(problems.map(Block::Paragraph));
-    Some(Section::new("Samplers and what they cost", blocks))
+    Some(Section::new("Samplers and their cost", blocks))
 }
 
 /// A unit that the name tells already is left out.

@@ -23,7 +23,7 @@ pub(crate) fn sentences(summary: &StudySummary) -> Vec<String> {
     }
     if summary.counts.counting < summary.counts.planned && !known.is_empty() {
         sentences.push(format!(
-            "{} of {} planned runs count; the others are missing from every number above.",
+            "{} of {} planned runs count; the others are excluded from all numbers above.",
             summary.counts.counting, summary.counts.planned
         ));
     }
@@ -33,7 +33,7 @@ pub(crate) fn sentences(summary: &StudySummary) -> Vec<String> {
 fn nothing_counts(summary: &StudySummary) -> String {
     let counts = summary.counts;
     format!(
-        "No run counts, so there is nothing to compare: {} invalid, {} interrupted, {} suspect.",
+        "No run counts, nothing is compared: {} invalid, {} interrupted, {} suspect.",
         counts.invalid, counts.interrupted, counts.suspect
     )
 }
@@ -64,7 +64,7 @@ impl<'a> Words<'a> {
             _ => String::new(),
         };
         format!(
-            "One configuration was measured, so nothing is compared: mean {} {}{spread}.",
+            "Only one configuration was measured, nothing is compared: mean {} {}{spread}.",
             self.summary.quantity.words(),
             self.mean(estimate)
         )
@@ -77,7 +77,7 @@ impl<'a> Words<'a> {
         };
         let Some(reference_estimate) = reference.estimate else {
             return vec![format!(
-                "No run of the reference {} counts, so nothing is compared with it.",
+                "No run of the reference {} counts, nothing is compared with it.",
                 reference.label
             )];
         };
@@ -136,7 +136,7 @@ impl<'a> Words<'a> {
             count => format!(" after correction for {count} comparisons"),
         };
         format!(
-            "{} was observed to be better than {}: mean {} {} against {}, {} % less time{} ({} times as fast{interval}; \
+            "{} was better than {}: mean {} {} against {}, {} % less time{} ({} times as fast{interval}; \
              {}{corrected}).",
             best.label,
             reference.label,
@@ -182,8 +182,8 @@ impl<'a> Words<'a> {
         let smallest_n = others.iter().filter_map(|cell| cell.estimate).map(|estimate| estimate.n).min();
         let n = smallest_n.unwrap_or(reference_estimate.n).min(reference_estimate.n);
         format!(
-            "No difference shown (n={n}): mean {} of {} {}; {}{more}. That is no proof of equality, and no \
-             configuration is named the winner.",
+            "No difference shown (n={n}): mean {} of {} {}; {}{more}. This is not proof of equality; there is \
+             no winner.",
             self.summary.quantity.words(),
             reference.label,
             self.mean(reference_estimate),
@@ -197,7 +197,7 @@ impl<'a> Words<'a> {
         let observed = self.best_of(known).map_or_else(String::new, |best| {
             let mean = best.estimate.map_or_else(String::new, |estimate| self.mean(estimate));
             format!(
-                " The best mean is that of {}, {mean}: an observation, not a difference shown.",
+                " The best mean is that of {}, {mean}: an observation, not a significant difference.",
                 best.label
             )
         });
@@ -217,7 +217,7 @@ impl<'a> Words<'a> {
         let mut parts = Vec::new();
         for (verdict, words) in [
             (Verdict::Worse, "worse than the reference"),
-            (Verdict::NoDifferenceShown, "no difference from the reference shown"),
+            (Verdict::NoDifferenceShown, "no significant difference from the reference"),
             (Verdict::TooFewRuns, "too few runs"),
         ] {
             let cells = self.with(verdict);

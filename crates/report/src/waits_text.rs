@@ -30,7 +30,8 @@ pub(crate) fn live_sections(observations: &Observations) -> Vec<Section> {
         .filter_map(|sampler| Some(format!("{}: {}", sampler.name, sampler.problem.as_ref()?)))
         .collect();
     if !problems.is_empty() {
-        sections.push(Section::new("How it was seen", problems.into_iter().map(Block::Paragraph).collect()));
+        sections
+            .push(Section::new("How it was measured", problems.into_iter().map(Block::Paragraph).collect()));
     }
     sections
 }
@@ -61,14 +62,13 @@ fn is_shown(table: &WaitTable) -> bool {
 fn section(table: &WaitTable) -> Section {
     let mut blocks = Vec::new();
     if table.rows.is_empty() {
-        blocks.push(Block::Paragraph("No session was seen waiting for anything but its client.".to_owned()));
+        blocks.push(Block::Paragraph("No session waited for anything but its client.".to_owned()));
     } else {
         blocks.push(Block::Grid(grid(table)));
     }
     blocks.push(Block::Paragraph(match table.group.as_str() {
         CLIENTS_COUNTED => {
-            "Counted by the server for each client's session, read before and after the measured part."
-                .to_owned()
+            "Counted by the server per client session, read before and after the measured part.".to_owned()
         }
         WHOLE_SERVER => {
             "The server counts these calls for all files of a kind together, not for each file. Where it \
@@ -170,7 +170,7 @@ fn account(time: &SessionTime) -> String {
         time.idle_by_class.iter().map(|(class, seconds)| format!("{class} {seconds:.2} s")).collect();
     let idle = if idle.is_empty() { String::new() } else { format!(" ({})", idle.join(", ")) };
     let mut text = format!(
-        "Of {:.2} s of session time {} % are these waits, {} % idle{idle}, {} % without a wait: running, ready to run, or not named.",
+        "Of {:.2} s of session time {} % are these waits, {} % idle{idle}, {} % without a wait: running, runnable, or unnamed.",
         time.session_s,
         share(time.wait_s),
         share(time.idle_s),
@@ -178,10 +178,10 @@ fn account(time: &SessionTime) -> String {
     );
     match (time.on_cpu_s, time.run_delay_s) {
         (Some(on_cpu_s), Some(run_delay_s)) => text.push_str(&format!(
-            " The scheduler counted {on_cpu_s:.2} s on a processor and {run_delay_s:.2} s ready without one (signal time, exact)."
+            " The scheduler counted {on_cpu_s:.2} s on CPU and {run_delay_s:.2} s runnable, waiting for CPU (signal time, exact)."
         )),
         (Some(on_cpu_s), None) => {
-            text.push_str(&format!(" The scheduler counted {on_cpu_s:.2} s on a processor."));
+            text.push_str(&format!(" The scheduler counted {on_cpu_s:.2} s on CPU."));
         }
         _ => {}
     }
@@ -210,9 +210,9 @@ pub(crate) fn task_section(samples: &[WaitingTask]) -> Option<Section> {
     let others = list.len().saturating_sub(RESOURCES_MAX);
     if others > 0 {
         let samples: usize = list.iter().skip(RESOURCES_MAX).map(|task| task.sample_count).sum();
-        blocks.push(Block::Paragraph(format!("{others} more resources with {samples} samples together.")));
+        blocks.push(Block::Paragraph(format!("{others} more resources with {samples} samples in total.")));
     }
-    Some(Section::new("Waiting tasks by resource (one look a second)", blocks))
+    Some(Section::new("Waiting tasks by resource (one sample a second)", blocks))
 }
 
 fn task_cells(task: &TaskSummary) -> Vec<String> {
@@ -303,7 +303,7 @@ mod tests {
             "LWLock:WALWrite     146.860      73.430      73.430      -  93.52",
             "OTHER (1 type)",
             "Of 160.00 s of session time 98.2 % are these waits, 1.2 % idle (Client 2.00 s), 0.6 % without a wait",
-            "2.50 s on a processor and 0.50 s ready without one",
+            "2.50 s on CPU and 0.50 s runnable, waiting for CPU",
             "Waits of whole server (all processes, as the server counts them; seconds are exact)",
             "IO:WalSync   9.500           -         -   3514  100.00    0.002703",
             "useq_pkey page 5811",

@@ -14,34 +14,34 @@ pub(crate) enum Better {
     Larger,
 }
 
-/// A study is named by its number, by its experiment (the latest one), or `latest`; `~N` is the Nth before it, `@DATE`
-/// the latest made by then, `/factor=level` some of its configurations, and `DIR:` in front another results directory.
+/// A study is given by its number, by its experiment (the latest one), or `latest`. `~N` is the Nth before it, `@DATE` the
+/// latest until that date, `/factor=level` some of its configurations, and the prefix `DIR:` another results directory.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// What the candidate is held against, e.g. 3, multi-file~1, nightly:multi-file@2026-11-01, 3/batch_size=1
+    /// Baseline, e.g. 3, multi-file~1, nightly:multi-file@2026-11-01, 3/batch_size=1
     #[arg(value_name = "A")]
     pub(crate) baseline: String,
-    /// What is judged
+    /// Candidate
     #[arg(value_name = "B")]
     pub(crate) candidate: String,
     /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the study compares]
     #[arg(long, value_name = "NAME")]
     pub(crate) metric: Option<String>,
-    /// Which way the metric improves [default: rates (..._per_s) larger, all else smaller]
+    /// Direction in which the metric improves [default: rates (..._per_s) larger, all others smaller]
     #[arg(long, value_enum, requires = "metric")]
     pub(crate) better: Option<Better>,
-    /// A shown worsening beyond this is a regression, in percent of A
+    /// Worsening, in percent of A, beyond which a significant difference is a regression
     #[arg(long, value_name = "PERCENT", default_value = "5%")]
     pub(crate) threshold: String,
-    /// Compares also what does different work (experiment, scale, workload, rows, duration), without a verdict
+    /// Compare even if the work differs (experiment, scale, workload, rows, duration), without a verdict
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output [default: what the ending of the output file says, else text]
+    /// Output format [default: by the extension of the output file, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist; - is standard output [default: standard output; a page goes to the results]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page is stored beside the results]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -61,10 +61,10 @@ pub(crate) struct HistoryArguments {
     pub(crate) only: Option<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Form of the output [default: what the ending of the output file says, else text]
+    /// Output format [default: by the extension of the output file, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<ReportFormat>,
-    /// File to write; it must not exist; - is standard output [default: standard output; a page goes to the results]
+    /// File to write; it must not exist; - is standard output [default: standard output; a page is stored beside the results]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json

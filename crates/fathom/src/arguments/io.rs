@@ -12,7 +12,7 @@ pub(crate) enum IoEngine {
     Auto,
     /// io_uring or an error
     IoUring,
-    /// One thread per outstanding transfer, pread and pwrite
+    /// One thread per transfer in flight, pread and pwrite
     Psync,
 }
 
@@ -22,19 +22,19 @@ pub(crate) enum IoFormat {
     Text,
     /// One row per pattern, the published columns first
     Csv,
-    /// Every figure
+    /// All values
     Json,
 }
 
-/// Names of parameters as fio has them; without any the published 15 rows are measured.
+/// Parameters have fio's names; without any, the published 15 rows are measured.
 #[derive(Debug, Args)]
 pub(crate) struct IoArguments {
-    /// Directory (a file is made in it and removed), existing file or block device (only read)
+    /// Directory (a file is created in it and removed), existing file or block device (only read)
     pub(crate) path: Option<PathBuf>,
     /// Eight rows in about a minute
     #[arg(short, long)]
     pub(crate) mini: bool,
-    /// Reads the matrix from a fio job file
+    /// Read the matrix from a fio job file
     #[arg(long, value_name = "FILE")]
     pub(crate) job: Option<PathBuf>,
     /// Transfer sizes, e.g. 8k,64k
@@ -46,16 +46,16 @@ pub(crate) struct IoArguments {
     /// Share of reads in rw and randrw, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) rwmixread: Option<u8>,
-    /// Share of transfers at random places, in percent
+    /// Share of random transfers, in percent
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) percentage_random: Option<u8>,
-    /// Outstanding transfers of each job
+    /// Queue depth of each job
     #[arg(long, value_name = "N[,N]")]
     pub(crate) iodepth: Option<String>,
-    /// Jobs side by side
+    /// Concurrent jobs
     #[arg(long, value_name = "N[,N]")]
     pub(crate) numjobs: Option<String>,
-    /// Size of the file that is made, or the part of a file or device that is used [default: 1g, miniature 512m]
+    /// Size of the created file, or of the part of a file or device to use [default: 1g, miniature 512m]
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     /// Time of each row [default: 5s; flushes 2s]
@@ -64,39 +64,39 @@ pub(crate) struct IoArguments {
     /// Time of each row before it is measured [default: 0.5s]
     #[arg(long, value_name = "TIME")]
     pub(crate) ramp_time: Option<String>,
-    /// Seed of the places
+    /// Seed of the random offsets
     #[arg(long, value_name = "N")]
     pub(crate) randseed: Option<u64>,
-    /// Way to the kernel
+    /// I/O engine
     #[arg(long, value_enum, default_value_t = IoEngine::Auto)]
     pub(crate) ioengine: IoEngine,
-    /// Goes through the page cache instead of past it
+    /// Use buffered I/O instead of direct I/O
     #[arg(long)]
     pub(crate) buffered: bool,
-    /// Rate that link or device give at most, per second, e.g. 600m: what exceeds it is flagged
+    /// Maximum rate of link or device per second, e.g. 600m: rows above it are flagged
     #[arg(long, value_name = "SIZE")]
     pub(crate) known_rate: Option<String>,
-    /// Measures durable appends as well (the log's question); needs a directory
+    /// Measure durable appends as well, as a WAL does; needs a directory
     #[arg(long)]
     pub(crate) flushes: bool,
-    /// Measures durable appends only; in CSV the table of appends instead of that of transfers
+    /// Measure durable appends only; CSV has the table of appends instead of that of transfers
     #[arg(long)]
     pub(crate) only_flushes: bool,
-    /// Allows patterns that write to destroy what the file or device of this name holds; repeat the path's name
+    /// Allow write patterns to destroy the contents of this file or device; repeat its path
     #[arg(long, value_name = "NAME")]
     pub(crate) destroy_contents: Option<String>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Prints only, and stores nothing in the results directory
+    /// Print only, store nothing in the results directory
     #[arg(long)]
     pub(crate) no_store: bool,
-    /// Lists the baselines that are stored, and measures nothing
+    /// List the stored baselines; measure nothing
     #[arg(long, conflicts_with_all = ["path", "job", "show"])]
     pub(crate) list: bool,
-    /// Shows a stored baseline again [default: the latest], and measures nothing
+    /// Show a stored baseline [default: the latest]; measure nothing
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with_all = ["path", "job"])]
     pub(crate) show: Option<Option<i64>>,
-    /// Form of the output
+    /// Output format
     #[arg(long, value_enum, default_value_t = IoFormat::Text)]
     pub(crate) format: IoFormat,
     /// The same as --format json

@@ -9,7 +9,7 @@ use super::ResultsArguments;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StructureModeWord {
-    /// Pages above the leaves only: order and number of the leaves, about one page in a hundred
+    /// Only pages above the leaves, about one in a hundred: order and number of the leaves
     Limited,
     /// As limited, and every hundredth leaf of trees with 10,000 leaves or more; all of smaller ones
     Sampled,
@@ -23,7 +23,7 @@ pub(crate) enum StructureFormat {
     Text,
     /// One row per level, the published columns first
     Csv,
-    /// Every figure, strip maps as page numbers
+    /// All values, strip maps as page numbers
     Json,
 }
 
@@ -36,39 +36,39 @@ pub(crate) struct StructureArguments {
     /// Only this table with its indexes, e.g. orders or public.orders
     #[arg(long, value_name = "TABLE")]
     pub(crate) table: Option<String>,
-    /// How much is read
+    /// What to read
     #[arg(long, value_enum, default_value_t = StructureModeWord::Detailed)]
     pub(crate) mode: StructureModeWord,
-    /// Includes the engine's own tables
+    /// Include system tables
     #[arg(long)]
     pub(crate) system: bool,
-    /// Workers [default: one per processor]
+    /// Worker threads [default: one per CPU]
     #[arg(short = 'j', long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Reads at most this much per second, e.g. 50MB/s or 50MiB/s
+    /// Maximum read rate, e.g. 50MB/s or 50MiB/s
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_read_rate: Option<String>,
-    /// Reads through the page cache instead of past it
+    /// Use buffered I/O instead of direct I/O
     #[arg(long)]
     pub(crate) buffered: bool,
-    /// Points of each strip map that are kept [default: 4096]
+    /// Points kept of each strip map [default: 4096]
     #[arg(long, value_name = "N", conflicts_with = "whole_maps")]
     pub(crate) map_points: Option<usize>,
-    /// Keeps whole strip maps: the page of every leaf
+    /// Keep complete strip maps: the page of every leaf
     #[arg(long)]
     pub(crate) whole_maps: bool,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Prints only, and stores nothing in the results directory
+    /// Print only, store nothing in the results directory
     #[arg(long)]
     pub(crate) no_store: bool,
-    /// Lists the structures that are stored, and measures nothing
+    /// List the stored structures; measure nothing
     #[arg(long, conflicts_with_all = ["target", "show"])]
     pub(crate) list: bool,
-    /// Shows a stored structure again [default: the latest], and measures nothing
+    /// Show a stored structure [default: the latest]; measure nothing
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with = "target")]
     pub(crate) show: Option<Option<i64>>,
-    /// Form of the output
+    /// Output format
     #[arg(long, value_enum, default_value_t = StructureFormat::Text)]
     pub(crate) format: StructureFormat,
     /// The same as --format json
@@ -78,16 +78,16 @@ pub(crate) struct StructureArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DecodeArguments {
-    /// FILE:PAGE, DATABASE:FILE:PAGE as SQL Server has it (5:1:1520544), or by number alone: sqlite:PAGE,
+    /// FILE:PAGE, DATABASE:FILE:PAGE as in SQL Server (5:1:1520544), or by number alone: sqlite:PAGE,
     /// postgres:PAGE, postgres:fsm:PAGE, postgres:vm:PAGE, innodb:PAGE, innodb:system:PAGE, sqlserver:FILE:PAGE
     pub(crate) page: OsString,
-    /// Bytes per page, where no file tells [default: sqlite 4096, postgres 8192, innodb 16384]
+    /// Bytes per page where no file is given [default: sqlite 4096, postgres 8192, innodb 16384]
     #[arg(long, value_name = "BYTES")]
     pub(crate) page_size: Option<u32>,
     /// sqlite:PAGE in a file with auto-vacuum, which has pointer maps
     #[arg(long)]
     pub(crate) auto_vacuum: bool,
-    /// Prints JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

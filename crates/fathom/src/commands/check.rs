@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     let missing = report.missing_for_full();
     let is_short = arguments.require.is_some() && !missing.is_empty();
     if is_short {
-        say(&format!("not fully verified, as --require full demands: {}", missing.join("; ")));
+        say(&format!("not fully verified (--require full): {}", missing.join("; ")));
     }
     Ok(match report.exit_code() {
         1 => Verdict::Findings,
@@ -85,7 +85,7 @@ fn check(
     if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {
         let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
         if options.resume_file.is_some() {
-            say("--resume has no effect on SQL Server's files: a check of them starts anew");
+            say("--resume has no effect on SQL Server files: the check starts from the beginning");
         }
         return Ok(check::sqlserver::check(&paths, options, progress)?);
     }
@@ -100,11 +100,11 @@ fn check(
     match check::postgres::check_file(target, options, progress) {
         Ok(report) => Ok(report),
         Err(check::postgres::CheckError::NotARelation(_)) if subject == Subject::Empty => bail!(
-            "cannot check \"{}\": it is empty\nhint: SQLite takes an empty file for a database without tables; when there were any, they are lost, and a backup has them",
+            "cannot check \"{}\": it is empty\nhint: SQLite treats an empty file as a database without tables; if it had tables, restore a backup",
             target.display()
         ),
         Err(check::postgres::CheckError::NotARelation(_)) => bail!(
-            "cannot tell what \"{}\" is: it does not begin as a SQLite database and is no relation file of a PostgreSQL data directory\nhint: an encrypted or compressed one looks like that, too: check what it unpacks to; --raw checks it page by page as a SQLite database whose header is damaged",
+            "\"{}\" is not recognised: it does not begin as a SQLite database and is not a relation file of a PostgreSQL data directory\nhint: an encrypted or compressed database looks like this as well: decompress it first; --raw checks the file page by page as a SQLite database with a damaged header",
             target.display()
         ),
         Err(error) => Err(error.into()),
@@ -148,7 +148,7 @@ fn check_url(
     let LocalServer { mut server, directory } = local;
     if server.log_end().is_none() {
         say(&format!(
-            "{} does not tell how far its log reaches: positions of blocks are not bounded",
+            "{} does not report the end of its WAL: block LSNs are not compared with it",
             server.server
         ));
     }

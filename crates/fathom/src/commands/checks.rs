@@ -17,7 +17,7 @@ use crate::terminal::{fitted, print, print_json, say};
 pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
     let place = place(target);
     let stored = if is_within(directory, target) {
-        Err("it lies in what was checked, where nothing is written".to_owned())
+        Err("it is inside the checked directory, where nothing is written".to_owned())
     } else {
         let now = jiff::Timestamp::now().to_string();
         super::stored::writable(directory)
@@ -44,7 +44,7 @@ pub(crate) fn list(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     if checks.is_empty() {
         print(&format!("\"{}\" holds no check\n", store.path().display()))?;
     } else {
-        print("\nfathom report --check N tells everything about one\n")?;
+        print("\nfathom report --check N prints one in full\n")?;
     }
     Ok(Verdict::Clean)
 }
@@ -72,13 +72,13 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
     let _ = match (check.share_of_ceiling(), check.bytes_per_s()) {
         (Some(share), Some(rate)) => writeln!(
             text,
-            "pages passed at {:.0} MB/s, {:.0} % of what reading alone gave (the newest check at level read)",
+            "pages passed at {:.0} MB/s, {:.0} % of a plain read (the newest check at level read)",
             rate / 1e6,
             100.0 * share
         ),
         _ => writeln!(
             text,
-            "share of the reading speed not known: no check at level read of the same is stored"
+            "share of the read rate unknown: no check at level read of the same files is stored"
         ),
     };
     text

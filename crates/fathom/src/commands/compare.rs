@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     }
     if summary.pairs.is_empty() {
         bail!(
-            "no configuration of \"{}\" answers to one of \"{}\"\nhint: name one configuration on each side, as in 3/batch_size=10",
+            "no configuration of \"{}\" matches one of \"{}\"\nhint: name one configuration on each side, as in 3/batch_size=10",
             arguments.baseline,
             arguments.candidate
         );
@@ -35,9 +35,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
     if summary.pairs.iter().all(|pair| pair.baseline.is_none() && pair.candidate.is_none()) {
         let why_not =
             summary.pairs.iter().find_map(|pair| pair.why_not.as_deref()).unwrap_or("no run counts");
-        bail!(
-            "nothing can be compared: {why_not}\nhint: `fathom explain METRIC` and `fathom export` tell what is stored"
-        );
+        bail!("nothing can be compared: {why_not}\nhint: see `fathom explain METRIC` and `fathom export`");
     }
     let delivery = Delivery {
         is_json: arguments.json,
@@ -82,6 +80,6 @@ fn measure(name: &str, better: Option<Better>) -> Measure {
 fn threshold(text: &str) -> anyhow::Result<f64> {
     match text.trim().trim_end_matches('%').trim().parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
-        _ => bail!("threshold \"{text}\" is no percentage of zero or more\nhint: write 5 or 5%"),
+        _ => bail!("threshold \"{text}\" is not a percentage of zero or more\nhint: write 5 or 5%"),
     }
 }

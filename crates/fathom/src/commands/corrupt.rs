@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
     };
     let Some(copy_to) = &arguments.copy_to else {
         bail!(
-            "will not damage \"{}\" itself\nhint: name a file for the damaged copy with --copy-to",
+            "cannot damage \"{}\" in place\nhint: give a path for the damaged copy with --copy-to",
             file.display()
         );
     };
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
             copy_to.display(),
             change.offset_bytes,
             hex(&change.before),
-            if change.after.is_empty() { "cut off".to_owned() } else { hex(&change.after) }
+            if change.after.is_empty() { "removed".to_owned() } else { hex(&change.after) }
         );
     }
     let _ = writeln!(text, "find it with: {}", drill.command);
@@ -99,8 +99,8 @@ pub(crate) fn classes(engine: Option<EngineWord>) -> String {
 
 fn list(engine: Option<EngineWord>) -> anyhow::Result<Verdict> {
     print(&fitted(&format!(
-        "{}fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY makes one in a copy of a database file or of a \
-         data directory\n",
+        "{}fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY damages a copy of a database file or data \
+         directory\n",
         classes(engine)
     )))?;
     Ok(Verdict::Clean)

@@ -33,7 +33,7 @@ fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
     let words: Vec<&str> = page.split(':').collect();
     let hint = "\nhint: write FILE:PAGE, DATABASE:FILE:PAGE as SQL Server does, or sqlite:PAGE, postgres:PAGE, innodb:PAGE";
     match words.as_slice() {
-        [_] => bail!("\"{page}\" names no page{hint}"),
+        [_] => bail!("\"{page}\" is not a page{hint}"),
         // A file of such a name is meant only with a directory: ./5:1:100.
         [database, file, page] if [database, file, page].iter().all(|word| is_number(word)) => {
             Ok(decode::sqlserver(Some(number(database)?), number(file)?, number(page)?))
@@ -47,7 +47,7 @@ fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
         ["innodb", "system", page] => innodb(page, true, arguments),
         [file @ .., page] => {
             let file = file.join(":");
-            let Ok(page) = number(page) else { bail!("\"{page}\" is no page number{hint}") };
+            let Ok(page) = number(page) else { bail!("\"{page}\" is not a page number{hint}") };
             let mut decoded = decode::file(Path::new(&file), page)?;
             decoded.facts.insert(0, ("file".to_owned(), file));
             Ok(decoded)
@@ -63,7 +63,7 @@ fn in_file_of_bytes(word: &OsStr) -> anyhow::Result<Decoded> {
     let (file, page) = colon.map_or((bytes, &[][..]), |colon| (&bytes[..colon], &bytes[colon + 1..]));
     let page = std::str::from_utf8(page).ok().and_then(|page| page.parse().ok());
     let page =
-        page.with_context(|| format!("\"{}\" names no page\nhint: write FILE:PAGE", word.display()))?;
+        page.with_context(|| format!("\"{}\" is not a page\nhint: write FILE:PAGE", word.display()))?;
     let file = Path::new(OsStr::from_bytes(file));
     let mut decoded = decode::file(file, page)?;
     decoded.facts.insert(0, ("file".to_owned(), file.display().to_string()));
@@ -75,18 +75,16 @@ fn is_number(word: &str) -> bool {
 }
 
 fn number<T: std::str::FromStr>(word: &str) -> anyhow::Result<T> {
-    word.parse()
-        .ok()
-        .with_context(|| format!("\"{word}\" is no number that a page, a file or a database can have"))
+    word.parse().ok().with_context(|| format!("\"{word}\" is not a valid page, file or database number"))
 }
 
 fn sqlite(page: u32, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
     let page_bytes = arguments.page_size.unwrap_or(SQLITE_PAGE_BYTES);
     let geometry = decode::sqlite_geometry(page_bytes, arguments.auto_vacuum).with_context(|| {
-        format!("page size {page_bytes} is none of SQLite's: they are powers of two from 512 to 65536")
+        format!("{page_bytes} is not a SQLite page size: use a power of two from 512 to 65536")
     })?;
     if page == 0 {
-        bail!("SQLite counts pages from 1");
+        bail!("SQLite pages are numbered from 1");
     }
     Ok(decode::sqlite(page, geometry))
 }
@@ -94,7 +92,7 @@ fn sqlite(page: u32, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
 fn postgres(map: Map, block: &str, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
     let block_bytes = arguments.page_size.unwrap_or(POSTGRES_BLOCK_BYTES);
     if !block_bytes.is_power_of_two() || !(1024..=32768).contains(&block_bytes) {
-        bail!("block size {block_bytes} is none of PostgreSQL's: they are powers of two from 1024 to 32768");
+        bail!("{block_bytes} is not a PostgreSQL block size: use a power of two from 1024 to 32768");
     }
     Ok(decode::postgres(map, number(block)?, block_bytes as usize))
 }
@@ -102,7 +100,7 @@ fn postgres(map: Map, block: &str, arguments: &DecodeArguments) -> anyhow::Resul
 fn innodb(page: &str, is_system: bool, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
     let page_bytes = arguments.page_size.unwrap_or(INNODB_PAGE_BYTES);
     if !page_bytes.is_power_of_two() || !(1024..=65536).contains(&page_bytes) {
-        bail!("page size {page_bytes} is none of InnoDB's: they are powers of two from 1024 to 65536");
+        bail!("{page_bytes} is not an InnoDB page size: use a power of two from 1024 to 65536");
     }
     Ok(decode::innodb(number(page)?, page_bytes, is_system))
 }

@@ -23,7 +23,7 @@ use crate::terminal::{print, print_json};
 pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
     let wish = Wish { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
     if wish.size_bytes == 0 {
-        bail!("--size must be more than nothing");
+        bail!("--size must be above 0");
     }
     let plan = plan(arguments)?;
     if matches!(plan, Plan::Files(..)) && !arguments.directory.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
         require_free(directory, wish.size_bytes)?;
     }
     let stop = Arc::clone(&stopping::on_signals(Ending::WaitsFor(
-        "the statement that copies rows, whose copy is then removed",
+        "the current copy statement; the copy is then removed",
     ))?);
     let mut progress = ByteProgress::new();
     let mut on_copy = |bytes: u64| {
@@ -74,7 +74,7 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
     // A slip in the address of a server must not become the name of a file.
     if [from, to].iter().any(|word| !is_url(word) && redacted(word) != *word) {
         bail!(
-            "the address of a server is not one that can be used\nhint: write postgres://user@host/database, or the path of a file"
+            "the server address is invalid\nhint: write postgres://user@host/database, or the path of a file"
         );
     }
     match (from, is_url(from), is_url(to)) {
@@ -83,11 +83,13 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
         }
         ("sample", _, false) => Ok(Plan::Files(Source::Sample, destination.clone())),
         (_, true, true) => {
-            bail!("a database is grown on its own server\nhint: name the new database without a URL")
+            bail!(
+                "a database can only be expanded on its own server\nhint: name the new database without a URL"
+            )
         }
         (_, true, false) if to.contains('/') || to.is_empty() => {
             bail!(
-                "\"{}\" is no name of a database\nhint: name the new database without a path",
+                "\"{}\" is not a database name\nhint: name the new database without a path",
                 destination.display()
             )
         }
@@ -95,17 +97,17 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
             let source = SourceDatabase::Named(database_of(from)?);
             Ok(Plan::Database { url: from.to_owned(), source, name: to.to_owned() })
         }
-        (_, false, true) => bail!("rows of a file cannot be copied into a server\nhint: name a file to make"),
+        (_, false, true) => {
+            bail!("rows of a file cannot be copied to a server\nhint: give a file as the destination")
+        }
         // Not quoted: a URL may hold a password.
         (word, false, false) if word.contains("://") => {
-            bail!(
-                "the URL of the source has a scheme that is not known\nhint: use postgres://user@host/database"
-            )
+            bail!("the URL of the source has an unknown scheme\nhint: use postgres://user@host/database")
         }
         (_, false, false) => {
             if recognise(source)? != Subject::Sqlite {
                 bail!(
-                    "\"{}\" is no SQLite database\nhint: name one, or `sample` for the schema that fathom ships",
+                    "\"{}\" is not a SQLite database\nhint: give one, or `sample` for the schema that fathom ships",
                     source.display()
                 );
             }

@@ -18,7 +18,7 @@ const STRUCTURE: &str = include_str!("../../../../docs/check/structure.md");
 pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     let name = arguments.name.trim();
     if name.is_empty() {
-        bail!("there is no name to explain\nhint: try `fathom explain batch_size`");
+        bail!("no name given\nhint: try `fathom explain batch_size`");
     }
     let mut found = Vec::new();
     found.extend(lab::spec::parameter(name).map(parameter_text));
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     }
     if found.is_empty() {
         bail!(
-            "nothing is called \"{name}\"{}",
+            "unknown name \"{name}\"{}",
             nearest(name).map_or(String::new(), |near| format!("\nhint: did you mean `{near}`?"))
         );
     }

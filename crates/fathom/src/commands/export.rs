@@ -35,7 +35,7 @@ fn render(store: &Store, results: &StudyResults, format: ExportFormat) -> anyhow
         ExportFormat::Parquet => export::runs_parquet(results)?,
         #[cfg(not(feature = "parquet"))]
         ExportFormat::Parquet => anyhow::bail!(
-            "this build cannot write Parquet\nhint: build with `--features parquet`, or take --format csv"
+            "this build cannot write Parquet\nhint: build with `--features parquet`, or use --format csv"
         ),
     })
 }

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
     let sides = sides(&store, &experiment, arguments)?;
     let Some(latest) = sides.last() else {
         bail!(
-            "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists what there is",
+            "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
             store.path().display()
         );
     };
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
     let history = history(&sides, &measure);
     if history.series.is_empty() {
         bail!(
-            "no run of \"{experiment}\" that counts measured \"{}\"\nhint: `fathom export` tells what is stored",
+            "no run of \"{experiment}\" that counts measured \"{}\"\nhint: `fathom export` lists what is stored",
             measure.name
         );
     }
@@ -86,7 +86,7 @@ fn levels(text: &str) -> anyhow::Result<Vec<(String, String)>> {
     let mut levels = Vec::new();
     for level in text.split(',').filter(|level| !level.is_empty()) {
         let Some((name, value)) = level.split_once('=') else {
-            bail!("\"{level}\" is no level\nhint: write factor=level");
+            bail!("\"{level}\" is not a level\nhint: write factor=level");
         };
         levels.push((name.trim().to_owned(), value.trim().to_owned()));
     }

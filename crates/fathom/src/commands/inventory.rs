@@ -76,7 +76,7 @@ fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result
                 let _ =
                     writeln!(text, "{:width$}  {rows:>12}  {pages:>10}  {indexes:>7}", plain(&table.name));
             }
-            text.push_str("rows and pages as the server counted them\n");
+            text.push_str("row and page counts as stored by the server\n");
         }
     }
     match (arguments.json, arguments.format) {

@@ -206,7 +206,7 @@ fn flushes(path: &Path, arguments: &IoArguments) -> anyhow::Result<Vec<IoSyncRow
 fn tell(matrix: &Matrix, progress: &Progress<'_>) {
     match progress {
         Progress::MakingFile { size_bytes } => {
-            say(&format!("making a file of {}", format_bytes(*size_bytes)))
+            say(&format!("creating a file of {}", format_bytes(*size_bytes)))
         }
         Progress::RowStarted { .. } => {}
         Progress::RowDone { row_index, row } => say(&format!(

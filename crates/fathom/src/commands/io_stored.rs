@@ -51,7 +51,7 @@ pub(crate) fn print_table(table: &IoTable, arguments: &IoArguments) -> anyhow::R
     let is_doubtful = table.rows.iter().any(|row| !row.flags.is_empty())
         || table.sync_rows.iter().any(|row| !row.flags.is_empty());
     if is_doubtful {
-        say("some rows are flagged: their figures are printed with what speaks against them");
+        say("some rows are flagged, see notes");
     }
     Ok(())
 }

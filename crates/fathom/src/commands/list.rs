@@ -49,10 +49,8 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     for (shipped, experiment) in &rows {
         print(&format!("{:width$}  {}\n", shipped.name, experiment.question))?;
     }
-    print(&format!(
-        "\nfathom io PATH measures {PUBLISHED_NAME} at once, as one table: it needs no database\n"
-    ))?;
-    print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run says what would happen\n")?;
+    print(&format!("\nfathom io PATH measures {PUBLISHED_NAME} as one table; it needs no database\n"))?;
+    print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run prints what would run\n")?;
     Ok(Verdict::Clean)
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
     let outcome = match &arguments.suspect {
         Some(reason) => {
             store.mark_suspect(arguments.run, reason, &now)?;
-            "it no longer counts; it is kept, and the same `fathom run` command makes it again".to_owned()
+            "it is kept but no longer counts; the same `fathom run` command repeats it".to_owned()
         }
         None => match store.withdraw_marks(arguments.run, &now)? {
             0 => bail!(
@@ -30,9 +30,9 @@ pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
                 let marks = counted(count as u64, "mark", "marks");
                 let stored = store.run(arguments.run)?;
                 match stored.superseded_by {
-                    Some(run) => format!("{marks} taken back; it does not count: run {run} took its place"),
-                    None if stored.counts() => format!("{marks} taken back; it counts again"),
-                    None => format!("{marks} taken back; it does not count: it is not valid"),
+                    Some(run) => format!("{marks} removed; it does not count: run {run} replaced it"),
+                    None if stored.counts() => format!("{marks} removed; it counts again"),
+                    None => format!("{marks} removed; it does not count: it is not valid"),
                 }
             }
         },
@@ -76,7 +76,7 @@ pub(super) fn value(quantity: Quantity, stored: &StoredRun) -> String {
 /// `suspect since 2026-11-20T12:00:00Z: backup was running`, and whether it was taken back.
 pub(super) fn mark_line(mark: &results::store::StoredMark) -> String {
     let at = |moment: &str| format!("{}Z", super::checks::seconds(moment));
-    let back = mark.withdrawn_at.as_deref().map(|moment| format!(" (taken back {})", at(moment)));
+    let back = mark.withdrawn_at.as_deref().map(|moment| format!(" (removed {})", at(moment)));
     format!(
         "marked {}: {}{}",
         at(&mark.marked_at),

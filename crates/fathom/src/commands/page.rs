@@ -111,7 +111,7 @@ pub(crate) fn write_default(store: &Store, study: StudyId) -> anyhow::Result<Pat
 fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let unfinished = path.with_extension("html.part");
     let mut file = File::create(&unfinished).with_context(|| {
-        format!("could not create file \"{}\"\nhint: -o names another place", unfinished.display())
+        format!("could not create file \"{}\"\nhint: give another path with -o", unfinished.display())
     })?;
     write(&mut file, &unfinished, bytes)?;
     std::fs::rename(&unfinished, path).with_context(|| format!("could not create \"{}\"", path.display()))
@@ -159,12 +159,12 @@ impl Delivery<'_> {
                 Ok(form)
             }
             (Some(form), _) => bail!(
-                "\"{}\" does not have the ending of --format {}\nhint: leave out --format, or change the ending",
+                "\"{}\" does not have the extension of --format {}\nhint: leave out --format, or change the extension",
                 path.display(),
                 name(form)
             ),
             (None, None) => bail!(
-                "no format has the ending .{ending}\nhint: the endings are .html, .svg, .png, .md, .json and .txt; a browser prints the page to PDF"
+                "no format has the extension .{ending}\nhint: extensions are .html, .svg, .png, .md, .json and .txt; a browser prints the page to PDF"
             ),
         }
     }
@@ -183,7 +183,7 @@ impl Delivery<'_> {
     ) -> anyhow::Result<()> {
         let form = self.form()?;
         if form == ReportFormat::Png && self.output.is_none() && stdout().is_terminal() {
-            bail!("a terminal shows no picture\nhint: name a file, as in `-o slide.png`")
+            bail!("a terminal cannot show a picture\nhint: name a file, as in `-o slide.png`")
         }
         let bytes = match form {
             ReportFormat::Png => png::from_svg(&render(ReportFormat::Svg)?)?,
@@ -226,7 +226,7 @@ const NAME_CHARS_MAX: usize = 120;
 /// Writes to a file that must not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
-        format!("could not create file \"{}\"\nhint: choose a name that is not taken", path.display())
+        format!("could not create file \"{}\"\nhint: choose a name that does not exist", path.display())
     })?;
     write(&mut file, path, bytes)
 }

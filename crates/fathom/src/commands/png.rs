@@ -14,7 +14,7 @@ pub(crate) fn from_svg(svg: &str) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(not(feature = "png"))]
 pub(crate) fn from_svg(_: &str) -> anyhow::Result<Vec<u8>> {
-    anyhow::bail!("this build cannot draw PNG\nhint: build with `--features png`, or take --format svg")
+    anyhow::bail!("this build cannot draw PNG\nhint: build with `--features png`, or use --format svg")
 }
 
 #[cfg(feature = "png")]
@@ -31,11 +31,11 @@ mod drawn {
 
     pub(super) fn draw(svg: &str, mut fonts: Database) -> anyhow::Result<Vec<u8>> {
         if fonts.is_empty() {
-            bail!("this machine has no font to write with\n{HINT}");
+            bail!("this machine has no fonts\n{HINT}");
         }
         choose_last_resorts(&mut fonts);
         let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
-        let tree = Tree::from_str(svg, &options).context("could not lay out the picture")?;
+        let tree = Tree::from_str(svg, &options).context("could not render the picture")?;
         let mut letters = Letters::default();
         letters.count(tree.root());
         if letters.lost > 0 || letters.drawn == 0 {
@@ -44,10 +44,10 @@ mod drawn {
         let size = tree.size().to_int_size().scale_by(SCALE).context("the picture has no size")?;
         let mut pixels = Pixmap::new(size.width(), size.height()).context("the picture has no size")?;
         resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
-        pixels.encode_png().context("could not pack the picture as PNG")
+        pixels.encode_png().context("could not encode the picture as PNG")
     }
 
-    const HINT: &str = "hint: install a font (on Debian fonts-dejavu-core), or take --format svg";
+    const HINT: &str = "hint: install a font (on Debian fonts-dejavu-core), or use --format svg";
 
     /// Sees to it that the last resorts are fonts that exist: unless a file of the system says otherwise, they are Arial
     /// and Times New Roman.

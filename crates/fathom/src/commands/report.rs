@@ -65,7 +65,7 @@ fn one_run(
         }
         ReportFormat::Markdown => report::markdown::run_detail(&stored, &belongs_to(store, &stored)?),
         ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => {
-            bail!("a run has no page of its own\nhint: leave out --run; the page of its study shows it")
+            bail!("a single run has no page\nhint: leave out --run; the page of its study shows it")
         }
     })
 }

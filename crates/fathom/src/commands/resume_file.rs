@@ -16,7 +16,7 @@ const BEGINNING: &[u8] = b"{\"engine\":\"";
 pub(super) fn admit(path: &Path, targets: &[&Path]) -> anyhow::Result<()> {
     let Some(reason) = refusal(path, targets) else { return Ok(()) };
     bail!(
-        "cannot use \"{}\" for --resume: {reason}\nhint: name a file that does not exist yet, outside of the database; the check writes it when it is stopped",
+        "cannot use \"{}\" for --resume: {reason}\nhint: name a file that does not exist yet, outside the database; the check writes it when it stops",
         path.display()
     )
 }
@@ -26,22 +26,22 @@ fn refusal(path: &Path, targets: &[&Path]) -> Option<String> {
     for target in targets {
         let Ok(target) = target.canonicalize() else { continue };
         if target.is_dir() && places.iter().any(|place| place.starts_with(&target)) {
-            return Some("it lies inside the directory that is checked".to_owned());
+            return Some("it is inside the checked directory".to_owned());
         }
         if places.contains(&target) {
-            return Some("it is the file that is checked".to_owned());
+            return Some("it is the checked file".to_owned());
         }
         for suffix in ["-wal", "-shm", "-journal"] {
             let mut beside: OsString = target.clone().into_os_string();
             beside.push(suffix);
             if places.contains(&PathBuf::from(beside)) {
-                return Some(format!("it is the {suffix} file of the database that is checked"));
+                return Some(format!("it is the {suffix} file of the checked database"));
             }
         }
     }
     let is_cluster = |directory: &Path| directory.join("PG_VERSION").is_file();
     if places.iter().any(|place| place.ancestors().skip(1).any(is_cluster)) {
-        return Some("it lies inside a PostgreSQL data directory".to_owned());
+        return Some("it is inside a PostgreSQL data directory".to_owned());
     }
     if fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return None;
@@ -59,8 +59,8 @@ fn places(path: &Path) -> Vec<PathBuf> {
 /// Why an existing file is no stopped check.
 fn content_refusal(path: &Path) -> Option<String> {
     match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Some("it is no regular file".to_owned()),
-        Ok(metadata) if metadata.len() == 0 => return Some("it is empty, and no stopped check".to_owned()),
+        Ok(metadata) if !metadata.is_file() => return Some("it is not a regular file".to_owned()),
+        Ok(metadata) if metadata.len() == 0 => return Some("it is empty, not a stopped check".to_owned()),
         Ok(_) => {}
         Err(error) => return Some(format!("it cannot be read: {error}")),
     }
@@ -73,7 +73,7 @@ fn content_refusal(path: &Path) -> Option<String> {
     let is_stopped_check = beginning == BEGINNING
         && (StoppedCheck::load(path).is_ok_and(|stopped| stopped.engine.starts_with("sqlite"))
             || StoppedCluster::load(path).is_ok_and(|stopped| stopped.engine == "postgres"));
-    (!is_stopped_check).then(|| "it exists and is no stopped check of fathom".to_owned())
+    (!is_stopped_check).then(|| "it exists and is not a stopped check of fathom".to_owned())
 }
 
 #[cfg(test)]

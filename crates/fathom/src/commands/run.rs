@@ -55,14 +55,14 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     } else {
         print(&form(None).brief(&super::report::summarise(&store, study)?))?;
         print(&format!(
-            "\nresults: {} (study {}); `fathom report` prints every figure and what it ran on\n",
+            "\nresults: {} (study {}); `fathom report` prints all values and the environment\n",
             store.path().display(),
             study.0
         ))?;
         // The runs are stored: a page that cannot be written is said, and may be asked for again.
         match page::write_default(&store, study) {
             Ok(path) => print(&format!("page: {} (open it in a browser)\n", path.display()))?,
-            Err(error) => say(&format!("the page is not written: {}", told(&error))),
+            Err(error) => say(&format!("the page was not written: {}", told(&error))),
         }
     }
     if outcome.stopped {
@@ -86,16 +86,18 @@ pub(crate) fn conduct(
     match &done {
         Ok((study, outcome)) => {
             let message = format!(
-                "study {} ended{}: {} made now, {} invalid, {} unfilled",
+                "study {} ended{}: {} made, {} invalid, {} missing",
                 study.0,
-                if outcome.stopped { " early at the user's wish" } else { "" },
+                if outcome.stopped { " early, stopped by the user" } else { "" },
                 counted(outcome.ran as u64, "run", "runs"),
                 outcome.invalid,
                 counted(outcome.unfilled as u64, "place", "places")
             );
             notifier.tell(Event::Finished, &experiment, &message);
         }
-        Err(error) => notifier.tell(Event::Failed, &experiment, &format!("could not go on: {}", told(error))),
+        Err(error) => {
+            notifier.tell(Event::Failed, &experiment, &format!("could not continue: {}", told(error)))
+        }
     }
     done
 }
@@ -136,7 +138,7 @@ fn conduct_in(
     if !is_complete {
         dry_run::require_space(&assignment, store, &layout, &base, arguments.ignore_space)?;
     }
-    let stop = stopping::on_signals(Ending::WaitsFor("the run in flight and the end of its engine"))?;
+    let stop = stopping::on_signals(Ending::WaitsFor("the current run and the shutdown of its engine"))?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });
     let mut targets: Vec<Box<dyn Target>> = Vec::new();
     if !is_complete {
@@ -152,7 +154,7 @@ fn conduct_in(
     let mut on_notice = |notice: &Notice<'_>| {
         display.notice(notice);
         if let Notice::NoProgress { cell, still_for } = notice {
-            let message = format!("{}: nothing has moved for {} s", cell.label(), still_for.as_secs());
+            let message = format!("{}: no progress for {} s", cell.label(), still_for.as_secs());
             notifier.tell(Event::NoProgress, &experiment, &message);
         }
     };
@@ -224,7 +226,7 @@ fn resolve(
 /// One sentence per size that a foreign server keeps as it is.
 pub(super) fn left_to_server(resolved: &Resolved) -> impl Iterator<Item = String> + '_ {
     resolved.left_to_server.iter().map(|(name, level)| {
-        format!("{name} = {level} is not applied: the server is not ours, and keeps its own size (see the settings)")
+        format!("{name} = {level} is not applied: the server is not managed by fathom and keeps its size (see the settings)")
     })
 }
 

@@ -42,14 +42,14 @@ impl Selection {
             study: study_name(study).ok_or_else(|| {
                 let hint = "a number of `fathom list --studies`, an experiment, `latest`; then ~N for the Nth before it, \
                             @DATE, and /factor=level for some configurations";
-                anyhow!("\"{text}\" names no study\nhint: {hint}")
+                anyhow!("\"{text}\" is not a study\nhint: {hint}")
             })?,
             levels: levels
                 .split(',')
                 .filter(|level| !level.is_empty())
                 .map(|level| match level.split_once('=') {
                     Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-                    None => Err(anyhow!("\"{level}\" in \"{text}\" is no level\nhint: write factor=level")),
+                    None => Err(anyhow!("\"{level}\" in \"{text}\" is not a level\nhint: write factor=level")),
                 })
                 .collect::<anyhow::Result<_>>()?,
         })
@@ -73,10 +73,7 @@ impl Selection {
     /// The study in this store, all of it.
     pub(crate) fn whole(&self, store: &Store) -> anyhow::Result<StoredStudy> {
         if self.directory.is_some() || !self.levels.is_empty() {
-            bail!(
-                "\"{}\" is more than the name of a study\nhint: --results names another directory",
-                self.text
-            );
+            bail!("\"{}\" is more than a study\nhint: --results names another directory", self.text);
         }
         self.find(store)
     }
@@ -93,7 +90,7 @@ impl Selection {
         studies.retain(|stored| experiment == "latest" || stored.study.experiment == *experiment);
         if studies.is_empty() {
             bail!(
-                "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists what there is",
+                "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
                 store.path().display()
             );
         }
@@ -110,7 +107,7 @@ impl Selection {
         let count = studies.len();
         match count.checked_sub(before + 1).map(|place| studies.swap_remove(place)) {
             Some(found) => Ok(found),
-            None => bail!("\"{}\" asks for more than the {count} studies that fit it", self.text),
+            None => bail!("\"{}\" goes back further than the {count} matching studies", self.text),
         }
     }
 }

@@ -32,16 +32,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
     // What cannot be read is said before anybody is invited.
     Store::open_read_only(directory)?;
     let listener = listen(arguments)?;
-    let address = listener.local_addr().context("could not learn the address that is listened on")?;
+    let address = listener.local_addr().context("could not read the listening address")?;
     let access = Access::new(arguments.token.clone(), arguments.host.clone(), address);
     print(&format!("http://{address}/{}\n", if arguments.token.is_some() { "?token=TOKEN" } else { "" }))?;
     if !address.ip().is_loopback() {
-        say(
-            "warning: HTTP is not encrypted: who can read the network between can read the pages and the token",
-        );
+        say("warning: HTTP is not encrypted: pages and token can be read on the network");
         say("hint: listen on 127.0.0.1 and use ssh -L, or put a proxy with TLS in front of it (--host NAME)");
     }
-    say("serving for reading only; Ctrl-C ends it");
+    say("serving read-only; press Ctrl-C to stop");
     let directory = directory.clone();
     listener::run(listener, move |request| respond(request, &access, &directory))?;
     Ok(Verdict::Clean)
@@ -50,13 +48,13 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
 fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
     let address: SocketAddr = arguments.listen.parse().with_context(|| {
         format!(
-            "\"{}\" is no address with a port\nhint: write 127.0.0.1:8474 or [::1]:8474",
+            "\"{}\" is not an address with a port\nhint: write 127.0.0.1:8474 or [::1]:8474",
             arguments.listen
         )
     })?;
     match &arguments.token {
         None if !address.ip().is_loopback() => bail!(
-            "{} can be reached from other machines, and no token protects it\nhint: give --token (or FATHOM_TOKEN) with at least {TOKEN_CHARS_MIN} characters, or listen on 127.0.0.1 and use ssh -L",
+            "{} is reachable from other machines and has no token\nhint: give --token (or FATHOM_TOKEN) with at least {TOKEN_CHARS_MIN} characters, or listen on 127.0.0.1 and use ssh -L",
             address.ip()
         ),
         Some(token) if token.chars().count() < TOKEN_CHARS_MIN => {
@@ -88,7 +86,7 @@ fn alone(store: &Store) -> anyhow::Result<Vec<StoredStructure>> {
 }
 
 fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
-    let not_found = || Ok(Response::text(404, "there is no such page\n"));
+    let not_found = || Ok(Response::text(404, "page not found\n"));
     let parts: Vec<&str> = request.path.split('/').filter(|part| !part.is_empty()).collect();
     let store = Store::open_read_only(directory)?;
     match parts.as_slice() {

@@ -19,13 +19,13 @@ impl LocalServer {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             let scheme = url.split("://").next().unwrap_or_default();
             bail!(
-                "cannot {verb} by an address that begins with \"{scheme}\": it takes postgres://\nhint: SQLite databases and backups are named by their path"
+                "cannot {verb} a \"{scheme}\" URL: only postgres:// is supported\nhint: give SQLite databases and backups by path"
             );
         }
         let server = ServerPlace::ask(url)?;
         let Some(directory) = server.data_directory.clone() else {
             bail!(
-                "could not find out the data directory of {}: the user may not read the setting data_directory\nhint: grant pg_read_all_settings to the user, or name the directory itself",
+                "could not read data_directory of {}: permission denied\nhint: grant pg_read_all_settings to the user, or give the directory itself",
                 server.server
             );
         };
@@ -39,7 +39,7 @@ impl LocalServer {
         let found = cluster.control.map(|control| control.system_identifier);
         if server.system_identifier.is_some() && found != server.system_identifier {
             bail!(
-                "directory \"{}\" on this machine is not that of {}: they have different system identifiers\nhint: run fathom on the machine of the server",
+                "directory \"{}\" on this machine does not belong to {}: the system identifiers differ\nhint: run fathom on the machine of the server",
                 directory.display(),
                 server.server
             );

@@ -30,7 +30,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
 pub(crate) fn spec_text(experiment: &str) -> anyhow::Result<(String, String)> {
     // Not quoted: a URL may hold a password.
     if experiment.contains("://") {
-        anyhow::bail!("a URL is no experiment\nhint: name an experiment, and the server with --target URL");
+        anyhow::bail!(
+            "a URL is not an experiment\nhint: give an experiment, and the server with --target URL"
+        );
     }
     if experiment.ends_with(".toml") || experiment.contains('/') {
         let text = disk::regular::read_to_string(experiment)

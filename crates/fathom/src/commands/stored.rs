@@ -23,12 +23,10 @@ pub(crate) fn writable(directory: &Path) -> Result<Store, StoreError> {
             _ => ", and passwords from specs",
         };
         say(&format!("note: removed from \"{}\":{names}{specs}", store.path().display()));
-        say(
-            "hint: delete pages, exports and backups that were made of it before, or change the passwords in them",
-        );
+        say("hint: delete pages, exports and backups made from it before, or change the passwords in them");
         if !redaction.is_wiped {
             say(
-                "note: the free space of the file still holds them: the next command that writes to it tries again",
+                "note: free space of the file still contains them: the next command that writes to it retries",
             );
         }
     }

@@ -73,7 +73,7 @@ fn measure(
     match check::postgres::structure_file(target, options, progress) {
         Ok(report) => Ok(report),
         Err(check::postgres::CheckError::NotARelation(_)) => bail!(
-            "cannot tell what \"{}\" is: it does not begin as a SQLite database, and is no table or B-tree of PostgreSQL",
+            "\"{}\" is not recognised: it does not begin as a SQLite database and is not a table or B-tree of PostgreSQL",
             target.display()
         ),
         Err(error) => Err(error.into()),
@@ -143,7 +143,7 @@ fn form(arguments: &StructureArguments) -> StructureFormat {
 fn store(report: &StructureReport, target: &Path, directory: &Path) {
     let place = place(target);
     let stored = if is_within(directory, target) {
-        Err("it lies in what was measured, where nothing is written".to_owned())
+        Err("it is inside the measured directory, where nothing is written".to_owned())
     } else {
         let stored_at = jiff::Timestamp::now().to_string();
         let fathom_version = env!("CARGO_PKG_VERSION");

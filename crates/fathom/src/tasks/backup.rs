@@ -132,7 +132,7 @@ fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> V
 /// A restored copy that is not whole is no backup.
 fn check_copy(copy: &Path, place: &Place) -> Result<(), String> {
     let report = super::check(copy, &place.engine, &Options::default())?;
-    super::require_clean(&report).map_err(|reason| format!("the restored copy is not whole: {reason}"))
+    super::require_clean(&report).map_err(|reason| format!("the restored copy is incomplete: {reason}"))
 }
 
 /// Shares the files out among streams, chunk by chunk.
@@ -141,7 +141,7 @@ fn plan(files: &[PathBuf], streams: usize) -> Result<Vec<Vec<Chunk>>, String> {
     let mut ends = vec![0; streams];
     let mut next = 0;
     for (file_index, path) in files.iter().enumerate() {
-        let length_bytes = fs::metadata(path).map_err(told("look at", path))?.len();
+        let length_bytes = fs::metadata(path).map_err(told("inspect", path))?.len();
         for offset_bytes in (0..length_bytes).step_by(CHUNK_BYTES as usize) {
             let length_bytes = CHUNK_BYTES.min(length_bytes - offset_bytes);
             let stream_offset_bytes = ends[next];
@@ -242,7 +242,7 @@ fn tree(root: &Path) -> Result<Vec<PathBuf>, String> {
     for directory in directories(root)? {
         for entry in fs::read_dir(&directory).map_err(told("list", &directory))? {
             let path = entry.map_err(told("list", &directory))?.path();
-            if fs::symlink_metadata(&path).map_err(told("look at", &path))?.is_file() {
+            if fs::symlink_metadata(&path).map_err(told("inspect", &path))?.is_file() {
                 files.push(path);
             }
         }
@@ -258,7 +258,7 @@ fn directories(root: &Path) -> Result<Vec<PathBuf>, String> {
     while let Some(directory) = found.get(next).cloned() {
         for entry in fs::read_dir(&directory).map_err(told("list", &directory))? {
             let entry = entry.map_err(told("list", &directory))?;
-            if entry.file_type().map_err(told("look at", &entry.path()))?.is_dir() {
+            if entry.file_type().map_err(told("inspect", &entry.path()))?.is_dir() {
                 found.push(entry.path());
             }
         }

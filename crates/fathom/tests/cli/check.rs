@@ -111,7 +111,7 @@ fn checks_are_stored_listed_and_shown_again() {
     assert!(again.contains(said.trim()), "{again}");
     assert!(again.contains("no check at level read"), "{again}");
     let (again, _) = bench.expect(0, &["report", "--check", "3"]);
-    assert!(again.contains("% of what reading alone gave"), "{again}");
+    assert!(again.contains("% of a plain read"), "{again}");
     let (shown, _) = bench.expect(0, &["show", "--check", "2"]);
     assert!(shown.lines().last().is_some_and(|line| line.contains("\"exit_code\":1")), "{shown}");
     let (_, err) = bench.expect(2, &["report", "--check", "4"]);

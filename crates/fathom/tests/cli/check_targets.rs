@@ -108,7 +108,7 @@ fn files_too_short_for_a_database_are_told_from_databases() {
     let (_, err) = bench.expect(2, &["check", "empty.db"]);
     assert!(err.contains("\"empty.db\": it is empty") && err.contains("hint:"), "{err}");
     let (_, err) = bench.expect(2, &["check", "short.db"]);
-    assert!(err.contains("cannot tell what \"short.db\" is") && err.contains("--raw"), "{err}");
+    assert!(err.contains("\"short.db\" is not recognised") && err.contains("--raw"), "{err}");
     assert!(err.contains("encrypted or compressed"), "{err}");
     let (_, err) = bench.expect(2, &["structure", "empty.db"]);
     assert!(err.contains("empty.db"), "{err}");
@@ -269,12 +269,12 @@ fn a_resume_file_that_is_no_stopped_check_is_refused_and_left_as_it_is() {
     let contents = || kept.map(|name| std::fs::read(bench.path().join(name)).unwrap());
     let before = contents();
     let reasons = [
-        ("a.db", "it is the file that is checked"),
-        ("./a.db", "it is the file that is checked"),
-        ("a.db-wal", "it is the -wal file of the database that is checked"),
-        ("other.db", "it exists and is no stopped check of fathom"),
-        ("notes.txt", "it exists and is no stopped check of fathom"),
-        ("empty", "it is empty, and no stopped check"),
+        ("a.db", "it is the checked file"),
+        ("./a.db", "it is the checked file"),
+        ("a.db-wal", "it is the -wal file of the checked database"),
+        ("other.db", "it exists and is not a stopped check of fathom"),
+        ("notes.txt", "it exists and is not a stopped check of fathom"),
+        ("empty", "it is empty, not a stopped check"),
     ];
     for (name, reason) in reasons {
         for raw in ["--no-store", "--raw"] {

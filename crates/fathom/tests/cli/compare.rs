@@ -45,9 +45,9 @@ fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() 
     let (out, _) = bench.expect(0, &["compare", "quick", "1"]);
     assert!(out.contains("durability"), "{out}");
     let (out, _) = bench.expect(0, &["compare", "1", "1"]);
-    assert!(out.contains("Nothing that is recorded differs"), "{out}");
+    assert!(out.contains("No recorded difference"), "{out}");
     assert!(
-        out.contains("Query plans: not recorded at 2 of 2 pairs; runs that only write have none."),
+        out.contains("Query plans: not recorded at 2 of 2 pairs; runs that only write have no plan."),
         "{out}"
     );
     let (out, _) =
@@ -96,11 +96,11 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     for (words, reason) in [
         (["compare", "1", "9"], "no study 9"),
         (["compare", "nothing", "1"], "holds no study of \"nothing\""),
-        (["compare", "quick~7", "1"], "more than the 2 studies"),
-        (["compare", "1/connections", "1"], "is no level"),
+        (["compare", "quick~7", "1"], "further than the 2 matching studies"),
+        (["compare", "1/connections", "1"], "is not a level"),
         (["compare", "1/batch_size=7", "1"], "there are 1, 5"),
         (["compare", "1/colour=red", "1"], "its factors: batch_size"),
-        (["compare", "quick@1999-01-01", "1"], "more than the 0 studies"),
+        (["compare", "quick@1999-01-01", "1"], "further than the 0 matching studies"),
     ] {
         let (_, err) = bench.expect(2, &words);
         assert!(err.contains(reason), "{words:?}: {err}");
@@ -116,7 +116,7 @@ fn a_history_follows_each_configuration_over_the_studies() {
     let bench = with_two_studies();
     let (out, _) = bench.expect(0, &["history"]);
     assert!(out.contains("elapsed_s of quick over 2 studies"), "{out}");
-    assert!(out.contains("Too few studies to show a change"), "{out}");
+    assert!(out.contains("Too few studies for change points"), "{out}");
     let (out, _) = bench.expect(0, &["history", "quick", "--only", "batch_size=5", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     let labels: Vec<_> = value["series"].as_array().unwrap().iter().map(|series| &series["label"]).collect();

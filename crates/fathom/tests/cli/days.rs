@@ -17,7 +17,7 @@ fn kill_9_at_any_moment_loses_at_most_the_run_in_flight_and_the_next_call_goes_o
         assert!(kept >= finished);
         let (_, err) = bench.finish(&SLOW);
         if kept > 0 {
-            assert!(err.contains(&format!("{kept} of them done before")), "{err}");
+            assert!(err.contains(&format!("{kept} of them already completed")), "{err}");
         }
         assert_eq!(bench.counting(), 16);
         assert!(!bench.results().join("work").exists(), "what the crash left is cleaned");

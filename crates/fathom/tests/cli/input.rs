@@ -43,7 +43,7 @@ fn sizes_have_units_in_specs_as_on_the_command_line() {
 fn a_url_in_the_place_of_an_experiment_is_not_quoted() {
     for command in ["run", "show"] {
         let (_, err) = Bench::new().expect(2, &[command, "postgres://user:secret-word@host/db"]);
-        assert!(err.contains("a URL is no experiment") && !err.contains("secret-word"), "{err}");
+        assert!(err.contains("a URL is not an experiment") && !err.contains("secret-word"), "{err}");
     }
 }
 

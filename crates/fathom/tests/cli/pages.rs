@@ -38,7 +38,7 @@ fn a_page_is_a_file_whose_name_is_printed_whatever_command_writes_it() {
         assert_eq!(out, format!("{own}\n"));
         assert_eq!(std::fs::read_to_string(bench.path().join(&own)).unwrap(), page, "{words:?}");
         let (_, err) = bench.expect(2, &[words, &["-o", &own]].concat());
-        assert!(err.contains("hint: choose a name that is not taken"), "{err}");
+        assert!(err.contains("hint: choose a name that does not exist"), "{err}");
         let (out, _) = bench.expect(0, &[words, &["--format", "html", "-o", "-"]].concat());
         assert_eq!(out, page, "{words:?}");
     }
@@ -49,8 +49,8 @@ fn an_ending_without_a_format_or_with_another_one_is_refused() {
     let bench = with_a_study_and_a_check();
     for words in [&["report"][..], &["report", "--check", "1"], &["compare", "1", "1"], &["history"]] {
         let (_, err) = bench.expect(2, &[words, &["-o", "x.pdf"]].concat());
-        assert!(err.contains("no format has the ending .pdf"), "{err}");
-        assert!(err.contains("hint: the endings are .html, .svg, .png, .md, .json and .txt"), "{err}");
+        assert!(err.contains("no format has the extension .pdf"), "{err}");
+        assert!(err.contains("hint: extensions are .html, .svg, .png, .md, .json and .txt"), "{err}");
         let (_, err) = bench.expect(2, &[words, &["-o", "x.json", "--format", "html"]].concat());
         assert!(err.contains("\"x.json\" does not have the ending of --format html"), "{err}");
         bench.expect(2, &[words, &["-o", "x.pdf", "--format", "html"]].concat());

@@ -38,7 +38,7 @@ fn a_study_on_sqlite_runs_in_directories_whose_names_are_not_utf8() {
     assert!(text(&output.stdout).contains("results:"), "{}", text(&output.stderr));
     // The same command finds its study again, which it could not if two such directories were one.
     let again = bench.command(&[]).args(words).arg(&results).arg("--data").arg(&odd).output().unwrap();
-    assert!(text(&again.stderr).contains("of them done before"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("of them already completed"), "{}", text(&again.stderr));
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_complete_study_starts_no_cluster() {
     // A directory cannot be made where a file is: whoever starts a cluster fails.
     std::fs::write(bench.results().join("work"), "").unwrap();
     let (_, err) = bench.finish(&words);
-    assert!(err.contains("2 of them done before"), "{err}");
+    assert!(err.contains("2 of them already completed"), "{err}");
     let (_, err) = bench.expect(2, &["run", "quick.toml", "-t", "postgres", "--repetitions", "2"]);
     assert!(err.contains("work"), "{err}");
 }

@@ -33,7 +33,7 @@ fn the_same_command_reuses_every_run_and_again_makes_a_new_study() {
     let bench = Bench::new();
     bench.expect(0, &["run", "quick.toml"]);
     let (_, err) = bench.expect(0, &["run", "quick.toml"]);
-    assert!(err.contains("6 of them done before"), "{err}");
+    assert!(err.contains("6 of them already completed"), "{err}");
     bench.expect(0, &["run", "quick.toml", "--again"]);
     let (out, _) = bench.expect(0, &["list", "--studies"]);
     assert_eq!(out.lines().count(), 2, "{out}");
@@ -136,14 +136,14 @@ fn marks_name_their_run_keep_every_reason_and_can_be_taken_back() {
     assert_eq!(list.lines().filter(|line| line.starts_with("  marked ")).count(), 2, "{list}");
     assert!(list.contains("valid, suspect"), "{list}");
     let (out, _) = bench.expect(0, &["mark", "3", "--undo"]);
-    assert!(out.contains("2 marks taken back; it counts again"), "{out}");
+    assert!(out.contains("2 marks removed; it counts again"), "{out}");
     assert_eq!(bench.counting(), 6);
     let (list, _) = bench.expect(0, &["list", "--runs", "1", "--json"]);
     let runs: serde_json::Value = serde_json::from_str(&list).unwrap();
     assert_eq!((&runs[2]["run_id"], &runs[2]["counts"]), (&3.into(), &true.into()));
     assert!(runs[2]["marks"][1]["withdrawn_at"].is_string(), "{list}");
     let (detail, _) = bench.expect(0, &["report", "--run", "3"]);
-    assert!(detail.contains("a backup ran (taken back "), "{detail}");
+    assert!(detail.contains("a backup ran (removed "), "{detail}");
     let (_, err) = bench.expect(2, &["mark", "3", "--undo"]);
     assert!(err.contains("run 3 has no mark"), "{err}");
     bench.expect(2, &["mark", "3"]);

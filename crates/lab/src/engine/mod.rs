@@ -210,7 +210,7 @@ pub trait Target {
         LogRecords::default()
     }
 
-    /// Settings that differ from the engine's defaults, as in force now.
+    /// Non-default settings, as in force now.
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError>;
 
     /// Version, build id, compile options.

@@ -33,7 +33,7 @@ pub(super) fn sync_latency(target: &dyn Target, work: &Work, warnings: &mut Vec<
         warnings.push(Warning {
             code: FLUSHES_IGNORED.to_owned(),
             text: format!(
-                "the device behind \"{}\" does not wait for flushes: a commit costs no disk time here",
+                "the device under \"{}\" does not wait for flushes: commits cost no disk time here",
                 directory.display()
             ),
         });
@@ -49,7 +49,7 @@ pub(super) fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warn
     (unserved > 0).then(|| Warning {
         code: "rate_not_kept".to_owned(),
         text: format!(
-            "{unserved} transactions of the asked {rate}/s had not begun when the time was over: response times are lower bounds"
+            "{unserved} transactions of the requested {rate}/s were not started in time: response times are lower bounds"
         ),
     })
 }
@@ -61,7 +61,7 @@ pub(super) fn lost_looks_warnings(observations: &Observations, limits: &Limits) 
     lost.map(|sampler| Warning {
         code: "looks_lost".to_owned(),
         text: format!(
-            "{} had fewer than {:.0} % of its looks, because the machine was busy: what it says is less sure",
+            "{} took fewer than {:.0} % of its samples, because the machine was busy: it is less reliable",
             sampler.name,
             100.0 * limits.samples_present_fraction
         ),

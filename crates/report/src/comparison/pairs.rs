@@ -95,7 +95,7 @@ impl<'a> Group<'a> {
         }
         let zero = self.values.iter().find(|value| value.value <= 0.0 || !value.value.is_finite());
         zero.map(|value| {
-            format!("a run of the {side} has {} {}, which has no ratio", measure.name, value.value)
+            format!("a run of the {side} has {} {}, of which no ratio exists", measure.name, value.value)
         })
     }
 }
@@ -134,8 +134,7 @@ pub(super) fn judged(
             (Some(why_not), _) => pair.why_not = Some(why_not),
             (None, Err(error)) => pair.why_not = Some(error.to_string()),
             (None, Ok(comparison)) if pair.is_invalid => {
-                pair.why_not =
-                    Some("another plan is another experiment: the difference is no verdict".to_owned());
+                pair.why_not = Some("the plans differ: no verdict".to_owned());
                 put_difference(&mut pair, &comparison, comparison.ratio_interval);
             }
             (None, Ok(comparison)) => compared.push((index, comparison)),
@@ -160,8 +159,7 @@ pub(super) fn judged(
 /// Takes the verdict off a pair whose sides do different work; the difference stays.
 pub(super) fn unjudge(pair: &mut Pair) {
     (pair.verdict, pair.p_value, pair.p_adjusted, pair.is_regression) = (None, None, None, false);
-    pair.why_not
-        .get_or_insert_with(|| "the sides do different work: the difference is no verdict".to_owned());
+    pair.why_not.get_or_insert_with(|| "the sides do different work: no verdict".to_owned());
 }
 
 fn put_difference(pair: &mut Pair, comparison: &Comparison, interval: Option<Interval>) {

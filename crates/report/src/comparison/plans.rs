@@ -62,7 +62,7 @@ pub(super) fn state(baseline: &[Plan<'_>], candidate: &[Plan<'_>]) -> PlanState 
 pub(super) fn sentence(pairs: &[Pair]) -> String {
     let parts: Vec<String> = [
         (PlanState::Changed, "changed"),
-        (PlanState::OneSided, "kept by one side alone"),
+        (PlanState::OneSided, "recorded on one side only"),
         (PlanState::Unchanged, "unchanged"),
         (PlanState::NotRecorded, "not recorded"),
     ]
@@ -73,7 +73,7 @@ pub(super) fn sentence(pairs: &[Pair]) -> String {
     })
     .collect();
     let none = pairs.iter().all(|pair| pair.plan == PlanState::NotRecorded);
-    let why = if none { "; runs that only write have none" } else { "" };
+    let why = if none { "; runs that only write have no plan" } else { "" };
     format!("Query plans: {}{why}.", parts.join(", "))
 }
 

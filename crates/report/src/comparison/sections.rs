@@ -44,7 +44,7 @@ fn head(summary: &ComparisonSummary) -> Section {
 fn changes(summary: &ComparisonSummary) -> Section {
     let plans = plans::sentence(&summary.pairs);
     if summary.changes.is_empty() {
-        let same = "Nothing that is recorded differs: parameters, settings, engine, layout and machine are the same.";
+        let same = "No recorded difference: parameters, settings, engine, layout and machine are the same.";
         let blocks = [same.to_owned(), plans].map(Block::Paragraph);
         return Section::new("What changed around the runs", blocks.to_vec());
     }
@@ -87,7 +87,7 @@ fn pairs(summary: &ComparisonSummary) -> Option<Section> {
         if summary.is_within_study { "within the blocks of the study" } else { "among all runs of both" };
     let note = format!(
         "Geometric means of {}{in_unit}, {better} is better. Difference: 100 * (candidate / baseline - 1). p is \
-         from a permutation test, labels dealt {dealt}, corrected (Holm) for all pairs; the chance of one false \"better\" \
+         from a permutation test, labels permuted {dealt}, corrected (Holm) for all pairs; the chance of one false \"better\" \
          or \"worse\" among them is at most {} %. The 95 % intervals hold for all pairs together and agree with the verdicts. A regression is worse, shown, and by more than {} %.",
         summary.measure.name,
         number(100.0 * summary.alpha),
@@ -105,10 +105,7 @@ fn pairs(summary: &ComparisonSummary) -> Option<Section> {
 /// What must be known of a pair and fits no column.
 fn remark(pair: &Pair) -> Option<String> {
     let invalid = (pair.candidate_invalid > 0).then(|| {
-        format!(
-            "runs of the candidate that failed a gate and were not made again: {}",
-            pair.candidate_invalid
-        )
+        format!("runs of the candidate that failed a gate and were not repeated: {}", pair.candidate_invalid)
     });
     let parts: Vec<String> = pair.why_not.clone().into_iter().chain(invalid).collect();
     (!parts.is_empty()).then(|| format!("{}: {}", pair.candidate_label, parts.join("; ")))

@@ -11,7 +11,7 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
     let mut sentences = Vec::new();
     if summary.pairs.is_empty() {
         sentences.push(
-            "No configuration of one side answers to one of the other, so nothing is compared.".to_owned(),
+            "No configuration of one side matches one of the other, so nothing is compared.".to_owned(),
         );
         return sentences;
     }
@@ -43,7 +43,7 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
     let same = with(Verdict::NoDifferenceShown).len();
     if same > 0 {
         let of = format!("{same} of {} pairs", summary.pairs.len());
-        sentences.push(format!("No difference was shown at {of}; that is no proof that there is none."));
+        sentences.push(format!("No difference shown at {of}; this is not proof of equality."));
     }
     let few = with(Verdict::TooFewRuns).len();
     if few > 0 {
@@ -78,14 +78,11 @@ fn replanned(summary: &ComparisonSummary) -> Vec<String> {
     };
     let mut sentences = Vec::new();
     if !invalid.is_empty() {
-        sentences.push(format!(
-            "Plan changed {}: another plan is another experiment, so that comparison is invalid.",
-            of(&invalid)
-        ));
+        sentences.push(format!("Plan changed {}: the comparison is invalid.", of(&invalid)));
     }
     if !other.is_empty() {
         sentences.push(format!(
-            "The configurations differ and have plans of their own {}: what differs there may be the plan alone.",
+            "The configurations differ and so do their plans {}: the difference may come from the plan alone.",
             of(&other)
         ));
     }

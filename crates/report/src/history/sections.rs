@@ -29,10 +29,10 @@ pub(crate) fn outcome(history: &History) -> Vec<String> {
     }
     let longest = history.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
     if sentences.is_empty() && longest >= history.studies_min {
-        sentences.push("No change of the level was shown.".to_owned());
+        sentences.push("No change point found.".to_owned());
     } else if sentences.is_empty() {
         sentences.push(format!(
-            "Too few studies to show a change of the level: {longest} of at least {} measured the same way.",
+            "Too few studies for change points: {longest} of at least {} measured the same way.",
             history.studies_min
         ));
     }
@@ -54,9 +54,9 @@ fn sentence(series: &Series, point: &Point, change: &LevelChange) -> String {
     let word = if change.is_better { "better" } else { "worse" };
     let changed: Vec<String> = change.changes.iter().take(3).map(|changed| changed.name.clone()).collect();
     let why = match (changed.is_empty(), change.changes.len().saturating_sub(changed.len())) {
-        (true, _) => "nothing that is recorded changed with it".to_owned(),
-        (false, 0) => format!("with it changed: {}", changed.join(", ")),
-        (false, more) => format!("with it changed: {} and {more} more", changed.join(", ")),
+        (true, _) => "no recorded change at the same time".to_owned(),
+        (false, 0) => format!("changed at the same time: {}", changed.join(", ")),
+        (false, more) => format!("changed at the same time: {} and {more} more", changed.join(", ")),
     };
     format!(
         "{}: {word} by {} % since study {} ({}), {}; {why}",
@@ -101,7 +101,7 @@ fn of_series(history: &History, series: &Series) -> Option<Section> {
     let mut blocks = vec![Block::Grid(grid)];
     if series.missing_count > 0 {
         let n = series.missing_count;
-        blocks.push(Block::Paragraph(format!("In {n} more studies no run that counts measured it.")));
+        blocks.push(Block::Paragraph(format!("{n} more studies have no counting run with this metric.")));
     }
     Some(Section::new(series.label.clone(), blocks))
 }
@@ -131,10 +131,10 @@ fn notes(history: &History) -> Section {
     let better = if history.measure.is_smaller_better { "Smaller" } else { "Larger" };
     let level = number(100.0 * history.alpha);
     let text = format!(
-        "{better} is better. Means and percentages are of geometric means. A series is what was measured with the same target, scale and parameters. \"Runs say\" \
+        "{better} is better. Means and percentages are of geometric means. A series has the same target, scale and parameters. \"Runs say\" \
          compares the runs of a study with those of the one before, as `fathom compare` does (permutation test, Holm over \
          the series; over many studies about {level} % of these give a false alarm). \"Level\" marks where the geometric mean of \
-         the studies changed for good (E-divisive, permutation of the studies, {level} % over all series; at least {} \
+         the studies has a change point (E-divisive, permutation of the studies, {level} % over all series; at least {} \
          studies).",
         history.studies_min
     );

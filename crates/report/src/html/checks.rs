@@ -71,7 +71,7 @@ fn accounting(checks: &[StoredCheck]) -> Option<String> {
         ("not reached", "idle"),
     ];
     let names = names.map(|(name, colour)| (name.to_owned(), colour)).to_vec();
-    let title = "Where all pages went, in % (no part is drawn too small to be seen)".to_owned();
+    let title = "Pages by outcome, in % (small parts are drawn larger to be visible)".to_owned();
     Shares { title, names, bars: checks.iter().map(bar).collect() }.draw()
 }
 
@@ -102,7 +102,7 @@ fn speed(checks: &[StoredCheck]) -> Option<String> {
         })
     };
     let bars: Vec<Against> = checks.iter().filter_map(bar).collect();
-    against("Speed, in % of reading alone", "reading alone", &bars)
+    against("Speed, in % of a plain read", "reading alone", &bars)
 }
 
 /// Speed over the number of workers, for places that were checked with several numbers.

@@ -40,12 +40,12 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
     let with_series: Vec<&StoredRun> =
         page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty()).collect();
     if with_series.is_empty() {
-        return absent("No counter was sampled while these runs went on; runs of the noop target have none.");
+        return absent("No counter was sampled during these runs; runs of the noop target have none.");
     }
     let mut html = String::from("<div id=\"clock\" class=\"scripted\"></div>");
     if thinned > 1 {
         html.push_str(&format!(
-            "<p class=\"note scripted\">So that the page stays small, each value drawn is the mean of {thinned} looks; the figures of the legend are those of all looks.</p>"
+            "<p class=\"note scripted\">Each drawn value is the mean of {thinned} samples, to keep the page small; the legend has the values of all samples.</p>"
         ));
     }
     let mut pictures = String::new();
@@ -65,7 +65,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
         }
     }
     let note = format!(
-        "One run of each configuration{}; each counter has its own scale from 0. Shaded: a checkpoint; line: the log grew. last, average, smallest, largest stand beside the name.",
+        "One run of each configuration{}; each counter has its own scale from 0. Shaded: a checkpoint; line: WAL growth. Beside the name: last, average, minimum, maximum.",
         if page.summary.cells.len() > shown {
             format!(" ({shown} of {} configurations)", page.summary.cells.len())
         } else {
@@ -161,7 +161,7 @@ pub(super) fn marks(run: &Run) -> Vec<Mark> {
     if let Some(event) = begun {
         let from_s = event.at_ns as f64 / 1e9;
         if from_s < end_s {
-            marks.push(checkpoint(from_s, end_s, "(not ended by the end of the run)"));
+            marks.push(checkpoint(from_s, end_s, "(still running at the end of the run)"));
         }
     }
     marks

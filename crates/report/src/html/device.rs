@@ -1,4 +1,4 @@
-//! What the devices alone can do beside what the runs reached, and the baselines that were measured.
+//! Device ceilings beside what the runs reached, and the baselines that were measured.
 
 use results::io::{IoRow, IoTable};
 
@@ -23,17 +23,15 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
             };
             let bars: Vec<Against> = summary.ceilings.iter().map(bar).collect();
             if let Some(svg) =
-                against("Reached, in % of what the device alone gave", "the device alone", &bars)
+                against("Reached, in % of the maximum of the device alone", "the device alone", &bars)
             {
                 let note =
-                    "The device alone was measured by fathom for the same pattern; the table names it.";
+                    "The device alone was measured with the same access pattern, which the table names.";
                 html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
             }
             html.push_str(&tables::titled(&section, definitions));
         }
-        None => html.push_str(&absent(
-            "No ceiling was measured with this study, so its figures stand beside nothing.",
-        )),
+        None => html.push_str(&absent("No ceiling was measured with this study.")),
     }
     if page.baselines.is_empty() {
         html.push_str(&absent("No baseline of a device (fathom io) is stored in this results file."));
@@ -49,7 +47,7 @@ fn baseline(table: &IoTable, index: usize, definitions: &Definitions) -> String 
     let sections = io_table::sections(table);
     let mut html = format!("<h3>Baseline: {}</h3>", escape(&table.title));
     if let Some(svg) = matrix(table).draw() {
-        let note = "What the device alone gives by pattern and transfers under way; rows that something speaks against are crosses.";
+        let note = "Rates of the device alone by pattern and queue depth; flagged rows are crosses.";
         html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
     }
     for (place, section) in sections.iter().enumerate() {
@@ -80,7 +78,7 @@ fn matrix(table: &IoTable) -> LevelChart {
         let counts = row.flags.is_empty();
         let words = if counts { String::new() } else { format!(", flagged: {}", row.flags.join("; ")) };
         let title = format!(
-            "{label}, {} outstanding: {:.1} MiB/s, {:.0} IOPS{words}",
+            "{label}, depth {}: {:.1} MiB/s, {:.0} IOPS{words}",
             row.outstanding, row.mib_per_s, row.iops
         );
         if counts {
@@ -91,7 +89,7 @@ fn matrix(table: &IoTable) -> LevelChart {
     }
     LevelChart {
         y_title: "Rate [MiB/s]".to_owned(),
-        x_title: "outstanding transfers".to_owned(),
+        x_title: "queue depth".to_owned(),
         levels: depths.iter().map(u64::to_string).collect(),
         series,
         stretches: Vec::new(),

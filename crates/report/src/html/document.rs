@@ -229,7 +229,7 @@ fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
     let (lowest_top, top) =
         highest.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), top| (low.min(top), high.max(top)));
     if top > COMMON_AXIS_FACTOR_MAX * lowest_top {
-        return "Each chart has a vertical axis of its own: their values lie more than a factor of 20 apart.";
+        return "Each chart has its own vertical axis: their values differ by more than a factor of 20.";
     }
     for (_, chart) in charts.iter_mut().filter(|(_, chart)| chart.extent().is_some()) {
         chart.range = Some((smallest, top));
@@ -239,20 +239,17 @@ fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
 
 fn picture(series: &Series, chart: &LevelChart) -> Option<String> {
     let has_change = series.points.iter().any(|point| point.change.is_some());
-    let mark = if has_change {
-        ": dashed where the level changed for good, with the mean of each level."
-    } else {
-        ""
-    };
+    let mark = if has_change { ": dashed lines are change points, with the mean of each level." } else { "" };
     Some(figure(&chart.draw()?, &format!("<b>{}</b>{mark}", escape(&series.label))))
 }
 
 fn chart(history: &History, series: &Series) -> LevelChart {
     let spot = |point: &history::Point| {
         let mean = point.geometric_mean;
-        let changed = point.change.as_ref().map_or(String::new(), |change| {
-            format!(", the level changed here by {:+.1} %", change.difference_percent)
-        });
+        let changed = point
+            .change
+            .as_ref()
+            .map_or(String::new(), |change| format!(", change point: {:+.1} %", change.difference_percent));
         let study = format!("study {} of {}", point.study_id, point.created_at);
         Spot {
             mean: Some(mean),
@@ -353,7 +350,7 @@ mod tests {
         assert_eq!(share_axis(&mut near), "");
         assert!(near.iter().all(|(_, chart)| chart.range == Some((2.0, 30.0))));
         let mut far = [(&series, chart_of(1.0)), (&series, chart_of(30.0))];
-        assert!(share_axis(&mut far).contains("axis of its own"));
+        assert!(share_axis(&mut far).contains("its own vertical axis"));
         assert!(far.iter().all(|(_, chart)| chart.range.is_none()));
     }
 }

@@ -72,7 +72,7 @@ fn expectations(summary: &StudySummary, definitions: &Definitions) -> String {
 
 fn caption(summary: &StudySummary, definitions: &Definitions) -> String {
     format!(
-        "{}: each small point is one run, the large mark is their mean, the bar its 95 % {}; × is a run that does \
+        "{}: each small point is one run, the large mark their mean, the bar its 95 % {}; × is a run that does \
          not count.",
         definitions.header(summary.quantity.name()),
         definitions.header("interval"),
@@ -116,9 +116,9 @@ fn dots(page: &Page<'_>, cell_index: u32) -> Vec<Dot> {
         .map(|stored| {
             let value = quantity.value(&stored.run);
             let why_not = match (&stored.run.state, &stored.suspect, stored.superseded_by) {
-                (RunState::Invalid, _, _) => ", invalid: in no mean",
-                (_, Some(_), _) => ", suspect: in no mean",
-                (_, _, Some(_)) => ", superseded: in no mean",
+                (RunState::Invalid, _, _) => ", invalid: excluded from means",
+                (_, Some(_), _) => ", suspect: excluded from means",
+                (_, _, Some(_)) => ", superseded: excluded from means",
                 _ => "",
             };
             let block = counted_from_one(stored.run.key.block_index);
@@ -207,10 +207,7 @@ fn logarithmic(facets: &Facets) -> String {
     let one = |(heading, chart): &(String, LevelChart)| {
         // A bar needs a foot at zero, which logarithms do not have: marks instead.
         let chart = LevelChart { is_logarithmic: true, is_ordered: true, ..chart.clone() };
-        Some(figure(
-            &chart.draw()?,
-            &format!("{} The same values, so that small ones can be read.", escape(heading)),
-        ))
+        Some(figure(&chart.draw()?, &format!("{} The same values, logarithmic.", escape(heading))))
     };
     facets.charts.iter().filter_map(one).collect()
 }
@@ -321,7 +318,7 @@ fn metric_charts(summary: &StudySummary) -> String {
     if html.is_empty() {
         html
     } else {
-        format!("<h3>What else changed with the factors</h3><div class=\"charts\">{html}</div>")
+        format!("<h3>Other metrics by factor</h3><div class=\"charts\">{html}</div>")
     }
 }
 

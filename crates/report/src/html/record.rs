@@ -34,7 +34,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     html.push_str(&tables::folded("clients", &clients(page.runs), definitions, false));
     if !page.results.study.spec_toml.is_empty() {
         html.push_str(&format!(
-            "<details id=\"spec\"><summary>The experiment as it was run (TOML)</summary><pre>{}</pre></details>",
+            "<details id=\"spec\"><summary>Spec of the experiment (TOML)</summary><pre>{}</pre></details>",
             preformatted(&page.results.study.spec_toml)
         ));
     }
@@ -60,8 +60,7 @@ fn downloads(page: &Page<'_>) -> String {
             percent_encoded(csv)
         )
     };
-    let runs =
-        link("runs.csv", "csv", "one row per run, whatever became of it", &export::runs_csv(page.results));
+    let runs = link("runs.csv", "csv", "one row per run, of any status", &export::runs_csv(page.results));
     let clients =
         link("clients.csv", "clients-csv", "one row per client of each run", &export::clients_csv(page.runs));
     format!(
@@ -135,7 +134,7 @@ fn gates(runs: &[StoredRun]) -> Section {
         ("failed", Align::Right),
         ("not applicable", Align::Right),
         ("expected (first run)", Align::Wrapped),
-        ("found where it did not hold, or why it does not apply", Align::Wrapped),
+        ("found where it failed, or why it does not apply", Align::Wrapped),
     ]);
     for line in &lines {
         grid.push(vec![

@@ -86,8 +86,8 @@ pub fn comparison(summary: &ComparisonSummary) -> String {
     let mut sentences = summary.sentences.iter().cloned();
     let changed: Vec<&str> = summary.changes.iter().map(|changed| changed.name.as_str()).collect();
     let around = match changed.len() {
-        0 => "Nothing that is recorded differs around the runs.".to_owned(),
-        _ => format!("Around the runs differs: {}.", changed.join(", ")),
+        0 => "No recorded difference around the runs.".to_owned(),
+        _ => format!("Differences around the runs: {}.", changed.join(", ")),
     };
     let more = if more > 0 { format!(" · {more} more pairs are in the other forms") } else { String::new() };
     let slide = Slide {

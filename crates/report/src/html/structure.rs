@@ -21,7 +21,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let shown = shown(page);
     let definitions = &definitions.of(Tables::Structures);
     if shown.is_empty() {
-        return absent("No structure of tables and indexes was measured after these runs.");
+        return absent("No structure was measured after these runs.");
     }
     let mut html: String =
         shown.iter().map(|(title, stored)| one(title, stored, shown.len() < 4, definitions)).collect();

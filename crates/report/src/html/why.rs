@@ -26,8 +26,8 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     let summary = page.summary;
     let mut html = reasons(summary);
     if let Some(shares) = shares(summary) {
-        let note = "Shares of the session time: waits by type, idle time, and the rest, in which a session ran or was \
-                    runnable. The reasons above leave idle time out of theirs. Hover shows seconds; the tables below \
+        let note = "Shares of session time: waits by type, idle time, and the rest, in which a session ran or was \
+                    runnable. The reasons above exclude idle time. Hover shows seconds; the tables below \
                     have all columns.";
         html.push_str(&format!(
             "<div class=\"charts wide\">{}</div>",
@@ -39,7 +39,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     html.push_str(&waiting_tasks(page, definitions));
     if html.is_empty() {
         return absent(
-            "Nothing was looked at while these runs went on: no waits, no waiting tasks. Targets that have no waits say so before they run.",
+            "No waits were sampled during these runs. Targets without waits report that before they run.",
         );
     }
     html
@@ -167,10 +167,10 @@ fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
     let picture = resources(&sampled).and_then(|shares| shares.draw());
     let picture = picture.map_or(String::new(), |svg| {
         let note =
-            "What sessions were seen waiting for, once a second: the five largest of any configuration.";
+            "Resources that sessions waited for, sampled once a second: the five largest of any configuration.";
         format!("<div class=\"charts wide\">{}</div>", figure(&svg, note))
     });
-    format!("<h3>Waiting tasks by resource (one look a second)</h3>{picture}{folded}")
+    format!("<h3>Waiting tasks by resource (one sample a second)</h3>{picture}{folded}")
 }
 
 /// Shares of the samples by resource, one bar per configuration.

@@ -73,7 +73,7 @@ fn flushes(evidence: &Evidence) -> Option<Check> {
     let latency_s = evidence.mean("sync_latency_s")?;
     let share = count * latency_s / elapsed_s;
     let text = format!(
-        "{flushes} at the {:.3} ms tried before the run would take {:.3} s of {elapsed_s:.3} s elapsed ({})",
+        "{flushes} at {:.3} ms, measured before the run, would take {:.3} s of {elapsed_s:.3} s elapsed ({})",
         1e3 * latency_s,
         count * latency_s,
         of_elapsed(share)
@@ -86,7 +86,7 @@ pub(super) fn of_elapsed(share: f64) -> String {
     if share <= MEASURING_ERROR_MAX {
         format!("{:.1} %", 100.0 * share.min(1.0))
     } else {
-        format!("{share:.2} times as long: several at once")
+        format!("{share:.2} times the elapsed time: several at once")
     }
 }
 
@@ -149,7 +149,7 @@ fn processors_are_busy(evidence: &Evidence) -> Option<Check> {
     let is_few = evidence.connections < count;
     if is_few {
         let connections = counted(evidence.connections as f64, "connection", "connections");
-        text.push_str(&format!(", and {connections} can use no more than as many"));
+        text.push_str(&format!(", and {connections} can use at most as many"));
     }
     Some(check(share >= PROCESSORS_FROM || is_few, text))
 }
@@ -190,7 +190,7 @@ fn lock_counters(evidence: &Evidence) -> Vec<Check> {
 
 fn one_connection(evidence: &Evidence) -> Option<Check> {
     (evidence.connections == 1)
-        .then(|| check(false, "1 connection has nobody of this run to wait for".to_owned()))
+        .then(|| check(false, "1 connection has no other session of this run to wait for".to_owned()))
 }
 
 fn client(evidence: &Evidence) -> Option<Check> {

@@ -141,7 +141,7 @@ impl Evidence {
                 }
                 let (limit, meaning) = match catalogue::meaning(engine, &row.class, &row.name) {
                     Some(known) => (known.limit, known.meaning),
-                    None => (Limit::Other, "waits for something that the catalogue does not know"),
+                    None => (Limit::Other, "waits for an event that is not in the catalog"),
                 };
                 self.waits.push(Waited { name, limit, meaning, resource_s, signal_s });
             }

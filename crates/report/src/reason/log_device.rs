@@ -64,14 +64,11 @@ pub(super) fn bytes(evidence: &Evidence) -> Option<Result<Check, String>> {
     let flushes = evidence.mean("log_flushes").filter(|count| *count > 0.0)?;
     let written = |device: &str| evidence.mean(&format!("device_write_bytes.{device}"));
     let not_shown = |reason: String| {
-        Some(Err(format!(
-            "whether the {} of log are what a device wrote, because {reason}",
-            megabytes(log_bytes)
-        )))
+        Some(Err(format!("whether the device wrote the {} of log, because {reason}", megabytes(log_bytes))))
     };
     let device = match &evidence.log_place {
         LogPlace::Own(device) => device,
-        LogPlace::Unknown => return not_shown("the log's device is not known".to_owned()),
+        LogPlace::Unknown => return not_shown("the log device is unknown".to_owned()),
         LogPlace::Shared(device) => {
             let all =
                 written(device).map_or(String::new(), |bytes| format!(", which wrote {}", megabytes(bytes)));
@@ -139,7 +136,7 @@ mod tests {
     #[test]
     fn on_a_shared_or_unknown_device_nothing_is_claimed_and_that_is_said() {
         let written = [("device_write_bytes.vda", 25e6)];
-        let shared = "Not tested: whether the 10.00 MB of log are what a device wrote, because log and data share device vda, which wrote 25.00 MB.";
+        let shared = "Not tested: whether the device wrote the 10.00 MB of log, because log and data share device vda, which wrote 25.00 MB.";
         for roles in [vec![role("data 1", "vda")], vec![role("data 1", "vda"), role("log", "vda")]] {
             let text = said(&roles, &written, Vec::new());
             assert!(text.contains(shared), "{text}");
@@ -154,7 +151,7 @@ mod tests {
         let memory = serde_json::json!({ "role": "log", "storage": { "block_devices": [] } });
         for roles in [Vec::new(), vec![role("data 1", "vda"), memory]] {
             let text = said(&roles, &written, Vec::new());
-            assert!(text.contains("because the log's device is not known."), "{text}");
+            assert!(text.contains("because the log device is unknown."), "{text}");
         }
     }
 }

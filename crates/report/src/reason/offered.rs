@@ -74,7 +74,7 @@ impl OfferedRate {
     /// The rate, its service and its backlog in one sentence.
     pub(super) fn sentence(&self) -> String {
         let Self { offered_per_s, achieved_per_s, unserved, .. } = *self;
-        let verdict = if self.is_served { "was served, so no limit was reached" } else { "was not served" };
+        let verdict = if self.is_served { "was reached, so no limit applies" } else { "was not reached" };
         let mut text = format!(
             "the offered rate {verdict}: {offered_per_s:.1} transactions/s offered, {achieved_per_s:.1} achieved"
         );
@@ -83,8 +83,8 @@ impl OfferedRate {
         }
         match unserved {
             0 => {}
-            1 => text.push_str("; 1 transaction had not begun at the end"),
-            count => text.push_str(&format!("; {count} transactions had not begun at the end")),
+            1 => text.push_str("; 1 transaction was not started by the end"),
+            count => text.push_str(&format!("; {count} transactions were not started by the end")),
         }
         if let (Some(late_s), Some(backlog)) = (self.late_start_s, self.backlog) {
             text.push_str(&format!(

@@ -67,10 +67,10 @@ fn commits_that_wait_for_the_log_are_limited_by_it() {
         text,
         "all: the limit is the log, with 85.5 % of the sessions' active time (estimated from samples): \
          LWLock:WALWrite 65.8 %, IO:WalSync 19.7 %. In LWLock:WALWrite (65.8 %) the session waits for another \
-         session that writes or flushes the log, which may do its own part, too (group commit). Agrees: 2000 log \
+         session that writes or flushes the WAL (group commit). Agrees: 2000 log \
          flushes of 4.000 ms took 8.000 s of 10.000 s elapsed (80.0 %); device vda was busy for 85.0 % of the time; \
          2 CPUs were busy for 20.0 % of the time. `fathom run populate-batch` would test a remedy: more rows per \
-         transaction, so that fewer flushes are waited for."
+         transaction: fewer flush waits."
     );
     has_its_figures(&reason);
 }
@@ -97,14 +97,14 @@ fn sessions_that_wait_for_rows_are_limited_by_a_lock_and_its_holders_are_looked_
     assert_eq!(reason.limit, Some(Limit::Lock));
     let text = reason.paragraph();
     assert!(
-        text.contains("Behind it stands the log: 1000 flushes took 8.000 s of 10.000 s elapsed (80.0 %)"),
+        text.contains("Cause: the log. 1000 flushes took 8.000 s of 10.000 s elapsed (80.0 %)"),
         "{text}"
     );
     has_its_figures(&reason);
     let text =
         MadeUp::postgres(waits).with(&[("log_flushes", 10.0), ("log_flush_s", 0.1)]).reason().paragraph();
     assert!(
-        text.contains("The log is not behind it: 10 flushes took 0.100 s of 10.000 s elapsed (1.0 %)."),
+        text.contains("The log is not the cause: 10 flushes took 0.100 s of 10.000 s elapsed (1.0 %)."),
         "{text}"
     );
 }
@@ -128,12 +128,9 @@ fn sqlite_connections_that_queue_for_the_writer_are_limited_by_its_lock() {
     assert_eq!(reason.limit, Some(Limit::Lock));
     let text = reason.paragraph();
     assert!(!text.contains("estimated from samples"), "{text}");
+    assert!(text.contains("sleeps before a retry: another connection holds the only write lock"), "{text}");
     assert!(
-        text.contains("sleeps before it tries again: another connection holds the lock for writing"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Behind it stands the log: 3000 flushes took 9.000 s of 10.000 s elapsed (90.0 %)"),
+        text.contains("Cause: the log. 3000 flushes took 9.000 s of 10.000 s elapsed (90.0 %)"),
         "{text}"
     );
     assert!(
@@ -154,9 +151,7 @@ fn a_page_that_all_want_and_a_file_that_must_grow_are_told_apart() {
     let slow = vec![("Lock", "extend", false, 25.0, 0.0), ("IO", "DataFileExtend", false, 9.0, 0.0)];
     let text = MadeUp::postgres(slow).reason().paragraph();
     assert!(
-        text.contains(
-            "Behind it stands the data device: IO:DataFileExtend took 9.000 s of 10.000 s elapsed (90.0 %)"
-        ),
+        text.contains("Cause: the data device. IO:DataFileExtend took 9.000 s of 10.000 s elapsed (90.0 %)"),
         "{text}"
     );
 }
@@ -181,7 +176,7 @@ fn reads_and_writes_of_data_files_are_limited_by_their_device() {
     );
     assert!(
         text.ends_with(
-            "`fathom run guid-lookup-scan` would test a remedy: rows that lie in the order of their keys, so that fewer \
+            "`fathom run guid-lookup-scan` would test a remedy: rows in key order, so that fewer \
              pages are read. Meanwhile 2 checkpoints wrote 512 pages."
         ),
         "{text}"
@@ -204,7 +199,9 @@ fn a_flush_whose_session_waits_for_a_processor_is_said_to_be_the_processors_time
     let starved = vec![("LWLock", "WALWrite", false, 30.0, 1.0), ("IO", "WalSync", false, 8.0, 7.5)];
     let text = MadeUp::postgres(starved).reason().paragraph();
     assert!(
-        text.contains("Behind it stand the CPUs: of 8.000 s in IO:WalSync sessions were runnable without a CPU for 7.500 s (93.8 %)."),
+        text.contains(
+            "Cause: CPU. Of 8.000 s in IO:WalSync sessions were runnable without a CPU for 7.500 s (93.8 %)."
+        ),
         "{text}"
     );
 }
@@ -218,7 +215,7 @@ fn clock_ticks_make_no_processor_busier_than_all_of_the_time_and_who_keeps_them_
         text.contains("2 CPUs were busy for 100.0 % of the time, 1.72 of them with other processes"),
         "{text}"
     );
-    assert!(text.contains("Run it again on a quiet machine") && !text.contains("fathom run"), "{text}");
+    assert!(text.contains("Repeat it on a quiet machine") && !text.contains("fathom run"), "{text}");
 }
 
 #[test]
@@ -227,7 +224,7 @@ fn a_remedy_that_the_study_tests_itself_is_not_sent_for() {
     results.study.experiment = "connections-x-waits".to_owned();
     let text = cells(&results)[0].paragraph();
     assert!(
-        text.contains("This experiment tests a remedy, in its other configurations: fewer connections"),
+        text.contains("Other configurations of this experiment test a remedy: fewer connections"),
         "{text}"
     );
 }
@@ -267,7 +264,7 @@ fn shares_above_all_of_the_time_are_said_as_times() {
         .with(&[("log_flushes", 1.0), ("log_flush_s", 15.0)]);
     let text = made_up.reason().paragraph();
     assert!(
-        text.contains("1 log flush of 15000.000 ms took 15.000 s of 10.000 s elapsed (1.50 times as long: several at once)"),
+        text.contains("1 log flush of 15000.000 ms took 15.000 s of 10.000 s elapsed (1.50 times the elapsed time: several at once)"),
         "{text}"
     );
 }
@@ -306,7 +303,7 @@ fn sessions_without_work_are_limited_by_their_clients() {
         MadeUp::postgres(vec![("Client", "ClientRead", true, 30.0, 0.0)]).with(&[("other_cpu_s", 16.0)]);
     let reason = full.reason();
     assert_eq!(reason.limit, Some(Limit::Cpu), "no processor is free for the clients");
-    assert!(reason.sentences[0].ends_with("and no CPU is free for it."), "{:?}", reason.sentences);
+    assert!(reason.sentences[0].ends_with("and no CPU is idle."), "{:?}", reason.sentences);
 }
 
 #[test]
@@ -331,7 +328,7 @@ fn what_has_no_half_is_not_explained_and_its_parts_are_named() {
     assert_eq!(
         reason.sentences[0],
         "not explained: no limit has half of the sessions' active time; it went to the log 30.0 %, the data device \
-         27.5 %, the allocation of new pages 12.5 %, and nothing accounts for 26.2 %. The wait with the most time is \
+         27.5 %, the allocation of new pages 12.5 %, and 26.2 % is unaccounted for. The top wait is \
          IO:WalSync with 30.0 %."
     );
     has_its_figures(&reason);
@@ -361,11 +358,7 @@ fn without_waits_the_counters_alone_may_do_and_say_so() {
     };
     let log = without_waits(&[("log_flushes", 1000.0), ("log_flush_s", 7.0)]);
     assert_eq!(log.limit, Some(Limit::Log));
-    assert!(
-        log.sentences[0].ends_with("by its counters alone: no wait was recorded."),
-        "{:?}",
-        log.sentences
-    );
+    assert!(log.sentences[0].ends_with("by counters only: no wait was recorded."), "{:?}", log.sentences);
     assert_eq!(without_waits(&[("server_cpu_s", 18.0)]).limit, Some(Limit::Cpu));
     let nothing = without_waits(&[]);
     assert_eq!(nothing.limit, None);

@@ -19,7 +19,7 @@ pub(super) fn sentence(
     match decision.basis {
         Basis::IdleSessions => {
             let idle = 100.0 * evidence.client_idle_share().unwrap_or(0.0);
-            let full = if limit == Limit::Cpu { ", and no CPU is free for it" } else { "" };
+            let full = if limit == Limit::Cpu { ", and no CPU is idle" } else { "" };
             format!(
                 "the limit is {words}: sessions wait for their client for {idle:.1} % of their time{how}{full}."
             )
@@ -40,12 +40,12 @@ pub(super) fn sentence(
             let own = evidence.own_cpus().unwrap_or(0.0);
             let share = 100.0 * evidence.own_cpu_share().unwrap_or(0.0);
             format!(
-                "the limit is {words}: the run's own processes used {own:.2} CPUs, {share:.1} % of what their threads \
-                 can use; no wait was recorded."
+                "the limit is {words}: the run's own processes used {own:.2} CPUs, {share:.1} % of the maximum of their \
+                 threads; no wait was recorded."
             )
         }
         Basis::Counters | Basis::ServedRate => {
-            format!("the limit is {words}, by its counters alone: no wait was recorded.")
+            format!("the limit is {words}, by counters only: no wait was recorded.")
         }
         Basis::Waits => {
             let share = parts.iter().find(|part| part.limit == limit).map_or(0.0, |part| 100.0 * part.share);
@@ -91,8 +91,7 @@ fn on_processors(evidence: &Evidence) -> String {
     let inside: f64 =
         evidence.waits.iter().filter(|wait| wait.limit == Limit::Cpu).map(|wait| wait.resource_s).sum();
     let inside = percent(Some(inside));
-    let waits =
-        if inside >= 0.05 { format!(", in waits that stand for them {inside:.1} %") } else { String::new() };
+    let waits = if inside >= 0.05 { format!(", in CPU waits {inside:.1} %") } else { String::new() };
     format!("on a CPU {on:.1} %, runnable and waiting for one {delayed:.1} %{waits}")
 }
 
@@ -108,16 +107,13 @@ fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
         .map(|part| format!("{} {:.1} %", part.limit.words(), 100.0 * part.share))
         .collect();
     let unknown = 100.0 * (1.0 - parts.iter().map(|part| part.share).sum::<f64>()).max(0.0);
-    let named = if named.is_empty() {
-        "less than 1 % of it to anything with a name".to_owned()
-    } else {
-        named.join(", ")
-    };
+    let named =
+        if named.is_empty() { "less than 1 % of it to any named wait".to_owned() } else { named.join(", ") };
     let unknown =
-        if unknown >= 0.05 { format!(", and nothing accounts for {unknown:.1} %") } else { String::new() };
+        if unknown >= 0.05 { format!(", and {unknown:.1} % is unaccounted for") } else { String::new() };
     let dominant = evidence.waits.first().and_then(|wait| {
         let percent = evidence.percent_of_active(wait.resource_s)?;
-        Some(format!(" The wait with the most time is {} with {percent:.1} %.", wait.name))
+        Some(format!(" The top wait is {} with {percent:.1} %.", wait.name))
     });
     format!(
         "not explained: no limit has half of the sessions' active time; it went to {named}{unknown}.{}",

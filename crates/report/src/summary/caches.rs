@@ -4,12 +4,12 @@ use results::model::{CACHE_STATES, Event, StoredRun};
 use serde::Serialize;
 
 /// Stands for runs that did not look, beside others that did.
-const NOT_LOOKED_AT: &str = "not looked at";
+const NOT_LOOKED_AT: &str = "not verified";
 
 /// How many counting runs had their caches in one state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CacheCount {
-    /// `cold, verified`, `lukewarm`, `warm`, or `not looked at`.
+    /// `cold, verified`, `lukewarm`, `warm`, or `not verified`.
     pub state: String,
     /// Runs that count.
     pub run_count: usize,

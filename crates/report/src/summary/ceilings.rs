@@ -123,7 +123,7 @@ fn log_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceilin
     });
     let (ceiling, size_bytes, fills_first) =
         appends.min_by(|a, b| factor_off(a.1, own_bytes).total_cmp(&factor_off(b.1, own_bytes)))?;
-    let log = if fills_first { "in a log filled before" } else { "that extend their file" };
+    let log = if fills_first { "in a preallocated log" } else { "that extend their file" };
     let asked = Asked {
         pattern: format!("{} of {size_bytes} bytes {log}", call.name()),
         size_bytes,
@@ -172,7 +172,7 @@ fn data_line(results: &StudyResults, cell: &Cell, runs: &[&Run]) -> Option<Ceili
     let place = if at_random { "random" } else { "sequential" };
     let mebibyte = f64::from(1 << 20);
     let asked = Asked {
-        pattern: format!("{place} writes of {size_bytes} bytes, {outstanding} outstanding"),
+        pattern: format!("{place} writes of {size_bytes} bytes, depth {outstanding}"),
         size_bytes,
         own_bytes,
         unit: "MiB/s",
@@ -219,8 +219,8 @@ fn line(
         asked.own_bytes.is_none_or(|own_bytes| factor_off(asked.size_bytes, own_bytes) <= SIZE_FACTOR_MAX);
     if let Some(own_bytes) = asked.own_bytes.filter(|_| !is_own_pattern) {
         flags.push(format!(
-            "the ceiling is that of {}, while one of the runs had {own_bytes:.0} bytes: the share is not one of \
-             their own pattern",
+            "the ceiling is that of {}, but a run transferred {own_bytes:.0} bytes: the share is not of the same \
+             pattern",
             asked.pattern
         ));
     }
@@ -257,11 +257,11 @@ fn conclusion(line: &CeilingLine, is_limit: bool, decided: Option<Limit>) -> Opt
     };
     match line.percent {
         percent if percent > VARIES_PERCENT => Some(format!(
-            "above 100 %, so this was no ceiling: the {role} device gave less while it was measured alone, or a \
-             cache took what the runs wrote"
+            "above 100 %: the {role} device was slower while it was measured alone, or a \
+             cache absorbed the writes of the runs"
         )),
         percent if percent > 100.0 => {
-            Some(format!("{words}; above 100 % because it gave less while it was measured alone"))
+            Some(format!("{words}; above 100 % because the device was slower while it was measured alone"))
         }
         percent if percent >= LIMIT_PERCENT => Some(words),
         _ => None,
@@ -321,7 +321,7 @@ mod tests {
             flags: Vec::new(),
         };
         let asked = Asked {
-            pattern: format!("fdatasync of {size_bytes} bytes in a log filled before"),
+            pattern: format!("fdatasync of {size_bytes} bytes in a preallocated log"),
             size_bytes,
             own_bytes: Some(8192.0),
             unit: "flushes/s",
@@ -347,16 +347,20 @@ mod tests {
     #[test]
     fn a_share_above_one_hundred_is_said_to_be_none() {
         let little = line_of(104.0, 8192).sentence;
-        assert!(little.ends_with("the limit; above 100 % because it gave less while it was measured alone"));
+        assert!(
+            little.ends_with(
+                "the limit; above 100 % because the device was slower while it was measured alone"
+            )
+        );
         let much = line_of(150.0, 8192).sentence;
-        assert!(much.contains("(150 %): above 100 %, so this was no ceiling"), "{much}");
+        assert!(much.contains("(150 %): above 100 %: the"), "{much}");
     }
 
     #[test]
     fn a_ceiling_of_another_size_concludes_nothing_and_says_so() {
         let other = line_of(150.0, 65_536);
         assert_eq!(other.conclusion, None);
-        assert!(other.flags[0].contains("while one of the runs had 8192 bytes"), "{:?}", other.flags);
+        assert!(other.flags[0].contains("a run transferred 8192 bytes"), "{:?}", other.flags);
         assert_eq!(line_of(90.0, 8704).flags, Vec::<String>::new());
     }
 

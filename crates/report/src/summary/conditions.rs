@@ -114,7 +114,7 @@ fn settings(facts: &[Fact]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    (!named.is_empty()).then(|| format!("settings not at their default: {}{more}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("non-default settings: {}{more}", named.join(", ")))
 }
 
 /// One sentence per code: where only the values differ from run to run, that of the first.
@@ -133,7 +133,7 @@ fn cautions(results: &StudyResults, record: &Record) -> Vec<String> {
         match (all.len(), count) {
             (1, count) if count == of => text.clone(),
             (1, count) => format!("{text} ({count} of {of} runs)"),
-            (_, count) => format!("{text} (the like in {} of {of} runs)", count.min(of)),
+            (_, count) => format!("{text} (similar in {} of {of} runs)", count.min(of)),
         }
     });
     stored.chain(noise(results)).collect()

@@ -78,7 +78,7 @@ pub struct Record {
     pub layout: Vec<Fact>,
     /// Engine, version, build.
     pub engine: Vec<Fact>,
-    /// Settings that differ from the engine's defaults.
+    /// Non-default settings.
     pub settings: Vec<Fact>,
     /// Cautions.
     pub warnings: Vec<RunWarning>,

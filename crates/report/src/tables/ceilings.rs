@@ -11,7 +11,7 @@ pub(crate) fn ceilings(summary: &StudySummary) -> Option<Section> {
     let mut grid =
         Grid::named_by([("configuration".to_owned(), Align::Left), ("role".to_owned(), Align::Left)]).with([
             ("reached", Align::Right),
-            ("possible", Align::Right),
+            ("maximum", Align::Right),
             ("unit", Align::Left),
             ("%", Align::Right),
             ("the device alone", Align::Wrapped),
@@ -44,7 +44,7 @@ pub(crate) fn ceilings(summary: &StudySummary) -> Option<Section> {
         blocks.push(Block::Paragraph(limits.join(" ")));
     }
     if !flags.is_empty() {
-        blocks.push(Block::Paragraph(format!("Doubts about the ceilings: {}.", flags.join("; "))));
+        blocks.push(Block::Paragraph(format!("Device baseline unreliable: {}.", flags.join("; "))));
     }
-    Some(Section::new("What the devices alone can do", blocks))
+    Some(Section::new("Device ceilings", blocks))
 }

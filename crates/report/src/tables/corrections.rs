@@ -44,7 +44,7 @@ pub(crate) fn corrections(summary: &StudySummary) -> Option<Section> {
             correction.old.run_id.to_string(),
             value(&correction.old),
             or_dash(correction.new.as_ref(), |new| new.run_id.to_string()),
-            correction.new.as_ref().map_or_else(|| "not run again".to_owned(), value),
+            correction.new.as_ref().map_or_else(|| "not repeated".to_owned(), value),
             moment(&correction.at),
             correction.reason.clone(),
         ]);

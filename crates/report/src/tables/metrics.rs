@@ -128,12 +128,11 @@ pub(super) fn key_figures(summary: &StudySummary) -> Option<Section> {
     let list = KEY_FIGURES.iter().find(|list| list.first().is_some_and(|first| known(first).is_some()))?;
     let shown: Vec<&MetricSummary> = list.iter().filter_map(known).collect();
     let explained =
-        "`fathom explain NAME` defines each; `fathom report` has all others and where they come from."
-            .to_owned();
+        "`fathom explain NAME` defines each; `fathom report` has all metrics and their sources.".to_owned();
     let mut blocks = vec![grid(summary, &shown)];
     blocks.extend(identities(summary).map(Block::Paragraph));
     blocks.push(Block::Paragraph(explained));
-    Some(Section::new("Key figures, mean per run", blocks))
+    Some(Section::new("Key metrics, mean per run", blocks))
 }
 
 /// Lays out the plans of look-ups as text; configurations with the same plan share it.

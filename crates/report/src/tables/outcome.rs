@@ -66,9 +66,9 @@ pub(crate) fn head(summary: &StudySummary) -> Section {
     };
     let counts = summary.counts;
     let mut runs = if counts.counting > counts.planned {
-        format!("Runs: {} count, {} were planned", counts.counting, counts.planned)
+        format!("Runs: {} counted, {} planned", counts.counting, counts.planned)
     } else {
-        format!("Runs: {} of {} planned count", counts.counting, counts.planned)
+        format!("Runs: {} of {} planned runs count", counts.counting, counts.planned)
     };
     for (count, word) in [
         (counts.invalid, "invalid"),
@@ -142,7 +142,7 @@ pub(crate) fn invalid_runs(summary: &StudySummary) -> Option<Section> {
             grid.push(vec![run_id, cell, block, clients, gate, found, repeated_by]);
         }
     }
-    let title = "Invalid runs (kept, in no mean)";
+    let title = "Invalid runs (kept, excluded from means)";
     Some(Section::new(title, vec![Block::Grid(grid)]))
 }
 
@@ -334,7 +334,7 @@ pub(crate) fn best_per_level(summary: &StudySummary) -> Option<Section> {
     }
     let title =
         format!("Best per level, by mean {} in {}", summary.quantity.words(), summary.quantity.unit());
-    let note = "Picked by the mean, not by a test: the best of several noisy means flatters.";
+    let note = "Selected by mean, not by a test: the best of several noisy means is biased upward.";
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note.to_owned())]))
 }
 
@@ -358,7 +358,7 @@ pub(crate) fn latencies(summary: &StudySummary) -> Option<Section> {
         grid.push(row);
     }
     Some(Section::new(
-        "Latency per transaction in milliseconds, all counting runs together",
+        "Latency per transaction in milliseconds, over all counting runs",
         vec![Block::Grid(grid)],
     ))
 }

@@ -40,11 +40,9 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
     }
     sections.push(Section::new("Study", vec![Block::Items(study)]));
     sections.extend(storage(&record.layout));
-    for (title, facts) in [
-        ("Machine", &record.machine),
-        ("Engine", &record.engine),
-        ("Settings that differ from the engine's defaults", &record.settings),
-    ] {
+    for (title, facts) in
+        [("Machine", &record.machine), ("Engine", &record.engine), ("Non-default settings", &record.settings)]
+    {
         if !facts.is_empty() {
             sections.push(Section::new(title, vec![Block::Items(facts.iter().map(fact_line).collect())]));
         }
@@ -141,7 +139,7 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
     let first = or_dash(lines.first(), |line| moment(&line.started_at));
     let last = or_dash(lines.last(), |line| moment(&line.started_at));
     let note = format!("First run started {first}, last run started {last}.");
-    Some(Section::new("Runs in the order in which they ran", vec![Block::Grid(grid), Block::Paragraph(note)]))
+    Some(Section::new("Runs in order of execution", vec![Block::Grid(grid), Block::Paragraph(note)]))
 }
 
 fn state_words(line: &RunLine) -> String {

@@ -27,10 +27,10 @@ pub(crate) fn run_sections(stored: &StoredRun, belongs_to: &str) -> Vec<Section>
 fn head(stored: &StoredRun, belongs_to: &str) -> Section {
     let run = &stored.run;
     let state = match run.state {
-        RunState::Running => "running, or ended without a word",
+        RunState::Running => "running, or stopped without a record",
         RunState::Valid => "valid",
-        RunState::Invalid => "invalid: kept, in no mean",
-        RunState::Interrupted => "interrupted: it did not end by itself",
+        RunState::Invalid => "invalid: kept, excluded from means",
+        RunState::Interrupted => "interrupted",
     };
     let mut lines = vec![
         format!("state: {state}"),
@@ -125,7 +125,7 @@ fn clients(clients: &[ClientRecord]) -> Option<Section> {
     let errors: Vec<String> = clients.iter().filter_map(error).collect();
     let mut blocks = vec![Block::Grid(grid)];
     if !errors.is_empty() {
-        blocks.push(Block::Paragraph("First error of each client that met one:".to_owned()));
+        blocks.push(Block::Paragraph("First error of each client:".to_owned()));
         blocks.push(Block::Items(errors));
     }
     let title = if clients.iter().any(|client| client.response_time.is_some()) {

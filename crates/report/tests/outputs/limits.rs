@@ -227,14 +227,11 @@ fn idle_sessions_of_a_served_rate_have_no_limit() {
     assert_eq!(reason.limit, None);
     assert_eq!(
         reason.sentences[0],
-        "the offered rate was served, so no limit was reached: 200.0 transactions/s offered, 200.0 achieved; starts \
+        "the offered rate was reached, so no limit applies: 200.0 transactions/s offered, 200.0 achieved; starts \
          were 1.00 ms late on average, a backlog of 0.2 transactions."
     );
     let answer = Answer::of(&summary).limit;
-    assert!(
-        answer.starts_with("What limits all now: the offered rate was served, no limit was reached; "),
-        "{answer}"
-    );
+    assert!(answer.starts_with("Limit of all: offered rate reached, no limit; "), "{answer}");
     let offered = reason.offered_rate.unwrap();
     assert!(offered.is_served);
     assert_eq!((offered.offered_per_s, offered.achieved_per_s), (200.0, 200.0));
@@ -256,8 +253,8 @@ fn a_rate_that_was_not_served_says_so_before_its_limit() {
     assert_eq!(reason.limit, Some(Limit::Log));
     assert_eq!(
         reason.sentences[0],
-        "the offered rate was not served: 2000.0 transactions/s offered, 200.0 achieved (10.0 %); 18000 transactions \
-         had not begun at the end; starts were 1.00 ms late on average, a backlog of 2.0 transactions."
+        "the offered rate was not reached: 2000.0 transactions/s offered, 200.0 achieved (10.0 %); 18000 transactions \
+         were not started by the end; starts were 1.00 ms late on average, a backlog of 2.0 transactions."
     );
     assert!(reason.sentences[1].starts_with("The limit is the log, "), "{:?}", reason.sentences);
 }
@@ -296,7 +293,7 @@ fn without_waits_a_device_at_its_measured_maximum_is_the_limit() {
     };
     let summary = summarise(&study(case), &[]);
     assert_eq!(summary.reasons[0].limit, Some(Limit::Log));
-    assert!(Answer::of(&summary).limit.starts_with("What limits all now: the limit is the log; "));
+    assert!(Answer::of(&summary).limit.starts_with("Limit of all: the log; "));
     assert!(summary.ceilings[0].sentence.ends_with("(93 %): the log device is the limit"));
 }
 

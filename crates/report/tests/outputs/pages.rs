@@ -40,7 +40,7 @@ fn invalid_runs_come_before_the_answer() {
     let mut results = made_up::matrix();
     made_up::spoil(&mut results, 1);
     let answer = answer(&results);
-    assert!(answer.invalid.as_ref().is_some_and(|words| words.contains("in no mean")), "{answer:?}");
+    assert!(answer.invalid.as_ref().is_some_and(|words| words.contains("excluded from means")), "{answer:?}");
     let html = with_page(&results, page);
     let (invalid, headline) = (html.find("<p class=\"invalid\">"), html.find("<p class=\"headline\">"));
     assert!(invalid.is_some() && invalid < headline);
@@ -101,5 +101,5 @@ fn the_title_says_what_the_caches_of_the_runs_were() {
     assert_eq!(json["caches"][0]["state"], "cold, verified");
     let states = [Some("warm"), Some("cold, verified"), None];
     let mixed = made_up::with_caches(batch, |cell| states[cell as usize]);
-    titled(&mixed, "A made-up study (cache: cold, verified in 5; warm in 5; not looked at in 5 of 15 runs)");
+    titled(&mixed, "A made-up study (cache: cold, verified in 5; warm in 5; not verified in 5 of 15 runs)");
 }

@@ -51,7 +51,7 @@ fn one_run_in_detail() {
         gate: "pages_as_designed".to_owned(),
         outcome: GateOutcome::NotApplicable,
         expected: "rows per page as the workload is designed".to_owned(),
-        found: "this workload or engine promises no number of pages".to_owned(),
+        found: "this workload or engine has no fixed number of pages".to_owned(),
     });
     assert_snapshot!(text::run_detail(stored, "study 1: populate-batch on sqlite, batch_size=1"));
     assert!(markdown::run_detail(stored, "study 1").contains("| no\\_errors | FAILED |"));
@@ -180,7 +180,7 @@ fn a_number_stands_under_its_own_header() {
 fn a_study_without_runs_has_tables_and_no_numbers() {
     let empty = made_up::study("populate-batch", vec![made_up::factor("batch_size", [1_i64, 10])], 3);
     let output = text::study(&summarise(&empty, &[]));
-    assert!(output.contains("Runs: 0 of 6 planned count"), "{output}");
+    assert!(output.contains("Runs: 0 of 6 planned runs count"), "{output}");
     assert!(output.contains("No run counts"), "{output}");
     let mut running = empty;
     let mut run = made_up::run(0, 0, 1.0);

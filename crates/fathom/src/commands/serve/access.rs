@@ -29,7 +29,8 @@ impl Access {
     pub(super) fn refusal(&self, request: &Request) -> Option<Response> {
         let is_ours = matches!(request.hosts.as_slice(), [host] if self.is_ours(host));
         if !is_ours {
-            let words = "this server is not called so\nhint: use its address, or start it with --host NAME\n";
+            let words =
+                "unknown host name\nhint: use the address of the server, or start it with --host NAME\n";
             return Some(Response::text(421, words));
         }
         let token = self.token.as_ref()?;

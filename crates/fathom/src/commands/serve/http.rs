@@ -81,10 +81,10 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<Reques
             return Ok(request);
         }
         if length == 0 {
-            return Err(Response::text(400, "the head of the request is cut off\n"));
+            return Err(Response::text(400, "the request header is incomplete\n"));
         }
         if head.len() > HEAD_BYTES_MAX {
-            return Err(Response::text(431, "the head of the request has more than 16 KiB\n"));
+            return Err(Response::text(431, "the request header has more than 16 KiB\n"));
         }
     }
 }
@@ -97,7 +97,7 @@ fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
         Err(httparse::Error::TooManyHeaders) => {
             return Err(Response::text(431, "the request has more than 64 headers\n"));
         }
-        Err(_) => return Err(Response::text(400, "that is no HTTP request\n")),
+        Err(_) => return Err(Response::text(400, "not an HTTP request\n")),
         Ok(httparse::Status::Partial) => return Ok(None),
         Ok(httparse::Status::Complete(_)) => {}
     }
@@ -105,7 +105,7 @@ fn parse(head: &[u8]) -> Result<Option<Request>, Response> {
         Some("GET") => false,
         Some("HEAD") => true,
         _ => {
-            let mut response = Response::text(405, "everything here is for reading: GET or HEAD\n");
+            let mut response = Response::text(405, "read-only: use GET or HEAD\n");
             response.headers.push("Allow: GET, HEAD".to_owned());
             return Err(response);
         }

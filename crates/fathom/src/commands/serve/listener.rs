@@ -43,8 +43,8 @@ pub(super) fn run(
         .enable_time()
         .max_blocking_threads(ANSWERS_MAX)
         .build()
-        .context("could not begin to listen")?;
-    listener.set_nonblocking(true).context("could not begin to listen")?;
+        .context("could not listen")?;
+    listener.set_nonblocking(true).context("could not listen")?;
     runtime.block_on(listen(listener, Arc::new(respond)))
 }
 
@@ -52,7 +52,7 @@ async fn listen(
     listener: StdListener,
     respond: Arc<impl Fn(&Request) -> Response + Send + Sync + 'static>,
 ) -> anyhow::Result<()> {
-    let listener = TcpListener::from_std(listener).context("could not begin to listen")?;
+    let listener = TcpListener::from_std(listener).context("could not listen")?;
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let answers = Arc::new(Semaphore::new(ANSWERS_MAX));
@@ -93,13 +93,13 @@ async fn serve(
     _place: OwnedSemaphorePermit,
 ) {
     let response = match timeout(HEAD_TIME_MAX, http::read(&mut stream)).await {
-        Err(_) => Response::text(408, "the head of the request took too long\n"),
+        Err(_) => Response::text(408, "the request header took too long\n"),
         Ok(Err(response)) => response,
         Ok(Ok(request)) => match timeout(HEAD_TIME_MAX, Arc::clone(answers).acquire_owned()).await {
             Ok(Ok(place)) => {
                 let answer = tokio::task::spawn_blocking(move || respond(&request)).await;
                 drop(place);
-                answer.unwrap_or_else(|_| Response::text(500, "the page could not be made\n"))
+                answer.unwrap_or_else(|_| Response::text(500, "the page could not be created\n"))
             }
             _ => Response::busy(),
         },

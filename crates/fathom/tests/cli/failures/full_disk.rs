@@ -42,7 +42,7 @@ fn a_full_tmpfs_or_a_limit_of_file_sizes_where_nothing_may_be_mounted_ends_a_stu
     let kept = out.split("listed 0").next().unwrap().matches("  valid").count();
     assert!(kept > 0, "{out}");
     assert!(out.contains("resumed 0") || out.contains("resumed 1"), "{out}\n{err}");
-    assert!(err.contains("of them done before"), "{err}");
+    assert!(err.contains("of them already completed"), "{err}");
 }
 
 #[test]

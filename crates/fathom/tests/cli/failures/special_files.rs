@@ -47,7 +47,7 @@ fn files_named_on_the_command_line_are_regular_files() {
         (&["check", "pipe.mdf"], "it is a pipe"),
         (&["check", "base.tar"], "it is a pipe"),
         (&["check", "/dev/zero"], "it is a character device"),
-        (&["check", "app.db", "--resume", "pipe"], "it is no regular file"),
+        (&["check", "app.db", "--resume", "pipe"], "it is not a regular file"),
         (&["structure", "pipe"], "it is a pipe"),
         (&["decode", "pipe:1"], "it is a pipe"),
         (&["expand", "pipe", "new.db", "--size", "1MB"], "it is a pipe"),

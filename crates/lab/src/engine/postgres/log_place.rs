@@ -68,7 +68,7 @@ fn copy_directory(from: &Path, to: &Path, user: Option<&ServerUser>, depth: u32)
     for entry in fs::read_dir(from).map_err(|source| io("read directory", from, source))? {
         let entry = entry.map_err(|source| io("read directory", from, source))?;
         let (source_path, target): (PathBuf, PathBuf) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(|source| io("look at", &source_path, source))?;
+        let kind = entry.file_type().map_err(|source| io("inspect", &source_path, source))?;
         if kind.is_dir() && depth > 0 {
             copy_directory(&source_path, &target, user, depth - 1)?;
         } else if kind.is_file() {
