@@ -7,6 +7,7 @@
 
 mod arguments;
 mod commands;
+mod engines;
 mod expectations;
 mod notify;
 mod process_title;

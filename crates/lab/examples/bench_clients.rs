@@ -10,12 +10,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lab::client::Crew;
 use lab::engine::noop::NoopTarget;
 use lab::engine::postgres::{ManagedOptions, ManagedPostgres, require_servers};
-use lab::engine::{Connector, Layout, Target};
+use lab::engine::{DynConnector, Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 type AnyError = Box<dyn std::error::Error>;
@@ -89,7 +90,7 @@ fn compare(
     Ok(())
 }
 
-fn fathom(connector: &Connector, work: &Work) -> Result<Figure, AnyError> {
+fn fathom(connector: &Arc<dyn DynConnector>, work: &Work) -> Result<Figure, AnyError> {
     let mut crew = Crew::assemble(connector, work, 1)?;
     crew.release();
     crew.wait(&mut |_| {});

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use disk::counters::{process_cpu, thread_cpu_ns};
 use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
+use lab::engine::postgres::{LiveInterval, LivePostgres};
 use lab::engine::postgres::{find_servers, series_of};
-use lab::observe::live::{LiveInterval, LiveServer, Way};
+use lab::observe::live::Way;
 use lab::observe::machine::MachineProbe;
 use lab::observe::series::SeriesSampler;
 use lab::observe::{RunningSampler, Sampler, Window};
@@ -89,7 +90,7 @@ fn measure(url: &str, postmaster: u32, what: What, connections: u32, pairs: u32,
     let (clients_url, clients_done, clients_stop) = (url.to_owned(), Arc::clone(&done), Arc::clone(&stop));
     let clients = std::thread::spawn(move || work(&clients_url, connections, &clients_done, &clients_stop));
     let mut live = match what {
-        What::Waits(way) => Some(LiveServer::attach(url, way).unwrap()),
+        What::Waits(way) => Some(LivePostgres::attach(url, way).unwrap()),
         What::Series | What::Nothing => None,
     };
     let mut random = Random::new(11);
@@ -136,7 +137,7 @@ enum Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    fn begin(what: What, live: Option<&'a mut LiveServer>, url: &str, postmaster: u32) -> Self {
+    fn begin(what: What, live: Option<&'a mut LivePostgres>, url: &str, postmaster: u32) -> Self {
         if let Some(live) = live {
             return Self::Waits(live.begin().unwrap());
         }

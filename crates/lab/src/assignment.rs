@@ -101,7 +101,7 @@ impl Assignment {
             title: self.resolved.title.clone(),
             question: self.resolved.question.clone(),
             scale: self.resolved.scale,
-            engine: self.resolved.engine.clone(),
+            engine: self.resolved.engine.id.into(),
             spec_toml: self.resolved.spec_toml.clone(),
             seed: self.seed,
             factors: self.factors(),
@@ -120,7 +120,7 @@ impl Assignment {
         let layout = &self.resolved.layout;
         let identity = serde_json::json!({
             "experiment": self.resolved.name,
-            "engine": self.resolved.engine,
+            "engine": self.resolved.engine.id.name(),
             "target": self.target_identity,
             "seed": self.seed,
             "cells": cells,

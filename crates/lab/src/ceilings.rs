@@ -18,7 +18,7 @@ use results::engine::WriteModel;
 use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
-use crate::engine::sqlite;
+use crate::engine::Engine;
 use crate::estimate::data_bytes;
 use crate::work::{Durability, Placement, Work, Workload};
 
@@ -83,17 +83,17 @@ impl CeilingPlaces {
 pub fn provide(
     store: &mut Store,
     study: StudyId,
+    engine: &Engine,
     places: &CeilingPlaces,
     works: &[Work],
     on_measure: &mut dyn FnMut(&str, &CeilingPattern),
 ) -> Result<(), StoreError> {
     let now_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let known = store.ceilings(study)?;
-    let engine = store.study(study)?.engine;
     let runs = store.runs(study)?;
-    let sizes = works.iter().map(|work| file_bytes(data_bytes(work, &engine)));
+    let sizes = works.iter().map(|work| file_bytes(data_bytes(work, &engine.space)));
     let size_bytes = sizes.max().unwrap_or(FILE_BYTES_MIN);
-    for (role, place, pattern) in wanted(places, works, &engine, &runs) {
+    for (role, place, pattern) in wanted(places, works, engine, &runs) {
         let Ok(facts) = storage_behind(place) else { continue };
         let device = device_identity(&facts);
         if known.iter().any(|ceiling| ceiling.device == device && ceiling.pattern == pattern) {
@@ -117,11 +117,11 @@ pub fn provide(
 fn wanted<'a>(
     places: &'a CeilingPlaces,
     works: &[Work],
-    engine: &str,
+    engine: &Engine,
     runs: &[StoredRun],
 ) -> Vec<(&'static str, &'a Path, CeilingPattern)> {
     let mut wanted: Vec<(&'static str, &Path, CeilingPattern)> = Vec::new();
-    let writes = WriteModel::of(engine);
+    let writes = engine.writes();
     for (cell_index, work) in works.iter().enumerate() {
         if !work.workload.adds_rows() {
             continue;
@@ -136,7 +136,7 @@ fn wanted<'a>(
             Some(bytes.iter().sum::<f64>() / bytes.len() as f64)
         };
         let size_bytes = append_bytes_for(seen(flush_bytes).unwrap_or_else(|| estimated_flush_bytes(work)));
-        let appends = sync_call(engine, work).map(|method| CeilingPattern::Appends {
+        let appends = (engine.sync_call)(work).map(|method| CeilingPattern::Appends {
             method,
             size_bytes,
             fills_first: true,
@@ -159,15 +159,6 @@ fn wanted<'a>(
         }
     }
     wanted
-}
-
-/// The call by which the engine makes its log durable; `None` for one that is not measured here.
-fn sync_call(engine: &str, work: &Work) -> Option<SyncCall> {
-    if engine == "sqlite" {
-        return Some(sqlite::sync_call());
-    }
-    let asked = work.settings.iter().find(|(name, _)| name.eq_ignore_ascii_case("wal_sync_method"));
-    asked.map_or(Some(SyncCall::default()), |(_, method)| SyncCall::named(method))
 }
 
 /// Size of the log append that a commit of this work asks for, about.
@@ -229,6 +220,7 @@ mod tests {
     use results::observations::Observations;
 
     use super::*;
+    use crate::engine::noop::ENGINE as NOOP;
 
     fn run(cell_index: u32, metrics: &[(&str, f64)]) -> StoredRun {
         let metric = |&(name, value): &(&str, f64)| Metric {
@@ -268,14 +260,14 @@ mod tests {
         let places = CeilingPlaces { data: vec!["/data".into()], log: None };
         let mut works: Vec<Work> =
             [1, 1, 10, 1_000].into_iter().map(|batch_size| Work { batch_size, ..Work::example() }).collect();
-        let estimated = wanted(&places, &works, "sqlite", &[]);
+        let estimated = wanted(&places, &works, &NOOP, &[]);
         assert_eq!(estimated.iter().filter(|(role, _, _)| *role == "data").count(), 1);
         assert_eq!(appends(&estimated).len(), 3, "{estimated:?}");
         works.truncate(1);
         works[0].durability = Durability::None;
-        assert_eq!(wanted(&places, &works, "sqlite", &[]).len(), 1);
+        assert_eq!(wanted(&places, &works, &NOOP, &[]).len(), 1);
         works[0].workload = Workload::SelectOne;
-        assert!(wanted(&places, &works, "sqlite", &[]).is_empty());
+        assert!(wanted(&places, &works, &NOOP, &[]).is_empty());
     }
 
     #[test]
@@ -284,7 +276,7 @@ mod tests {
             CeilingPlaces { data: vec!["/fast".into(), "/fast 2".into()], log: Some("/slow".into()) };
         let wanted_by = |placement, data_files| {
             let work = Work { placement, data_files, ..Work::example() };
-            let wanted = wanted(&places, &[work], "postgres", &[]);
+            let wanted = wanted(&places, &[work], &NOOP, &[]);
             let path = |(role, place, _): &(&'static str, &Path, CeilingPattern)| {
                 format!("{role} {}", place.display())
             };
@@ -299,20 +291,17 @@ mod tests {
     #[test]
     fn appends_are_made_durable_by_the_call_that_the_engine_makes() {
         let places = CeilingPlaces { data: vec!["/data".into()], log: None };
-        let call = |engine: &str, method: Option<&str>| {
-            let mut work = Work::example();
-            let settings = method.map(|method| ("wal_sync_method".to_owned(), method.to_owned()));
-            work.settings.extend(settings);
-            wanted(&places, &[work], engine, &[]).into_iter().find_map(|(_, _, pattern)| match pattern {
-                CeilingPattern::Appends { method, .. } => Some(method),
-                CeilingPattern::Writes { .. } => None,
+        let call = |sync_call: fn(&Work) -> Option<SyncCall>| {
+            let engine = Engine { sync_call, ..NOOP };
+            wanted(&places, &[Work::example()], &engine, &[]).into_iter().find_map(|(_, _, pattern)| {
+                match pattern {
+                    CeilingPattern::Appends { method, .. } => Some(method),
+                    CeilingPattern::Writes { .. } => None,
+                }
             })
         };
-        assert_eq!(call("sqlite", None), Some(sqlite::sync_call()));
-        assert_eq!(call("postgres", None), Some(SyncCall::Fdatasync));
-        assert_eq!(call("postgres", Some("fsync")), Some(SyncCall::Fsync));
-        assert_eq!(call("postgres", Some("open_datasync")), Some(SyncCall::OpenDatasync));
-        assert_eq!(call("postgres", Some("open_sync")), None, "not measured");
+        assert_eq!(call(|_| Some(SyncCall::Fsync)), Some(SyncCall::Fsync));
+        assert_eq!(call(|_| None), None, "not measured");
     }
 
     #[test]
@@ -330,8 +319,7 @@ mod tests {
         let places = CeilingPlaces { data: vec!["/data".into()], log: None };
         let works = [10, 1].map(|batch_size| Work { batch_size, ..Work::example() });
         let runs = [run(0, &[("log_flushes", 100.0), ("log_bytes", 9_700_000.0)])];
-        let (estimated, seen) =
-            (wanted(&places, &works, "sqlite", &[]), wanted(&places, &works, "sqlite", &runs));
+        let (estimated, seen) = (wanted(&places, &works, &NOOP, &[]), wanted(&places, &works, &NOOP, &runs));
         assert_eq!(appends(&seen)[0], append_bytes_for(97_000.0));
         assert_ne!(appends(&seen)[0], appends(&estimated)[0]);
         assert_eq!(appends(&seen)[1], appends(&estimated)[1], "a cell without runs keeps its estimate");

@@ -5,14 +5,18 @@ use std::path::PathBuf;
 use disk::facts::{StorageFacts, roles_sharing_a_device, storage_behind};
 use results::model::{Environment, Warning};
 
-use crate::engine::{Target, TargetError};
+use crate::engine::{EngineFacts, Target, TargetError};
 
 /// Collects the record of the environment and the cautions that follow from it.
 ///
 /// Costs some reads of /proc and /sys and a few queries; nothing on the device.
 pub fn collect(target: &mut dyn Target) -> Result<(Environment, Vec<Warning>), TargetError> {
-    let roles = storage_by_role(&target.directories());
-    let mut warnings = target.warnings();
+    let directories = target.residence().map(|place| place.directories()).unwrap_or_default();
+    let roles = storage_by_role(&directories);
+    let (facts, mut warnings) = match target.describe() {
+        Some(engine) => (engine.facts()?, engine.warnings()),
+        None => (EngineFacts::Null, Vec::new()),
+    };
     warnings.extend(sharing_warnings(&roles));
     warnings.extend(log_beside_data(&roles));
     let layout = roles.iter().map(|(role, facts)| {
@@ -28,7 +32,7 @@ pub fn collect(target: &mut dyn Target) -> Result<(Environment, Vec<Warning>), T
     let environment = Environment {
         machine: json(&machine),
         layout: serde_json::Value::Array(layout.collect()),
-        engine: target.facts()?,
+        engine: facts,
     };
     Ok((environment, warnings))
 }

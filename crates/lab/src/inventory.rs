@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use disk::machine::{MachineFacts, machine_facts};
+use results::EngineId;
 use results::plain::{cell, one_line, plain};
 use results::redaction::redacted;
-use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::engine::postgres::ServerQuestion;
+use crate::engine::{Engine, TargetError, engine_of_address};
 
 /// Time in which a server must have answered all questions.
 pub const SERVER_TIME_MAX: Duration = Duration::from_secs(45);
@@ -26,7 +26,7 @@ const THREADS_MAX: usize = 16;
 pub struct InventoryRow {
     /// Where it is, without a password; `here` for what is embedded.
     pub server: String,
-    /// `sqlite` or `postgres`.
+    /// Name of the engine.
     pub engine: String,
     /// Version as it says it; `None` when it could not be asked.
     pub version: Option<String>,
@@ -72,64 +72,128 @@ pub const COLUMNS: [&str; 14] = [
     "problem",
 ];
 
-/// Asks every server, and embedded SQLite last. A server that cannot be asked, or has not answered within
+/// How an engine answers an inventory.
+#[derive(Clone, Copy, Debug)]
+pub enum Survey {
+    /// It runs inside fathom, and has one row.
+    Embedded(fn() -> InventoryRow),
+    /// Its servers are asked, one row for each.
+    Servers(Question),
+}
+
+/// Reads the address of a server; sends nothing.
+///
+/// # Errors
+/// An address that is none. It shows no password.
+pub type Question = fn(address: &str) -> Result<Arc<dyn ServerQuestion>, TargetError>;
+
+/// A server to ask.
+pub trait ServerQuestion: Send + Sync {
+    /// `host:port/database`, without user and password.
+    fn place(&self) -> String;
+
+    /// Is it on this machine, as far as its address tells?
+    fn is_local(&self) -> bool;
+
+    /// Asks it over one connection that changes nothing.
+    ///
+    /// # Errors
+    /// A server that cannot be reached or does not answer.
+    fn ask(&self) -> Result<InventoryRow, TargetError>;
+}
+
+/// Asks every server, and the embedded engines last. A server that cannot be asked, or has not answered within
 /// [`SERVER_TIME_MAX`], has a row with the reason; no row shows a password. Costs a connection and two statements per
 /// server, and a thread meanwhile.
-pub fn inventory(urls: &[String]) -> Vec<InventoryRow> {
+pub fn inventory(engines: &[&'static Engine], urls: &[String]) -> Vec<InventoryRow> {
     let machine = machine_facts();
-    let mut rows = postgres_servers(urls, &machine, SERVER_TIME_MAX);
-    rows.push(sqlite(&machine));
+    let mut rows = servers(engines, urls, &machine, SERVER_TIME_MAX);
+    for engine in engines {
+        if let Some(Survey::Embedded(row)) = engine.survey {
+            rows.push(row().on(&machine));
+        }
+    }
     rows
+}
+
+/// A server as its address names it, or why it cannot be asked.
+struct Asked {
+    engine: Option<EngineId>,
+    question: Result<Arc<dyn ServerQuestion>, TargetError>,
+}
+
+impl Asked {
+    fn at(engines: &[&'static Engine], address: &str) -> Self {
+        let engine = engine_of_address(engines, address);
+        let question = match engine.and_then(|engine| engine.survey) {
+            Some(Survey::Servers(question)) => question(address),
+            _ => Err(TargetError::refused(
+                "cannot ask the server: no engine takes its address",
+                "name the scheme of its engine",
+            )),
+        };
+        Self { engine: engine.map(|engine| engine.id), question }
+    }
+
+    fn place(&self) -> String {
+        self.question.as_ref().map_or_else(|_| "?".to_owned(), |question| question.place())
+    }
+
+    /// The row of a server that could not be asked.
+    fn failed(&self, problem: &dyn std::fmt::Display) -> InventoryRow {
+        // A row of a table: the hint stands in the same line.
+        let problem = Some(redacted(&problem.to_string().replace('\n', "; ")).into_owned());
+        let server = redacted(&self.place()).into_owned();
+        let engine = self.engine.map(String::from).unwrap_or_default();
+        InventoryRow { server, engine, problem, ..InventoryRow::default() }
+    }
 }
 
 /// Asks the servers at the same time, [`THREADS_MAX`] at most; rows come in the order of the URLs. A server that has not
 /// answered in time has a row that says so, and its thread is left behind.
-fn postgres_servers(urls: &[String], machine: &MachineFacts, time_max: Duration) -> Vec<InventoryRow> {
-    let servers: Vec<_> = urls.iter().map(|url| ServerQuestion::of(url)).collect();
+fn servers(
+    engines: &[&'static Engine],
+    urls: &[String],
+    machine: &MachineFacts,
+    time_max: Duration,
+) -> Vec<InventoryRow> {
+    let servers: Vec<Asked> = urls.iter().map(|url| Asked::at(engines, url)).collect();
     let mut rows: Vec<Option<InventoryRow>> = vec![None; servers.len()];
     let (waiting, answers) = (mpsc::channel(), mpsc::channel());
     for (index, server) in servers.iter().enumerate() {
-        match server {
-            Ok(server) => drop(waiting.0.send((index, server.clone()))),
-            Err(error) => rows[index] = Some(failed("?".to_owned(), error)),
+        match &server.question {
+            Ok(question) => drop(waiting.0.send((index, Arc::clone(question)))),
+            Err(error) => rows[index] = Some(server.failed(error)),
         }
     }
     let rounds = servers.len().div_ceil(THREADS_MAX) as u32;
     let queue = Arc::new(Mutex::new(waiting.1));
     drop(waiting.0);
     for _ in 0..servers.len().min(THREADS_MAX) {
-        let (queue, answers, machine) = (Arc::clone(&queue), answers.0.clone(), machine.clone());
+        let (queue, answers) = (Arc::clone(&queue), answers.0.clone());
         std::thread::spawn(move || {
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).try_recv().ok();
-            while let Some((index, server)) = next() {
+            while let Some((index, question)) = next() {
                 // Fails when the time is over and nobody waits for the row any longer.
-                let _ = answers.send((index, postgres(&server, &machine)));
+                let _ = answers.send((index, question.ask()));
             }
         });
     }
     drop(answers.0);
     // All wait in line behind servers that use up their time.
     let deadline = Instant::now() + time_max * rounds;
-    while let Ok((index, row)) = answers.1.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        if let Some(place) = rows.get_mut(index) {
-            *place = Some(row);
-        }
+    while let Ok((index, answer)) = answers.1.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+    {
+        let Some(server) = servers.get(index) else { continue };
+        let is_local = server.question.as_ref().is_ok_and(|question| question.is_local());
+        rows[index] = Some(match answer {
+            Ok(row) if is_local => row.on(machine),
+            Ok(row) => row,
+            Err(error) => server.failed(&error),
+        });
     }
     let late = format!("the server has not answered all questions after {} s", time_max.as_secs());
-    let in_time = |(row, server): (Option<InventoryRow>, &Result<ServerQuestion, _>)| {
-        row.unwrap_or_else(|| {
-            failed(server.as_ref().map_or_else(|_| "?".to_owned(), ServerQuestion::place), &late)
-        })
-    };
-    rows.into_iter().zip(&servers).map(in_time).collect()
-}
-
-/// The row of a server that could not be asked.
-fn failed(server: String, problem: &dyn std::fmt::Display) -> InventoryRow {
-    // A row of a table: the hint stands in the same line.
-    let problem = Some(redacted(&problem.to_string().replace('\n', "; ")).into_owned());
-    let server = redacted(&server).into_owned();
-    InventoryRow { server, engine: "postgres".to_owned(), problem, ..InventoryRow::default() }
+    rows.into_iter().zip(&servers).map(|(row, server)| row.unwrap_or_else(|| server.failed(&late))).collect()
 }
 
 impl InventoryRow {
@@ -197,111 +261,10 @@ pub fn text(rows: &[InventoryRow]) -> String {
     text
 }
 
-fn postgres(server: &ServerQuestion, machine: &MachineFacts) -> InventoryRow {
-    const NAMES: [&str; 10] = [
-        "max_parallel_workers_per_gather",
-        "max_parallel_workers",
-        "max_worker_processes",
-        "max_connections",
-        "shared_buffers",
-        "max_wal_size",
-        "fsync",
-        "synchronous_commit",
-        "full_page_writes",
-        "wal_sync_method",
-    ];
-    let answer = match server.ask(&NAMES) {
-        Ok(answer) => answer,
-        Err(error) => return failed(server.place(), &error),
-    };
-    let setting = |name: &str| answer.settings.get(name).cloned();
-    let number = |name: &str| setting(name).and_then(|value| value.parse().ok());
-    let durability: Vec<String> = NAMES[6..]
-        .iter()
-        .filter_map(|name| Some(format!("{name}={}", answer.settings.get(*name)?)))
-        .collect();
-    let row = InventoryRow {
-        server: server.place(),
-        engine: "postgres".to_owned(),
-        version: Some(answer.version),
-        workers_per_query: number(NAMES[0]),
-        workers_total: number(NAMES[1]),
-        worker_processes: number(NAMES[2]),
-        connections_max: number(NAMES[3]),
-        buffer_pool: setting(NAMES[4]),
-        log_size: setting(NAMES[5]),
-        durability: (!durability.is_empty()).then(|| durability.join(" ")),
-        ..InventoryRow::default()
-    };
-    if server.is_local() { row.on(machine) } else { row }
-}
-
-/// The embedded library with its own defaults, which are not those of an experiment.
-fn sqlite(machine: &MachineFacts) -> InventoryRow {
-    let row = InventoryRow {
-        server: "here".to_owned(),
-        engine: "sqlite".to_owned(),
-        version: Some(rusqlite::version().to_owned()),
-        ..InventoryRow::default()
-    };
-    let connection = match Connection::open_in_memory() {
-        Ok(connection) => connection,
-        Err(error) => return InventoryRow { problem: Some(error.to_string()), ..row },
-    };
-    let pragma =
-        |name: &str| connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0)).ok();
-    let synchronous = pragma("synchronous").map(|level| match level {
-        0 => "off",
-        1 => "normal",
-        2 => "full",
-        _ => "extra",
-    });
-    // Negative: so many KiB; positive: so many pages.
-    let cache = pragma("cache_size")
-        .map(|size| if size < 0 { format!("{} kB", size.unsigned_abs()) } else { format!("{size} pages") });
-    InventoryRow {
-        workers_per_query: pragma("threads").and_then(|count| u64::try_from(count).ok()),
-        buffer_pool: cache,
-        log_size: pragma("wal_autocheckpoint").map(|pages| format!("{pages} pages")),
-        durability: synchronous.map(|level| format!("synchronous={level}")),
-        ..row
-    }
-    .on(machine)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    #[test]
-    fn sqlite_has_a_row_with_the_machine_it_runs_on() {
-        let rows = inventory(&[]);
-        assert_eq!(rows.len(), 1);
-        let row = &rows[0];
-        assert_eq!((row.engine.as_str(), row.version.as_deref()), ("sqlite", Some(rusqlite::version())));
-        assert!(row.cores.unwrap() >= 1 && row.numa_nodes.unwrap() >= 1);
-        assert_eq!(row.durability.as_deref(), Some("synchronous=full"));
-        assert_eq!(row.problem, None);
-    }
-
-    #[test]
-    fn a_server_that_cannot_be_reached_has_a_row_with_the_reason_and_no_password() {
-        let urls = ["postgresql://karl:geheim@127.0.0.1:1/x".to_owned(), "geheim://".to_owned()];
-        let rows = inventory(&urls);
-        assert_eq!(rows.len(), 3);
-        assert_eq!(rows[0].server, "127.0.0.1:1/x");
-        for row in &rows[..2] {
-            let problem = row.problem.as_deref().unwrap();
-            assert!(
-                problem.split("; ").any(|part| part.starts_with("hint: ")) && !problem.contains('\n'),
-                "{problem}"
-            );
-        }
-        for output in [text(&rows), csv(&rows), serde_json::to_string(&rows).unwrap()] {
-            assert!(!output.contains("geheim"), "{output}");
-        }
-    }
 
     #[test]
     fn there_is_one_line_of_csv_per_server_and_one_field_per_column() {

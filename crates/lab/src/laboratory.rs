@@ -232,7 +232,8 @@ impl Laboratory<'_> {
         }
         let works: Vec<Work> = assignment.cells().iter().map(|cell| assignment.work(cell, 0)).collect();
         let mut tell = |role: &str, pattern: &CeilingPattern| on_notice(&Notice::Ceiling { role, pattern });
-        Ok(ceilings::provide(self.store, study, places, &works, &mut tell)?)
+        let engine = assignment.resolved().engine;
+        Ok(ceilings::provide(self.store, study, engine, places, &works, &mut tell)?)
     }
 
     /// Asks every cell's target before anything is made.
@@ -248,7 +249,7 @@ impl Laboratory<'_> {
             let Some(target) = self.targets.get(assignment.target_index(cell)) else { continue };
             for limitation in target.limitations(&work) {
                 if limitation.refuses {
-                    let engine = target.kind().to_owned();
+                    let engine = target.engine().id.to_string();
                     return Err(LabError::Refused { cell: cell.label(), engine, reason: limitation.text });
                 }
                 if !told.contains(&limitation) {

@@ -7,7 +7,7 @@ use results::observations::Observations;
 
 use crate::cache::CacheLook;
 use crate::client::{Crew, CrewError, Dispatch, Progress};
-use crate::engine::{Aftermath, Counters, LogRecords, Target, TargetError};
+use crate::engine::{Aftermath, Counters, Engine, LogRecords, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::observe::clients::ClientsProbe;
@@ -131,17 +131,17 @@ fn prepare_and_measure(
     let work = request.work;
     target.prepare(work)?;
     let (environment, mut warnings) = environment::collect(target)?;
-    let settings = target.settings()?;
+    let settings = target.describe().map_or_else(|| Ok(Vec::new()), |engine| engine.settings())?;
     let sync_latency = sync_latency(target, work, &mut warnings);
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
     let mut crew = Crew::assemble(&target.connector(), work, jobs)?;
-    let clients_seen = target.clients_seen()?;
+    let clients_seen = target.clients().map_or(Ok(None), |clients| clients.clients_seen())?;
     if work.warm_up != WarmUp::None {
         crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
-    let clients_before = if crew.hand_in() { target.client_counters()? } else { None };
+    let clients_before = if crew.hand_in() { client_counters(target)? } else { None };
     // As late as can be: connecting and preparing statements reads, too.
-    let cache_look = target.set_cache(work)?;
+    let cache_look = target.cache().map_or(Ok(None), |cache| cache.set_cache(work))?;
     let before = target.counters()?;
     let mut running: Vec<_> =
         samplers(target, request, &crew).into_iter().map(|sampler| sampler.start()).collect();
@@ -159,12 +159,15 @@ fn prepare_and_measure(
     for sampler in running {
         observations.merge(sampler.stop(window));
     }
-    let clients_after = if crew.hand_in() { target.client_counters().unwrap_or_default() } else { None };
+    let clients_after = if crew.hand_in() { client_counters(target).unwrap_or_default() } else { None };
     let dispatch = crew.dismiss();
     let after = target.counters();
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
-    let log_records = after.as_ref().map(|after| target.log_records(work, &before, after, transactions));
+    let log_records = match (&after, target.observe()) {
+        (Ok(after), Some(engine)) => engine.log_records(work, &before, after, transactions),
+        _ => LogRecords::default(),
+    };
     let mut counted: Vec<Metric> = sync_latency.into_iter().collect();
     counted.extend(after.iter().flat_map(|after| engine_metrics(after, &before)));
     if let (Some(after), Some(before)) = (&clients_after, &clients_before) {
@@ -173,7 +176,7 @@ fn prepare_and_measure(
     counted.extend(machine_after.since(&machine_before));
     Ok(record(Measured {
         request,
-        kind: target.kind(),
+        engine: target.engine(),
         environment,
         settings,
         warnings,
@@ -185,15 +188,14 @@ fn prepare_and_measure(
         marks,
         dispatch,
         aftermath,
-        log_records: log_records.unwrap_or_default(),
+        log_records,
     }))
 }
 
 /// What is known when a run is over.
 struct Measured<'a> {
     request: RunRequest<'a>,
-    /// Kind of engine.
-    kind: &'static str,
+    engine: &'static Engine,
     environment: Environment,
     settings: Vec<Setting>,
     warnings: Vec<Warning>,
@@ -211,7 +213,7 @@ struct Measured<'a> {
 
 /// Makes the record of a run and judges it.
 fn record(measured: Measured<'_>) -> Run {
-    let Measured { request, kind, mut warnings, mut observations, mut marks, dispatch, aftermath, .. } =
+    let Measured { request, engine, mut warnings, mut observations, mut marks, dispatch, aftermath, .. } =
         measured;
     let work = request.work;
     let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
@@ -230,9 +232,7 @@ fn record(measured: Measured<'_>) -> Run {
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
     warnings.extend(lost_looks_warnings(&observations, &request.limits));
-    if kind == "postgres" {
-        add_counted(&mut observations, &metrics);
-    }
+    add_counted(&mut observations, engine.counted, &metrics);
     let written = WRITTEN_METRICS
         .iter()
         .find_map(|name| metrics.iter().find(|metric| metric.name == *name))
@@ -245,7 +245,7 @@ fn record(measured: Measured<'_>) -> Run {
         elapsed_ns,
         aftermath: &aftermath,
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
-        is_embedded: work.workload.is_task() || kind == "sqlite" || kind == "noop",
+        is_embedded: work.workload.is_task() || engine.is_embedded,
         samplers: &observations.samplers,
     };
     let gates = gates::judge(&evidence, &request.limits);
@@ -269,12 +269,16 @@ fn record(measured: Measured<'_>) -> Run {
 
 /// Everything that looks at this run: at the machine, at the clients, at the engine, and the user's own.
 fn samplers(target: &mut dyn Target, request: RunRequest<'_>, crew: &Crew) -> Vec<Box<dyn Sampler>> {
-    let machine = MachineProbe::new(&target.directories(), target.server_process_id());
+    let residence = target.residence();
+    let machine = MachineProbe::new(
+        &residence.map(|place| place.directories()).unwrap_or_default(),
+        residence.and_then(|place| place.server_process_id()),
+    );
     let mut samplers: Vec<Box<dyn Sampler>> = vec![Box::new(SeriesSampler::new(machine))];
     if request.work.loop_side == LoopSide::Client {
         samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: crew.progress() })));
     }
-    samplers.extend(target.samplers(request.work));
+    samplers.extend(target.observe().into_iter().flat_map(|engine| engine.samplers(request.work)));
     for command in request.samplers {
         samplers.push(Box::new(ExternalSampler::new(command.clone())));
     }
@@ -334,7 +338,7 @@ impl<'a> Watch<'a> {
             let is_over = progress.is_stopped() && self.work.loop_side == LoopSide::Server;
             if is_over
                 && self.pulse.may_interrupt()
-                && let Err(error) = self.target.interrupt()
+                && let Some(Err(error)) = self.target.clients().map(|clients| clients.interrupt())
             {
                 tracing::warn!("could not interrupt the loops in the engine: {error}");
             }
@@ -353,6 +357,11 @@ impl<'a> Watch<'a> {
             self.pulse.last = counters;
         }
     }
+}
+
+/// What the clients of this run were counted for alone, where the engine counts by session.
+fn client_counters(target: &mut dyn Target) -> Result<Option<Counters>, TargetError> {
+    target.clients().map_or(Ok(None), |clients| clients.client_counters())
 }
 
 /// What the engine counted between two readings.

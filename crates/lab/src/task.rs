@@ -7,10 +7,11 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use results::EngineId;
 use results::model::Metric;
 use results::structure::StructureReport;
 
-use crate::engine::{ServerLoop, SessionError};
+use crate::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use crate::work::Work;
 
 /// What is done in one run.
@@ -38,10 +39,10 @@ pub struct Order {
 }
 
 /// Where the files of an engine are, and how its server is reached.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Place {
-    /// `sqlite`, `postgres`, `noop`.
-    pub engine: String,
+    /// The engine.
+    pub engine: EngineId,
     /// Database file or data directory.
     pub path: PathBuf,
     /// All files that are read, for the page cache.
@@ -52,9 +53,19 @@ pub struct Place {
     pub server: Option<ServerPlace>,
 }
 
+impl Place {
+    /// An engine without files.
+    pub fn of(engine: EngineId) -> Self {
+        let (path, scratch) = (PathBuf::new(), PathBuf::new());
+        Self { engine, path, files: Vec::new(), scratch, server: None }
+    }
+}
+
 /// A server of our own.
 #[derive(Clone, Debug)]
 pub struct ServerPlace {
+    /// Its address as a user would give it.
+    pub url: String,
     /// Binaries.
     pub bin_dir: PathBuf,
     /// Directory of its socket.
@@ -93,17 +104,21 @@ impl TaskConnector {
     }
 }
 
+impl Connector for TaskConnector {
+    type Session = TaskSession;
+
+    async fn connect(&self, _client_index: u32) -> Result<TaskSession, SessionError> {
+        Ok(TaskSession(self.clone()))
+    }
+}
+
 /// The client of a task.
 #[derive(Debug)]
 pub struct TaskSession(TaskConnector);
 
-impl TaskSession {
-    pub(crate) fn new(connector: &TaskConnector) -> Self {
-        Self(connector.clone())
-    }
-
+impl Session for TaskSession {
     /// Does the task `count` times; the figures of the last one stay.
-    pub(crate) fn transaction(&mut self, count: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, count: u64) -> Result<(), SessionError> {
         for _ in 0..count {
             let read_bytes = || disk::counters::process_io(std::process::id()).ok().map(|io| io.read_bytes);
             let before = read_bytes();
@@ -122,7 +137,7 @@ impl TaskSession {
     }
 
     /// A task has no loop on a server: specs refuse it.
-    pub(crate) fn server_loop(&mut self) -> Result<ServerLoop, SessionError> {
+    async fn server_loop(&mut self, _share: ServerShare) -> Result<ServerLoop, SessionError> {
         Err(SessionError::Fatal("a task has no loop on a server".to_owned()))
     }
 }

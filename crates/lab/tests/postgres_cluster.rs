@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
 use lab::engine::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries};
-use lab::engine::{Layout, Target};
+use lab::engine::{Layout, Residence, Target};
 use lab::work::{Placement, Work};
 use postgres_support::{managed, newest, ours_in, run, scratch, servers, work};
 
@@ -121,7 +121,7 @@ fn several_clusters_run_side_by_side() {
     for target in &mut targets {
         assert_eq!(run(target, &work()).aftermath.rows, Some(50));
     }
-    let ids: Vec<_> = targets.iter().map(Target::server_process_id).collect();
+    let ids: Vec<_> = targets.iter().map(Residence::server_process_id).collect();
     assert!(ids.iter().all(Option::is_some));
     for mut target in targets {
         target.stop(false).unwrap();

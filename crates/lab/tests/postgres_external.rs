@@ -6,11 +6,12 @@ mod postgres_support;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use lab::engine::postgres::LivePostgres;
 use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
 use lab::engine::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerPlace};
-use lab::engine::{Target, TargetError};
+use lab::engine::{Describe, Target, TargetError};
 use lab::gates::Limits;
-use lab::observe::live::{LiveServer, Way};
+use lab::observe::live::Way;
 use lab::run::{Course, RunRequest, execute};
 use lab::work::{Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, Subject, Work, Workload};
 use results::model::RunKey;
@@ -214,7 +215,7 @@ fn password_files_and_services_let_runs_waits_and_checks_in() {
         let by_service = format!("postgresql:///?service=sales&servicefile={services}");
         for url in [&by_file, &by_service] {
             connect(url, None).unwrap().stop(false).unwrap();
-            LiveServer::attach(url, Way::Sql).unwrap();
+            LivePostgres::attach(url, Way::Sql).unwrap();
             assert!(ServerPlace::ask(url).unwrap().is_local);
         }
         let bare = format!("postgresql://maker@127.0.0.1:{port}/postgres?passfile=/no/such/file");

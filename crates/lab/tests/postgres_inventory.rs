@@ -18,7 +18,7 @@ fn a_server_tells_its_parallelism_and_durability() {
             target.cluster().socket_directory().display(),
             target.cluster().port()
         );
-        let rows = inventory(&[url]);
+        let rows = inventory(&[&lab::engine::postgres::ENGINE], &[url]);
         let row = &rows[0];
         assert_eq!(row.problem, None, "{}", server.version);
         assert!(row.version.as_ref().unwrap().contains(&server.version), "{row:?}");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
 use lab::engine::postgres::{ExternalOptions, ExternalPostgres, ServerBinaries};
-use lab::engine::{Target, TargetError};
+use lab::engine::{Describe, Target, TargetError};
 use lab::work::{LoopSide, Work};
 use postgres_support::{newest, oldest_and_newest, run, scratch, work};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};

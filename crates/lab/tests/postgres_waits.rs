@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lab::engine::postgres::LivePostgres;
 use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::observe::counted::{CLIENTS_COUNTED, WHOLE_SERVER};
@@ -27,7 +28,7 @@ use results::observations::{How, WaitProfile, WaitRow};
 const EVENTS: &str = include_str!("../src/engine/postgres/waits/events.tsv");
 
 /// Looks at the server while `workload` runs, and returns both results.
-fn watch<T>(live: &mut LiveServer, workload: impl FnOnce() -> T) -> (LiveView, T) {
+fn watch<T>(live: &mut LivePostgres, workload: impl FnOnce() -> T) -> (LiveView, T) {
     let interval = live.begin().unwrap();
     let outcome = workload();
     (interval.end(), outcome)
@@ -331,7 +332,7 @@ const URL_VARIABLE: &str = "FATHOM_TEST_WAITS_URL";
 #[test]
 fn a_user_without_rights_asks_over_sql_and_says_why() {
     if let Ok(url) = std::env::var(URL_VARIABLE) {
-        let mut live = LiveServer::attach(&url, Way::Best).unwrap();
+        let mut live = LivePostgres::attach(&url, Way::Best).unwrap();
         let view = live.watch(Duration::from_millis(500), &AtomicBool::new(false)).unwrap();
         let record = &view.observations.samplers[0];
         let problem = record.problem.as_ref().unwrap();

@@ -3,11 +3,13 @@
 use std::ffi::{OsStr, OsString};
 
 use clap::Parser;
+use lab::engine::Installation;
 use results::store::Store;
 
 use super::page;
 use crate::Verdict;
 use crate::arguments::{Arguments, Command, DemoArguments, RunArguments};
+use crate::engines::ENGINES;
 use crate::terminal::print;
 
 /// What the demo runs, as a user would type it.
@@ -58,13 +60,16 @@ fn run_arguments(words: &[&str], demo: &DemoArguments) -> anyhow::Result<RunArgu
 
 fn hints() -> Vec<String> {
     let mut hints = Vec::new();
-    match crate::targets::newest_postgres() {
-        Some(version) => hints.push(format!(
-            "fathom run populate-batch --mini --target postgres    the same on PostgreSQL {version}, which is installed here"
-        )),
-        None => hints.push(
-            "apt-get install postgresql, then: fathom run populate-batch --mini --target postgres".to_owned(),
-        ),
+    for engine in ENGINES {
+        let command = format!("fathom run populate-batch --mini --target {engine}");
+        match (engine.installation)() {
+            Installation::BuiltIn => {}
+            Installation::Installed { version } => hints.push(format!(
+                "{command}    the same on {} {version}, which is installed here",
+                engine.id.title()
+            )),
+            Installation::Missing { install } => hints.push(format!("{install}, then: {command}")),
+        }
     }
     hints.push("fathom list                                            all experiments".to_owned());
     hints.push("fathom report                                          the tables again".to_owned());

@@ -15,7 +15,7 @@ use results::store::Store;
 use super::permission;
 use crate::Verdict;
 use crate::arguments::RunArguments;
-use crate::targets::{TargetChoice, default_base};
+use crate::targets::{self, default_base};
 use crate::terminal::{limited, print, print_json, say};
 
 /// Runs whose order is printed before it becomes "and so on".
@@ -137,7 +137,7 @@ fn limitations(
     arguments: &RunArguments,
     cells: &[Cell],
 ) -> anyhow::Result<Vec<String>> {
-    let choice = TargetChoice::parse(arguments)?;
+    let choice = targets::parse(arguments)?;
     let mut texts = Vec::new();
     for cell in cells {
         for limitation in choice.limitations(&assignment.resolved().layout, &assignment.work(cell, 0)) {
@@ -191,7 +191,7 @@ fn rates(store: &Store, assignment: &Assignment) -> Vec<(Vec<(String, Level)>, f
     let mut rates = Vec::new();
     for stored in store.studies().unwrap_or_default() {
         let study = &stored.study;
-        let is_same = study.experiment == resolved.name && study.engine == resolved.engine;
+        let is_same = study.experiment == resolved.name && study.engine == resolved.engine.id;
         if !is_same || fixed(&study.fixed) != wanted {
             continue;
         }
@@ -231,7 +231,7 @@ fn as_json(assignment: &Assignment, estimate: &Estimate) -> serde_json::Value {
         .collect();
     serde_json::json!({
         "experiment": assignment.resolved().name,
-        "engine": assignment.resolved().engine,
+        "engine": assignment.resolved().engine.id.name(),
         "seed": assignment.seed(),
         "runs": estimate.runs,
         "runs_max": estimate.runs_max,

@@ -67,7 +67,7 @@ enum Plan {
 }
 
 fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
-    let is_url = |word: &str| word.starts_with("postgres://") || word.starts_with("postgresql://");
+    let is_url = crate::engines::is_url;
     let (source, destination) = (&arguments.source, &arguments.destination);
     // A name that is not UTF-8 is that of a file.
     let (from, to) = (source.to_str().unwrap_or_default(), destination.to_str().unwrap_or_default());

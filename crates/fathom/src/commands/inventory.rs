@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
         }
         return of_files(&files, arguments);
     }
-    let rows = lab::inventory::inventory(&arguments.urls);
+    let rows = lab::inventory::inventory(&crate::engines::ENGINES, &arguments.urls);
     match (arguments.json, arguments.format) {
         (true, _) | (_, InventoryFormat::Json) => {
             print_json(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use lab::assignment::Assignment;
 use lab::ceilings::{CeilingPlaces, CeilingTime};
-use lab::engine::{Layout, Target, TaskTarget};
+use lab::engine::{Layout, Provider, Target, TaskTarget};
 use lab::laboratory::{Laboratory, Notice, Outcome, is_complete};
 use lab::observe::external::ExternalCommand;
 use lab::plan::RepeatUntil;
@@ -22,7 +22,7 @@ use crate::Verdict;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
 use crate::notify::{Event, Notifier};
 use crate::stopping::{self, Ending};
-use crate::targets::{TargetChoice, default_base};
+use crate::targets::{self, default_base};
 use crate::tasks::Tasks;
 use crate::terminal::{StudyDisplay, form, print, print_json, say, told};
 
@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
 
 /// As [`run`], where something else was typed than `words`.
 pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<Verdict> {
-    let choice = TargetChoice::parse(arguments)?;
-    let (resolved, samplers_of_spec) = resolve(arguments, &choice)?;
+    let choice = targets::parse(arguments)?;
+    let (resolved, samplers_of_spec) = resolve(arguments, &*choice)?;
     let no_progress =
         crate::quantities::time_above_zero("--no-progress-after", &arguments.notify.no_progress_after)?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
@@ -48,7 +48,7 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     } else {
         return dry_run::run(&assignment, arguments);
     }
-    let (study, outcome) = conduct(arguments, &choice, assignment)?;
+    let (study, outcome) = conduct(arguments, &*choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
     if arguments.json {
         print_json(&super::report::render(&store, study, ReportFormat::Json, form(None))?)?;
@@ -77,7 +77,7 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
 /// Starts the targets, conducts the study, stops the targets whatever happened, tells who wants to know.
 pub(crate) fn conduct(
     arguments: &RunArguments,
-    choice: &TargetChoice,
+    choice: &dyn Provider,
     assignment: Assignment,
 ) -> anyhow::Result<(StudyId, Outcome)> {
     let notifier = Notifier::new(&arguments.notify);
@@ -109,7 +109,7 @@ pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
 
 fn conduct_untold(
     arguments: &RunArguments,
-    choice: &TargetChoice,
+    choice: &dyn Provider,
     assignment: Assignment,
     notifier: &Notifier,
 ) -> anyhow::Result<(StudyId, Outcome)> {
@@ -126,7 +126,7 @@ fn conduct_untold(
 fn conduct_in(
     store: &mut Store,
     arguments: &RunArguments,
-    choice: &TargetChoice,
+    choice: &dyn Provider,
     assignment: Assignment,
     notifier: &Notifier,
 ) -> anyhow::Result<(StudyId, Outcome)> {
@@ -177,7 +177,7 @@ fn conduct_in(
 /// Where ceilings are measured: only for engines whose directories are ours to write in.
 fn ceilings(
     arguments: &RunArguments,
-    choice: &TargetChoice,
+    choice: &dyn Provider,
     layout: &Layout,
     base: &Path,
 ) -> Option<(CeilingTime, CeilingPlaces)> {
@@ -187,10 +187,9 @@ fn ceilings(
         CeilingWord::Never => return None,
     };
     let data = if layout.data.is_empty() { vec![base.to_owned()] } else { layout.data.clone() };
-    let places = match choice {
-        // One file, with its WAL beside it.
-        TargetChoice::Sqlite => CeilingPlaces { data: data.into_iter().take(1).collect(), log: None },
-        _ => CeilingPlaces { data, log: layout.log.clone() },
+    let places = match choice.engine().has_layout {
+        true => CeilingPlaces { data, log: layout.log.clone() },
+        false => CeilingPlaces { data: data.into_iter().take(1).collect(), log: None },
     };
     choice.is_local().then_some((time, places))
 }
@@ -204,14 +203,14 @@ fn samplers(arguments: &RunArguments) -> anyhow::Result<Vec<ExternalCommand>> {
 /// The experiment as it will run, and the samplers that its spec names.
 fn resolve(
     arguments: &RunArguments,
-    choice: &TargetChoice,
+    choice: &dyn Provider,
 ) -> anyhow::Result<(Resolved, Vec<ExternalCommand>)> {
     let (name, text) = show::spec_text(&arguments.experiment)?;
     let experiment = Experiment::parse(&name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
     let request = Request {
         scale: if arguments.mini { Scale::Miniature } else { experiment.scales()[0] },
         overrides: overrides(arguments)?,
-        engine: choice.engine().to_owned(),
+        engine: choice.engine(),
         repetitions: arguments.repetitions,
         repeat_until: arguments
             .repeat_until
@@ -278,13 +277,13 @@ fn unused_seed(store: &Store, assignment: Assignment) -> anyhow::Result<Assignme
 fn stop_targets(targets: &mut [Box<dyn Target>], keep: bool) -> anyhow::Result<()> {
     let mut first_error = None;
     for target in targets {
-        let kept = if keep { target.kept() } else { Vec::new() };
+        let kept = target.residence().filter(|_| keep).map(|place| place.kept()).unwrap_or_default();
         let stopped = target.stop(keep);
         if stopped.is_ok() {
             kept.iter().for_each(|line| say(line));
         }
         if let Err(error) = stopped {
-            tracing::warn!("could not stop or remove the {} target: {error}", target.kind());
+            tracing::warn!("could not stop or remove the {} target: {error}", target.engine());
             first_error.get_or_insert(error);
         }
     }

@@ -16,7 +16,7 @@ pub(super) struct LocalServer {
 impl LocalServer {
     /// Asks a server for its data directory and opens it. `verb` is what is about to be done, for the messages.
     pub(super) fn ask(url: &str, verb: &str) -> anyhow::Result<Self> {
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        if !crate::engines::is_url(url) {
             let scheme = url.split("://").next().unwrap_or_default();
             bail!(
                 "cannot {verb} a \"{scheme}\" URL: only postgres:// is supported\nhint: give SQLite databases and backups by path"

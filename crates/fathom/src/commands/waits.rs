@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lab::observe::live::{LiveServer, LiveView, Way};
+use anyhow::Context;
+use lab::observe::live::{LiveView, Way};
 
 use report::plain::plain;
 
@@ -20,7 +21,10 @@ pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
     let interval = time_above_zero("--interval", &arguments.interval)?;
     let way = if arguments.sql { Way::Sql } else { Way::Best };
     let stop = stopping::on_signals(Ending::Leaves)?;
-    let mut server = LiveServer::attach(&arguments.url, way)?;
+    let attach = crate::engines::of_address(&arguments.url)
+        .and_then(|engine| engine.attach)
+        .context("no engine has waits of a running server to watch")?;
+    let mut server = attach(&arguments.url, way)?;
     loop {
         match server.watch(interval, &stop) {
             Ok(view) if arguments.json => print_json(&format!("{}\n", serde_json::to_string(&view)?))?,

@@ -131,7 +131,7 @@ fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> V
 
 /// A restored copy that is not whole is no backup.
 fn check_copy(copy: &Path, place: &Place) -> Result<(), String> {
-    let report = super::check(copy, &place.engine, &Options::default())?;
+    let report = super::check(copy, place.engine, &Options::default())?;
     super::require_clean(&report).map_err(|reason| format!("the restored copy is incomplete: {reason}"))
 }
 

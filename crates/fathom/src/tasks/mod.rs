@@ -12,6 +12,7 @@ use disk::baseline::{Matrix, Pattern, Row, measure};
 use lab::inventory::inventory;
 use lab::task::{Order, Outcome, Place, Task};
 use lab::work::{Depth, Subject, Workload};
+use results::EngineId;
 use results::check::{CheckLevel, CheckReport};
 use results::model::Metric;
 use results::structure::{LevelStructure, ObjectStructure, StorageKind, StructureReport};
@@ -47,7 +48,7 @@ impl Tasks {
     fn check(&self, order: &Order) -> Result<Outcome, String> {
         let subject = &order.work.subject;
         let options = Options { stop: Some(Arc::clone(&self.stop)), ..options_of(subject) };
-        let report = check(&order.place.path, &order.place.engine, &options)?;
+        let report = check(&order.place.path, order.place.engine, &options)?;
         require_clean(&report)?;
         Ok(Outcome { metrics: check_metrics(&report, subject), structures: Vec::new() })
     }
@@ -61,10 +62,11 @@ impl Tasks {
             ..check::structure::Options::default()
         };
         let path = &order.place.path;
-        let report = match order.place.engine.as_str() {
-            "sqlite" => check::sqlite::structure(path, &options, &mut Silent),
-            _ => check::postgres::structure_cluster(path, &options, &mut Silent)
+        let report = match order.place.engine {
+            EngineId::Sqlite => check::sqlite::structure(path, &options, &mut Silent),
+            EngineId::Postgres => check::postgres::structure_cluster(path, &options, &mut Silent)
                 .map_err(|error| error.to_string())?,
+            other => return Err(format!("files of {other} cannot be measured in a run")),
         };
         if let Some(reason) = &report.unfinished {
             return Err(reason.clone());
@@ -88,10 +90,13 @@ fn options_of(subject: &Subject) -> Options {
     }
 }
 
-fn check(path: &Path, engine: &str, options: &Options) -> Result<CheckReport, String> {
+fn check(path: &Path, engine: EngineId, options: &Options) -> Result<CheckReport, String> {
     match engine {
-        "sqlite" => Ok(check::sqlite::check(path, options, &mut Silent)),
-        _ => check::postgres::check_cluster(path, options, &mut Silent).map_err(|error| error.to_string()),
+        EngineId::Sqlite => Ok(check::sqlite::check(path, options, &mut Silent)),
+        EngineId::Postgres => {
+            check::postgres::check_cluster(path, options, &mut Silent).map_err(|error| error.to_string())
+        }
+        other => Err(format!("files of {other} cannot be checked in a run")),
     }
 }
 
@@ -228,13 +233,12 @@ fn raw_figures(row: &Row) -> [(&'static str, f64, &'static str); 7] {
 
 /// What the survey asks, of the machine and of the server under test.
 fn inventory_of(place: &Place) -> Outcome {
-    let url = place.server.as_ref().map(|server| {
-        let directory = server.socket_directory.display().to_string().replace('/', "%2F");
-        format!("postgresql://{}@/postgres?host={directory}&port={}", server.user, server.port)
-    });
-    let engine = if url.is_some() { "postgres" } else { "sqlite" };
-    let rows = inventory(url.as_slice());
-    let Some(row) = rows.iter().find(|row| row.engine == engine) else { return Outcome::default() };
+    let url = place.server.as_ref().map(|server| server.url.clone());
+    // The servers first, what is embedded last.
+    let rows = inventory(&crate::engines::ENGINES, url.as_slice());
+    let Some(row) = (if url.is_some() { rows.first() } else { rows.last() }) else {
+        return Outcome::default();
+    };
     let figures = [
         ("inventory_cores", row.cores, "1"),
         ("inventory_numa_nodes", row.numa_nodes, "1"),

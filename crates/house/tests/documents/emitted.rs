@@ -35,15 +35,16 @@ rate = 1000.0
 pub(crate) fn runs() -> Vec<Run> {
     let place = tempfile::tempdir().unwrap();
     let sqlite = SqliteTarget::new(&Layout::default(), &place.path().join("work")).unwrap();
-    let mut runs = conduct("noop", Box::new(NoopTarget), &place.path().join("noop"));
-    runs.extend(conduct("sqlite", Box::new(sqlite), &place.path().join("sqlite")));
+    let mut runs = conduct(Box::new(NoopTarget), &place.path().join("noop"));
+    runs.extend(conduct(Box::new(sqlite), &place.path().join("sqlite")));
     runs
 }
 
-fn conduct(engine: &str, target: Box<dyn Target>, results: &Path) -> Vec<Run> {
+fn conduct(target: Box<dyn Target>, results: &Path) -> Vec<Run> {
+    let engine = target.engine();
     let request = Request::plain(Scale::Full, engine);
     let resolved = Experiment::parse("names.toml", SPEC).unwrap().resolve(&request).unwrap();
-    let assignment = Assignment::new(resolved, vec![engine.to_owned()], engine, 1);
+    let assignment = Assignment::new(resolved, vec![engine.to_string()], engine.id.name(), 1);
     let mut store = Store::open_or_create(results).unwrap();
     let mut targets = [target];
     let (study, _) = Laboratory {

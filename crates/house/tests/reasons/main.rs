@@ -22,14 +22,15 @@ use results::model::{Run, Scale};
 use results::store::{Store, StudyResults};
 
 /// One configuration, run once.
-fn conduct(engine: &str, target: Box<dyn Target>, parameters: &str, place: &Path) -> StudyResults {
+fn conduct(target: Box<dyn Target>, parameters: &str, place: &Path) -> StudyResults {
     let spec = format!(
         "name = \"miniature\"\ntitle = \"miniature\"\nquestion = \"what is the limit?\"\nkind = \"own\"\n\
          repetitions = 1\n[parameters]\n{parameters}\n"
     );
+    let engine = target.engine();
     let request = Request::plain(Scale::Full, engine);
     let resolved = Experiment::parse("miniature.toml", &spec).unwrap().resolve(&request).unwrap();
-    let assignment = Assignment::new(resolved, vec![engine.to_owned()], engine, 1);
+    let assignment = Assignment::new(resolved, vec![engine.to_string()], engine.id.name(), 1);
     let mut store = Store::open_or_create(&place.join("results")).unwrap();
     let mut targets = [target];
     let (study, _) = Laboratory {
@@ -48,7 +49,7 @@ fn conduct(engine: &str, target: Box<dyn Target>, parameters: &str, place: &Path
 fn sqlite(parameters: &str) -> StudyResults {
     let place = tempfile::tempdir().unwrap();
     let target = SqliteTarget::new(&Layout::default(), &place.path().join("work")).unwrap();
-    conduct("sqlite", Box::new(target), parameters, place.path())
+    conduct(Box::new(target), parameters, place.path())
 }
 
 fn postgres(server: &ServerBinaries, parameters: &str) -> StudyResults {
@@ -62,7 +63,7 @@ fn postgres(server: &ServerBinaries, parameters: &str) -> StudyResults {
         port: None,
     };
     let target = ManagedPostgres::create(&options).unwrap();
-    conduct("postgres", Box::new(target), parameters, place.path())
+    conduct(Box::new(target), parameters, place.path())
 }
 
 /// The reason of the only configuration, and a run that counts; `None`, with a word, when the machine was too busy for

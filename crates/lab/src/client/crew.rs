@@ -10,8 +10,8 @@ use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::measure::Progress;
-use super::worker::{Brief, Order, Orders, Report, run_worker};
-use crate::engine::Connector;
+use super::worker::{Order, Orders, Report, WorkerContext};
+use crate::engine::DynConnector;
 use crate::work::Work;
 
 /// How often the control thread looks up while it waits for clients.
@@ -79,7 +79,7 @@ pub struct Crew {
 
 impl Crew {
     /// Starts `jobs` worker threads, opens all connections and waits until each is open or has failed.
-    pub fn assemble(connector: &Connector, work: &Work, jobs: u32) -> Result<Self, CrewError> {
+    pub fn assemble(connector: &Arc<dyn DynConnector>, work: &Work, jobs: u32) -> Result<Self, CrewError> {
         let clients = work.connections;
         allow_descriptors(clients)?;
         let progress = Arc::new(Progress::new(clients));
@@ -88,8 +88,8 @@ impl Crew {
         let jobs = jobs.clamp(1, clients);
         let mut workers = Vec::new();
         for worker_index in 0..jobs {
-            let brief = Brief {
-                connector: connector.clone(),
+            let connector = Arc::clone(connector);
+            let context = WorkerContext {
                 work: work.clone(),
                 progress: Arc::clone(&progress),
                 orders: Arc::clone(&orders),
@@ -99,7 +99,7 @@ impl Crew {
             let worker = std::thread::Builder::new()
                 .name(format!("client-{worker_index}"))
                 .stack_size(WORKER_STACK_BYTES)
-                .spawn(move || run_worker(&brief, &mine))
+                .spawn(move || connector.run_worker(&context, &mine))
                 .map_err(|source| CrewError::Thread { worker_index, source })?;
             workers.push(worker);
         }
@@ -216,11 +216,13 @@ fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::engine::noop::NoopConnector;
+    use crate::engine::noop::{NoopConnector, NoopSession};
+    use crate::engine::{Connector, SessionError};
     use crate::work::{Amount, WarmUp};
 
     fn run(work: &Work, jobs: u32) -> Dispatch {
-        let mut crew = Crew::assemble(&Connector::Noop(NoopConnector), work, jobs).unwrap();
+        let connector: Arc<dyn DynConnector> = Arc::new(NoopConnector);
+        let mut crew = Crew::assemble(&connector, work, jobs).unwrap();
         if work.warm_up != WarmUp::None {
             crew.warm_up(&mut |_| {});
         }
@@ -272,9 +274,21 @@ mod tests {
         assert!(done.clients.iter().all(|client| client.rows > 0 && client.end_ns.unwrap() >= 30_000_000));
     }
 
+    /// Connects no client.
+    #[derive(Clone, Debug)]
+    struct Refusing;
+
+    impl Connector for Refusing {
+        type Session = NoopSession;
+
+        async fn connect(&self, _client_index: u32) -> Result<NoopSession, SessionError> {
+            Err(SessionError::Fatal("could not open".to_owned()))
+        }
+    }
+
     #[test]
     fn a_client_that_cannot_connect_is_named_and_the_others_stop() {
-        let connector = Connector::Sqlite(crate::engine::sqlite::SqliteConnector::unprepared());
+        let connector: Arc<dyn DynConnector> = Arc::new(Refusing);
         let mut crew = Crew::assemble(&connector, &Work::example(), 2).unwrap();
         crew.release();
         crew.wait(&mut |_| {});

@@ -70,15 +70,15 @@ pub(super) struct Share {
 
 /// One client between barrier and report.
 #[derive(Debug)]
-pub(super) struct Client<'a> {
-    pub(super) session: &'a mut Session,
+pub(super) struct Client<'a, S> {
+    pub(super) session: &'a mut S,
     pub(super) record: &'a mut ClientRecord,
     pub(super) progress: &'a Progress,
     pub(super) barrier: Instant,
     pub(super) seat: Seat<'a>,
 }
 
-impl Client<'_> {
+impl<S: Session> Client<'_, S> {
     /// Works through `share`; fills the record, also when it fails on the way.
     pub(super) async fn work(&mut self, share: Share) {
         self.record.start_ns = Some(self.now_ns());

@@ -13,3 +13,5 @@ mod worker;
 pub use crew::{Crew, CrewError, Dispatch, WorkerUsage};
 pub use measure::Progress;
 pub use turnstile::Seat;
+pub use worker::WorkerContext;
+pub(crate) use worker::run_worker;

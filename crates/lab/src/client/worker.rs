@@ -40,8 +40,8 @@ pub(super) enum Report {
 }
 
 /// What a worker thread is given.
-pub(super) struct Brief {
-    pub(super) connector: Connector,
+#[derive(Debug)]
+pub struct WorkerContext {
     pub(super) work: Work,
     pub(super) progress: Arc<Progress>,
     pub(super) orders: Arc<Orders>,
@@ -49,33 +49,37 @@ pub(super) struct Brief {
 }
 
 /// One client of a worker.
-struct Member {
+struct Member<S> {
     record: ClientRecord,
     /// `None` when it could not connect or failed in the warm-up.
-    session: Option<Session>,
+    session: Option<S>,
 }
 
 /// Runs the clients `mine` from their connection to their good-bye, as the orders say.
-pub(super) fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
+pub(crate) fn run_worker<C: Connector>(
+    connector: &C,
+    context: &WorkerContext,
+    mine: &[u32],
+) -> io::Result<Dispatch> {
     let turnstile = Turnstile::new()?;
-    let mut members = connect_all(brief, mine)?;
+    let mut members = connect_all(connector, mine)?;
     for (number, member) in members.iter_mut().enumerate() {
         let seat = turnstile.seat(number, mine.len());
         if let Some(Err(error)) = member.session.as_mut().map(|session| session.settle(seat)) {
             member.fail(error.to_string());
         }
-        brief.report(Report::Connected);
+        context.report(Report::Connected);
     }
-    if brief.work.warm_up != WarmUp::None {
+    if context.work.warm_up != WarmUp::None {
         let began =
-            brief.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
-        warm_up(brief, &turnstile, &mut members, began)?;
+            context.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
+        warm_up(context, &turnstile, &mut members, began)?;
     }
     let measure_order = |order| if let Order::Measure(at) = order { Some(at) } else { None };
-    let began = wait_handing_in(brief, &turnstile, &mut members, measure_order)?;
-    let usage = measure(brief, &turnstile, &mut members, began)?;
+    let began = wait_handing_in(context, &turnstile, &mut members, measure_order)?;
+    let usage = measure(context, &turnstile, &mut members, began)?;
     let leave_order = |order| if let Order::Leave = order { Some(()) } else { None };
-    wait_handing_in(brief, &turnstile, &mut members, leave_order)?;
+    wait_handing_in(context, &turnstile, &mut members, leave_order)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
         session.farewell();
     }
@@ -90,13 +94,13 @@ pub(super) fn run_worker(brief: &Brief, mine: &[u32]) -> io::Result<Dispatch> {
 }
 
 /// Connects all clients of a worker at the same time.
-fn connect_all(brief: &Brief, mine: &[u32]) -> io::Result<Vec<Member>> {
+fn connect_all<C: Connector>(connector: &C, mine: &[u32]) -> io::Result<Vec<Member<C::Session>>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(async {
         let connecting: Vec<_> = mine
             .iter()
             .map(|&client_index| {
-                let connector = brief.connector.clone();
+                let connector = connector.clone();
                 tokio::spawn(async move {
                     match tokio::time::timeout(CONNECT_TIME_MAX, connector.connect(client_index)).await {
                         Ok(connected) => connected.map_err(|error| error.to_string()),
@@ -123,18 +127,18 @@ fn connect_all(brief: &Brief, mine: &[u32]) -> io::Result<Vec<Member>> {
 }
 
 /// Works through the warm-up. Only its rows and its errors stay in the records.
-fn warm_up(
-    brief: &Brief,
+fn warm_up<S: Session>(
+    context: &WorkerContext,
     turnstile: &Turnstile,
-    members: &mut [Member],
+    members: &mut [Member<S>],
     began: Option<Instant>,
 ) -> io::Result<()> {
     let mut scratch: Vec<ClientRecord> =
         members.iter().map(|member| ClientRecord::new(member.record.client_index)).collect();
-    let share = |client_index| warm_up_share(&brief.work, client_index);
+    let share = |client_index| warm_up_share(&context.work, client_index);
     let sessions = members.iter_mut().map(|member| member.session.as_mut());
-    work_all(brief, turnstile, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
-        brief.report(Report::WarmedUp { failed });
+    work_all(context, turnstile, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
+        context.report(Report::WarmedUp { failed });
     })?;
     for (member, scratch) in members.iter_mut().zip(scratch) {
         member.record.warm_up_rows = scratch.rows;
@@ -148,33 +152,33 @@ fn warm_up(
 }
 
 /// Works through the measured part; returns the CPU that this thread spent in it.
-fn measure(
-    brief: &Brief,
+fn measure<S: Session>(
+    context: &WorkerContext,
     turnstile: &Turnstile,
-    members: &mut [Member],
+    members: &mut [Member<S>],
     began: Option<Instant>,
 ) -> io::Result<WorkerUsage> {
     let cpu_before_ns = thread_cpu_ns();
-    let share = |client_index| measured_share(&brief.work, client_index);
+    let share = |client_index| measured_share(&context.work, client_index);
     let parts = members.iter_mut().map(|member| (member.session.as_mut(), &mut member.record));
-    work_all(brief, turnstile, parts, began, &share, &|failed| {
-        brief.report(Report::Finished { failed });
+    work_all(context, turnstile, parts, began, &share, &|failed| {
+        context.report(Report::Finished { failed });
     })?;
     Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
 }
 
 /// Waits for the order that `wanted` picks, and has all clients hand in when that is ordered before.
-fn wait_handing_in<T>(
-    brief: &Brief,
+fn wait_handing_in<S: Session, T>(
+    context: &WorkerContext,
     turnstile: &Turnstile,
-    members: &mut [Member],
+    members: &mut [Member<S>],
     wanted: impl Fn(Order) -> Option<T>,
 ) -> io::Result<Option<T>> {
     let either = |order| match order {
         Order::HandIn => Some(None),
         other => wanted(other).map(Some),
     };
-    match brief.orders.wait_for(either) {
+    match context.orders.wait_for(either) {
         None => return Ok(None),
         Some(Some(found)) => return Ok(Some(found)),
         Some(None) => {}
@@ -186,19 +190,19 @@ fn wait_handing_in<T>(
                 if let Some(session) = member.session.as_mut() {
                     session.hand_in().await;
                 }
-                brief.report(Report::HandedIn);
+                context.report(Report::HandedIn);
             }) as Pin<Box<dyn Future<Output = ()> + '_>>
         })
         .collect();
     turnstile.run(tasks)?;
-    Ok(brief.orders.wait_for(wanted))
+    Ok(context.orders.wait_for(wanted))
 }
 
 /// Lets every client that has a session work through its share, and reports each as it ends.
-fn work_all<'a>(
-    brief: &'a Brief,
+fn work_all<'a, S: Session + 'a>(
+    context: &'a WorkerContext,
     turnstile: &'a Turnstile,
-    parts: impl ExactSizeIterator<Item = (Option<&'a mut Session>, &'a mut ClientRecord)>,
+    parts: impl ExactSizeIterator<Item = (Option<&'a mut S>, &'a mut ClientRecord)>,
     began: Option<Instant>,
     share: &'a dyn Fn(u32) -> Share,
     report: &'a dyn Fn(bool),
@@ -211,7 +215,7 @@ fn work_all<'a>(
                 if let (Some(session), Some(barrier)) = (session, began) {
                     let share = share(record.client_index);
                     let seat = turnstile.seat(number, clients);
-                    Client { session, record, progress: &brief.progress, barrier, seat }.work(share).await;
+                    Client { session, record, progress: &context.progress, barrier, seat }.work(share).await;
                 }
                 report(record.end_ns.is_none());
             }) as Pin<Box<dyn Future<Output = ()> + 'a>>
@@ -220,14 +224,14 @@ fn work_all<'a>(
     turnstile.run(tasks)
 }
 
-impl Brief {
+impl WorkerContext {
     fn report(&self, report: Report) {
         // The control thread may have given up; then nobody needs the report.
         let _ = self.reports.send(report);
     }
 }
 
-impl Member {
+impl<S> Member<S> {
     fn fail(&mut self, error: String) {
         self.record.errors += 1;
         self.record.error.get_or_insert(error);

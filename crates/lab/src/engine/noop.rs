@@ -1,24 +1,84 @@
 //! A target without an engine: what remains is the price of the harness itself.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
-use results::model::{Setting, Warning};
+use results::EngineId;
+use results::ceiling::SyncCall;
+use results::model::Setting;
 
 use super::{
-    Aftermath, Connector, Counters, EngineFacts, Limitation, ServerLoop, ServerShare, SessionError, Target,
-    TargetError,
+    Aftermath, Connector, Counters, Describe, DynConnector, Engine, EngineFacts, Files, Installation, Layout,
+    Limitation, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target, TargetError,
+    TargetOptions, TimeCosts,
 };
+use crate::estimate::heap_row_bytes;
 use crate::task::Place;
 use crate::work::Work;
+
+/// No engine, as a value.
+pub static ENGINE: Engine = Engine {
+    id: EngineId::Noop,
+    schemes: &[],
+    is_embedded: true,
+    is_managed: false,
+    has_layout: false,
+    time: TimeCosts {
+        preparing_s: 0.02,
+        waits_for_flushes: false,
+        commits_per_flush_max: 1,
+        row_s: Some(1e-6),
+    },
+    space: SpaceCosts {
+        base_bytes: 0,
+        idle_log_bytes: 0,
+        object_bytes: 0,
+        keeps_rows: false,
+        keeps_one_shape: false,
+        copies_all: false,
+        guid_row_bytes: |_| heap_row_bytes(),
+        log_bytes: |_, _, _| 0,
+        stock_log_bytes: |_| 0,
+    },
+    sync_call: |_| Some(SyncCall::default()),
+    counted: &[],
+    provide: |_: &TargetOptions| Ok(Box::new(NoopProvider)),
+    installation: || Installation::BuiltIn,
+    survey: None,
+    attach: None,
+};
+
+/// The choice of no engine.
+#[derive(Debug)]
+struct NoopProvider;
+
+impl Provider for NoopProvider {
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
+    }
+
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    fn limitations(&self, _layout: &Layout, work: &Work) -> Vec<Limitation> {
+        NoopTarget.limitations(work)
+    }
+
+    fn start(&self, _layout: &Layout, _base: &Path) -> Result<Vec<Box<dyn Target>>, TargetError> {
+        Ok(vec![Box::new(NoopTarget)])
+    }
+}
 
 /// Connects to nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct NoopConnector;
 
-impl NoopConnector {
-    /// Makes a session at once.
-    pub fn connect(self) -> NoopSession {
-        NoopSession
+impl Connector for NoopConnector {
+    type Session = NoopSession;
+
+    async fn connect(&self, _client_index: u32) -> Result<NoopSession, SessionError> {
+        Ok(NoopSession)
     }
 }
 
@@ -26,15 +86,14 @@ impl NoopConnector {
 #[derive(Clone, Copy, Debug)]
 pub struct NoopSession;
 
-impl NoopSession {
-    /// Does nothing.
+impl Session for NoopSession {
     #[inline]
-    pub fn transaction(&mut self, _rows: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, _rows: u64) -> Result<(), SessionError> {
         Ok(())
     }
 
     /// Counts the transactions that the share would take.
-    pub fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+    async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
         let rows = share.rows.unwrap_or(0);
         Ok(ServerLoop { rows, transactions: rows.div_ceil(share.batch_size.max(1)) })
     }
@@ -45,13 +104,13 @@ impl NoopSession {
 pub struct NoopTarget;
 
 impl Target for NoopTarget {
-    fn kind(&self) -> &'static str {
-        "noop"
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
     }
 
     fn limitations(&self, _work: &Work) -> Vec<Limitation> {
         vec![Limitation {
-            subject: "noop".to_owned(),
+            subject: ENGINE.id.to_string(),
             text: "no engine runs: the figures are the price of the harness itself".to_owned(),
             refuses: false,
         }]
@@ -61,20 +120,12 @@ impl Target for NoopTarget {
         Ok(())
     }
 
-    fn connector(&self) -> Connector {
-        Connector::Noop(NoopConnector)
-    }
-
-    fn place(&mut self, _work: &Work) -> Result<Option<Place>, TargetError> {
-        Ok(Some(Place { engine: "noop".to_owned(), ..Place::default() }))
+    fn connector(&self) -> Arc<dyn DynConnector> {
+        Arc::new(NoopConnector)
     }
 
     fn jobs(&self, work: &Work) -> u32 {
         cores().min(work.connections)
-    }
-
-    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        Ok(None)
     }
 
     fn counters(&mut self) -> Result<Counters, TargetError> {
@@ -85,26 +136,6 @@ impl Target for NoopTarget {
         Ok(Aftermath::default())
     }
 
-    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        Ok(Vec::new())
-    }
-
-    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
-        Ok(serde_json::json!({ "name": "noop", "version": env!("CARGO_PKG_VERSION") }))
-    }
-
-    fn directories(&self) -> Vec<(String, PathBuf)> {
-        Vec::new()
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
-        Vec::new()
-    }
-
-    fn server_process_id(&self) -> Option<u32> {
-        None
-    }
-
     fn clean(&mut self) -> Result<(), TargetError> {
         Ok(())
     }
@@ -112,9 +143,33 @@ impl Target for NoopTarget {
     fn stop(&mut self, _keep: bool) -> Result<(), TargetError> {
         Ok(())
     }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        Some(self)
+    }
+}
+
+impl Describe for NoopTarget {
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        Ok(Vec::new())
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        Ok(serde_json::json!({ "name": "noop", "version": env!("CARGO_PKG_VERSION") }))
+    }
+}
+
+impl Files for NoopTarget {
+    fn place(&mut self, _work: &Work) -> Result<Place, TargetError> {
+        Ok(Place::of(ENGINE.id))
+    }
 }
 
 /// Cores that this process may use; the natural number of worker threads.
-pub(super) fn cores() -> u32 {
+fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }

@@ -1,105 +1,73 @@
-//! One client's connection, whatever the engine: an enum, so that the hot loop has no dynamic dispatch.
+//! One client's connection. The measured loop is compiled for each engine's session; only what starts a worker thread
+//! is called through a table.
 
+use std::fmt::Debug;
+use std::io;
 use std::time::Duration;
 
-use super::{noop, postgres, sqlite};
-use crate::client::Seat;
-use crate::task::{TaskConnector, TaskSession};
+use crate::client::{Dispatch, Seat, WorkerContext, run_worker};
 
 /// How the clients of one run connect; cheap to clone into every worker thread.
-#[derive(Clone, Debug)]
-pub enum Connector {
-    /// No engine at all.
-    Noop(noop::NoopConnector),
-    /// Embedded SQLite.
-    Sqlite(sqlite::SqliteConnector),
-    /// PostgreSQL and what speaks its protocol.
-    Postgres(postgres::PostgresConnector),
-    /// No statements: something done to files or servers as a whole.
-    Task(TaskConnector),
-}
+pub trait Connector: Clone + Debug + Send + Sync + 'static {
+    /// What a client has when it is connected.
+    type Session: Session + Send + 'static;
 
-impl Connector {
     /// Does the engine count by session, so that clients have to hand in before their counters are read?
-    pub fn hands_in(&self) -> bool {
-        matches!(self, Self::Postgres(connector) if connector.hands_in())
+    fn hands_in(&self) -> bool {
+        false
     }
 
     /// Opens the connection of client `client_index` and prepares its statements.
-    pub async fn connect(&self, client_index: u32) -> Result<Session, SessionError> {
-        match self {
-            Self::Noop(connector) => Ok(Session::Noop(connector.connect())),
-            Self::Sqlite(connector) => Ok(Session::Sqlite(connector.connect(client_index)?)),
-            Self::Postgres(connector) => Ok(Session::Postgres(connector.connect(client_index).await?)),
-            Self::Task(connector) => Ok(Session::Task(TaskSession::new(connector))),
-        }
-    }
+    fn connect(&self, client_index: u32) -> impl Future<Output = Result<Self::Session, SessionError>> + Send;
 }
 
 /// A client's connection with its prepared statements.
-#[derive(Debug)]
-pub enum Session {
-    /// No engine at all.
-    Noop(noop::NoopSession),
-    /// Embedded SQLite.
-    Sqlite(sqlite::SqliteSession),
-    /// PostgreSQL and what speaks its protocol.
-    Postgres(postgres::PostgresSession),
-    /// No statements: something done to files or servers as a whole.
-    Task(TaskSession),
-}
-
-impl Session {
+pub trait Session: Debug {
     /// Does one transaction of `rows` rows (for `SelectOne`: `rows` statements) and returns when the
     /// engine acknowledged the commit. After an error the connection is outside any transaction, or broken.
-    #[inline]
-    pub async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
-        match self {
-            Self::Noop(session) => session.transaction(rows),
-            Self::Sqlite(session) => session.transaction(rows),
-            Self::Postgres(session) => session.transaction(rows).await,
-            Self::Task(session) => session.transaction(rows),
-        }
-    }
+    fn transaction(&mut self, rows: u64) -> impl Future<Output = Result<(), SessionError>>;
 
     /// Has the engine do this client's whole share in one call.
-    pub async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
-        match self {
-            Self::Noop(session) => session.server_loop(share),
-            Self::Sqlite(session) => session.server_loop(share),
-            Self::Postgres(session) => session.server_loop(share).await,
-            Self::Task(session) => session.server_loop(),
-        }
-    }
+    fn server_loop(&mut self, share: ServerShare) -> impl Future<Output = Result<ServerLoop, SessionError>>;
 
     /// Takes its seat at the worker that will poll it: from here on only `transaction`, `server_loop`, `hand_in`,
     /// `farewell` and `await_end` are called, from the worker's own loop.
-    pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
-        match self {
-            Self::Noop(_) | Self::Sqlite(_) | Self::Task(_) => Ok(()),
-            Self::Postgres(session) => session.settle(seat),
-        }
+    fn settle(&mut self, _seat: Seat<'_>) -> Result<(), SessionError> {
+        Ok(())
     }
 
     /// Has the engine count all that this client did until now, where it counts by session.
-    pub async fn hand_in(&mut self) {
-        if let Self::Postgres(session) = self {
-            session.hand_in().await;
-        }
+    fn hand_in(&mut self) -> impl Future<Output = ()> {
+        std::future::ready(())
     }
 
     /// Says good-bye to the engine without waiting for it; errors no longer matter.
-    pub fn farewell(&mut self) {
-        if let Self::Postgres(session) = self {
-            session.farewell();
-        }
-    }
+    fn farewell(&mut self) {}
 
     /// Waits, bounded, until the engine has let go of the connection.
-    pub fn await_end(self) {
-        if let Self::Postgres(session) = self {
-            session.await_end();
-        }
+    fn await_end(self)
+    where
+        Self: Sized,
+    {
+    }
+}
+
+/// A connector of any engine, as the control side hands it to the clients' threads.
+pub trait DynConnector: Debug + Send + Sync {
+    /// Does the engine count by session?
+    fn hands_in(&self) -> bool;
+
+    /// Runs the clients `mine` on this thread from their connection to their end, as the orders say.
+    fn run_worker(&self, context: &WorkerContext, mine: &[u32]) -> io::Result<Dispatch>;
+}
+
+impl<C: Connector> DynConnector for C {
+    fn hands_in(&self) -> bool {
+        Connector::hands_in(self)
+    }
+
+    fn run_worker(&self, context: &WorkerContext, mine: &[u32]) -> io::Result<Dispatch> {
+        run_worker(self, context, mine)
     }
 }
 

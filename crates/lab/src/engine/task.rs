@@ -1,14 +1,15 @@
 //! A target whose runs may be tasks: it prepares what the engine underneath has, and lets the engine rest meanwhile.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use results::model::{Setting, Warning};
 use results::structure::StructureReport;
 
-use super::{Aftermath, Connector, Counters, EngineFacts, Limitation, LogRecords, Target, TargetError};
+use super::{
+    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files,
+    Limitation, Observe, Residence, Target, TargetError,
+};
 use crate::cache::{self, CacheLook};
-use crate::observe::Sampler;
 use crate::task::{Order, Outcome, Task, TaskConnector};
 use crate::work::{BackupMethod, Work, Workload};
 
@@ -37,32 +38,42 @@ impl<T: Target + ?Sized> TaskTarget<T> {
         Self { task, run: None, structures: Vec::new(), cautions: Vec::new(), engine }
     }
 
+    /// The engine, while its runs are statements: a run that is a task has none of its abilities but those that
+    /// [`TaskRun`] gives it.
+    fn statements(&mut self) -> Option<&mut T> {
+        if self.run.is_some() { None } else { Some(&mut self.engine) }
+    }
+
     fn prepare_task(&mut self, work: &Work) -> Result<(), TargetError> {
-        let (settings, facts) = (self.engine.settings()?, self.engine.facts()?);
+        let (settings, facts) = match self.engine.describe() {
+            Some(describe) => (describe.settings()?, describe.facts()?),
+            None => (Vec::new(), EngineFacts::Null),
+        };
         let needs_server = match work.workload {
             Workload::Backup => work.subject.backup == BackupMethod::PgBasebackup,
             workload => workload == Workload::Inventory,
         };
-        if !needs_server {
-            self.engine.rest()?;
-        }
-        let place = self.engine.place(work)?.ok_or_else(|| {
+        let files = self.engine.files().ok_or_else(|| {
             TargetError::refused(
                 "this target has no files that a task could read",
                 "use --target sqlite or postgres",
             )
         })?;
+        if !needs_server {
+            files.rest()?;
+        }
+        let place = files.place(work)?;
         let order = Order { work: work.clone(), place };
         let connector = TaskConnector::new(Arc::clone(&self.task), order);
         self.run = Some(TaskRun { connector, settings, facts });
         Ok(())
     }
 
-    /// Looks at what statements left in the files; what goes wrong is a caution, not the end of the run.
+    /// Inspects what statements left in the files; what goes wrong is a caution, not the end of the run.
     fn appraise(&mut self, work: &Work, aftermath: &mut Aftermath) {
-        let place = match self.engine.place(work) {
-            Ok(Some(place)) => place,
-            Ok(None) => return,
+        let Some(files) = self.engine.files() else { return };
+        let place = match files.place(work) {
+            Ok(place) => place,
             Err(error) => return self.caution(&error.to_string()),
         };
         match self.task.appraise(&Order { work: work.clone(), place }) {
@@ -83,13 +94,13 @@ impl<T: Target + ?Sized> TaskTarget<T> {
 }
 
 impl<T: Target + ?Sized> Target for TaskTarget<T> {
-    fn kind(&self) -> &'static str {
-        self.engine.kind()
+    fn engine(&self) -> &'static Engine {
+        self.engine.engine()
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
         let mut limitations = self.engine.limitations(work);
-        let has_files = !self.engine.directories().is_empty();
+        let has_files = self.engine.residence().is_some_and(|place| !place.directories().is_empty());
         if work.workload.is_task() && work.workload != Workload::Inventory && !has_files {
             limitations.push(Limitation {
                 subject: "workload".to_owned(),
@@ -108,20 +119,10 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         if work.workload.is_task() { self.prepare_task(work) } else { Ok(()) }
     }
 
-    fn connector(&self) -> Connector {
+    fn connector(&self) -> Arc<dyn DynConnector> {
         match &self.run {
-            Some(run) => Connector::Task(run.connector.clone()),
+            Some(run) => Arc::new(run.connector.clone()),
             None => self.engine.connector(),
-        }
-    }
-
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        match &self.run {
-            Some(run) if work.workload.has_stock() => {
-                cache::set(&run.connector.order.place.files, work.subject.cache).map(Some)
-            }
-            Some(_) => Ok(None),
-            None => self.engine.set_cache(work),
         }
     }
 
@@ -129,37 +130,8 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         if self.run.is_some() { 1 } else { self.engine.jobs(work) }
     }
 
-    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        if self.run.is_some() { Ok(None) } else { self.engine.clients_seen() }
-    }
-
-    fn interrupt(&mut self) -> Result<(), TargetError> {
-        if self.run.is_some() { Ok(()) } else { self.engine.interrupt() }
-    }
-
     fn counters(&mut self) -> Result<Counters, TargetError> {
-        if self.run.is_some() { Ok(Counters::default()) } else { self.engine.counters() }
-    }
-
-    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        if self.run.is_some() { Ok(None) } else { self.engine.client_counters() }
-    }
-
-    fn log_records(
-        &mut self,
-        work: &Work,
-        before: &Counters,
-        after: &Counters,
-        transactions: u64,
-    ) -> LogRecords {
-        if self.run.is_some() {
-            return LogRecords::default();
-        }
-        self.engine.log_records(work, before, after, transactions)
-    }
-
-    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        if self.run.is_some() { Vec::new() } else { self.engine.samplers(work) }
+        self.statements().map_or_else(|| Ok(Counters::default()), Target::counters)
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
@@ -176,47 +148,76 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         Ok(aftermath)
     }
 
-    fn take_structures(&mut self) -> Vec<StructureReport> {
-        std::mem::take(&mut self.structures)
-    }
-
-    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        match &self.run {
-            Some(run) => Ok(run.settings.clone()),
-            None => self.engine.settings(),
-        }
-    }
-
-    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
-        match &self.run {
-            Some(run) => Ok(run.facts.clone()),
-            None => self.engine.facts(),
-        }
-    }
-
-    fn directories(&self) -> Vec<(String, PathBuf)> {
-        self.engine.directories()
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
-        self.engine.warnings()
-    }
-
-    fn server_process_id(&self) -> Option<u32> {
-        self.engine.server_process_id()
-    }
-
     fn clean(&mut self) -> Result<(), TargetError> {
         self.run = None;
         self.engine.clean()
     }
 
-    fn kept(&self) -> Vec<String> {
-        self.engine.kept()
-    }
-
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
         self.run = None;
         self.engine.stop(keep)
+    }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn residence(&self) -> Option<&dyn Residence> {
+        self.engine.residence()
+    }
+
+    fn clients(&mut self) -> Option<&mut dyn ClientControl> {
+        self.statements()?.clients()
+    }
+
+    fn cache(&mut self) -> Option<&mut dyn CacheControl> {
+        match &mut self.run {
+            Some(run) => Some(run),
+            None => self.engine.cache(),
+        }
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        self.engine.files()
+    }
+
+    fn observe(&mut self) -> Option<&mut dyn Observe> {
+        self.statements()?.observe()
+    }
+
+    fn take_structures(&mut self) -> Vec<StructureReport> {
+        std::mem::take(&mut self.structures)
+    }
+}
+
+/// The engine's description; settings and facts of a task are those before the engine came to rest.
+impl<T: Target + ?Sized> Describe for TaskTarget<T> {
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        match (&self.run, self.engine.describe()) {
+            (Some(run), _) => Ok(run.settings.clone()),
+            (None, Some(engine)) => engine.settings(),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        match (&self.run, self.engine.describe()) {
+            (Some(run), _) => Ok(run.facts.clone()),
+            (None, Some(engine)) => engine.facts(),
+            (None, None) => Ok(EngineFacts::Null),
+        }
+    }
+
+    fn warnings(&mut self) -> Vec<Warning> {
+        self.engine.describe().map(|engine| engine.warnings()).unwrap_or_default()
+    }
+}
+
+impl CacheControl for TaskRun {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        if !work.workload.has_stock() {
+            return Ok(None);
+        }
+        cache::set(&self.connector.order.place.files, work.subject.cache).map(Some)
     }
 }

@@ -5,28 +5,23 @@
 
 use results::model::Cell;
 
+use crate::engine::SpaceCosts;
 use crate::spec::Resolved;
-use crate::work::{Amount, KeyOrder, Placement, Storage, WarmUp, Work, Workload};
+use crate::work::{Amount, Placement, WarmUp, Work, Workload};
 
-const PAGE_BYTES: u64 = 8192;
-const MIB: u64 = 1 << 20;
-/// A cluster as initdb leaves it, without its WAL.
-// OBSERVED: PostgreSQL 18.6, du of a new cluster
-const CLUSTER_BYTES: u64 = 24 * MIB;
-/// One segment of PostgreSQL's WAL.
-const SEGMENT_BYTES: u64 = 16 * MIB;
-/// Default of `max_wal_size`.
-const MAX_WAL_MIB: u64 = 1024;
-/// Default of SQLite's `wal_autocheckpoint`, at 8 KiB a page.
-const AUTOCHECKPOINT_MIB: u64 = 8;
-/// A page in SQLite's WAL with the header of its frame.
-const FRAME_BYTES: u64 = PAGE_BYTES + 24;
-/// Frames of a transaction beside those of its rows: the tree's last inner page, and the page that the row was to go to.
-const FRAMES_BESIDE: u64 = 2;
+/// A page of the engines under test.
+pub const PAGE_BYTES: u64 = 8192;
+/// A row of 160 bytes in pages 69 % full: 37 GB for the published 160 million rows. A heap and its index of the key come
+/// to the same.
+pub const RANDOM_ROW_BYTES: u64 = 232;
 /// Bytes of an index entry: a number and what leads to the row, in pages 69 % full.
-const SECONDARY_BYTES: u64 = 45;
-/// Maps, statistics and first pages of a table with its index on PostgreSQL.
-const OBJECT_BYTES: u64 = 64 << 10;
+pub const SECONDARY_BYTES: u64 = 45;
+
+/// A row of 1048 bytes in a heap: seven to a page.
+// OBSERVED: 50,000 rows on SQLite 3.51 and PostgreSQL 18.6, sizes of the files
+pub fn heap_row_bytes() -> u64 {
+    PAGE_BYTES.div_ceil(7)
+}
 
 /// Bytes that a study needs, at the peak of each directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,18 +71,19 @@ pub(super) struct TimedRows {
 
 /// Bytes that a study needs. `rows_in_time` tells how many rows a run of a cell that is bounded by time may do.
 pub(super) fn space(resolved: &Resolved, rows_in_time: &dyn Fn(&Cell, &Work) -> TimedRows) -> Space {
-    let engine = resolved.engine.as_str();
+    let engine = resolved.engine;
     let works: Vec<(Cell, Work)> =
         resolved.cells().into_iter().map(|cell| (cell.clone(), resolved.work(&cell, 0))).collect();
-    let kept = Kept::of(&works, engine);
-    // SQLite has one directory, whatever the layout says.
-    let count = if engine == "postgres" { resolved.layout.data.len().max(1) } else { 1 };
+    let kept = Kept::of(&works, &engine.space);
+    // An engine without a layout has one directory, whatever the layout says.
+    let count = if engine.has_layout { resolved.layout.data.len().max(1) } else { 1 };
     let empty = Space { data: vec![0; count], ..Space::default() };
-    let has_log = engine == "postgres" && resolved.layout.log.is_some();
+    let has_log = engine.has_layout && resolved.layout.log.is_some();
     works
         .iter()
         .map(|(cell, work)| {
-            Peak { work, engine, kept: &kept, has_log }.space(&empty, &|work| rows_in_time(cell, work))
+            Peak { work, costs: &engine.space, kept: &kept, has_log }
+                .space(&empty, &|work| rows_in_time(cell, work))
         })
         .fold(empty.clone(), |one, other| one.or(&other))
 }
@@ -98,8 +94,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// SQLite keeps a file for each shape of the tables, PostgreSQL those of look-ups: a task has the others removed.
-    fn of(works: &[(Cell, Work)], engine: &str) -> Self {
+    /// One shape of the tables after the other where a task has the others removed, else all shapes.
+    fn of(works: &[(Cell, Work)], costs: &SpaceCosts) -> Self {
         let works = || works.iter().map(|(_, work)| work);
         let mut shapes: Vec<&Work> = Vec::new();
         for work in works().filter(|work| work.workload.has_stock()) {
@@ -112,8 +108,8 @@ impl Kept {
                 shapes.push(work);
             }
         }
-        let all = shapes.iter().map(|work| stock_bytes(work, engine));
-        let is_one_at_a_time = engine == "postgres" && works().any(|work| work.workload.is_task());
+        let all = shapes.iter().map(|work| stock_bytes(work, costs));
+        let is_one_at_a_time = costs.keeps_one_shape && works().any(|work| work.workload.is_task());
         let bytes = if is_one_at_a_time { all.max().unwrap_or(0) } else { all.fold(0, u64::saturating_add) };
         Self { bytes }
     }
@@ -122,7 +118,7 @@ impl Kept {
 /// One run, with all that is there meanwhile.
 struct Peak<'a> {
     work: &'a Work,
-    engine: &'a str,
+    costs: &'a SpaceCosts,
     kept: &'a Kept,
     /// Is there a directory for the log alone?
     has_log: bool,
@@ -131,21 +127,18 @@ struct Peak<'a> {
 impl Peak<'_> {
     fn space(&self, empty: &Space, rows_in_time: &dyn Fn(&Work) -> TimedRows) -> Space {
         let mut space = empty.clone();
-        let Self { work, engine, .. } = *self;
-        let is_postgres = engine == "postgres";
-        if is_postgres {
-            space.add(0, CLUSTER_BYTES);
-        }
-        if engine == "noop" || work.workload == Workload::RawRead {
+        let Self { work, costs, .. } = *self;
+        space.add(0, costs.base_bytes);
+        if !costs.keeps_rows || work.workload == Workload::RawRead {
             let raw = if work.workload == Workload::RawRead { work.subject.raw.file_bytes } else { 0 };
             space.add(0, raw);
-            self.add_wal(&mut space, if is_postgres { SEGMENT_BYTES } else { 0 });
+            self.add_wal(&mut space, costs.idle_log_bytes);
         } else if work.workload.has_stock() {
             self.add_stock(&mut space);
         } else if work.workload.adds_rows() {
             self.add_rows(&mut space, rows_in_time);
         } else {
-            self.add_wal(&mut space, if is_postgres { SEGMENT_BYTES } else { 0 });
+            self.add_wal(&mut space, costs.idle_log_bytes);
         }
         space.total = space.data.iter().fold(space.log, |sum, bytes| sum.saturating_add(*bytes));
         space
@@ -153,28 +146,24 @@ impl Peak<'_> {
 
     /// Tables that runs read, and the copies that a backup makes of them.
     fn add_stock(&self, space: &mut Space) {
-        let is_postgres = self.engine == "postgres";
-        let wal = if is_postgres { postgres_wal(stock_wal_bytes(self.work), self.work) } else { 0 };
+        let wal = (self.costs.stock_log_bytes)(self.work);
         self.add_data(space, self.kept.bytes);
         self.add_wal(space, wal);
         if self.work.workload == Workload::Backup {
-            // The copy, and what is made of it again; SQLite copies the one file that it is about.
-            let all = CLUSTER_BYTES.saturating_add(self.kept.bytes).saturating_add(wal);
-            let copied = if is_postgres { all } else { stock_bytes(self.work, self.engine) };
+            // The copy, and what is restored from it.
+            let all = self.costs.base_bytes.saturating_add(self.kept.bytes).saturating_add(wal);
+            let copied = if self.costs.copies_all { all } else { stock_bytes(self.work, self.costs) };
             space.add(0, copied.saturating_mul(2));
         }
     }
 
     /// What a run inserts; before it, the file of a ceiling takes the place of its rows.
     fn add_rows(&self, space: &mut Space, rows_in_time: &dyn Fn(&Work) -> TimedRows) {
-        let Self { work, engine, .. } = *self;
+        let Self { work, costs, .. } = *self;
         let TimedRows { rows, is_bound } = rows_of(work, rows_in_time);
-        let data = rows.saturating_mul(row_bytes(work, engine));
-        let wal = match engine {
-            "postgres" => postgres_wal(wal_bytes(rows, work), work),
-            _ => sqlite_wal(rows, data, work),
-        };
-        let ceiling = crate::ceilings::file_bytes(data_bytes(work, engine));
+        let data = rows.saturating_mul(row_bytes(work, costs));
+        let wal = (costs.log_bytes)(rows, data, work);
+        let ceiling = crate::ceilings::file_bytes(data_bytes(work, costs));
         space.is_bound |= is_bound;
         let mut before = space.clone();
         self.add_data(&mut before, ceiling);
@@ -201,9 +190,9 @@ impl Peak<'_> {
 }
 
 /// Bytes of the table that a run fills, with its indexes; `None` where time bounds it.
-pub(crate) fn data_bytes(work: &Work, engine: &str) -> Option<u64> {
+pub(crate) fn data_bytes(work: &Work, costs: &SpaceCosts) -> Option<u64> {
     match work.amount {
-        Amount::Rows(rows) => Some(rows.saturating_mul(row_bytes(work, engine))),
+        Amount::Rows(rows) => Some(rows.saturating_mul(row_bytes(work, costs))),
         Amount::Time(_) => None,
     }
 }
@@ -229,112 +218,23 @@ fn rows_of(work: &Work, rows_in_time: &dyn Fn(&Work) -> TimedRows) -> TimedRows 
 }
 
 /// Bytes of a row with its entries in all indexes.
-fn row_bytes(work: &Work, engine: &str) -> u64 {
+fn row_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
     let row = match work.workload {
         // A page, and an entry of the key's own index or of the inner pages.
         Workload::Populate => PAGE_BYTES + 32,
-        // 160 bytes in pages 69 % full: 37 GB for the published 160 million rows. A heap and its index of the key
-        // come to the same.
-        Workload::RandomInsert => 232,
+        Workload::RandomInsert => RANDOM_ROW_BYTES,
         Workload::GuidPopulate => {
             let source = if work.is_one_load() { 45 } else { 0 };
-            guid_row_bytes(work.subject.storage, engine) + source
+            (costs.guid_row_bytes)(work.subject.storage) + source
         }
         _ => 0,
     };
     row + u64::from(work.secondary_indexes) * SECONDARY_BYTES
 }
 
-/// Bytes of a row of 1048 bytes with a random key: seven to a page in a heap.
-// OBSERVED: 50,000 rows on SQLite 3.51 and PostgreSQL 18.6, sizes of the files
-fn guid_row_bytes(storage: Storage, engine: &str) -> u64 {
-    let heap = PAGE_BYTES.div_ceil(7);
-    match (engine, storage) {
-        (_, Storage::HeapIndex) => heap + 45,
-        (_, Storage::HeapOrdered) => heap + 34,
-        ("sqlite", Storage::ClusteredRandom) => 1_400,
-        ("sqlite", Storage::ClusteredOrdered) => heap + 30,
-        // A heap lies below the tree.
-        (_, Storage::ClusteredRandom) => heap + 1_760,
-        (_, Storage::ClusteredOrdered) => heap + heap + 30,
-    }
-}
-
-fn stock_bytes(work: &Work, engine: &str) -> u64 {
+fn stock_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
     let objects = u64::from(work.subject.objects.max(1));
-    let of_objects = if engine == "postgres" { objects.saturating_mul(OBJECT_BYTES) } else { 0 };
-    let rows = work.subject.table_rows.saturating_mul(guid_row_bytes(work.subject.storage, engine));
+    let of_objects = objects.saturating_mul(costs.object_bytes);
+    let rows = work.subject.table_rows.saturating_mul((costs.guid_row_bytes)(work.subject.storage));
     rows.saturating_add(of_objects)
 }
-
-/// What making the tables that runs read puts into PostgreSQL's WAL.
-// OBSERVED: 50,000 rows on PostgreSQL 18.6
-fn stock_wal_bytes(work: &Work) -> u64 {
-    let row = match work.subject.storage {
-        Storage::HeapIndex | Storage::HeapOrdered => 1_260,
-        Storage::ClusteredRandom => 3_100,
-        Storage::ClusteredOrdered => 2_400,
-    };
-    work.subject.table_rows.saturating_mul(row)
-}
-
-/// What a run puts into PostgreSQL's WAL: rows, entries and their headers.
-fn wal_bytes(rows: u64, work: &Work) -> u64 {
-    let row = match (work.workload, work.subject.storage) {
-        (Workload::Populate, _) => 4_300,
-        (Workload::GuidPopulate, Storage::ClusteredRandom) => 3_100,
-        (Workload::GuidPopulate, Storage::ClusteredOrdered) => 2_400,
-        (Workload::GuidPopulate, _) => 1_260,
-        _ => 400,
-    };
-    rows.saturating_mul(row + 100 * u64::from(work.secondary_indexes))
-}
-
-/// The segments of PostgreSQL's WAL: all that is written until a checkpoint must have made room, and one at each end.
-fn postgres_wal(written_bytes: u64, work: &Work) -> u64 {
-    let limit_mib = work.log_size_mib.unwrap_or(MAX_WAL_MIB).max(2 * SEGMENT_BYTES / MIB);
-    // A checkpoint aims at the limit and may pass it while it runs.
-    let limit = limit_mib.saturating_mul(MIB).saturating_add(limit_mib.saturating_mul(MIB) / 8);
-    let segments = (written_bytes / SEGMENT_BYTES).saturating_add(2);
-    segments.saturating_mul(SEGMENT_BYTES).min(limit.max(2 * SEGMENT_BYTES))
-}
-
-/// SQLite's WAL: whole pages of each transaction, until a checkpoint lets it begin at its start again.
-fn sqlite_wal(rows: u64, data_bytes: u64, work: &Work) -> u64 {
-    let batch = work.batch_size.max(1).min(rows.max(1));
-    // Each tree is half as large on average as at the end.
-    let touched = |bytes_per_row: u64| {
-        let pages = rows.saturating_mul(bytes_per_row) / PAGE_BYTES / 2;
-        distinct(batch, pages.max(1))
-    };
-    let of_rows = match (work.workload, work.key) {
-        (Workload::Populate, _) => batch,
-        (Workload::RandomInsert, KeyOrder::Sequential) => batch.saturating_mul(232) / PAGE_BYTES + 1,
-        (Workload::RandomInsert, KeyOrder::Random) => touched(232),
-        _ if work.is_one_load() => data_bytes / PAGE_BYTES,
-        _ => touched(1_400),
-    };
-    let of_indexes = u64::from(work.secondary_indexes).saturating_mul(touched(SECONDARY_BYTES));
-    let transaction =
-        of_rows.saturating_add(of_indexes).saturating_add(FRAMES_BESIDE).saturating_mul(FRAME_BYTES);
-    let setting = |name: &str| work.settings.get(name).map(String::as_str);
-    if setting("journal_mode").is_some_and(|mode| !mode.eq_ignore_ascii_case("wal")) {
-        return transaction;
-    }
-    let all = rows.div_ceil(batch).saturating_mul(transaction);
-    if setting("reader_blocks_checkpoint") == Some("true") {
-        return all;
-    }
-    let limit = work.log_size_mib.unwrap_or(AUTOCHECKPOINT_MIB).saturating_mul(MIB);
-    all.min(limit.saturating_add(transaction))
-}
-
-/// Pages of `pages` that `count` rows at random places touch.
-fn distinct(count: u64, pages: u64) -> u64 {
-    let pages = pages as f64;
-    (pages * (1.0 - (-(count as f64) / pages).exp())).ceil() as u64
-}
-
-#[cfg(test)]
-#[path = "space_tests.rs"]
-mod tests;

@@ -1,8 +1,8 @@
 //! Waits that the engine counts itself, put beside those that were sampled.
 //!
-//! PostgreSQL counts and times writes and flushes of its files for the server as a whole: clients, background writer,
-//! checkpointer and the WAL writer together. So these counts belong to a group of their own, the whole server. From 18 on
-//! it counts them by session too: those of the clients are one more group. In the groups that were sampled counts stay
+//! A server counts and times writes and flushes of its files as a whole: clients and background processes together. So
+//! these counts belong to a group of their own, the whole server. Where it counts them by session too, those of the
+//! clients are one more group. In the groups that were sampled counts stay
 //! absent: a part of an exact number is not an exact number, and exact counts beside estimated seconds would look exact.
 
 use results::model::Metric;
@@ -17,74 +17,32 @@ pub const CLIENTS_COUNTED: &str = "clients, counted";
 /// What the metrics that count by session begin with.
 const OF_CLIENTS: &str = "client_";
 
-/// A wait with the metrics that count and time it.
-struct Counted {
-    class: &'static str,
-    name: &'static str,
+/// A wait with the names of the metrics that count and time it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedWait {
+    /// Class as the engine has it.
+    pub class: &'static str,
+    /// Name as the engine has it.
+    pub name: &'static str,
     /// Number of waits.
-    count: &'static str,
+    pub count: &'static str,
     /// What the waits moved, where the server counts that and not the waits.
-    moved: &'static str,
-    seconds: &'static str,
+    pub moved: &'static str,
+    /// Their seconds.
+    pub seconds: &'static str,
 }
 
-const COUNTED: [Counted; 6] = [
-    Counted {
-        class: "IO",
-        name: "WalSync",
-        count: "log_flushes",
-        moved: "log_flushes",
-        seconds: "log_flush_s",
-    },
-    Counted {
-        class: "IO",
-        name: "WalWrite",
-        count: "log_writes",
-        moved: "log_writes",
-        seconds: "log_write_s",
-    },
-    // A wait is a call: pages of which one call moves several are no count of waits.
-    Counted {
-        class: "IO",
-        name: "DataFileRead",
-        count: "data_read_calls",
-        moved: "data_reads",
-        seconds: "data_read_s",
-    },
-    Counted {
-        class: "IO",
-        name: "DataFileWrite",
-        count: "data_write_calls",
-        moved: "data_writes",
-        seconds: "data_write_s",
-    },
-    Counted {
-        class: "IO",
-        name: "DataFileExtend",
-        count: "data_extend_calls",
-        moved: "data_extends",
-        seconds: "data_extend_s",
-    },
-    Counted {
-        class: "IO",
-        name: "DataFileSync",
-        count: "data_flushes",
-        moved: "data_flushes",
-        seconds: "data_flush_s",
-    },
-];
-
-/// Adds the groups [`CLIENTS_COUNTED`] and [`WHOLE_SERVER`] with each wait that the metrics of the same interval count,
-/// when there is any.
+/// Adds the groups [`CLIENTS_COUNTED`] and [`WHOLE_SERVER`] with each of the `counted` waits that the metrics of the same
+/// interval count, when there is any.
 ///
 /// Its seconds are the engine's own where it timed them; where timing is switched off they are the sampled seconds of
 /// the same sessions.
-pub fn add_counted(observations: &mut Observations, metrics: &[Metric]) {
+pub fn add_counted(observations: &mut Observations, counted: &[CountedWait], metrics: &[Metric]) {
     let sampled: Vec<WaitProfile> = observations.waits.clone();
     let clients: Vec<&WaitProfile> = sampled.iter().filter(|profile| profile.group == "clients").collect();
     let all: Vec<&WaitProfile> = sampled.iter().collect();
     for (group, prefix, profiles) in [(CLIENTS_COUNTED, OF_CLIENTS, clients), (WHOLE_SERVER, "", all)] {
-        let rows = rows(&profiles, prefix, metrics);
+        let rows = rows(&profiles, counted, prefix, metrics);
         if !rows.is_empty() {
             observations.waits.push(WaitProfile {
                 group: group.to_owned(),
@@ -98,20 +56,25 @@ pub fn add_counted(observations: &mut Observations, metrics: &[Metric]) {
     }
 }
 
-fn rows(profiles: &[&WaitProfile], prefix: &str, metrics: &[Metric]) -> Vec<WaitRow> {
+fn rows(
+    profiles: &[&WaitProfile],
+    counted: &[CountedWait],
+    prefix: &str,
+    metrics: &[Metric],
+) -> Vec<WaitRow> {
     let value = |name: &str| {
         let is_meant = |metric: &&Metric| metric.name.strip_prefix(prefix) == Some(name);
         metrics.iter().find(is_meant).map(|metric| metric.value)
     };
     let mut rows = Vec::new();
-    for counted in COUNTED {
+    for counted in counted {
         let count = value(counted.count);
         if count.or_else(|| value(counted.moved)).is_none_or(|count| count <= 0.0) {
             continue;
         }
         let timed = value(counted.seconds).filter(|seconds| *seconds > 0.0);
         let Some((wait_s, how)) =
-            timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(profiles, &counted))
+            timed.map(|seconds| (seconds, How::Exact)).or_else(|| sampled(profiles, counted))
         else {
             continue;
         };
@@ -129,7 +92,7 @@ fn rows(profiles: &[&WaitProfile], prefix: &str, metrics: &[Metric]) -> Vec<Wait
     rows
 }
 
-fn sampled(profiles: &[&WaitProfile], counted: &Counted) -> Option<(f64, How)> {
+fn sampled(profiles: &[&WaitProfile], counted: &CountedWait) -> Option<(f64, How)> {
     let mut rows = profiles
         .iter()
         .flat_map(|profile| &profile.rows)
@@ -143,6 +106,13 @@ fn sampled(profiles: &[&WaitProfile], counted: &Counted) -> Option<(f64, How)> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    const COUNTED: [CountedWait; 2] =
+        [wait("WalSync", "log_flushes", "log_flush_s"), wait("WalWrite", "log_writes", "log_write_s")];
+
+    const fn wait(name: &'static str, count: &'static str, seconds: &'static str) -> CountedWait {
+        CountedWait { class: "IO", name, count, moved: count, seconds }
+    }
 
     fn metric(name: &str, value: f64) -> Metric {
         Metric { name: name.to_owned(), value, unit: String::new(), source: String::new() }
@@ -175,6 +145,7 @@ mod tests {
         let mut observations = clients();
         add_counted(
             &mut observations,
+            &COUNTED,
             &[
                 metric("log_flushes", 100.0),
                 metric("log_flush_s", 0.5),
@@ -200,6 +171,7 @@ mod tests {
         let mut observations = clients();
         add_counted(
             &mut observations,
+            &COUNTED,
             &[
                 metric("log_flushes", 100.0),
                 metric("log_flush_s", 0.5),
@@ -220,7 +192,7 @@ mod tests {
     #[test]
     fn an_engine_that_counts_nothing_adds_nothing() {
         let mut observations = clients();
-        add_counted(&mut observations, &[metric("log_flushes", 0.0), metric("rows", 5.0)]);
+        add_counted(&mut observations, &COUNTED, &[metric("log_flushes", 0.0), metric("rows", 5.0)]);
         assert_eq!(observations, clients());
     }
 }

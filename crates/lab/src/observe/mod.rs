@@ -19,7 +19,6 @@ pub mod machine;
 pub mod manual_checkpoint;
 mod processes;
 pub mod series;
-pub mod sqlite_files;
 
 /// The measured part of a run.
 #[derive(Clone, Copy, Debug)]

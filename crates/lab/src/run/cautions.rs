@@ -20,7 +20,7 @@ pub(super) fn sync_latency(target: &dyn Target, work: &Work, warnings: &mut Vec<
     if work.durability != Durability::Full {
         return None;
     }
-    let directories = target.directories();
+    let directories = target.residence().map(|place| place.directories()).unwrap_or_default();
     let (_, directory) = directories.iter().find(|(role, _)| role == "log").or(directories.first())?;
     let latency = match disk::probe::sync_latency(directory, FLUSHES_TRIED, FLUSH_SIZE_BYTES) {
         Ok(latency) => latency,

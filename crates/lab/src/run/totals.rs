@@ -21,7 +21,8 @@ impl MachineTotals {
     /// Reads all counters.
     pub(super) fn read(target: &dyn Target) -> Self {
         // The processors last: at the barrier nothing comes in between, at the end the devices are soon read.
-        let devices = device_counters(&target.directories());
+        let directories = target.residence().map(|place| place.directories()).unwrap_or_default();
+        let devices = device_counters(&directories);
         Self { devices, cpu: CpuTotals::read(target) }
     }
 
@@ -70,7 +71,7 @@ impl CpuTotals {
         Self {
             machine: machine_cpu().ok(),
             own_ns: process_cpu_ns(),
-            server_ns: target.server_process_id().and_then(server_cpu_ns),
+            server_ns: target.residence().and_then(|place| place.server_process_id()).and_then(server_cpu_ns),
         }
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use results::EngineId;
 use results::model::Level;
 
 use super::subject;
 use super::value::duration;
-use crate::engine::Layout;
+use crate::engine::{Engine, Layout};
 use crate::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 /// Parameters that cannot stand together.
@@ -32,7 +33,7 @@ pub(crate) struct Values<'a>(pub(crate) BTreeMap<&'a str, &'a Level>);
 
 impl Values<'_> {
     /// The work of the cell on `engine`; the seed is left at 0.
-    pub(crate) fn work(&self, engine: &str, place: LogPlace<'_>) -> Result<Work, Conflict> {
+    pub(crate) fn work(&self, engine: &Engine, place: LogPlace<'_>) -> Result<Work, Conflict> {
         let workload = self.workload()?;
         let mut work = Work {
             workload,
@@ -64,7 +65,7 @@ impl Values<'_> {
             buffer_pool_mib: self.count("buffer_pool_mib"),
             log_size_mib: self.count("log_size_mib"),
             manual_checkpoint_every: self.time("manual_checkpoint_every").filter(|period| !period.is_zero()),
-            settings: self.settings(engine),
+            settings: self.settings(engine.id),
             subject: self.subject(workload),
             label: self.word("label").to_owned(),
             seed: 0,
@@ -120,12 +121,12 @@ impl Values<'_> {
         }
     }
 
-    fn settings(&self, engine: &str) -> BTreeMap<String, String> {
+    fn settings(&self, engine: EngineId) -> BTreeMap<String, String> {
         self.0
             .iter()
             .filter_map(|(name, level)| {
                 let (prefix, setting) = name.split_once('.')?;
-                (prefix == engine).then(|| (setting.to_owned(), level.to_string()))
+                (*prefix == engine).then(|| (setting.to_owned(), level.to_string()))
             })
             .collect()
     }
@@ -215,8 +216,8 @@ fn check_workload(work: &Work) -> Result<(), Conflict> {
 }
 
 /// Engines that cannot place their log elsewhere say so themselves, with their reason; here only what is missing.
-fn check_placement(work: &Work, engine: &str, place: LogPlace<'_>) -> Result<(), Conflict> {
-    if engine != "postgres" || work.placement == Placement::Together {
+fn check_placement(work: &Work, engine: &Engine, place: LogPlace<'_>) -> Result<(), Conflict> {
+    if !engine.has_layout || work.placement == Placement::Together {
         return Ok(());
     }
     let LogPlace::Ours(layout) = place else {

@@ -1,5 +1,6 @@
 //! Parameters and factors on their way from the spec to the plan: what each layer sets, and where.
 
+use results::EngineId;
 use results::model::{Factor, Level};
 
 use super::document::{Element, Entry};
@@ -123,9 +124,9 @@ impl Draft {
     }
 
     /// Applies one `--set key=value`.
-    pub(crate) fn set(&mut self, key: &str, value: &str, engine: &str) -> Result<(), SpecError> {
+    pub(crate) fn set(&mut self, key: &str, value: &str, engine: EngineId) -> Result<(), SpecError> {
         let assignment = parse_override(key, value)?;
-        if let Some((prefix, _)) = assignment.name.split_once('.').filter(|(prefix, _)| *prefix != engine) {
+        if let Some((prefix, _)) = assignment.name.split_once('.').filter(|(prefix, _)| **prefix != engine) {
             let title = format!("`{}` is a setting of {prefix}, and this runs on {engine}", assignment.name);
             return Err(SpecError::at(&assignment.place, title, "has no effect here"));
         }
@@ -138,8 +139,8 @@ impl Draft {
     }
 
     /// Drops what belongs to other engines, and refuses settings of other engines among the factors of all.
-    pub(crate) fn keep_engine(&mut self, engine: &str) -> Result<(), SpecError> {
-        let foreign = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| prefix != engine);
+    pub(crate) fn keep_engine(&mut self, engine: EngineId) -> Result<(), SpecError> {
+        let foreign = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| *prefix != engine);
         self.factors.retain(|factor| !(factor.is_of_engine && foreign(&factor.name)));
         if let Some(factor) = self.factors.iter().find(|factor| foreign(&factor.name)) {
             let title =

@@ -10,11 +10,10 @@ use super::canonical;
 use super::claim::Claim;
 use super::command::SpecCommand;
 use super::draft::Draft;
-use super::error::{SpecError, quoted, suggestion};
+use super::error::SpecError;
 use super::experiment::{Experiment, Kind, REPETITIONS_MAX};
-use super::parameters::{engine_names, is_engine};
 use super::validity::Validity;
-use crate::engine::Layout;
+use crate::engine::{Engine, Layout};
 use crate::plan::RepeatUntil;
 use crate::work::Work;
 
@@ -28,8 +27,8 @@ pub struct Request {
     pub scale: Scale,
     /// `--set` in order: a key, and one value that fixes it or several with commas between that vary it.
     pub overrides: Vec<(String, String)>,
-    /// Kind of target, one of [`engine_names`].
-    pub engine: String,
+    /// Kind of target.
+    pub engine: &'static Engine,
     /// In place of the spec's repetitions.
     pub repetitions: Option<u32>,
     /// In place of the spec's `[repeat_until]`.
@@ -43,11 +42,11 @@ pub struct Request {
 
 impl Request {
     /// A request that changes nothing in the spec.
-    pub fn plain(scale: Scale, engine: &str) -> Self {
+    pub fn plain(scale: Scale, engine: &'static Engine) -> Self {
         Self {
             scale,
             overrides: Vec::new(),
-            engine: engine.to_owned(),
+            engine,
             repetitions: None,
             repeat_until: None,
             layout: Layout::default(),
@@ -72,7 +71,7 @@ pub struct Resolved {
     /// Full or miniature.
     pub scale: Scale,
     /// Kind of target.
-    pub engine: String,
+    pub engine: &'static Engine,
     /// Factors in the order of the spec, those added by `--set` last.
     pub factors: Vec<Factor>,
     /// Parameters that do not vary, defaults included; parameters without value and default are left out, and
@@ -102,11 +101,6 @@ pub struct Resolved {
 impl Experiment {
     /// Applies scale, command line, defaults and engine, and checks every cell.
     pub fn resolve(&self, request: &Request) -> Result<Resolved, SpecError> {
-        let engine = request.engine.as_str();
-        if !is_engine(engine) {
-            let title = format!("{} is not an engine", quoted(engine));
-            return Err(SpecError::without_place(title).help(suggestion(engine, &engine_names())));
-        }
         let (draft, left_to_server) = self.overridden(request)?;
         let factors = draft.model_factors();
         let cell_count = factors.iter().map(|factor| factor.levels.len()).try_fold(1, usize::checked_mul);
@@ -123,7 +117,7 @@ impl Experiment {
             kind: self.kind,
             published_in: self.published_in.clone(),
             scale: request.scale,
-            engine: engine.to_owned(),
+            engine: request.engine,
             fixed: draft.fixed(),
             factors,
             repetitions: self.repetitions(request)?,
@@ -168,9 +162,9 @@ impl Experiment {
                 );
             }
             seen.push(name.to_owned());
-            draft.set(key, value, &request.engine)?;
+            draft.set(key, value, request.engine.id)?;
         }
-        draft.keep_engine(&request.engine)?;
+        draft.keep_engine(request.engine.id)?;
         let left = left.into_iter().filter(|(name, _)| draft.place_of(name).is_none()).collect();
         Ok((draft, left))
     }
@@ -260,7 +254,7 @@ impl Resolved {
         let both = self.fixed.iter().chain(&cell.levels);
         let values: BTreeMap<&str, &Level> = both.map(|(name, level)| (name.as_str(), level)).collect();
         let place = if is_foreign { LogPlace::Foreign } else { LogPlace::Ours(&self.layout) };
-        Values(values).work(&self.engine, place)
+        Values(values).work(self.engine, place)
     }
 
     /// Writes the order of keys down where it follows from the workload and is the same in all cells.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lab::client::Crew;
-use lab::engine::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
-use lab::engine::{Connector, Counters, Layout, Session, Target};
+use lab::engine::postgres::{
+    ManagedOptions, ManagedPostgres, PostgresConnector, PostgresSession, ServerBinaries, find_servers,
+};
+use lab::engine::{ClientControl, Connector, Counters, Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 
 /// The newest server of every major on this machine; empty, with a word on stderr, when there is none.
@@ -77,7 +79,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-pub async fn connect_all(connector: &Connector, connections: u32) -> Vec<Session> {
+pub async fn connect_all(connector: &PostgresConnector, connections: u32) -> Vec<PostgresSession> {
     let mut sessions = Vec::new();
     for client_index in 0..connections {
         sessions.push(connector.connect(client_index).await.unwrap());
@@ -105,7 +107,7 @@ fn value(counters: &Counters, name: &str) -> Option<f64> {
 }
 
 /// Prepares, connects, runs and closes as the laboratory does, without cleaning.
-pub fn run(target: &mut impl Target, work: &Work) -> Outcome {
+pub fn run(target: &mut (impl Target + ClientControl), work: &Work) -> Outcome {
     target.prepare(work).unwrap();
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
     let mut crew = Crew::assemble(&target.connector(), work, jobs).unwrap();

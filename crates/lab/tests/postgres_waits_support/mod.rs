@@ -1,9 +1,9 @@
 //! A server with sessions that wait as they are told, and what a busy machine excuses.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-use lab::engine::postgres::ServerBinaries;
 use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
-use lab::observe::live::{LiveServer, Way};
+use lab::engine::postgres::{LivePostgres, ServerBinaries};
+use lab::observe::live::Way;
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::postgres_support::scratch;
@@ -39,8 +39,8 @@ impl Server {
         Sql::connect(&self.url())
     }
 
-    pub fn live(&self, way: Way) -> LiveServer {
-        LiveServer::attach(&self.url(), way).unwrap()
+    pub fn live(&self, way: Way) -> LivePostgres {
+        LivePostgres::attach(&self.url(), way).unwrap()
     }
 }
 

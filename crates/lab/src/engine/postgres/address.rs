@@ -146,13 +146,13 @@ fn login(
 }
 
 /// The service that a URL names, else `PGSERVICE`.
-pub fn service_of(url: &str) -> Option<String> {
+pub(super) fn service_of(url: &str) -> Option<String> {
     let named = parameters(url).ok()?.into_iter().rev().find(|(name, _)| name == "service");
     named.map(|(_, value)| value).or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty())
 }
 
 /// What the environment adds to a URL and its service to say which server and database is meant: `host=db`, ...
-pub fn places_of_environment(url: &str) -> Vec<String> {
+pub(super) fn places_of_environment(url: &str) -> Vec<String> {
     let environment = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let given = parameters(url).ok().and_then(|parameters| with_service(parameters, &environment).ok());
     // What cannot be read is refused when the server is connected to.

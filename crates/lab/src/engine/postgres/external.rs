@@ -3,14 +3,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use results::model::{Setting, Warning};
 
-use super::super::premises::unique_id;
-use super::super::{
-    Aftermath, Connector, Counters, EngineFacts, Limitation, LogRecords, Target, TargetError,
-};
-use super::address;
 use super::capabilities::{Capabilities, Family};
 use super::control::{Control, identifier, literal};
 use super::external_limits::{ServerState, refusals};
@@ -20,9 +16,15 @@ use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
+use super::{ENGINE, address};
 use super::{client_counters, counters, log_records, schema, series, stock, waits};
 use crate::cache::CacheLook;
 use crate::engine::look_up::Answers;
+use crate::engine::premises::unique_id;
+use crate::engine::{
+    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts,
+    Limitation, LogRecords, Observe, Residence, Target, TargetError,
+};
 use crate::observe::Sampler;
 use crate::work::{CacheState, Durability, Work};
 
@@ -73,6 +75,14 @@ pub struct ExternalPostgres {
 }
 
 impl ExternalPostgres {
+    /// How the clients of this run connect.
+    ///
+    /// # Panics
+    /// Outside `prepare` and `clean`.
+    pub fn postgres_connector(&self) -> PostgresConnector {
+        self.connector.clone().expect("a connector is asked for between prepare and clean")
+    }
+
     /// Connects, drops what crashed runs left, creates and marks the database.
     ///
     /// # Errors
@@ -165,8 +175,8 @@ impl ExternalPostgres {
 }
 
 impl Target for ExternalPostgres {
-    fn kind(&self) -> &'static str {
-        "postgres"
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
@@ -231,23 +241,8 @@ impl Target for ExternalPostgres {
         Ok(())
     }
 
-    fn connector(&self) -> Connector {
-        Connector::Postgres(
-            self.connector.clone().expect("a connector is asked for between prepare and clean"),
-        )
-    }
-
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        let stock = Stock::of(work).filter(|_| work.workload.looks_up());
-        if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
-            let control = self.running()?;
-            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
-                control.complete("could not fill the caches of the server", &statement)?;
-            }
-            control.rows("could not take settings back", "RESET ALL")?;
-        }
-        // Nobody can look at the files of a server that is not ours.
-        Ok(None)
+    fn connector(&self) -> Arc<dyn DynConnector> {
+        Arc::new(self.postgres_connector())
     }
 
     fn jobs(&self, work: &Work) -> u32 {
@@ -260,40 +255,9 @@ impl Target for ExternalPostgres {
         available.clamp(1, work.connections.max(1))
     }
 
-    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name.filter(|_| self.capabilities.session_list) {
-            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn interrupt(&mut self) -> Result<(), TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name.filter(|_| self.capabilities.session_list) {
-            Some(name) => counters::interrupt(self.running()?, &name),
-            None => Ok(()),
-        }
-    }
-
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
-    }
-
-    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
-            return Ok(None);
-        };
-        let name = name.application_name().to_owned();
-        client_counters::read(self.running()?, &name).map(Some)
-    }
-
-    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
-        let mut samplers = series::samplers(&login, work);
-        samplers.extend(waits::samplers(&login, self.connector.as_ref()));
-        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
@@ -304,12 +268,60 @@ impl Target for ExternalPostgres {
         counters::aftermath(self.running()?, &capabilities, work)
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
-        let files = Err("the files of somebody else's server are not read");
-        let Ok(control) = self.running() else { return LogRecords::default() };
-        log_records::of_run(control, work, before, after, files)
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.connector = None;
+        let statements = schema::drop_all(self.capabilities.procedures);
+        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
+            for statement in statements {
+                control.complete("could not remove the objects of the run", &statement)?;
+            }
+        }
+        Ok(())
     }
 
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        self.connector = None;
+        let Some(mut control) = self.control.take() else {
+            return Ok(());
+        };
+        let name = self.login.database.clone();
+        if keep {
+            return set_comment(&mut control, &name, KEPT_MARK);
+        }
+        control.close();
+        let mut maintenance = connect(&self.maintenance_login)?;
+        // FORCE ends sessions in our own database only: clients of a run that failed.
+        let sql = format!("DROP DATABASE {}", identifier(&name));
+        let forced = format!("{sql} WITH (FORCE)");
+        let outcome = maintenance.work(&forced).or_else(|_| maintenance.work(&sql));
+        maintenance.close();
+        outcome
+            .map(drop)
+            .map_err(|error| TargetError::engine(format!("could not drop our database \"{name}\""), error))
+    }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn residence(&self) -> Option<&dyn Residence> {
+        Some(self)
+    }
+
+    fn clients(&mut self) -> Option<&mut dyn ClientControl> {
+        Some(self)
+    }
+
+    fn cache(&mut self) -> Option<&mut dyn CacheControl> {
+        Some(self)
+    }
+
+    fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+}
+
+impl Describe for ExternalPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
         counters::settings(self.running()?)
     }
@@ -323,11 +335,7 @@ impl Target for ExternalPostgres {
         Ok(facts)
     }
 
-    fn directories(&self) -> Vec<(String, PathBuf)> {
-        Vec::new()
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
+    fn warnings(&mut self) -> Vec<Warning> {
         let mut warnings = vec![Warning {
             code: "shared_server".to_owned(),
             text: "the server is not ours: its other work, and its state before each run, are in the numbers"
@@ -350,45 +358,71 @@ impl Target for ExternalPostgres {
         }
         warnings
     }
+}
 
-    fn server_process_id(&self) -> Option<u32> {
-        None
-    }
-
-    fn clean(&mut self) -> Result<(), TargetError> {
-        self.connector = None;
-        let statements = schema::drop_all(self.capabilities.procedures);
-        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in statements {
-                control.complete("could not remove the objects of the run", &statement)?;
-            }
-        }
-        Ok(())
+impl Residence for ExternalPostgres {
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        Vec::new()
     }
 
     fn kept(&self) -> Vec<String> {
         kept_words(&self.login)
     }
+}
 
-    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.connector = None;
-        let Some(mut control) = self.control.take() else {
-            return Ok(());
-        };
-        let name = self.login.database.clone();
-        if keep {
-            return set_comment(&mut control, &name, KEPT_MARK);
+impl ClientControl for ExternalPostgres {
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
         }
-        control.close();
-        let mut maintenance = connect(&self.maintenance_login)?;
-        // FORCE ends sessions in our own database only: clients of a run that failed.
-        let sql = format!("DROP DATABASE {}", identifier(&name));
-        let forced = format!("{sql} WITH (FORCE)");
-        let outcome = maintenance.work(&forced).or_else(|_| maintenance.work(&sql));
-        maintenance.close();
-        outcome
-            .map(drop)
-            .map_err(|error| TargetError::engine(format!("could not drop our database \"{name}\""), error))
+    }
+
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::interrupt(self.running()?, &name),
+            None => Ok(()),
+        }
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
+    }
+}
+
+impl CacheControl for ExternalPostgres {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up());
+        if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
+            let control = self.running()?;
+            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
+                control.complete("could not fill the caches of the server", &statement)?;
+            }
+            control.rows("could not take settings back", "RESET ALL")?;
+        }
+        // Nobody can look at the files of a server that is not ours.
+        Ok(None)
+    }
+}
+
+impl Observe for ExternalPostgres {
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
+        let mut samplers = series::samplers(&login, work);
+        samplers.extend(waits::samplers(&login, self.connector.as_ref()));
+        samplers
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let files = Err("the files of somebody else's server are not read");
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, files)
     }
 }
 

@@ -1,55 +1,95 @@
 //! A few settings of any server, asked over one connection that changes nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::super::TargetError;
-use super::address;
 use super::control::literal;
 use super::external::connecting::connect;
 use super::wire::{Endpoint, Login, Rows, WireError};
+use super::{ENGINE, address};
+use crate::engine::TargetError;
+use crate::inventory::{InventoryRow, ServerQuestion};
 
 /// Memory for the rows of one answer: a version, or ten settings.
 pub(super) const ANSWER_BYTES_MAX: usize = 1 << 20;
 
+/// Settings that a row shows; from [`DURABILITY_FIRST`] on they say what a commit waits for.
+const NAMES: [&str; 10] = [
+    "max_parallel_workers_per_gather",
+    "max_parallel_workers",
+    "max_worker_processes",
+    "max_connections",
+    "shared_buffers",
+    "max_wal_size",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "wal_sync_method",
+];
+
+/// Index of the first setting of durability.
+const DURABILITY_FIRST: usize = 6;
+
+/// The server at `url`; nothing is sent to it yet.
+///
+/// # Errors
+/// A URL that is none.
+pub(super) fn question(url: &str) -> Result<Arc<dyn ServerQuestion>, TargetError> {
+    let login = address::parse(url, "fathom-inventory")?;
+    Ok(Arc::new(Question { login }))
+}
+
 /// A server to ask.
 #[derive(Clone, Debug)]
-pub(crate) struct ServerQuestion {
+struct Question {
     login: Login,
 }
 
 /// What a server said about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ServerAnswer {
+struct Answer {
     /// `version()`.
-    pub(crate) version: String,
+    version: String,
     /// Those of the asked settings that it has, as it prints them.
-    pub(crate) settings: BTreeMap<String, String>,
+    settings: BTreeMap<String, String>,
 }
 
-impl ServerQuestion {
-    /// The server at `url`; nothing is sent to it yet.
-    ///
-    /// # Errors
-    /// A URL that is none.
-    pub(crate) fn of(url: &str) -> Result<Self, TargetError> {
-        address::parse(url, "fathom-inventory").map(|login| Self { login })
-    }
-
-    /// `host:port/database`, without user and password.
-    pub(crate) fn place(&self) -> String {
+impl ServerQuestion for Question {
+    fn place(&self) -> String {
         place(&self.login)
     }
 
-    /// Is it on this machine, as far as its address tells?
-    pub(crate) fn is_local(&self) -> bool {
+    fn is_local(&self) -> bool {
         is_local(&self.login)
     }
 
+    fn ask(&self) -> Result<InventoryRow, TargetError> {
+        let answer = self.answer(&NAMES)?;
+        let setting = |name: &str| answer.settings.get(name).cloned();
+        let number = |name: &str| setting(name).and_then(|value| value.parse().ok());
+        let durability: Vec<String> = NAMES[DURABILITY_FIRST..]
+            .iter()
+            .filter_map(|name| Some(format!("{name}={}", answer.settings.get(*name)?)))
+            .collect();
+        Ok(InventoryRow {
+            server: self.place(),
+            engine: ENGINE.id.into(),
+            version: Some(answer.version.clone()),
+            workers_per_query: number(NAMES[0]),
+            workers_total: number(NAMES[1]),
+            worker_processes: number(NAMES[2]),
+            connections_max: number(NAMES[3]),
+            buffer_pool: setting(NAMES[4]),
+            log_size: setting(NAMES[5]),
+            durability: (!durability.is_empty()).then(|| durability.join(" ")),
+            ..InventoryRow::default()
+        })
+    }
+}
+
+impl Question {
     /// Asks for the version and for settings by name.
-    ///
-    /// # Errors
-    /// A server that cannot be reached or does not answer.
-    pub(crate) fn ask(&self, names: &[&str]) -> Result<ServerAnswer, TargetError> {
+    fn answer(&self, names: &[&str]) -> Result<Answer, TargetError> {
         let mut control = connect(&self.login)?;
         control.limit_answers(ANSWER_BYTES_MAX);
         let context = "could not ask the server for its version";
@@ -77,7 +117,7 @@ impl ServerQuestion {
                 Some((values.next()??, values.next()??))
             })
             .collect();
-        Ok(ServerAnswer { version, settings })
+        Ok(Answer { version, settings })
     }
 }
 

@@ -1,13 +1,11 @@
 //! A PostgreSQL that fathom makes, starts, stops and removes.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use results::model::{Setting, Warning};
 
-use super::super::premises::unique_id;
-use super::super::{
-    Aftermath, Connector, Counters, EngineFacts, Layout, Limitation, LogRecords, Target, TargetError,
-};
+use super::ENGINE;
 use super::capabilities::Capabilities;
 use super::cluster::{Cluster, ClusterOptions};
 use super::confine::MemoryGroup;
@@ -24,6 +22,11 @@ use super::{
 };
 use crate::cache::{self, CacheLook};
 use crate::engine::look_up::Answers;
+use crate::engine::premises::unique_id;
+use crate::engine::{
+    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files,
+    Layout, Limitation, LogRecords, Observe, Residence, Target, TargetError,
+};
 use crate::observe::Sampler;
 use crate::task::Place;
 use crate::work::{Placement, Work};
@@ -80,6 +83,14 @@ pub struct ManagedPostgres {
 }
 
 impl ManagedPostgres {
+    /// How the clients of this run connect.
+    ///
+    /// # Panics
+    /// Outside `prepare` and `clean`.
+    pub fn postgres_connector(&self) -> PostgresConnector {
+        self.connector.clone().expect("a connector is asked for between prepare and clean")
+    }
+
     /// Cleans what crashed runs left in the same directories and makes a cluster (about a second, 40 MB). The server
     /// starts with the first `prepare`.
     ///
@@ -167,8 +178,8 @@ impl ManagedPostgres {
 }
 
 impl Target for ManagedPostgres {
-    fn kind(&self) -> &'static str {
-        "postgres"
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
@@ -221,30 +232,8 @@ impl Target for ManagedPostgres {
         Ok(())
     }
 
-    fn connector(&self) -> Connector {
-        Connector::Postgres(
-            self.connector.clone().expect("a connector is asked for between prepare and clean"),
-        )
-    }
-
-    fn place(&mut self, work: &Work) -> Result<Option<Place>, TargetError> {
-        self.place_now(work).map(Some)
-    }
-
-    fn rest(&mut self) -> Result<(), TargetError> {
-        self.control = None;
-        self.connector = None;
-        self.cluster_mut()?.stop();
-        Ok(())
-    }
-
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        if !work.workload.has_stock() {
-            return Ok(None);
-        }
-        let data = self.cluster().data();
-        let files = stock::files(self.running()?, &data, work)?;
-        cache::set(&files, work.subject.cache).map(Some)
+    fn connector(&self) -> Arc<dyn DynConnector> {
+        Arc::new(self.postgres_connector())
     }
 
     fn jobs(&self, work: &Work) -> u32 {
@@ -253,40 +242,9 @@ impl Target for ManagedPostgres {
         (processors / 2).clamp(1, work.connections.max(1))
     }
 
-    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name {
-            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn interrupt(&mut self) -> Result<(), TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name {
-            Some(name) => counters::interrupt(self.running()?, &name),
-            None => Ok(()),
-        }
-    }
-
     fn counters(&mut self) -> Result<Counters, TargetError> {
         let capabilities = self.capabilities.clone();
         counters::read(self.running()?, &capabilities)
-    }
-
-    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
-            return Ok(None);
-        };
-        let name = name.application_name().to_owned();
-        client_counters::read(self.running()?, &name).map(Some)
-    }
-
-    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        let Some(cluster) = &self.cluster else { return Vec::new() };
-        let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
-        samplers.extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.connector.as_ref()));
-        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
@@ -302,13 +260,57 @@ impl Target for ManagedPostgres {
         Ok(aftermath)
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
-        let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
-        let files = log_records::LogFiles { directory, server };
-        let Ok(control) = self.running() else { return LogRecords::default() };
-        log_records::of_run(control, work, before, after, Ok(&files))
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.connector = None;
+        // A server that died has nothing to clean now; the next start finds the objects and drops them.
+        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
+            for statement in schema::drop_all(true) {
+                control.complete("could not remove the objects of the run", &statement)?;
+            }
+        }
+        Ok(())
     }
 
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        self.connector = None;
+        self.control = None;
+        match self.cluster.take() {
+            Some(cluster) if keep => {
+                let directory = cluster.keep()?;
+                tracing::info!(directory = %directory.display(), "kept the cluster");
+                Ok(())
+            }
+            Some(cluster) => cluster.remove(),
+            None => Ok(()),
+        }
+    }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn residence(&self) -> Option<&dyn Residence> {
+        Some(self)
+    }
+
+    fn clients(&mut self) -> Option<&mut dyn ClientControl> {
+        Some(self)
+    }
+
+    fn cache(&mut self) -> Option<&mut dyn CacheControl> {
+        Some(self)
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        Some(self)
+    }
+
+    fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+}
+
+impl Describe for ManagedPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
         let mut settings = counters::settings(self.running()?)?;
         if let Some(work) = &self.work {
@@ -327,22 +329,7 @@ impl Target for ManagedPostgres {
         Ok(facts)
     }
 
-    fn directories(&self) -> Vec<(String, PathBuf)> {
-        let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
-        if self.placement == Placement::DataApart {
-            let data = self.layout.log.iter().map(|dir| ("data 1".to_owned(), dir.clone()));
-            return data.chain(own.map(|directory| ("log".to_owned(), directory))).collect();
-        }
-        let others = self.layout.data.iter().take(self.data_places).skip(1);
-        let data = own.into_iter().chain(others.cloned());
-        let log = self.layout.log.iter().filter(|_| self.placement == Placement::LogApart);
-        data.enumerate()
-            .map(|(index, directory)| (format!("data {}", index + 1), directory))
-            .chain(log.map(|directory| ("log".to_owned(), directory.clone())))
-            .collect()
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
+    fn warnings(&mut self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if let Some(user) = self.cluster.as_ref().and_then(Cluster::user) {
             warnings.push(Warning {
@@ -359,37 +346,95 @@ impl Target for ManagedPostgres {
         }
         warnings
     }
+}
+
+impl Residence for ManagedPostgres {
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
+        if self.placement == Placement::DataApart {
+            let data = self.layout.log.iter().map(|dir| ("data 1".to_owned(), dir.clone()));
+            return data.chain(own.map(|directory| ("log".to_owned(), directory))).collect();
+        }
+        let others = self.layout.data.iter().take(self.data_places).skip(1);
+        let data = own.into_iter().chain(others.cloned());
+        let log = self.layout.log.iter().filter(|_| self.placement == Placement::LogApart);
+        data.enumerate()
+            .map(|(index, directory)| (format!("data {}", index + 1), directory))
+            .chain(log.map(|directory| ("log".to_owned(), directory.clone())))
+            .collect()
+    }
 
     fn server_process_id(&self) -> Option<u32> {
         self.cluster.as_ref().and_then(Cluster::process_id)
     }
 
-    fn clean(&mut self) -> Result<(), TargetError> {
-        self.connector = None;
-        // A server that died has nothing to clean now; the next start finds the objects and drops them.
-        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in schema::drop_all(true) {
-                control.complete("could not remove the objects of the run", &statement)?;
-            }
-        }
-        Ok(())
-    }
-
     fn kept(&self) -> Vec<String> {
         self.cluster.as_ref().map(Cluster::kept_words).unwrap_or_default()
     }
+}
 
-    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.connector = None;
-        self.control = None;
-        match self.cluster.take() {
-            Some(cluster) if keep => {
-                let directory = cluster.keep()?;
-                tracing::info!(directory = %directory.display(), "kept the cluster");
-                Ok(())
-            }
-            Some(cluster) => cluster.remove(),
+impl ClientControl for ManagedPostgres {
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::interrupt(self.running()?, &name),
             None => Ok(()),
         }
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
+    }
+}
+
+impl CacheControl for ManagedPostgres {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        if !work.workload.has_stock() {
+            return Ok(None);
+        }
+        let data = self.cluster().data();
+        let files = stock::files(self.running()?, &data, work)?;
+        cache::set(&files, work.subject.cache).map(Some)
+    }
+}
+
+impl Files for ManagedPostgres {
+    fn place(&mut self, work: &Work) -> Result<Place, TargetError> {
+        self.place_now(work)
+    }
+
+    fn rest(&mut self) -> Result<(), TargetError> {
+        self.control = None;
+        self.connector = None;
+        self.cluster_mut()?.stop();
+        Ok(())
+    }
+}
+
+impl Observe for ManagedPostgres {
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
+        samplers.extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.connector.as_ref()));
+        samplers
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
+        let files = log_records::LogFiles { directory, server };
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, Ok(&files))
     }
 }

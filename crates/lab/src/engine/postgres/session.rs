@@ -9,12 +9,12 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use stats::random::{Random, derive_seed};
 
-use super::super::{ServerLoop, ServerShare, SessionError};
 use super::client_counters;
 use super::look_up::LookUp;
 use super::schema::RowStatement;
 use super::wire::{Connection, Login, TransactionState, WireError};
 use crate::client::Seat;
+use crate::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use crate::work::Workload;
 
 /// Name of the prepared statement.
@@ -59,16 +59,8 @@ impl PostgresConnector {
         &self.0.login.application_name
     }
 
-    /// Does the server count by session, so that clients are told to hand in?
-    pub(crate) fn hands_in(&self) -> bool {
-        self.0.hands_in
-    }
-
     /// Opens the connection of a client and prepares its statement. Needs a runtime with I/O and time enabled.
-    ///
-    /// # Errors
-    /// [`SessionError::Fatal`] with the server's address and its reason.
-    pub async fn connect(&self, client_index: u32) -> Result<PostgresSession, SessionError> {
+    async fn open(&self, client_index: u32) -> Result<PostgresSession, SessionError> {
         let connecting = &*self.0;
         let context = |error: WireError| {
             SessionError::Fatal(format!("could not connect to {}: {error}", connecting.login.endpoint))
@@ -102,6 +94,18 @@ impl PostgresConnector {
     }
 }
 
+impl Connector for PostgresConnector {
+    type Session = PostgresSession;
+
+    fn hands_in(&self) -> bool {
+        self.0.hands_in
+    }
+
+    async fn connect(&self, client_index: u32) -> Result<PostgresSession, SessionError> {
+        self.open(client_index).await
+    }
+}
+
 /// One client's connection with its prepared statement and the requests it sends, encoded once.
 pub struct PostgresSession {
     connection: Connection,
@@ -128,16 +132,12 @@ impl fmt::Debug for PostgresSession {
     }
 }
 
-impl PostgresSession {
+impl Session for PostgresSession {
     /// One transaction of `rows` rows. One row is a statement that commits by itself: one round trip. More are
     /// BEGIN, a statement for each row and COMMIT, a round trip each, as a client's loop does it. `SELECT 1` has no
     /// transaction around it.
-    ///
-    /// # Errors
-    /// [`SessionError::Retry`] for serialisation failures and deadlocks, after the rollback; else
-    /// [`SessionError::Fatal`].
     #[inline]
-    pub async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
         let outcome = if let Some(look_up) = &self.look_up {
             look_up.execute(&mut self.connection, rows).await
         } else if rows == 1 || self.takes_all {
@@ -152,10 +152,7 @@ impl PostgresSession {
     }
 
     /// Has the server do a whole share in one call of the procedure.
-    ///
-    /// # Errors
-    /// As [`PostgresSession::transaction`]; rows committed before the error stay.
-    pub async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+    async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
         let rows = share.rows.map_or_else(|| "NULL".to_owned(), |rows| rows.to_string());
         let seconds = share.time.map_or_else(|| "NULL".to_owned(), |time| time.as_secs_f64().to_string());
         let call = format!("CALL fathom_run({rows}, {seconds}, {}, 0, 0)", share.batch_size.max(1));
@@ -172,7 +169,7 @@ impl PostgresSession {
     }
 
     /// Leaves the runtime that connected it for the worker's own loop.
-    pub fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
+    fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
         self.connection.settle(seat).map_err(|error| {
             SessionError::Fatal(format!("could not hand the connection to its worker: {error}"))
         })
@@ -180,21 +177,23 @@ impl PostgresSession {
 
     /// Has the backend hand in its figures; they are complete when this returns. What goes wrong shows as a figure that
     /// is missing, or at the next statement.
-    pub async fn hand_in(&mut self) {
+    async fn hand_in(&mut self) {
         let _ = self.connection.query(client_counters::HAND_IN).await;
     }
 
     /// Says good-bye without waiting.
-    pub fn farewell(&mut self) {
+    fn farewell(&mut self) {
         self.connection.farewell();
     }
 
     /// Waits (at most some seconds) until the backend is gone, its statistics handed in: counters read after this
     /// are complete.
-    pub fn await_end(self) {
+    fn await_end(self) {
         self.connection.await_end(CLOSE_TIME_MAX);
     }
+}
 
+impl PostgresSession {
     /// Process id of the backend that serves this client.
     pub fn backend_process_id(&self) -> Option<i32> {
         self.connection.process_id()

@@ -1,9 +1,13 @@
 //! Embedded SQLite: the engine runs inside fathom, on the clients' own threads.
 
 mod cache_counters;
+mod costs;
 mod counters;
 mod database;
+mod engine;
+mod files;
 mod guid;
+mod inventory;
 mod limits;
 mod look_up;
 mod schema;
@@ -14,6 +18,7 @@ mod target;
 mod vfs;
 mod waits;
 
+pub use engine::ENGINE;
 pub use limits::limitations;
 pub use session::{SqliteConnector, SqliteSession};
 pub use sync_call::sync_call;

@@ -13,7 +13,7 @@ use super::database::Database;
 use super::look_up::LookUp;
 use super::schema;
 use super::vfs::Meter;
-use crate::engine::{ServerLoop, ServerShare, SessionError};
+use crate::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use crate::work::{KeyOrder, Work};
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.
@@ -81,7 +81,7 @@ impl SqliteConnector {
     }
 
     /// Opens a connection and applies the pragmas that belong to a connection.
-    pub fn connect(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+    fn open(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
         let connection = self.database.open().map_err(|error| {
             let path = self.database.path().display();
             SessionError::Fatal(format!("could not open database \"{path}\": {error}"))
@@ -127,11 +127,6 @@ impl SqliteConnector {
             }
         }
     }
-
-    #[cfg(test)]
-    pub(crate) fn unprepared() -> Self {
-        Self::new(Database::new("/nonexistent/fathom.db".into(), None), &Work::example(), None)
-    }
 }
 
 /// Must every connection set this pragma again? The others are properties of the file; so is the journal mode only
@@ -166,6 +161,14 @@ impl Keys {
     }
 }
 
+impl Connector for SqliteConnector {
+    type Session = SqliteSession;
+
+    async fn connect(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+        self.open(client_index)
+    }
+}
+
 /// One connection and its statements.
 #[derive(Debug)]
 pub struct SqliteSession {
@@ -181,9 +184,20 @@ pub struct SqliteSession {
     busy: Option<(&'static Meter, Arc<AtomicU64>)>,
 }
 
+impl Session for SqliteSession {
+    #[inline]
+    async fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+        self.transact(rows)
+    }
+
+    async fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+        self.loop_here(share)
+    }
+}
+
 impl SqliteSession {
     /// Inserts `rows` rows in one transaction (or runs the query so often); one row commits by itself.
-    pub fn transaction(&mut self, rows: u64) -> Result<(), SessionError> {
+    fn transact(&mut self, rows: u64) -> Result<(), SessionError> {
         let began = self.busy.as_ref().map(|(meter, _)| meter.now());
         let done = match &self.look_up {
             Some(look_up) => look_up.execute(&self.connection, rows),
@@ -205,7 +219,7 @@ impl SqliteSession {
     }
 
     /// Inserts a whole share: the engine is in the process, so this is the client's loop without its clock.
-    pub fn server_loop(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
+    fn loop_here(&mut self, share: ServerShare) -> Result<ServerLoop, SessionError> {
         let began = Instant::now();
         let mut done = ServerLoop { rows: 0, transactions: 0 };
         loop {
@@ -220,7 +234,7 @@ impl SqliteSession {
             if self.is_interrupted.load(Ordering::Relaxed) {
                 return Err(SessionError::Fatal("the loop was interrupted".to_owned()));
             }
-            self.transaction(rows)?;
+            self.transact(rows)?;
             done.rows += rows;
             done.transactions += 1;
         }
@@ -255,5 +269,18 @@ fn session_error(error: rusqlite::Error) -> SessionError {
             "{error}\nhint: free space on the data directory's file system or choose fewer rows"
         )),
         _ => SessionError::Fatal(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_cannot_be_opened_is_named() {
+        let database = Database::new("/nonexistent/fathom.db".into(), None);
+        let refused = SqliteConnector::new(database, &Work::example(), None).open(0);
+        let error = refused.map(drop).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|text| text.contains("could not open database \"/nonexistent/fathom.db\"")));
     }
 }

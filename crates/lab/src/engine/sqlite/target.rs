@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use results::model::{Metric, Setting, Warning};
+use results::model::{Metric, Setting};
 use rusqlite::Connection;
 
+use super::ENGINE;
 use super::counters::{self, LogKind};
 use super::database::Database;
+use super::files;
 use super::guid::{self, Stock};
 use super::limits::limitations;
 use super::schema::{self, TABLE};
@@ -18,10 +21,12 @@ use super::waits::VfsSampler;
 use crate::cache::{self, CacheLook};
 use crate::engine::look_up::Answers;
 use crate::engine::premises::{Premises, leftovers};
-use crate::engine::{Aftermath, Connector, Counters, EngineFacts, Layout, Limitation};
-use crate::engine::{LogRecords, Target, TargetError};
+use crate::engine::{
+    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files,
+    Layout, Limitation, LogRecords, Observe, Residence, Target, TargetError,
+};
+use crate::observe::Sampler;
 use crate::observe::series::SeriesSampler;
-use crate::observe::{Sampler, sqlite_files};
 use crate::task::Place;
 use crate::work::{Work, Workload};
 
@@ -58,13 +63,13 @@ impl SqliteTarget {
     /// crashed runs left there.
     pub fn new(layout: &Layout, default_base: &Path) -> Result<Self, TargetError> {
         let base = layout.data.first().map_or(default_base, PathBuf::as_path);
-        for left in leftovers(base, "sqlite") {
+        for left in leftovers(base, ENGINE.id.name()) {
             tracing::info!("removing what an earlier crash left: \"{}\"", left.directory().display());
             left.remove()?;
         }
         let instrument = Instrument::take()
             .map_err(|error| TargetError::engine("could not watch SQLite's files", error))?;
-        Ok(Self { premises: Some(Premises::create(base, "sqlite")?), run: None, instrument })
+        Ok(Self { premises: Some(Premises::create(base, ENGINE.id.name())?), run: None, instrument })
     }
 
     fn directory(&self) -> &Path {
@@ -92,8 +97,8 @@ impl SqliteTarget {
 }
 
 impl Target for SqliteTarget {
-    fn kind(&self) -> &'static str {
-        "sqlite"
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
     }
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
@@ -131,42 +136,13 @@ impl Target for SqliteTarget {
         Ok(())
     }
 
-    fn place(&mut self, work: &Work) -> Result<Option<Place>, TargetError> {
-        let path = self.database(work).path().to_owned();
-        Ok(Some(Place {
-            engine: "sqlite".to_owned(),
-            files: vec![path.clone()],
-            path,
-            scratch: self.directory().join("scratch"),
-            server: None,
-        }))
-    }
-
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        match Stock::of(work, self.directory()) {
-            Some(stock) => cache::set(&[stock.path().to_owned()], work.subject.cache).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn connector(&self) -> Connector {
-        Connector::Sqlite(self.run.as_ref().expect("prepare comes before connector").connector.clone())
+    fn connector(&self) -> Arc<dyn DynConnector> {
+        Arc::new(self.run.as_ref().expect("prepare comes before connector").connector.clone())
     }
 
     /// A call into SQLite blocks its thread, so every connection has one of its own.
     fn jobs(&self, work: &Work) -> u32 {
         work.connections
-    }
-
-    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        Ok(None)
-    }
-
-    fn interrupt(&mut self) -> Result<(), TargetError> {
-        if let Some(run) = &self.run {
-            run.connector.interrupt();
-        }
-        Ok(())
     }
 
     /// What the engine asked of its files, and what the process wrote: the engine runs inside it and nothing else of
@@ -178,23 +154,6 @@ impl Target for SqliteTarget {
             cumulative.extend(counters::metrics(&self.instrument.meter().read(), log));
         }
         Ok(Counters { cumulative })
-    }
-
-    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
-        let Some(run) = &self.run else { return Vec::new() };
-        let database = self.database(work);
-        let path = database.path().to_owned();
-        let mut samplers = sqlite_files::samplers(&path, work, move || {
-            vfs::count_apart();
-            database.open().map_err(|error| open_error("open", &database, error).to_string())
-        });
-        if schema::is_timed(work) {
-            let meter = self.instrument.meter();
-            let log = LogKind::of(&schema::pragma_value(work, "journal_mode"));
-            samplers.push(Box::new(SeriesSampler::new(VfsProbe { meter, log })));
-            samplers.push(Box::new(VfsSampler { meter, clients: run.connector.clients() }));
-        }
-        samplers
     }
 
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
@@ -244,10 +203,57 @@ impl Target for SqliteTarget {
         })
     }
 
-    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> LogRecords {
-        counters::of_transactions(work, before, after, count)
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.run = None;
+        for name in ["run.db", "run.db-wal", "run.db-shm", "run.db-journal", "source.db"] {
+            let path = self.directory().join(name);
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(TargetError::Io { action: "remove file", path, source }),
+            }
+        }
+        Ok(())
     }
 
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        // The last connection to close brings the WAL into the database.
+        self.run = None;
+        let Some(premises) = self.premises.take() else { return Ok(()) };
+        if keep {
+            let directory = premises.keep()?;
+            tracing::info!("kept \"{}\"", directory.display());
+            return Ok(());
+        }
+        premises.remove()
+    }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn residence(&self) -> Option<&dyn Residence> {
+        Some(self)
+    }
+
+    fn clients(&mut self) -> Option<&mut dyn ClientControl> {
+        Some(self)
+    }
+
+    fn cache(&mut self) -> Option<&mut dyn CacheControl> {
+        Some(self)
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        Some(self)
+    }
+
+    fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+}
+
+impl Describe for SqliteTarget {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
         let work = self.work();
         let setting = |name: &str, value: String, source: &str| Setting {
@@ -285,31 +291,12 @@ impl Target for SqliteTarget {
             "sync_call": super::sync_call().name(),
         }))
     }
+}
 
+impl Residence for SqliteTarget {
     fn directories(&self) -> Vec<(String, PathBuf)> {
         let directory = self.directory().to_owned();
         vec![("data".to_owned(), directory.clone()), ("log".to_owned(), directory)]
-    }
-
-    fn warnings(&self) -> Vec<Warning> {
-        Vec::new()
-    }
-
-    fn server_process_id(&self) -> Option<u32> {
-        None
-    }
-
-    fn clean(&mut self) -> Result<(), TargetError> {
-        self.run = None;
-        for name in ["run.db", "run.db-wal", "run.db-shm", "run.db-journal", "source.db"] {
-            let path = self.directory().join(name);
-            match fs::remove_file(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(source) => return Err(TargetError::Io { action: "remove file", path, source }),
-            }
-        }
-        Ok(())
     }
 
     fn kept(&self) -> Vec<String> {
@@ -325,17 +312,59 @@ impl Target for SqliteTarget {
             format!("remove it with: rm -r '{directory}'"),
         ]
     }
+}
 
-    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        // The last connection to close brings the WAL into the database.
-        self.run = None;
-        let Some(premises) = self.premises.take() else { return Ok(()) };
-        if keep {
-            let directory = premises.keep()?;
-            tracing::info!("kept \"{}\"", directory.display());
-            return Ok(());
+impl ClientControl for SqliteTarget {
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        if let Some(run) = &self.run {
+            run.connector.interrupt();
         }
-        premises.remove()
+        Ok(())
+    }
+}
+
+impl CacheControl for SqliteTarget {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        match Stock::of(work, self.directory()) {
+            Some(stock) => cache::set(&[stock.path().to_owned()], work.subject.cache).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Files for SqliteTarget {
+    fn place(&mut self, work: &Work) -> Result<Place, TargetError> {
+        let path = self.database(work).path().to_owned();
+        Ok(Place {
+            engine: ENGINE.id,
+            files: vec![path.clone()],
+            path,
+            scratch: self.directory().join("scratch"),
+            server: None,
+        })
+    }
+}
+
+impl Observe for SqliteTarget {
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let Some(run) = &self.run else { return Vec::new() };
+        let database = self.database(work);
+        let path = database.path().to_owned();
+        let mut samplers = files::samplers(&path, work, move || {
+            vfs::count_apart();
+            database.open().map_err(|error| open_error("open", &database, error).to_string())
+        });
+        if schema::is_timed(work) {
+            let meter = self.instrument.meter();
+            let log = LogKind::of(&schema::pragma_value(work, "journal_mode"));
+            samplers.push(Box::new(SeriesSampler::new(VfsProbe { meter, log })));
+            samplers.push(Box::new(VfsSampler { meter, clients: run.connector.clients() }));
+        }
+        samplers
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, count: u64) -> LogRecords {
+        counters::of_transactions(work, before, after, count)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use results::model::Metric;
 
+use super::super::ENGINE;
 use super::super::confine::{self, MemoryGroup};
 use super::super::guid::Stock;
 use super::super::look_up::LookUp;
 use super::super::{cluster, stock};
-use super::ManagedPostgres;
-use crate::engine::{Target, TargetError};
+use super::{DATABASE, ManagedPostgres};
+use crate::engine::{Residence, TargetError};
 use crate::task::{Place, ServerPlace};
 use crate::work::{Durability, Work};
 
@@ -60,13 +61,21 @@ impl ManagedPostgres {
         let scratch = cluster.directory().join("scratch");
         let path = cluster.data();
         let server = cluster.process_id().map(|_| ServerPlace {
+            url: {
+                let directory = cluster.socket_directory().display().to_string().replace('/', "%2F");
+                format!(
+                    "postgresql://{}@/{DATABASE}?host={directory}&port={}",
+                    cluster::SUPERUSER,
+                    cluster.port()
+                )
+            },
             bin_dir: cluster.server().bin_dir.clone(),
             socket_directory: cluster.socket_directory().to_path_buf(),
             port: cluster.port(),
             user: cluster::SUPERUSER.to_owned(),
         });
         let files = if work.workload.is_task() { stock::all_files(&path)? } else { Vec::new() };
-        Ok(Place { engine: "postgres".to_owned(), path, files, scratch, server })
+        Ok(Place { engine: ENGINE.id, path, files, scratch, server })
     }
 
     /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.

@@ -3,47 +3,33 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use results::model::Metric;
-use results::observations::Observations;
-use serde::Serialize;
-
+use crate::engine::TargetError;
 use crate::observe::counted::add_counted;
+use crate::observe::live::{LiveServer, LiveView, Way};
 use crate::observe::{RunningSampler, Sampler, Window};
+use results::model::Metric;
 
-use super::super::super::TargetError;
 use super::super::address;
 use super::super::capabilities::Capabilities;
 use super::super::control::Control;
+use super::super::counted::COUNTED;
 use super::super::counters;
 use super::super::wire::Login;
-use super::{CONTROL_NAME, Scope, WaitSampler, Way};
+use super::{CONTROL_NAME, Scope, WaitSampler};
 
 /// How often the wish to stop is looked at.
 const STOP_PERIOD: Duration = Duration::from_millis(50);
 
-/// What one interval showed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LiveView {
-    /// Begin of the interval, RFC 3339, UTC.
-    pub began_at: String,
-    /// Its length in seconds.
-    pub elapsed_s: f64,
-    /// Version as the server says it.
-    pub version: String,
-    /// Waits per group, waiting tasks, and how they were had.
-    pub observations: Observations,
-}
-
 /// A server that is only looked at: nothing is created in it, nothing changed.
 #[derive(Debug)]
-pub struct LiveServer {
+pub struct LivePostgres {
     login: Login,
     control: Control,
     capabilities: Capabilities,
     way: Way,
 }
 
-impl LiveServer {
+impl LivePostgres {
     /// Connects to the server of the URL.
     ///
     /// Its waits are read from shared memory when it runs on this machine and this user may, else asked for over SQL;
@@ -62,22 +48,10 @@ impl LiveServer {
         &self.capabilities.version
     }
 
-    /// Looks for one interval, or until `stop` is set, and returns what was seen.
-    ///
-    /// # Errors
-    /// The server cannot be reached, as when it starts again: the next call tries anew.
-    pub fn watch(&mut self, interval: Duration, stop: &AtomicBool) -> Result<LiveView, TargetError> {
-        let look = self.begin()?;
-        while look.began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(look.began.elapsed())));
-        }
-        Ok(look.end())
-    }
-
     /// Begins an interval, which ends when the caller ends it.
     ///
     /// # Errors
-    /// As [`LiveServer::watch`].
+    /// The server cannot be reached, as when it starts again: the next call tries anew.
     pub fn begin(&mut self) -> Result<LiveInterval<'_>, TargetError> {
         if !self.control.is_usable() {
             (self.control, self.capabilities) = connect(&self.login)?;
@@ -90,9 +64,19 @@ impl LiveServer {
     }
 }
 
+impl LiveServer for LivePostgres {
+    fn watch(&mut self, interval: Duration, stop: &AtomicBool) -> Result<LiveView, TargetError> {
+        let look = self.begin()?;
+        while look.began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(look.began.elapsed())));
+        }
+        Ok(look.end())
+    }
+}
+
 /// An interval under way.
 pub struct LiveInterval<'a> {
-    server: &'a mut LiveServer,
+    server: &'a mut LivePostgres,
     running: Box<dyn RunningSampler>,
     before: Vec<Metric>,
     began: Instant,
@@ -108,7 +92,7 @@ impl LiveInterval<'_> {
         let server = self.server;
         // A server that went away meanwhile has no counters; what was seen until then is shown.
         if let Ok(after) = counters::read(&mut server.control, &server.capabilities) {
-            add_counted(&mut observations, &differences(&self.before, &after.cumulative));
+            add_counted(&mut observations, &COUNTED, &differences(&self.before, &after.cumulative));
         }
         LiveView {
             began_at: self.began_at,

@@ -9,7 +9,7 @@
 
 pub(crate) mod events;
 mod ledger;
-pub mod live;
+pub(super) mod live;
 mod memory_look;
 mod server_memory;
 mod sessions;
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use results::model::Event;
 use results::observations::{Observations, SamplerRecord, WaitProfile, WaitingTask};
 
+use crate::observe::live::Way;
 use crate::observe::series::nanoseconds_since;
 use crate::observe::{RunningSampler, Sampler, Window};
 
@@ -61,16 +62,6 @@ const AGREEMENTS_MIN: usize = 2;
 
 /// Looks over SQL that are tried at the start until enough names were heard.
 const NAME_LOOKS_MAX: u32 = 5;
-
-/// Which of the two ways is wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
-    /// Shared memory where it can be read, else SQL.
-    #[default]
-    Best,
-    /// SQL, also where shared memory could be read.
-    Sql,
-}
 
 /// Waits and waiting tasks of one server, not begun.
 #[derive(Debug)]

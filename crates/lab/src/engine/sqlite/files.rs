@@ -11,9 +11,9 @@ use std::time::Duration;
 use results::model::Event;
 use rusqlite::Connection;
 
-use super::Sampler;
-use super::manual_checkpoint::{Issue, ManualCheckpoints};
-use super::series::{Looks, Probe, SeriesSampler, Told, series};
+use crate::observe::Sampler;
+use crate::observe::manual_checkpoint::{Issue, ManualCheckpoints};
+use crate::observe::series::{Looks, Probe, SeriesSampler, Told, series};
 use crate::work::Work;
 
 /// The log file is larger than at the look before.
@@ -32,7 +32,7 @@ const TRIES_MAX: i32 = 100_000;
 
 /// Looks at the files of `database` and, where the work asks for them, its manual checkpoints over connections that
 /// `open` makes.
-pub fn samplers(
+pub(super) fn samplers(
     database: &Path,
     work: &Work,
     open: impl Fn() -> Result<Connection, String> + Send + 'static,

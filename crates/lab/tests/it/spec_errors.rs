@@ -1,7 +1,5 @@
 //! Each way in which a spec or a `--set` can be wrong, and what the user is told.
 
-#![allow(clippy::unwrap_used)]
-
 use lab::spec::{Experiment, Request, SpecError};
 use results::model::Scale;
 
@@ -18,7 +16,7 @@ connections = 4
 fn refused(text: &str) -> SpecError {
     match Experiment::parse("night.toml", text) {
         Err(error) => error,
-        Ok(experiment) => match experiment.resolve(&Request::plain(Scale::Full, "postgres")) {
+        Ok(experiment) => match experiment.resolve(&Request::plain(Scale::Full, crate::engine("postgres"))) {
             Err(error) => error,
             Ok(resolved) => panic!("accepted:\n{text}\nas\n{}", resolved.spec_toml),
         },
@@ -46,7 +44,7 @@ fn check_text(text: &str, line: usize, phrases: &[&str]) {
 fn set(overrides: &[(&str, &str)]) -> Result<lab::spec::Resolved, SpecError> {
     let experiment = Experiment::parse("night.toml", HEAD).unwrap();
     let overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    experiment.resolve(&Request { overrides, ..Request::plain(Scale::Full, "postgres") })
+    experiment.resolve(&Request { overrides, ..Request::plain(Scale::Full, crate::engine("postgres")) })
 }
 
 #[track_caller]
@@ -282,10 +280,12 @@ fn a_set_that_is_wrong_is_shown_like_a_line_of_a_spec() {
 #[test]
 fn requests_outside_the_possible_are_refused() {
     let experiment = Experiment::parse("night.toml", HEAD).unwrap();
-    let plain = Request::plain(Scale::Full, "postgres");
+    let plain = Request::plain(Scale::Full, crate::engine("postgres"));
     let refused = |request: Request| experiment.resolve(&request).unwrap_err().to_string();
-    assert!(refused(Request::plain(Scale::Full, "postgre")).contains("did you mean `postgres`?"));
-    assert!(refused(Request::plain(Scale::Miniature, "sqlite")).contains("`night` has no miniature"));
+    assert!(
+        refused(Request::plain(Scale::Miniature, crate::engine("sqlite")))
+            .contains("`night` has no miniature")
+    );
     assert!(refused(Request { repetitions: Some(0), ..plain.clone() }).contains("0 repetitions"));
     let until =
         |half_width_percent, blocks_max| Some(lab::plan::RepeatUntil { half_width_percent, blocks_max });
@@ -354,7 +354,8 @@ fn no_damaged_spec_makes_the_reader_panic() {
             Err(error) => drop(error.to_string()),
             Ok(experiment) => {
                 for scale in experiment.scales() {
-                    if let Err(error) = experiment.resolve(&Request::plain(scale, "postgres")) {
+                    if let Err(error) = experiment.resolve(&Request::plain(scale, crate::engine("postgres")))
+                    {
                         drop(error.to_string());
                     }
                 }

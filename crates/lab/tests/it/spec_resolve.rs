@@ -1,7 +1,5 @@
 //! What a spec and a command line become on an engine.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -57,7 +55,7 @@ fn a_list_among_the_settings_of_an_engine_is_a_factor_there_and_nowhere_else() {
     let (before, claim) = text.split_at(text.rfind("[[expect]]").unwrap());
     let text = before.replacen("[miniature]", &format!("{claim}[miniature]"), 1);
     let names = |scale, engine| -> Vec<String> {
-        let resolved = resolve(&text, &Request::plain(scale, engine));
+        let resolved = resolve(&text, &Request::plain(scale, crate::engine(engine)));
         resolved.factors.iter().map(|factor| factor.name.clone()).collect()
     };
     assert_eq!(names(Scale::Full, "sqlite"), ["connections", "batch_size", "sqlite.page_size"]);
@@ -65,12 +63,12 @@ fn a_list_among_the_settings_of_an_engine_is_a_factor_there_and_nowhere_else() {
     assert_eq!(names(Scale::Miniature, "sqlite"), ["batch_size", "sqlite.cache_size"]);
     assert_eq!(names(Scale::Miniature, "postgres"), ["batch_size"]);
     let claim = |engine| {
-        let resolved = resolve(&text, &Request::plain(Scale::Miniature, engine));
+        let resolved = resolve(&text, &Request::plain(Scale::Miniature, crate::engine(engine)));
         resolved.expectations.last().unwrap().check.clone()
     };
     assert!(claim("sqlite").is_some() && claim("postgres").is_none());
-    let written = resolve(&text, &Request::plain(Scale::Full, "sqlite")).spec_toml;
-    let again = resolve(&written, &Request::plain(Scale::Full, "sqlite"));
+    let written = resolve(&text, &Request::plain(Scale::Full, crate::engine("sqlite"))).spec_toml;
+    let again = resolve(&written, &Request::plain(Scale::Full, crate::engine("sqlite")));
     assert_eq!(again.factors.last().unwrap().levels, [Level::Integer(4096), Level::Integer(8192)]);
 }
 
@@ -79,7 +77,7 @@ fn samplers_of_a_spec_stand_in_the_record_and_make_no_other_study() {
     let text = format!("samplers = [\"meter --every 1\"]\n{SPEC}");
     let experiment = Experiment::parse("sums.toml", &text).unwrap();
     assert_eq!(experiment.samplers[0].program(), "meter");
-    let request = Request::plain(Scale::Full, "sqlite");
+    let request = Request::plain(Scale::Full, crate::engine("sqlite"));
     let (with, without) = (experiment.resolve(&request).unwrap(), resolve(SPEC, &request));
     assert!(with.spec_toml.contains("samplers = [\"meter --every 1\"]\n"), "{}", with.spec_toml);
     assert_eq!(with.commands[0].to_string(), "samplers: meter --every 1");
@@ -91,7 +89,11 @@ fn samplers_of_a_spec_stand_in_the_record_and_make_no_other_study() {
 #[test]
 fn a_server_that_is_not_ours_is_not_asked_for_a_directory() {
     let overrides = vec![("placement".to_owned(), "together,log-apart".to_owned())];
-    let request = Request { overrides, server_is_foreign: true, ..Request::plain(Scale::Full, "postgres") };
+    let request = Request {
+        overrides,
+        server_is_foreign: true,
+        ..Request::plain(Scale::Full, crate::engine("postgres"))
+    };
     let error = Experiment::parse("sums.toml", SPEC).unwrap().resolve(&request).unwrap_err().to_string();
     assert!(error.contains("cannot be chosen on a server that is not ours"), "{error}");
 }
@@ -102,7 +104,7 @@ fn resolve(text: &str, request: &Request) -> Resolved {
 
 fn set(scale: Scale, engine: &str, overrides: &[(&str, &str)]) -> Resolved {
     let overrides = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    resolve(SPEC, &Request { overrides, ..Request::plain(scale, engine) })
+    resolve(SPEC, &Request { overrides, ..Request::plain(scale, crate::engine(engine)) })
 }
 
 fn fixed<'a>(resolved: &'a Resolved, name: &str) -> Option<&'a Level> {
@@ -214,7 +216,7 @@ fn settings_may_be_written_in_three_ways() {
         } else {
             text.replace("[engine.sqlite]\n", &format!("{way}[engine.sqlite]\n"))
         };
-        let resolved = resolve(&text, &Request::plain(Scale::Full, "postgres"));
+        let resolved = resolve(&text, &Request::plain(Scale::Full, crate::engine("postgres")));
         assert_eq!(
             fixed(&resolved, "postgres.auto_explain.log_timing"),
             Some(&Level::Boolean(true)),
@@ -260,7 +262,7 @@ work_mem = 4096
 data = ["/d1", "/d2"]
 log = "/log"
 "#;
-    let resolved = resolve(text, &Request::plain(Scale::Full, "postgres"));
+    let resolved = resolve(text, &Request::plain(Scale::Full, crate::engine("postgres")));
     let expected = Work {
         workload: Workload::RandomInsert,
         loop_side: LoopSide::Client,
@@ -288,7 +290,7 @@ log = "/log"
     let rows = text
         .replace("warm_up = \"5s\"", "warm_up_rows = 50")
         .replace("duration = \"90s\"", "rows_total = 99");
-    let work = resolve(&rows, &Request::plain(Scale::Full, "postgres"));
+    let work = resolve(&rows, &Request::plain(Scale::Full, crate::engine("postgres")));
     let work = work.work(&work.cells()[0], 9);
     assert_eq!((work.amount, work.warm_up), (Amount::Rows(99), WarmUp::Rows(50)));
 }
@@ -296,8 +298,10 @@ log = "/log"
 #[test]
 fn the_order_of_keys_follows_the_workload_and_is_written_down() {
     let key = |workload: &str| {
-        let resolved =
-            resolve(&SPEC.replace("\"populate\"", workload), &Request::plain(Scale::Full, "sqlite"));
+        let resolved = resolve(
+            &SPEC.replace("\"populate\"", workload),
+            &Request::plain(Scale::Full, crate::engine("sqlite")),
+        );
         (resolved.work(&resolved.cells()[0], 0).key, fixed(&resolved, "key").cloned())
     };
     assert_eq!(key("\"populate\""), (KeyOrder::Sequential, Some(Level::Text("sequential".to_owned()))));
@@ -320,7 +324,7 @@ fn defaults_are_written_down_and_what_is_not_set_is_left_out() {
 #[test]
 fn the_layout_of_the_command_line_takes_the_place_of_the_spec() {
     let text = format!("{SPEC}[layout]\ndata = [\"/spec 1\", \"/spec\\\"2\"]\nlog = \"/spec-log\"\n");
-    let mut request = Request::plain(Scale::Full, "postgres");
+    let mut request = Request::plain(Scale::Full, crate::engine("postgres"));
     assert_eq!(resolve(&text, &request).layout.data, [PathBuf::from("/spec 1"), PathBuf::from("/spec\"2")]);
     request.layout = Layout { data: vec![PathBuf::from("/mine")], log: None };
     let resolved = resolve(&text, &request);
@@ -331,7 +335,7 @@ fn the_layout_of_the_command_line_takes_the_place_of_the_spec() {
 fn sizes_that_a_spec_fixes_are_left_to_a_foreign_server_unless_they_are_asked_for() {
     let experiment =
         Experiment::parse("populate-batch", lab::spec::find("populate-batch").unwrap().text).unwrap();
-    let ours = Request::plain(Scale::Miniature, "postgres");
+    let ours = Request::plain(Scale::Miniature, crate::engine("postgres"));
     let foreign = Request { server_is_foreign: true, ..ours.clone() };
     let work = |request: &Request| {
         let resolved = experiment.resolve(request).unwrap();
@@ -359,11 +363,11 @@ fn the_canonical_text_keeps_overrides_layout_rules_and_claims() {
         repetitions: Some(4),
         repeat_until: Some(RepeatUntil { half_width_percent: 1.25, blocks_max: 12 }),
         layout: Layout { data: vec!["/a \"b\"".into()], log: None },
-        ..Request::plain(Scale::Miniature, "sqlite")
+        ..Request::plain(Scale::Miniature, crate::engine("sqlite"))
     };
     let first = resolve(SPEC, &request);
     let again = Experiment::parse("again", &first.spec_toml).unwrap();
-    let again = again.resolve(&Request::plain(Scale::Miniature, "sqlite")).unwrap();
+    let again = again.resolve(&Request::plain(Scale::Miniature, crate::engine("sqlite"))).unwrap();
     assert_eq!(again, first, "{}", first.spec_toml);
     assert_eq!(again.spec_toml, first.spec_toml);
 }

@@ -1,7 +1,5 @@
 //! The experiments that come with fathom: all listed, readable and resolvable.
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::{Path, PathBuf};
 
 use lab::engine::Layout;
@@ -13,7 +11,7 @@ fn two_places() -> Layout {
 }
 
 fn request(scale: Scale, engine: &str) -> Request {
-    Request { layout: two_places(), ..Request::plain(scale, engine) }
+    Request { layout: two_places(), ..Request::plain(scale, crate::engine(engine)) }
 }
 
 #[test]
@@ -58,7 +56,7 @@ fn the_canonical_text_gives_the_same_study_again() {
         for scale in experiment.scales() {
             let first = experiment.resolve(&request(scale, "postgres")).unwrap();
             let again = Experiment::parse("canonical", &first.spec_toml).unwrap();
-            let again = again.resolve(&Request::plain(scale, "postgres")).unwrap();
+            let again = again.resolve(&Request::plain(scale, crate::engine("postgres"))).unwrap();
             assert_eq!(again, first, "{}", shipped.name);
         }
     }

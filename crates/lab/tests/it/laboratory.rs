@@ -1,5 +1,4 @@
 //! A study from spec to results file, on embedded SQLite and without an engine.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ durability = "none"
 "#;
 
 fn assignment(engine: &str, overrides: &[(&str, &str)], repetitions: Option<u32>) -> Assignment {
-    let mut request = Request::plain(Scale::Full, engine);
+    let mut request = Request::plain(Scale::Full, crate::engine(engine));
     request.overrides =
         overrides.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     request.repetitions = repetitions;
@@ -169,7 +168,7 @@ fn a_run_that_somebody_distrusts_is_made_again_and_nothing_is_deleted() {
 #[test]
 fn blocks_are_added_until_the_interval_is_narrow_or_the_cap_is_reached() {
     let mut bench = Bench::noop();
-    let mut request = Request::plain(Scale::Full, "noop");
+    let mut request = Request::plain(Scale::Full, crate::engine("noop"));
     request.repeat_until = Some(lab::plan::RepeatUntil { half_width_percent: 1e-9, blocks_max: 5 });
     let resolved = Experiment::parse("small.toml", SPEC).unwrap().resolve(&request).unwrap();
     let assignment = Assignment::new(resolved, vec!["noop".to_owned()], "noop", 1);

@@ -1,17 +1,16 @@
 //! The space of miniatures beside what their files took, and that of full scale beside its rows.
 
-#![allow(clippy::unwrap_used)]
 use results::model::Scale;
 
-use super::super::{Earlier, Space, estimate};
-use crate::spec::{Experiment, Request, find};
+use lab::estimate::{Earlier, Space, estimate};
+use lab::spec::{Experiment, Request, find};
 
 /// The estimate over what is right may be off by this factor, either way.
 const FACTOR_MAX: f64 = 1.3;
 
 fn bytes(name: &str, scale: Scale, engine: &str) -> f64 {
     let experiment = Experiment::parse(name, find(name).unwrap().text).unwrap();
-    let resolved = experiment.resolve(&Request::plain(scale, engine)).unwrap();
+    let resolved = experiment.resolve(&Request::plain(scale, crate::engine(engine))).unwrap();
     estimate(&resolved, Some(2_500_000), &|_| Earlier::default()).space.total as f64
 }
 
@@ -90,7 +89,7 @@ fn the_space_of_full_scale_is_that_of_its_rows() {
 #[test]
 fn a_rate_bounds_the_rows_of_a_run_by_time() {
     let experiment = Experiment::parse("a-a", find("a-a").unwrap().text).unwrap();
-    let mut request = Request::plain(Scale::Miniature, "postgres");
+    let mut request = Request::plain(Scale::Miniature, crate::engine("postgres"));
     let set = [("duration", "100s"), ("warm_up", "100s"), ("rate", "100"), ("batch_size", "10")];
     request.overrides = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let resolved = experiment.resolve(&request).unwrap();
@@ -103,7 +102,7 @@ fn a_rate_bounds_the_rows_of_a_run_by_time() {
 /// The space of `a-a` with these overrides and directories.
 fn space(overrides: &[(&str, &str)], data: &[&str], log: Option<&str>, rows_per_s: Option<f64>) -> Space {
     let experiment = Experiment::parse("a-a", find("a-a").unwrap().text).unwrap();
-    let mut request = Request::plain(Scale::Miniature, "postgres");
+    let mut request = Request::plain(Scale::Miniature, crate::engine("postgres"));
     request.overrides =
         overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     request.layout.data = data.iter().map(std::path::PathBuf::from).collect();
