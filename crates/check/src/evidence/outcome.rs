@@ -19,12 +19,15 @@ fn stands_alone(finding: &Finding) -> bool {
 
 /// The check could not read what it needs. What may follow from that is no finding.
 pub(super) fn not_read(report: &mut CheckReport, terms: &Terms<'_>, first: &Failure, failures: &[Failure]) {
-    let places: BTreeSet<String> = failures
-        .iter()
-        .filter(|failure| failure.cause == Cause::Environment)
-        .map(|failure| (terms.place)(&failure.path, failure.offset_bytes.unwrap_or(0)).file)
-        .collect();
-    let is_media = |finding: &Finding| finding.rule == terms.unreadable.id && !places.contains(&finding.file);
+    let files_of = |cause: Cause| -> BTreeSet<String> {
+        let of_cause = failures.iter().filter(|failure| failure.cause == cause);
+        of_cause.map(|failure| (terms.place)(&failure.path, failure.offset_bytes.unwrap_or(0)).file).collect()
+    };
+    // A page of a file that could not be opened any more is not lost: only the device says that it is.
+    let (lost, closed) = (files_of(Cause::Media), files_of(Cause::Environment));
+    let is_media = |finding: &Finding| {
+        finding.rule == terms.unreadable.id && lost.contains(&finding.file) && !closed.contains(&finding.file)
+    };
     let withheld = replace(report, |finding| stands_alone(finding) || is_media(finding), Vec::new());
     recount(report);
     if report.accounting.bytes_read == 0 {

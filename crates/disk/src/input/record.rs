@@ -204,8 +204,9 @@ impl Record {
             let known = state.files.get_mut(&id).map(|file| file.reads.entry(offset_bytes));
             if let Some(known) = known {
                 let known = known.or_insert((length, new));
-                if known.0 == length {
-                    known.1 = new;
+                // The longest read of a place is the one that is repeated: it covers the others.
+                if known.0 <= length {
+                    *known = (length, new);
                 }
             }
             state.read_count += usize::from(is_new);

@@ -49,6 +49,20 @@ fn a_single_read_from_before_a_scan_is_compared_with_it() {
 }
 
 #[test]
+fn a_longer_read_at_the_place_of_a_shorter_one_is_repeated_whole() {
+    let file = old_file(&[7; 4096]);
+    let record = Record::default();
+    let _entered = record.enter();
+    let opened = File::open(file.path()).unwrap();
+    opened.read_exact_at(&mut [0; 512], 0).unwrap();
+    opened.read_exact_at(&mut [0; 4096], 0).unwrap();
+    file.as_file().write_at(b"x", 4000).unwrap();
+    assert_eq!(record.repeat_single_reads(), 1);
+    let places = record.settle();
+    assert_eq!((places.len(), places[0].offset_bytes, places[0].length_bytes), (1, 0, 4096));
+}
+
+#[test]
 fn an_absent_file_is_a_failure_only_when_it_was_there() {
     let file = old_file(&[7; 512]);
     let record = Record::default();

@@ -160,7 +160,10 @@ fn unreadable(cell: &Cell<'_>, answer: &Answer) -> Result<(), &'static str> {
     let is_unreadable = |rule: &str| rule.ends_with("unreadable") || rule.ends_with("read-error");
     let is_other = answer.findings.iter().any(|found| found.is_certain && !is_unreadable(&found.rule));
     demand(!is_other, "what follows from an unreadable page is not certain")?;
-    let is_named = answer.findings.iter().any(|found| is_of(cell, &found.file)) || is_named(cell, answer);
+    // A tar file is named by its member.
+    let is_member = cell.kind.name.starts_with("archive");
+    let is_part = |file: &str| is_member || is_of(cell, file);
+    let is_named = answer.findings.iter().any(|found| is_part(&found.file)) || is_named(cell, answer);
     demand(is_named, "the file that cannot be read is not named")
 }
 
