@@ -34,6 +34,7 @@ pub mod drill;
 mod evidence;
 pub mod findings;
 mod gaps;
+mod holes;
 pub mod options;
 pub mod postgres;
 pub mod progress;

@@ -13,7 +13,7 @@ use check::progress::{Phase, Progress, Silent};
 use check::sqlite::drill::damage;
 use disk::backend::{BackendChoice, Fault, FaultyBackend, Request, open_backend};
 use results::check::{CheckLevel, CheckReport, Confidence};
-use support::{Shape, assert_clean, checked, filled, options};
+use support::{Shape, assert_clean, checked, create, filled, options};
 
 const PAGE: u64 = 512;
 
@@ -293,4 +293,23 @@ fn a_stop_ends_the_waiting_for_a_limit() {
     let slow = Options { rate_bytes_per_s_max: Some(1), stop, ..options(CheckLevel::Full) };
     let report = checked(&path, &slow);
     assert_eq!(report.accounting.unreached_count, report.accounting.page_count);
+}
+
+#[test]
+fn a_hole_of_a_terabyte_behind_a_database_without_a_valid_page_count_is_listed_and_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("sparse.db");
+    let connection = create(&path, &Shape::default());
+    connection.execute_batch("CREATE TABLE t(a); INSERT INTO t VALUES(1), (2), (3)").unwrap();
+    connection.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The change counter differs from the version-valid-for number: SQLite takes the size of the file.
+    bytes[24..28].copy_from_slice(&999u32.to_be_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    // No helper that reads the whole file.
+    let report = check::sqlite::check(&path, &options(CheckLevel::Full), &mut check::progress::Silent);
+    assert_eq!((report.finding_count(), report.counters.row_count), (0, 3), "{}", check::text::text(&report));
+    let gap = report.not_checked.iter().find(|gap| gap.what.ends_with("bytes behind the last page")).unwrap();
+    assert!(gap.why.contains("a hole, which was not read"), "{gap:?}");
 }

@@ -137,7 +137,11 @@ impl ForkFiles {
         let last = self.segments.last();
         last.map_or(0, |last| {
             let before = u64::from(last.number) * u64::from(cluster.segment_blocks);
-            u32::try_from(before + last.part.bytes / cluster.block_bytes as u64).unwrap_or(u32::MAX - 1)
+            let mut own = last.part.bytes / cluster.block_bytes as u64;
+            if cluster.control.is_some() {
+                own = own.min(u64::from(cluster.segment_blocks));
+            }
+            u32::try_from(before + own).unwrap_or(u32::MAX - 1)
         })
     }
 }

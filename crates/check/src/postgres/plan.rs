@@ -174,8 +174,13 @@ impl Plan {
             self.visibility.insert(number, map);
         }
         for segment in &fork.segments {
+            let mut part = segment.part.clone();
+            if cluster.control.is_some() {
+                let full = u64::from(cluster.segment_blocks) * cluster.block_bytes as u64;
+                part.bytes = part.bytes.min(full);
+            }
             let file = PlanFile {
-                part: segment.part.clone(),
+                part,
                 shown: segment.shown.to_string_lossy().into_owned(),
                 first_block: segment.number.saturating_mul(cluster.segment_blocks),
                 fork: fork.fork,
@@ -207,6 +212,14 @@ impl Plan {
                 let expected = format!("segment {position} before segment {}", segment.number);
                 report(Promised::SegmentMissing, &segment.shown, expected, "none".into());
                 return;
+            }
+            // EVIDENCE: src/backend/storage/smgr/md.c mdnblocks: "segment too big", which ends the session
+            if cluster.control.is_some() && segment.part.bytes > full {
+                let expected = format!("at most {full} bytes, the length of a full segment");
+                let found =
+                    format!("{} bytes; what follows the first {full} was not read", segment.part.bytes);
+                report(Promised::SegmentMissing, &segment.shown, expected, found);
+                continue;
             }
             if last_used.is_some_and(|last| position < last) && segment.part.bytes != full {
                 let expected = format!("{full} bytes, since a later segment follows");

@@ -95,8 +95,8 @@ rules! {
         "copy the rows into a new table while the server runs (CREATE TABLE ... AS), then drop this one; ALTER TABLE ... SET LOGGED makes new files as well",
     SegmentMissing "pg-segment-missing" Page
         "PostgreSQL docs 73.1"
-        "segments are complete: each but the last is full, none is missing in between"
-        "Rows of a whole gigabyte are gone; the server takes what follows for absent and says nothing."
+        "segments are complete: each but the last is full, none is longer or missing in between"
+        "Rows of a whole gigabyte are gone; the server takes what follows for absent and says nothing. A segment that is too long ends each session that asks for its length (\"segment too big\")."
         "restore the relation from a backup; rows of the missing range are gone",
     PartialBlock "pg-partial-block" Page
         "PostgreSQL docs 73.6"

@@ -13,6 +13,7 @@ use super::candidates::{self, WrongField};
 use super::reader::{Brake, LogPages, PageReader, Stopped};
 use super::view::{Change, Journal, JournalDamage, KeptOut, Stamp, View, beside};
 use super::wal::{self, HeaderDamage, LogFacts, WalRead};
+use crate::holes::length_without_hole;
 
 /// A database file that can be checked.
 #[derive(Debug)]
@@ -126,8 +127,12 @@ impl Anchor {
         }
         settle_schema_format(&mut header, header_damage.len());
         let geometry = header.geometry();
-        let (page_count, claimed_page_count) =
-            page_counts(&header, file_bytes, log_page_count, reader.log.as_ref());
+        let (page_count, claimed_page_count) = page_counts(
+            &header,
+            counted_bytes(&reader.file, &header, file_bytes),
+            log_page_count,
+            reader.log.as_ref(),
+        );
         Ok(Self {
             path: path.to_owned(),
             header,
@@ -243,6 +248,18 @@ fn wrong_fields(
     header_damage
         .retain(|damage| fields.iter().all(|field| field.offset_bytes != u64::from(damage.offset_bytes)));
     fields
+}
+
+/// The bytes of a file that count as pages where the header does not state how many there are: without a long hole at its
+/// end, unless that may be pages of the free list, whose contents do not matter.
+fn counted_bytes(file: &File, header: &Header, file_bytes: u64) -> u64 {
+    let page_bytes = u64::from(header.page_size_bytes);
+    if header.is_page_count_valid() || page_bytes == 0 {
+        return file_bytes;
+    }
+    let counted = length_without_hole(file, file_bytes, page_bytes);
+    let free_bytes = u64::from(header.freelist_count) * page_bytes;
+    if file_bytes - counted > free_bytes.saturating_mul(2) { counted } else { file_bytes }
 }
 
 /// Pages of the database, and pages as the header or the WAL says.

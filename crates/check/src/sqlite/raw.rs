@@ -9,6 +9,7 @@ use results::check::{CheckLevel, CheckReport, Confidence, Share, Skipped, Stoppe
 
 use crate::advice::{self, Sources};
 use crate::findings::{Findings, Lists};
+use crate::holes::data_end;
 use crate::options::Options;
 use crate::progress::{Phase, Progress};
 
@@ -16,7 +17,7 @@ use super::anchor::Anchor;
 use super::context::Draft;
 use super::reader::{Brake, PageReader};
 use super::reading::Reading;
-use super::{forget, gap, not_kept, resume, rules, stopped_check, tail, worker};
+use super::{forget, gap, not_kept, resume, rules, stopped_check, worker};
 
 /// What a stopped check is called that judged pages one by one.
 const ENGINE: &str = "sqlite, raw";
@@ -132,7 +133,7 @@ fn look_at_all(
     let page_size = u64::from(geometry.page_size_bytes);
     let page_count = anchor.file_bytes / page_size;
     // A hole at the end of a sparse file holds zeros, and is not read.
-    let end = tail::data_end(&anchor.reader.file, anchor.file_bytes).div_ceil(page_size).min(page_count);
+    let end = data_end(&anchor.reader.file, anchor.file_bytes).div_ceil(page_size).min(page_count);
     let hole_count = page_count - end;
     let end = end * page_size;
     let file = anchor.path.display().to_string();

@@ -1,21 +1,18 @@
-//! Bytes of a file behind the last page of its database, and where the data of a sparse file ends.
+//! Bytes of a file behind the last page of its database.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use results::check::NotChecked;
 use results::wording::{counted, thousands};
-use rustix::fs::{SeekFrom, seek};
-use rustix::io::Errno;
 
 use super::anchor::Anchor;
+use crate::holes::stretch_from;
 
 /// Bytes that are read to tell zeros from data.
 const READ_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of one read.
 const STEP_BYTES: usize = 1 << 20;
-/// Stretches of data that are looked for; a file with more of them counts as data up to its end.
-const STRETCH_COUNT_MAX: usize = 1 << 16;
 
 /// What stands behind the last page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +38,15 @@ pub(super) fn beyond(anchor: &Anchor) -> Option<NotChecked> {
         Content::Data(at) => format!("the first byte that is not zero is byte {}", thousands(at)),
         Content::Unread => format!("the first {} bytes of data are zeros", thousands(READ_BYTES_MAX)),
     };
+    let pages = counted(u64::from(anchor.page_count), "page");
+    let what = format!("{} bytes behind the last page", thousands(length));
+    if !anchor.header.is_page_count_valid() && anchor.log.is_none_or(|log| log.committed_count == 0) {
+        let why = format!(
+            "the page count in the header is not valid, so that SQLite takes the size of the file; after {pages} it is a \
+             hole, which was not read; {content}"
+        );
+        return Some(NotChecked::coverage(None, &what, &why));
+    }
     let (source, next) = match anchor.log.is_some_and(|log| log.committed_count > 0) {
         true => ("the last commit in the WAL", "a checkpoint truncates the file"),
         false => (
@@ -48,8 +54,6 @@ pub(super) fn beyond(anchor: &Anchor) -> Option<NotChecked> {
             "harmless where the application lets the file grow in chunks (SQLITE_FCNTL_CHUNK_SIZE) or something was appended; VACUUM truncates the file",
         ),
     };
-    let pages = counted(u64::from(anchor.page_count), "page");
-    let what = format!("{} bytes behind the last page", thousands(length));
     let why = format!("{source} states {pages}, and SQLite does not read beyond them; {content}; {next}");
     Some(NotChecked::out_of_scope(None, what, why))
 }
@@ -83,34 +87,6 @@ fn content(file: &File, start: u64, end: u64) -> Content {
     Content::Zeros
 }
 
-/// Where the last data of a file ends; behind it there is only a hole.
-pub(super) fn data_end(file: &File, length: u64) -> u64 {
-    let mut end = 0;
-    for _ in 0..STRETCH_COUNT_MAX {
-        match stretch_from(file, end, length) {
-            Some(stretch) => end = stretch.end,
-            None => return end,
-        }
-    }
-    length
-}
-
-/// The next stretch of data from an offset on; `None` when only a hole follows. A file system that does not know of holes
-/// has one stretch.
-fn stretch_from(file: &File, at: u64, end: u64) -> Option<std::ops::Range<u64>> {
-    if at >= end {
-        return None;
-    }
-    // EVIDENCE: lseek(2): SEEK_DATA fails with ENXIO when no data follows
-    let start = match seek(file, SeekFrom::Data(at)) {
-        Ok(start) => start,
-        Err(Errno::NXIO) => return None,
-        Err(_) => return Some(at..end),
-    };
-    let hole = seek(file, SeekFrom::Hole(start)).unwrap_or(end);
-    (start < end).then_some(start..hole.clamp(start + 1, end))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -122,9 +98,7 @@ mod tests {
         file.write_all_at(&[1; 4096], 0).unwrap();
         file.set_len(1 << 40).unwrap();
         assert_eq!(content(&file, 4096, 1 << 40), Content::Zeros);
-        assert_eq!(data_end(&file, 1 << 40), 4096);
         file.write_all_at(&[7], 5 << 30).unwrap();
         assert_eq!(content(&file, 4096, 1 << 40), Content::Data(5 << 30));
-        assert!(data_end(&file, 1 << 40) > 5 << 30);
     }
 }

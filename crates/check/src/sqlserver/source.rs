@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use disk::scan::ScanFile;
 use formats::sqlserver::{
-    Block, COMPRESSED_MAGIC, EXTENT_PAGES, Header, PAGE_BYTES, PageId, PageKind, TAPE_MAGIC, place, restore,
+    Block, COMPRESSED_MAGIC, EXTENT_PAGES, FileHeader, Header, PAGE_BYTES, PageId, PageKind, TAPE_MAGIC,
+    place, restore,
 };
 
 use super::maps::Budget;
 use super::target::CheckError;
 use super::whole::Layout;
 use crate::evidence::Place;
+use crate::holes::length_without_hole;
 
 /// Length of an extent, bytes.
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
@@ -57,6 +59,21 @@ pub fn recognise(path: &Path) -> io::Result<Option<FileKind>> {
     Ok((votes.count() >= 3).then_some(FileKind::Data))
 }
 
+/// The bytes of a data file that are pages: without a long hole at its end that the file header does not count.
+fn bytes_of_pages(file: &File, bytes: u64) -> u64 {
+    let page_bytes = PAGE_BYTES as u64;
+    let whole = bytes / page_bytes * page_bytes;
+    let without = length_without_hole(file, whole, page_bytes);
+    if without == whole {
+        return whole;
+    }
+    let mut page = Box::new([0; PAGE_BYTES]);
+    let is_read = file.read_exact_at(&mut page[..], 0).is_ok();
+    restore(&mut page[..]);
+    let stated = FileHeader::new(&page[..]).ok().filter(|_| is_read).map_or(0, |header| header.page_count);
+    without.max(u64::from(stated) * page_bytes).min(whole)
+}
+
 /// The pages of a database.
 pub(super) struct Source {
     pub(super) files: Vec<SourceFile>,
@@ -76,6 +93,8 @@ pub(super) struct SourceFile {
     pub(super) shown: String,
     file: File,
     pub(super) bytes: u64,
+    /// Bytes at its end that are a hole, past the pages that its header states, and are not read.
+    pub(super) hole_bytes: u64,
     parts: Vec<Part>,
 }
 
@@ -106,11 +125,13 @@ impl Source {
             let file = disk::input::File::open(path)?;
             let bytes = file.metadata()?.len();
             let shown = path.display().to_string();
-            let mut opened = SourceFile { path: path.clone(), shown, file, bytes, parts: Vec::new() };
+            let mut opened =
+                SourceFile { path: path.clone(), shown, file, bytes, hole_bytes: 0, parts: Vec::new() };
             if is_backup {
                 source.add_backup(&mut opened)?;
             } else {
-                let whole = bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64;
+                let whole = bytes_of_pages(&opened.file, bytes);
+                opened.hole_bytes = (bytes / PAGE_BYTES as u64 * PAGE_BYTES as u64).saturating_sub(whole);
                 let number = file_number(&opened.file).unwrap_or(source.files.len() as u16 + 1);
                 opened.parts.push(Part { range: 0..whole, pages: Pages::File(number) });
             }

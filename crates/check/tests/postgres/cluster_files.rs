@@ -204,3 +204,18 @@ fn what_the_cluster_needs_is_missed_in_every_kind_of_target() {
     });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+#[test]
+fn a_segment_of_a_terabyte_is_a_finding_and_is_not_read_beyond_its_full_length() {
+    let Some((_, bin)) = servers().into_iter().next_back() else { return };
+    let cluster = Cluster::new(&bin, &[]);
+    cluster.run_all("create table t(id int primary key)\ninsert into t select generate_series(1, 1000)\n");
+    let path = cluster.data().join(cluster.path_of("t"));
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    let report = crate::clean::check(&cluster, CheckLevel::Page, 2);
+    let found: Vec<_> =
+        report.findings.iter().map(|found| (found.rule.as_str(), found.found.as_str())).collect();
+    let text = "1099511627776 bytes; what follows the first 1073741824 was not read";
+    assert_eq!(found, [("pg-segment-missing", text)]);
+    assert!(report.accounting.page_count < (2 << 30) / 8192, "{:?}", report.accounting);
+}

@@ -255,3 +255,20 @@ fn a_file_that_the_catalog_has_and_nobody_named_is_missed_at_every_level() {
         assert!(report.unfinished.unwrap().contains("file 2 (\"C:\\dbs\\northwnd_log.ldf\" on the server)"));
     }
 }
+
+#[test]
+fn a_hole_of_a_terabyte_behind_a_data_file_is_listed_and_not_read() {
+    let Some(copy) = Copy::of(NORTHWIND) else { return };
+    let path = copy.store();
+    let intact = checked(&path, &options(CheckLevel::Full));
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    let report = check::sqlserver::check(
+        std::slice::from_ref(&path),
+        &options(CheckLevel::Full),
+        &mut check::progress::Silent,
+    )
+    .unwrap();
+    assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{}", check::text::text(&report));
+    assert_eq!(report.counters.row_count, intact.counters.row_count);
+    assert!(report.not_checked.iter().any(|gap| gap.what.ends_with("bytes at the end of a file")));
+}

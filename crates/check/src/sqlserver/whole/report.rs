@@ -1,7 +1,8 @@
 //! What is missing, as it stands in a report.
 
 use formats::sqlserver::SetKind;
-use results::check::{CheckLevel, Finding};
+use results::check::{CheckLevel, Finding, NotChecked};
+use results::wording::thousands;
 
 use super::parts::Whole;
 use crate::sqlserver::catalog::Catalog;
@@ -88,6 +89,14 @@ impl Run<'_> {
                 let finding = context.finding(draft);
                 worker.findings.push(Finding { file: file.clone(), ..finding });
             }
+        }
+        for file in self.source.files.iter().filter(|file| file.hole_bytes > 0) {
+            let why = format!(
+                "a hole of \"{}\" behind the last page with data and the pages that the file header states: it was not read",
+                file.shown
+            );
+            let what = format!("{} bytes at the end of a file", thousands(file.hole_bytes));
+            self.report.not_checked.push(NotChecked::out_of_scope(None, what, why));
         }
         for unit in context.maps.lost.keys() {
             worker.damaged_units.insert(*unit);
