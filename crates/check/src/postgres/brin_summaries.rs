@@ -6,7 +6,7 @@ use formats::postgres::Oid;
 use formats::postgres::attribute::{Attribute, Columns, Datum, Length};
 use formats::postgres::brin::Tuple;
 use formats::postgres::brin_summary::{BloomFilter, MultiRanges};
-use formats::postgres::hash_value::{hash_bytes, hash_word};
+use formats::postgres::hash_value::{hash_bytes, hash_i64, hash_u32};
 use formats::postgres::varlena::Varlena;
 
 use super::catalog::IndexColumn;
@@ -249,19 +249,15 @@ impl KeyOrder {
     // hashtext, hashname, hashbytea; numeric.c hash_numeric; varchar.c hashbpchar; date.c time_hash, timestamp.c
     // timestamp_hash, pg_lsn.c pg_lsn_hash: as hashint8; uuid.c, mac.c: hash of the bytes
     fn hash(self, bytes: &[u8]) -> Option<u32> {
-        let long = |value: i64| {
-            let (low, high) = (value as u32, (value >> 32) as u32);
-            hash_word(low ^ if value >= 0 { high } else { !high })
-        };
         let float = |value: f64| match value {
             0.0 => 0,
             value if value.is_nan() => hash_bytes(&f64::NAN.to_le_bytes()),
             value => hash_bytes(&value.to_le_bytes()),
         };
         Some(match self {
-            KeyOrder::Int16 => hash_word(i32::from(i16::from_le_bytes(bytes.try_into().ok()?)) as u32),
-            KeyOrder::Int32 | KeyOrder::Unsigned32 => hash_word(u32::from_le_bytes(bytes.try_into().ok()?)),
-            KeyOrder::Int64 | KeyOrder::Unsigned64 => long(i64::from_le_bytes(bytes.try_into().ok()?)),
+            KeyOrder::Int16 => hash_u32(i32::from(i16::from_le_bytes(bytes.try_into().ok()?)) as u32),
+            KeyOrder::Int32 | KeyOrder::Unsigned32 => hash_u32(u32::from_le_bytes(bytes.try_into().ok()?)),
+            KeyOrder::Int64 | KeyOrder::Unsigned64 => hash_i64(i64::from_le_bytes(bytes.try_into().ok()?)),
             KeyOrder::Float32 => float(f32::from_le_bytes(bytes.try_into().ok()?).into()),
             KeyOrder::Float64 => float(f64::from_le_bytes(bytes.try_into().ok()?)),
             KeyOrder::BytesWithoutBlanks => hash_bytes(&self.equal_form(bytes)),

@@ -1,6 +1,6 @@
 //! Hash values of the types whose hash function is known here: what an entry of a hash index must have.
 
-use formats::postgres::hash::{hash_bytes, hash_i64, hash_u32};
+use formats::postgres::hash_value::{hash_bytes, hash_i64, hash_u32};
 
 use super::order::{Numeric, without_blanks};
 

@@ -2,7 +2,7 @@
 
 use super::attribute::Length;
 use super::bytes::{u8_at, u32_at};
-use super::hash_value::hash_word_extended;
+use super::hash_value::hash_u32_extended;
 use super::varlena::{self, Varlena};
 
 /// Several ranges and single values: the minmax-multi operator classes.
@@ -90,7 +90,7 @@ impl<'a> BloomFilter<'a> {
     #[must_use]
     pub fn may_contain(&self, hash: u32) -> bool {
         let bit_count = u64::from(self.bit_count);
-        let [first, second] = SEEDS.map(|seed| hash_word_extended(hash, seed) % bit_count);
+        let [first, second] = SEEDS.map(|seed| hash_u32_extended(hash, seed) % bit_count);
         (0..u64::from(self.hash_count)).all(|turn| {
             let bit = (first + turn * second) % bit_count;
             self.bits.get((bit / 8) as usize).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)

@@ -12,10 +12,8 @@
 //! bucket and the number of every overflow page follow. Bitmap pages are overflow pages as well.
 // EVIDENCE: src/backend/access/hash/README "Page Addressing"
 
-mod function;
 mod meta;
 
-pub use function::{hash_bytes, hash_i64, hash_u32};
 pub use meta::{Meta, PHASES_MAX};
 
 use super::bytes::{u16_at, u32_at};
