@@ -184,6 +184,61 @@ pub(super) mod tests {
         }
     }
 
+    /// The strict avalanche criterion (Webster, Tavares 1985): a changed input bit changes each output bit in half of the
+    /// cases. With 256 cases the count has a standard deviation of 8; 6 of them are allowed.
+    #[test]
+    fn every_input_bit_changes_every_output_bit_in_half_of_the_cases() {
+        for length in [1, 4, 8, 13, 16, 24] {
+            for bit in 0..length * 8 {
+                let mut counts = [0u32; 128];
+                for case in 0..256u64 {
+                    let key = Key::new(case);
+                    let mut bytes: Vec<u8> =
+                        (0..length).map(|at| (case * 7 + at as u64 * 31) as u8).collect();
+                    let before = fact(&key, &bytes);
+                    bytes[bit / 8] ^= 1 << (bit % 8);
+                    let changed = before ^ fact(&key, &bytes);
+                    counts
+                        .iter_mut()
+                        .zip(0..)
+                        .for_each(|(count, at): (_, u32)| *count += (changed >> at & 1) as u32);
+                }
+                assert!(
+                    counts.iter().all(|count| (80..=176).contains(count)),
+                    "{length} bytes, bit {bit}: {counts:?}"
+                );
+            }
+        }
+    }
+
+    /// Among 2^16 values, 2^32 / 2^33 pairs = 0.5 with equal 32 bits are expected; 8 or more have a chance below 10^-7.
+    #[test]
+    fn numbers_texts_and_single_bits_collide_no_more_than_chance() {
+        let key = Key::new(5);
+        let kinds: [fn(u32) -> Vec<u8>; 3] = [
+            |number| number.to_le_bytes().to_vec(),
+            |number| format!("customer-{number:08}").into_bytes(),
+            |number| {
+                // Two bits of 362, at every distance.
+                let mut bytes = vec![0u8; 46];
+                for bit in [number / 256 % 256, 256 + number % 106] {
+                    bytes[bit as usize / 8] ^= 1 << (bit % 8);
+                }
+                bytes.push((number % 256 / 106) as u8);
+                bytes
+            },
+        ];
+        for kind in kinds {
+            let facts: Vec<u128> = (0..1 << 16).map(|number| fact(&key, &kind(number))).collect();
+            for shift in [0, 32, 64, 96] {
+                let mut words: Vec<u32> = facts.iter().map(|fact| (fact >> shift) as u32).collect();
+                words.sort_unstable();
+                words.dedup();
+                assert!(facts.len() - words.len() < 8, "bits from {shift}: {}", facts.len() - words.len());
+            }
+        }
+    }
+
     #[test]
     fn facts_spread_over_all_bits() {
         let key = Key::new(1);
