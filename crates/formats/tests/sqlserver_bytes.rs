@@ -90,6 +90,28 @@ fn changed_pages_of_real_files_make_no_view_panic() {
     }
 }
 
+#[test]
+fn a_page_whose_slots_all_lead_to_one_long_record_is_read_four_times_at_most() {
+    // A record of 6,000 bytes at offset 96: one fixed part of 2,000 bytes, one variable column for the rest.
+    let mut page = vec![0u8; PAGE_BYTES];
+    page[..2].copy_from_slice(&[1, 1]);
+    page[96..100].copy_from_slice(&[0x30, 0, 0xd0, 7]);
+    let bitmap = 96 + 2000;
+    page[bitmap..bitmap + 7].copy_from_slice(&[1, 0, 0, 1, 0, 0x70, 0x17]);
+    page[22..24].copy_from_slice(&900u16.to_le_bytes());
+    page[30..32].copy_from_slice(&6200u16.to_le_bytes());
+    (0..900).for_each(|slot| page[PAGE_BYTES - 2 * (slot + 1)] = 96);
+    let (mut lengths, mut damage_count) = (Vec::new(), 0);
+    audit_records(
+        &page,
+        &Header::new(&page),
+        |_, record| lengths.push(record.bytes.len()),
+        |_| damage_count += 1,
+    );
+    assert_eq!(lengths, [6000; 6]);
+    assert_eq!(damage_count, 5);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]

@@ -131,8 +131,10 @@ impl BrinCheck<'_> {
         check_item_states(page, damage);
         work.drain(damage);
         let Some(meta) = self.plan.meta else { return };
+        let mut limit = page.tuple_limit();
         for item in page.items().filter(|item| item.state == ItemState::Normal) {
-            let Some(tuple) = page.item_bytes(item).and_then(Tuple::read) else { continue };
+            let bytes = page.item_bytes(item).filter(|bytes| limit.allows(bytes));
+            let Some(tuple) = bytes.and_then(Tuple::read) else { continue };
             let columns = &self.plan.columns;
             // The catalog of an index that is new may not tell its columns yet; its summaries are there all the same.
             if !columns.is_empty()

@@ -267,11 +267,12 @@ impl HeapCheck<'_> {
     ) -> bool {
         slots.clear();
         let mut has_chains = false;
+        let mut limit = page.tuple_limit();
         for item in page.items() {
             let mut slot =
                 Slot { item, header: None, fate: Fate::Open, root: 0, has_live: false, is_disputed: false };
             if item.state == ItemState::Normal
-                && let Some(tuple) = page.item_bytes(item)
+                && let Some(tuple) = page.item_bytes(item).filter(|tuple| limit.allows(tuple))
                 && let Some(header) = TupleHeader::read(tuple)
                 && header.check(tuple, item.number, damage)
             {

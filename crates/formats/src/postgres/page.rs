@@ -26,6 +26,10 @@ pub const FLAG_ALL_VISIBLE: u16 = 0x0004;
 // EVIDENCE: bufpage.h PD_VALID_FLAG_BITS
 pub const FLAGS_ALL: u16 = 0x0007;
 
+/// Bytes of tuples that are read on one page, for each byte of it. Sound pages claim each byte once; where a hostile one leads
+/// all of its line pointers to one long tuple, the time would grow with the square of the page.
+const TUPLE_BYTES_FACTOR: usize = 4;
+
 /// The fields of a page header, as they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -82,6 +86,22 @@ impl Item {
         let states = [ItemState::Unused, ItemState::Normal, ItemState::Redirect, ItemState::Dead];
         let state = states[(raw >> 15 & 3) as usize];
         Item { number, offset: (raw & 0x7FFF) as u16, length: (raw >> 17) as u16, state }
+    }
+}
+
+/// How many bytes of tuples may still be read on a page.
+#[derive(Clone, Copy, Debug)]
+pub struct TupleLimit {
+    left_bytes: usize,
+}
+
+impl TupleLimit {
+    /// Whether a tuple may be read; counts its bytes. On a page without overlapping tuples it always may.
+    #[inline]
+    pub fn allows(&mut self, tuple: &[u8]) -> bool {
+        let left = self.left_bytes.checked_sub(tuple.len());
+        self.left_bytes = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
@@ -179,6 +199,13 @@ impl<'a> Page<'a> {
     pub fn item_bytes(&self, item: Item) -> Option<&'a [u8]> {
         let start = usize::from(item.offset);
         self.bytes.get(start..start + usize::from(item.length))
+    }
+
+    /// The limit of tuple bytes, four times the page, for one reading of it.
+    #[inline]
+    #[must_use]
+    pub fn tuple_limit(&self) -> TupleLimit {
+        TupleLimit { left_bytes: self.bytes.len() * TUPLE_BYTES_FACTOR }
     }
 
     /// The access method's own space; empty if the header's offset is beyond the page.
@@ -329,6 +356,15 @@ mod tests {
         let found = damage_of(&page_with(&[(8152, 1, 40), (8152, 1, 40)]));
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].promise, found[0].item), (Promise::ItemOverlap, Some(2)));
+    }
+
+    #[test]
+    fn a_tuple_that_all_line_pointers_claim_is_read_four_times_at_most() {
+        let bytes = page_with(&[(4096, 1, 4096); 900]);
+        let page = Page::new(&bytes);
+        let mut limit = page.tuple_limit();
+        let tuples = page.items().filter_map(|item| page.item_bytes(item));
+        assert_eq!(tuples.filter(|tuple| limit.allows(tuple)).count(), 8);
     }
 
     #[test]

@@ -8,10 +8,15 @@ use super::{Damage, Fault, Record};
 // OBSERVED: page 32 of every file at hand (sysfiles1), 3 bytes of slack behind each record
 const SLACK_OBJECT: u32 = 8;
 
+/// Bytes of records that are read on one page. Sound records use each byte once; where a hostile page leads all of its slots
+/// to one long record, the time would grow with the square of the page.
+const READ_BYTES_MAX: usize = 4 * PAGE_BYTES;
+
 /// Looks at all records of a data, index or text page: each is shown with its slot, each damage reported.
 ///
 /// Compressed pages are looked at as far as their slots. Cost: one look at each record's offsets; where slots do not
-/// stand in the order of their records, 1 KiB of bits, and those before the first such slot a second time.
+/// stand in the order of their records, 1 KiB of bits, and those before the first such slot a second time. Ends early on a
+/// damaged page whose records claim more than four times its bytes.
 pub fn audit_records<'a>(
     page: &'a [u8],
     header: &Header,
@@ -19,11 +24,14 @@ pub fn audit_records<'a>(
     mut report: impl FnMut(Damage),
 ) {
     let mut used: Option<[u64; PAGE_BYTES / 64]> = None;
-    let mut end_max = 0;
+    let (mut end_max, mut read_bytes) = (0, 0);
     let (mut used_bytes, mut ghost_count, mut is_sound) = (0, 0, true);
     let free_data = usize::from(header.free_data);
     let slot_count = usize::from(header.slot_count).min((PAGE_BYTES - HEADER_BYTES) / 2);
     for slot in 0..slot_count {
+        if read_bytes > READ_BYTES_MAX {
+            return;
+        }
         let Some(offset) = slot_offset(page, slot).map(usize::from) else { return };
         // OBSERVED: slots of deleted records keep their place with offset 0 (heaps and text pages)
         if offset == 0 {
@@ -43,6 +51,7 @@ pub fn audit_records<'a>(
             Ok(record) => record,
             Err(broken) => {
                 is_sound = false;
+                read_bytes += broken.read_bytes();
                 report(broken.damage(slot, offset));
                 continue;
             }
@@ -54,6 +63,7 @@ pub fn audit_records<'a>(
             continue;
         }
         let end = offset + record.bytes.len();
+        read_bytes += record.bytes.len();
         if end > free_data {
             is_sound = false;
             report(Damage::new(Fault::RecordEnd, offset, 0..=free_data as u64, end as u64).at_slot(slot));

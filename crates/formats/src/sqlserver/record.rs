@@ -100,6 +100,11 @@ pub(super) struct Broken {
 }
 
 impl Broken {
+    /// Bytes of the record that were read until the damage.
+    pub(super) fn read_bytes(&self) -> usize {
+        self.at
+    }
+
     #[cold]
     pub(super) fn damage(self, slot: usize, offset: usize) -> Damage {
         let expected = self.least as u64..=self.most.max(self.least) as u64;
