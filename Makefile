@@ -57,14 +57,15 @@ bench: build ## Measures speed side by side with other tools (takes minutes; wan
 	if [ $${#scripts[@]} = 0 ]; then echo "bench: there are no scripts in benches/"; fi; \
 	for script in "$${scripts[@]}"; do echo "bench: $$script"; bash "$$script"; done
 
-# `make fuzz SECONDS=600 TARGETS="sqlite_file archive"`.
-SECONDS ?= 60
+# `make fuzz TARGET="sqlite_file archive" TIME=600`: one target or several, seconds for each.
+TIME ?= 60
+TARGET ?=
 # Where the random numbers begin: 0 is another place each time.
 SEED ?= 0
 
 .PHONY: fuzz
-fuzz: ## Fuzzes what reads bytes from outside: each target for SECONDS=60, or those of TARGETS=
-	@SEED=$(SEED) scripts/fuzz.sh $(SECONDS) $(TARGETS)
+fuzz: ## Fuzzes what reads bytes from outside: every target, or TARGET=, for TIME=60 seconds each
+	@SEED=$(SEED) scripts/fuzz.sh $(TIME) $(TARGET)
 
 .PHONY: miri
 miri: ## Runs under Miri what can: buffers, transfers by threads, parsers, histograms (installs the nightly component)

@@ -32,6 +32,8 @@ pub const CLUSTER_FILES: &[&str] = &[
 
 /// Bytes of a piece's header: which file, and its length.
 const HEADER_BYTES: usize = 4;
+/// Bits of the first byte that say which file; the other two are for the target.
+const FILE_MASK: u8 = 0x3f;
 
 /// Takes pieces apart: the file that each is by the table above, and its bytes. Later ones of one file count.
 pub fn split(mut bytes: &[u8]) -> Vec<(&'static str, &[u8])> {
@@ -39,7 +41,7 @@ pub fn split(mut bytes: &[u8]) -> Vec<(&'static str, &[u8])> {
     while let Some((&[file, high, middle, low], rest)) = bytes.split_first_chunk::<HEADER_BYTES>() {
         let length = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
         let (piece, behind) = rest.split_at(length.min(rest.len()));
-        pieces.push((CLUSTER_FILES[usize::from(file) % CLUSTER_FILES.len()], piece));
+        pieces.push((CLUSTER_FILES[usize::from(file & FILE_MASK) % CLUSTER_FILES.len()], piece));
         bytes = behind;
     }
     pieces
@@ -58,16 +60,22 @@ pub fn join(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     joined
 }
 
-/// A database and its WAL: the last two bytes are the length of the WAL in units of 8 bytes, little-endian.
-pub fn split_wal(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let Some((rest, length)) = bytes.split_last_chunk::<2>() else { return (bytes, &[]) };
-    let length = usize::from(u16::from_le_bytes(*length)) * 8;
-    rest.split_at(rest.len().saturating_sub(length))
+/// Bits of the last two bytes that are the length of a WAL; the two above are for the target.
+const WAL_MASK: u16 = 0x3fff;
+
+/// A database, its WAL, and what to do: the last two bytes, little-endian, are the length of the WAL in units of 8 bytes,
+/// below two bits for the target.
+pub fn split_wal(bytes: &[u8]) -> (&[u8], &[u8], u8) {
+    let Some((rest, last)) = bytes.split_last_chunk::<2>() else { return (bytes, &[], 0) };
+    let word = u16::from_le_bytes(*last);
+    let length = usize::from(word & WAL_MASK) * 8;
+    let (database, wal) = rest.split_at(rest.len().saturating_sub(length));
+    (database, wal, (word >> 14) as u8)
 }
 
 /// Puts together what [`split_wal`] takes apart.
-pub fn join_wal(database: &[u8], wal: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(wal.len() / 8).unwrap_or(0);
+pub fn join_wal(database: &[u8], wal: &[u8], choice: u8) -> Vec<u8> {
+    let length = u16::try_from(wal.len() / 8).unwrap_or(0) & WAL_MASK;
     let wal = wal.get(..usize::from(length) * 8).unwrap_or_default();
-    [database, wal, &length.to_le_bytes()].concat()
+    [database, wal, &(length | u16::from(choice) << 14).to_le_bytes()].concat()
 }

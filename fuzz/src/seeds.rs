@@ -8,6 +8,7 @@ use results::store::{RESULTS_FILE, Store};
 use rusqlite::Connection;
 
 use crate::pieces::{join, join_wal};
+use crate::small_page::{choices, small_page};
 
 type Seeds = Vec<(String, Vec<u8>)>;
 
@@ -35,6 +36,26 @@ const DEFINITIONS: &[&str] = &[
     "CREATE INDEX i ON t (CASE WHEN c > 1 THEN b ELSE hex(d) END, substr(b, 1, 2))",
 ];
 
+/// Connection strings; behind zero bytes a service file, a password file and the environment.
+const ADDRESSES: &[&str] = &[
+    "postgresql://user:p%40ss@[::1]:5433/db?sslmode=require&connect_timeout=3\0\0\0",
+    "host=/tmp port=5432 user='o''clock' password='a\\'b' dbname=x\0[a]\nhost=b\nport=1\n[c]\n\0*:*:*:*:secret\n\0PGSSLMODE=allow\n",
+    "service=a\0[a]\nhost=b\npassword=x=y\n\0localhost:5432:a\\:b:a\\\\b:p\\:q\n\0PGSERVICEFILE=/tmp/none\nPGUSER=u\nPGPORT=9\n",
+    "postgres://h1,h2/db?application_name=a%20b&options=-c%20x%3Dy&channel_binding=prefer&target_session_attrs=any",
+];
+
+const FIO_JOBS: &[&str] = &[
+    "[global]\nioengine=libaio\ndirect=1\nsize=1g\nruntime=30s\nramp_time=5\nfilename=/tmp/x\n; comment\n[a]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=32\nnumjobs=4\n[b]\nstonewall\nrw=write\nbs=1m\n",
+    "[global]\nrandseed=7\npercentage_random=50\nhipri\nbuffered=0\n[x]\nreadwrite=randread\nblocksize=4096\n",
+    "[a]\nrw=rw\nfsync=1\n",
+];
+
+const REQUESTS: &[&str] = &[
+    "GET /study/1?token=a%26b%25 HTTP/1.1\r\nHost: localhost:8080\r\nCookie: x=1; fathom_token=a%26b%25\r\n\r\n",
+    "HEAD //evil/path HTTP/1.1\r\nHost: box\r\nAuthorization: Bearer a&b%\r\n\r\n",
+    "POST / HTTP/1.0\r\nHost: [::1]:8080\r\nHost: a\r\n\r\nbody",
+];
+
 /// The seeds of a target; `corpus` has the pages that are kept.
 pub fn of(target: &str, corpus: &Path) -> Seeds {
     let kept = |folder: &str, name: &str| std::fs::read(corpus.join(folder).join(name)).unwrap_or_default();
@@ -49,21 +70,59 @@ pub fn of(target: &str, corpus: &Path) -> Seeds {
                 )
             })
             .collect(),
-        "postgres_cluster" => vec![("cluster".to_owned(), join(&cluster(kept)))],
-        "archive" => archives(&cluster(kept)),
-        "sqlserver_file" => sqlserver(kept),
-        "decode" => ["sqlite_page", "postgres_page", "sqlserver_page"]
-            .iter()
-            .flat_map(|folder| all(corpus, folder))
-            .collect(),
+        "sql_expression" => texts(DEFINITIONS),
+        "postgres_page" => small_pages(corpus),
+        "postgres_cluster" => ways(vec![("cluster".to_owned(), join(&cluster(kept)))], |seed, way| {
+            seed.iter_mut().take(1).for_each(|byte| *byte |= way << 6);
+        }),
+        "archive" => ways(archives(&cluster(kept)), |seed, way| seed.push(way)),
+        "sqlserver_file" => ways(sqlserver(kept), |seed, way| seed.push(way)),
+        "decode" => {
+            let folders = ["sqlite_page", "postgres_page", "sqlserver_page"];
+            let pages = folders.iter().flat_map(|folder| all(corpus, folder)).collect::<Seeds>();
+            let kinds = (0..8).flat_map(|kind| {
+                pages.iter().map(move |(name, page)| (format!("{name}-{kind}"), [page, &[kind][..]].concat()))
+            });
+            kinds.collect()
+        }
+        "address" => texts(ADDRESSES),
+        "fio_job" => texts(FIO_JOBS),
+        "http_request" => texts(REQUESTS),
         "spec" => lab::spec::shipped()
             .iter()
             .map(|spec| (format!("shipped-{}", spec.name), spec.text.as_bytes().to_vec()))
             .collect(),
         "results_file" => results_files(),
         "wire_answer" => answers(),
+        "wire_startup" => startups(),
         _ => Seeds::new(),
     }
+}
+
+fn texts(texts: &[&str]) -> Seeds {
+    (0..).zip(texts).map(|(number, text): (u32, _)| (format!("text-{number}"), text.as_bytes().to_vec())).collect()
+}
+
+/// Each seed for each of the four things that are done with a file.
+fn ways(seeds: Seeds, mark: impl Fn(&mut Vec<u8>, u8)) -> Seeds {
+    let marked = seeds.iter().flat_map(|(name, bytes)| {
+        let mark = &mark;
+        (0..4).map(move |way| {
+            let mut bytes = bytes.clone();
+            mark(&mut bytes, way);
+            (format!("{name}-{way}"), bytes)
+        })
+    });
+    marked.collect()
+}
+
+/// Pages of PostgreSQL with few tuples, under each selection of what is read.
+fn small_pages(corpus: &Path) -> Seeds {
+    let pages = all(corpus, "postgres_page");
+    let small = pages.iter().flat_map(|(name, page)| {
+        choices(&small_page(page)).map(move |(choice, page)| (format!("{name}-{choice}"), page)).collect::<Seeds>()
+    });
+    small.collect()
 }
 
 fn all(corpus: &Path, folder: &str) -> Seeds {
@@ -90,9 +149,11 @@ fn databases() -> Seeds {
         let is_logged = connection.execute_batch(more).is_ok();
         let read =
             |ending: &str| std::fs::read(place.path().join(format!("{name}{ending}"))).unwrap_or_default();
-        seeds.push(((*name).to_owned(), join_wal(&whole, &[])));
-        if is_logged {
-            seeds.push((format!("{name}-wal"), join_wal(&read(""), &read("-wal"))));
+        for way in 0..4 {
+            seeds.push((format!("{name}-{way}"), join_wal(&whole, &[], way)));
+            if is_logged {
+                seeds.push((format!("{name}-wal-{way}"), join_wal(&read(""), &read("-wal"), way)));
+            }
         }
     }
     seeds
@@ -180,9 +241,41 @@ fn results_files() -> Seeds {
     vec![("empty".to_owned(), std::fs::read(place.path().join(RESULTS_FILE)).unwrap_or_default())]
 }
 
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
+}
+
+/// Start-ups with each method of authentication, refusals, and parameters; 24 asterisks stand for the client's nonce.
+fn startups() -> Seeds {
+    let ask = |kind: u8, data: &[u8]| message(b'R', &[&[0, 0, 0, kind], data].concat());
+    let ready = [
+        ask(0, b""),
+        message(b'S', b"server_version\x0018.1\0"),
+        message(b'K', &[0, 0, 0, 7, 0, 0, 0, 9]),
+        message(b'v', b"\0\x03\0\0\0\0\0\x01_pq_.x\0"),
+        message(b'Z', b"I"),
+    ]
+    .concat();
+    let scram = [
+        ask(10, b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0"),
+        ask(11, b"r=************************3rfcNHYJY1ZVvWVs7j,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"),
+        ask(12, b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="),
+    ]
+    .concat();
+    let refused = message(b'E', b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0Fauth.c\0L1\0Rauth_failed\0\0");
+    let all = [
+        ("trust", vec![]),
+        ("clear", ask(3, b"")),
+        ("md5", ask(5, b"salt")),
+        ("scram", scram),
+        ("refused", refused),
+        ("gss", ask(7, b"")),
+    ];
+    all.map(|(name, first)| (name.to_owned(), [&[0], &first[..], &ready].concat())).to_vec()
+}
+
 /// Answers as a server gives them: rows, errors, notices.
 fn answers() -> Seeds {
-    let message = |tag: u8, body: &[u8]| [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat();
     let rows = [
         message(b'T', b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0b\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"),
         message(b'D', b"\0\x02\0\0\0\x03one\xff\xff\xff\xff"),

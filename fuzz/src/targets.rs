@@ -11,6 +11,7 @@ use lab::spec::{Experiment, Request};
 use results::store::Store;
 
 use crate::pieces::{split, split_wal};
+use crate::serve;
 
 /// A directory in memory for the files of one run.
 fn with_directory(run: impl FnOnce(&Path)) {
@@ -33,7 +34,9 @@ fn options() -> Options {
         open_backend(BackendChoice::Threads, &BackendOptions { depth: 1, grows: false, ..*wanted })
     };
     Options {
-        memory_bytes_max: 8 << 20,
+        memory_bytes_max: 1 << 20,
+        // Buffers of 1 MiB, as large as in use, would take longer to make than the check of a small file.
+        page_batch: Some(4),
         want_direct: false,
         seed: 7,
         queues: Some(Queues(Arc::new(make))),
@@ -50,7 +53,7 @@ pub fn innodb_page(bytes: &[u8]) {
 }
 
 pub fn postgres_page(bytes: &[u8]) {
-    formats::postgres::exercise(bytes);
+    formats::postgres::exercise_part(bytes);
 }
 
 pub fn sqlserver_page(bytes: &[u8]) {
@@ -68,26 +71,48 @@ pub fn sqlite_page(bytes: &[u8]) {
     );
 }
 
+/// The last byte selects the engine and the kind of page.
 pub fn decode(bytes: &[u8]) {
-    check::decode::exercise(bytes);
+    check::decode::exercise_part(bytes);
+}
+
+/// What is done with a file: one thing for each input, so that a fuzzer tries four times as many.
+#[derive(Clone, Copy)]
+enum Way {
+    Check,
+    CheckRaw,
+    Structure,
+    Decode,
+}
+
+impl Way {
+    fn of(choice: u8) -> Way {
+        [Way::Check, Way::CheckRaw, Way::Structure, Way::Decode][usize::from(choice & 3)]
+    }
 }
 
 pub fn sqlite_file(bytes: &[u8]) {
-    let (database, wal) = split_wal(bytes);
+    let (database, wal, choice) = split_wal(bytes);
     with_directory(|directory| {
         write(directory, "a.db", database);
         if !wal.is_empty() {
             write(directory, "a.db-wal", wal);
         }
-        check_sqlite(&directory.join("a.db"));
+        read_sqlite(&directory.join("a.db"), Way::of(choice));
     });
 }
 
-fn check_sqlite(path: &Path) {
-    let report = check::sqlite::check(path, &options(), &mut Silent);
-    let _ = check::text::text(&report);
-    let _ = check::sqlite::structure(path, &structure_options(), &mut Silent);
-    let _ = check::decode::file(path, 2);
+fn read_sqlite(path: &Path, way: Way) {
+    match way {
+        Way::Check | Way::CheckRaw => {
+            let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
+            let _ = check::text::text(&check::sqlite::check(path, &options, &mut Silent));
+        }
+        Way::Structure => drop(check::sqlite::structure(path, &structure_options(), &mut Silent)),
+        Way::Decode => {
+            let _ = (check::decode::file(path, 1), check::decode::file(path, 2));
+        }
+    }
 }
 
 /// The first byte selects table or index; the rest is the definition.
@@ -97,9 +122,13 @@ pub fn sql_text(bytes: &[u8]) {
     with_directory(|directory| {
         let path = directory.join("a.db");
         if made(&path, &text, choice & 1 == 1).is_ok() {
-            check_sqlite(&path);
+            read_sqlite(&path, Way::Check);
         }
     });
+}
+
+pub fn sql_expression(bytes: &[u8]) {
+    check::sqlite::exercise_definition(&String::from_utf8_lossy(bytes));
 }
 
 /// A database whose schema has a text in the place of a definition.
@@ -116,48 +145,62 @@ fn made(path: &Path, text: &str, is_index: bool) -> rusqlite::Result<()> {
     connection.execute_batch("COMMIT")
 }
 
+/// The two high bits of the first byte select what is done.
 pub fn postgres_cluster(bytes: &[u8]) {
+    let way = Way::of(bytes.first().map_or(0, |byte| byte >> 6));
     with_directory(|directory| {
         for (name, piece) in split(bytes) {
             write(directory, name, piece);
         }
-        check_cluster(directory);
-        let _ = check::postgres::check_file(&directory.join("base/5/16384"), &options(), &mut Silent);
-        let _ = check::postgres::structure_file(
-            &directory.join("base/5/16385"),
-            &structure_options(),
-            &mut Silent,
-        );
+        let table = directory.join("base/5/16384");
+        match way {
+            Way::Check | Way::Structure => read_cluster(directory, way),
+            Way::CheckRaw => drop(check::postgres::check_file(&table, &options(), &mut Silent)),
+            Way::Decode => {
+                let index = directory.join("base/5/16385");
+                drop(check::postgres::structure_file(&index, &structure_options(), &mut Silent));
+                let _ = check::decode::file(&table, 0);
+            }
+        }
     });
 }
 
-fn check_cluster(path: &Path) {
-    if let Ok(report) = check::postgres::check_cluster(path, &options(), &mut Silent) {
+fn read_cluster(path: &Path, way: Way) {
+    if let Way::Structure = way {
+        let _ = check::postgres::structure_cluster(path, &structure_options(), &mut Silent);
+    } else if let Ok(report) = check::postgres::check_cluster(path, &options(), &mut Silent) {
         let _ = check::text::text(&report);
     }
-    let _ = check::postgres::structure_cluster(path, &structure_options(), &mut Silent);
 }
 
+/// The last byte selects what is done.
 pub fn archive(bytes: &[u8]) {
+    let Some((choice, bytes)) = bytes.split_last() else { return };
     with_directory(|directory| {
         write(directory, "base.tar.gz", bytes);
-        check_cluster(&directory.join("base.tar.gz"));
+        let way = if choice & 3 == 0 { Way::Structure } else { Way::Check };
+        read_cluster(&directory.join("base.tar.gz"), way);
     });
 }
 
+/// The last byte selects what is done.
 pub fn sqlserver_file(bytes: &[u8]) {
+    let Some((choice, bytes)) = bytes.split_last() else { return };
     with_directory(|directory| {
         write(directory, "a.mdf", bytes);
         let paths = [directory.join("a.mdf")];
-        for is_raw in [false, true] {
-            let options = Options { is_raw, ..options() };
-            if let Ok(report) = check::sqlserver::check(&paths, &options, &mut Silent) {
-                let _ = check::text::text(&report);
+        match Way::of(*choice) {
+            way @ (Way::Check | Way::CheckRaw) => {
+                let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
+                if let Ok(report) = check::sqlserver::check(&paths, &options, &mut Silent) {
+                    let _ = check::text::text(&report);
+                }
+            }
+            Way::Structure => drop(check::sqlserver::structure(&paths, &structure_options(), &mut Silent)),
+            Way::Decode => {
+                let _ = (check::sqlserver::inventory(&paths), check::decode::file(&paths[0], 1));
             }
         }
-        let _ = check::sqlserver::structure(&paths, &structure_options(), &mut Silent);
-        let _ = check::sqlserver::inventory(&paths);
-        let _ = check::decode::file(&paths[0], 1);
     });
 }
 
@@ -183,6 +226,26 @@ pub fn results_file(bytes: &[u8]) {
         }
         let _ = (store.checks(), store.structures(), store.io_tables());
     });
+}
+
+pub fn wire_startup(bytes: &[u8]) {
+    lab::engine::postgres::exercise_startup(bytes);
+}
+
+pub fn address(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    lab::engine::postgres::exercise_address(&text);
+    let _ = (results::redaction::redacted(&text), results::plain::one_line(&text));
+}
+
+pub fn fio_job(bytes: &[u8]) {
+    if let Err(error) = disk::baseline::read_fio_job(&String::from_utf8_lossy(bytes)) {
+        let _ = error.to_string();
+    }
+}
+
+pub fn http_request(bytes: &[u8]) {
+    serve::exercise(bytes);
 }
 
 pub fn wire_answer(bytes: &[u8]) {

@@ -4,6 +4,19 @@ use std::path::{Path, PathBuf};
 
 use fathom_fuzz::{TARGETS, seeds};
 
+/// What code that is compiled for coverage calls; in the targets libFuzzer has it.
+#[cfg(feature = "plain")]
+mod coverage {
+    #[unsafe(no_mangle)]
+    extern "C" fn __sanitizer_cov_8bit_counters_init(_start: *mut u8, _end: *mut u8) {}
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __sanitizer_cov_pcs_init(_start: *const usize, _end: *const usize) {}
+
+    #[unsafe(no_mangle)]
+    extern "C" fn __sanitizer_cov_trace_pc_indir(_callee: usize) {}
+}
+
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(directory), Some(corpus)) = (arguments.next(), arguments.next()) else {

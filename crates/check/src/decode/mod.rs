@@ -11,7 +11,7 @@ mod sqlite;
 mod sqlite_owner;
 mod sqlserver;
 
-pub use exercise::exercise;
+pub use exercise::{exercise, exercise_part};
 pub use file::{DecodeError, file};
 pub use innodb::place as innodb;
 pub use postgres::{Map, place as postgres};

@@ -83,6 +83,7 @@ use schema::SchemaRows;
 use view::Change;
 
 pub(crate) use candidates::is_database;
+pub use catalog::exercise_definition;
 pub use opened::OpenedError;
 pub(crate) use opened::{Opened, Root};
 pub use rules::RULES;

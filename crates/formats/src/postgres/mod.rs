@@ -64,7 +64,7 @@ pub mod varlena;
 mod properties;
 
 pub use damage::{Damage, Promise};
-pub use exercise::exercise;
+pub use exercise::{exercise, exercise_part};
 
 /// The block size of nearly every cluster, bytes.
 // EVIDENCE: PostgreSQL docs 20.15 "block_size", configure --with-blocksize default

@@ -5,6 +5,10 @@ use super::{
     RowsetColumn, SetKind, Stream, audit_protection, audit_records, links_of, pfs_byte, restore,
 };
 
+/// Bytes of records that are read on one page. In random bytes every slot may lead to a record as long as the page; pages
+/// that the server wrote use each byte once.
+const RECORD_BYTES_MAX: usize = 2 * super::PAGE_BYTES;
+
 /// Asks every view of SQL Server's pages and backups everything about some bytes. Nothing may panic; what comes back
 /// does not matter.
 ///
@@ -20,9 +24,12 @@ pub fn exercise(bytes: &[u8]) {
         header.audit(&mut see);
         audit_protection(page, &header, &mut see);
         let mut before: Option<Vec<u8>> = None;
+        let mut left_bytes = RECORD_BYTES_MAX;
         for kind in [header.kind, PageKind::Data, PageKind::Index, PageKind::TextTree] {
             let header = Header { kind, ..header };
             let show = |_, record: &super::Record<'_>| {
+                let Some(left) = left_bytes.checked_sub(record.bytes.len()) else { return };
+                left_bytes = left;
                 let _ = (record.child(&header), record.forward(), record.back_pointer());
                 for index in 0..record.variable_count() {
                     let Some(variable) = record.variable(index) else { continue };

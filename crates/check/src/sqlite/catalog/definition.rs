@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::ObjectKind;
-use crate::sqlite::expressions::{Token, text, tokens, unquoted};
+use crate::sqlite::expressions::{Token, index_text, names, table_text, text, tokens, unquoted, vocabulary};
 
 /// Words at the front of a definition among which its name is looked for.
 const HEAD_TOKENS_MAX: usize = 12;
@@ -63,6 +63,22 @@ pub(super) fn with_new_head(sql: &str, kind: ObjectKind, name: &str) -> Option<S
     let rest = sql.get(name.start..)?;
     let repaired = format!("CREATE {} {rest}", kind.type_word().to_ascii_uppercase());
     Definition::of(&repaired).map(|_| repaired)
+}
+
+/// Takes any text apart as a definition and as an expression, for fuzzing. Nothing may panic; what comes back does not
+/// matter.
+pub fn exercise_definition(sql: &str) {
+    let (table, index) = (table_text(sql), index_text(sql));
+    let _parts = (table.is_some(), index.is_some(), names(sql).count(), vocabulary(sql).has_word("length"));
+    let definition = Definition::of(sql);
+    let name = definition.as_ref().map_or("t", |definition| &definition.name);
+    for kind in [ObjectKind::Table, ObjectKind::Index] {
+        let _repaired = with_new_head(sql, kind, name);
+    }
+    if let Some(definition) = &definition {
+        let places = [Some(&definition.name_range), definition.table.as_ref().map(|(_, range)| range)];
+        places.into_iter().flatten().for_each(|range| assert!(sql.get(range.clone()).is_some()));
+    }
 }
 
 /// The tokens that are still to come.

@@ -12,5 +12,6 @@ mod kind;
 mod row;
 pub(super) mod verdict;
 
+pub use definition::exercise_definition;
 pub(super) use kind::ObjectKind;
 pub(super) use row::{ResolvedRow, RowDamage, StoredRow, resolve};

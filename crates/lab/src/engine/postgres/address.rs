@@ -1,6 +1,7 @@
 //! The URL of an external server, read into a login. The password goes into keeping at once.
 
 mod environment;
+mod exercise;
 mod passfile;
 mod service;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::super::TargetError;
 use super::connection_string::{Parameters, parameters};
 use super::wire::{Authorities, Endpoint, Login, Secret, Security, SslMode};
+pub use exercise::exercise_address;
 
 /// Port when the URL names none.
 const DEFAULT_PORT: u16 = 5432;

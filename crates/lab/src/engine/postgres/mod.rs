@@ -42,6 +42,7 @@ mod stock;
 mod waits;
 mod wire;
 
+pub use address::exercise_address;
 pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use engine::ENGINE;
 pub use external::{ExternalOptions, ExternalPostgres};
@@ -52,4 +53,4 @@ pub use series::series_of;
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
 pub use waits::live::{LiveInterval, LivePostgres};
-pub use wire::exercise_answers;
+pub use wire::{exercise_answers, exercise_startup};

@@ -58,7 +58,7 @@ pub(super) fn password(path: &Path, connection: &Connection<'_>) -> Result<Optio
 }
 
 /// On a socket, lines that name it as libpq does come first, then lines with its other name.
-fn matching(text: &str, connection: &Connection<'_>) -> Option<String> {
+pub(super) fn matching(text: &str, connection: &Connection<'_>) -> Option<String> {
     let (port, hosts) = match connection.endpoint {
         Endpoint::Tcp { host, port } => (port, vec![connection.host.unwrap_or(host).to_owned()]),
         Endpoint::Unix { directory, port } => {

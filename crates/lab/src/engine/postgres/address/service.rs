@@ -61,7 +61,7 @@ fn paths(file: Option<String>, environment: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 /// The lines below `[service]` up to the next bracket; the first of a name counts.
-fn group(text: &str, service: &str) -> Result<Option<Parameters>, (usize, &'static str)> {
+pub(super) fn group(text: &str, service: &str) -> Result<Option<Parameters>, (usize, &'static str)> {
     let mut found: Option<Parameters> = None;
     for (number, line) in text.lines().map(str::trim).enumerate() {
         if line.is_empty() || line.starts_with('#') {

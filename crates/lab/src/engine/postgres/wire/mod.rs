@@ -28,7 +28,7 @@ use postgres_protocol::message::frontend;
 
 pub(super) use answer::ServerError;
 pub(super) use command_tag::CommandTag;
-pub use exercise::exercise_answers;
+pub use exercise::{exercise_answers, exercise_startup};
 use intake::ANSWER_BYTES_MAX;
 pub(super) use intake::QUESTION_TIME_MAX;
 pub(super) use security::{Authorities, Security, SslMode, TlsRefusal};

@@ -166,7 +166,11 @@ impl Connection {
     /// Answers the server's questions until it is ready.
     ///
     /// `was_asked` becomes true when the server asks for proof or waives it: then it lets this way of connecting in.
-    async fn authenticate(&mut self, login: &Login, was_asked: &mut bool) -> Result<(), WireError> {
+    pub(super) async fn authenticate(
+        &mut self,
+        login: &Login,
+        was_asked: &mut bool,
+    ) -> Result<(), WireError> {
         let mut scram: Option<(ScramSha256, bool)> = None;
         let mut is_let_in = false;
         for _ in 0..STARTUP_MESSAGES_MAX {
