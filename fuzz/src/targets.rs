@@ -106,7 +106,7 @@ fn read_sqlite(path: &Path, way: Way) {
     match way {
         Way::Check | Way::CheckRaw => {
             let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
-            let _ = check::text::text(&check::sqlite::check(path, &options, &mut Silent));
+            let _ = check::text::text(&check::sqlite::check(path, &options, &mut Silent), &check::sqlite::RULES);
         }
         Way::Structure => drop(check::sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
@@ -169,7 +169,7 @@ fn read_cluster(path: &Path, way: Way) {
     if let Way::Structure = way {
         let _ = check::postgres::structure_cluster(path, &structure_options(), &mut Silent);
     } else if let Ok(report) = check::postgres::check_cluster(path, &options(), &mut Silent) {
-        let _ = check::text::text(&report);
+        let _ = check::text::text(&report, &check::postgres::RULES);
     }
 }
 
@@ -193,7 +193,7 @@ pub fn sqlserver_file(bytes: &[u8]) {
             way @ (Way::Check | Way::CheckRaw) => {
                 let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
                 if let Ok(report) = check::sqlserver::check(&paths, &options, &mut Silent) {
-                    let _ = check::text::text(&report);
+                    let _ = check::text::text(&report, &check::sqlserver::RULES);
                 }
             }
             Way::Structure => drop(check::sqlserver::structure(&paths, &structure_options(), &mut Silent)),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use results::check::{Finding, RuleCount};
 use results::object::{Affected, ObjectCount};
 
-use crate::advice::role;
+use crate::rule::RuleSet;
 
 mod consequences;
 
@@ -17,6 +17,7 @@ const OBJECT_COUNTS_MAX: usize = 4096;
 /// The findings of one worker or of a whole check. Merges by addition, in any order with the same result.
 #[derive(Debug, Clone)]
 pub struct Findings {
+    rules: &'static RuleSet,
     per_rule_max: usize,
     by_rule: BTreeMap<String, Kept>,
     by_object: BTreeMap<(String, Option<String>), ObjectCount>,
@@ -31,8 +32,10 @@ struct Kept {
 }
 
 /// What was collected.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Lists {
+    /// The rules of the engine.
+    pub rules: &'static RuleSet,
     /// The findings to list, sorted.
     pub findings: Vec<Finding>,
     /// Counts by rule, sorted.
@@ -44,8 +47,9 @@ pub struct Lists {
 impl Findings {
     /// Starts without findings. At most `per_rule_max` of each rule are kept.
     #[must_use]
-    pub fn new(per_rule_max: usize) -> Self {
+    pub fn new(rules: &'static RuleSet, per_rule_max: usize) -> Self {
         Self {
+            rules,
             per_rule_max,
             by_rule: BTreeMap::new(),
             by_object: BTreeMap::new(),
@@ -56,7 +60,7 @@ impl Findings {
     /// Starts from lists that were kept.
     #[must_use]
     pub fn from_lists(per_rule_max: usize, lists: Lists) -> Self {
-        let mut all = Self::new(per_rule_max);
+        let mut all = Self::new(lists.rules, per_rule_max);
         for count in &lists.rule_counts {
             all.count_more(&count.rule, count.found_count);
         }
@@ -69,7 +73,7 @@ impl Findings {
 
     /// Adds a finding. It affects one row or one index entry where its rule is about one.
     pub fn push(&mut self, finding: Finding) {
-        let affected = role(&finding.rule).unit.affected();
+        let affected = self.rules.role(&finding.rule).unit.affected();
         self.push_affecting(finding, affected);
     }
 
@@ -161,7 +165,7 @@ impl Findings {
     /// Whether one of the findings is about a page's own bytes: the page is damaged, not only affected.
     #[must_use]
     pub fn breaks_own_bytes(&self) -> bool {
-        self.by_rule.keys().any(|rule| role(rule).breaks_own_bytes())
+        self.by_rule.keys().any(|rule| self.rules.role(rule).breaks_own_bytes())
     }
 
     /// Adds what another collected.
@@ -181,7 +185,12 @@ impl Findings {
     /// The findings to list, sorted, and the counts.
     #[must_use]
     pub fn into_lists(self) -> Lists {
-        let mut lists = Lists::default();
+        let mut lists = Lists {
+            rules: self.rules,
+            findings: Vec::new(),
+            rule_counts: Vec::new(),
+            object_counts: Vec::new(),
+        };
         for (rule, mut kept) in self.by_rule {
             kept.fill(&rule, &self.by_object, self.per_rule_max);
             kept.cut(self.per_rule_max, 1);
@@ -225,6 +234,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rule::examples::RULES;
     use results::check::Confidence;
 
     fn finding(page: u64) -> Finding {
@@ -252,8 +262,8 @@ mod tests {
 
     #[test]
     fn the_first_pages_are_kept_whoever_finds_them_first() {
-        let mut late = Findings::new(3);
-        let mut early = Findings::new(3);
+        let mut late = Findings::new(&RULES, 3);
+        let mut early = Findings::new(&RULES, 3);
         (50..100).rev().for_each(|page| late.push(finding(page)));
         (0..50).rev().for_each(|page| early.push(finding(page)));
         late.merge(early);
@@ -267,8 +277,8 @@ mod tests {
 
     #[test]
     fn findings_that_are_not_listed_are_counted_by_object_in_bounded_memory() {
-        let mut one = Findings::new(3);
-        let mut other = Findings::new(3);
+        let mut one = Findings::new(&RULES, 3);
+        let mut other = Findings::new(&RULES, 3);
         for object in (0..OBJECT_COUNTS_MAX + 10).rev() {
             one.push(in_object(object, 7));
             other.push(in_object(object, 5));
@@ -286,7 +296,7 @@ mod tests {
 
     #[test]
     fn counts_survive_being_kept_and_a_cause_carries_the_rows_that_it_explains() {
-        let mut findings = Findings::new(2);
+        let mut findings = Findings::new(&RULES, 2);
         findings.push_affecting(in_object(1, 1), Affected { row_count: 54, entry_count: 0 });
         (2..9).for_each(|page| findings.push(in_object(1, page)));
         let mut again = Findings::from_lists(2, findings.into_lists());

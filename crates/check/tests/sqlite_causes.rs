@@ -27,7 +27,7 @@ fn first_child(bytes: &[u8], root: usize) -> usize {
 }
 
 fn text(report: &CheckReport) -> String {
-    check::text::text(report)
+    check::text::text(report, &check::sqlite::RULES)
 }
 
 #[test]

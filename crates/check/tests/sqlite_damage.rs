@@ -36,7 +36,7 @@ fn every_class_of_damage_gives_the_finding_that_it_should() {
     let mut temporary_bytes = 0;
     for case in cases(directory.path()) {
         let report = checked(&case.path, &options(CheckLevel::Full));
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlite::RULES);
         let found = rules_found(&report);
         // What the map knows in a temporary file, with the keys and without them.
         let much = checked(&case.path, &options(CheckLevel::Structure));
@@ -55,9 +55,11 @@ fn every_class_of_damage_gives_the_finding_that_it_should() {
         }
         assert!(found.iter().any(|rule| case.rules.contains(rule)), "{}: {text}", case.path.display());
         assert_eq!(report.exit_code(), 1);
-        support::advice::assert_safe_advice(&report, |object| object.starts_with("index "));
+        support::advice::assert_safe_advice(&check::sqlite::RULES, &report, |object| {
+            object.starts_with("index ")
+        });
         for finding in &report.findings {
-            assert!(check::rule::rule(&finding.rule).is_some(), "{}", finding.rule);
+            assert!(check::sqlite::RULES.get(&finding.rule).is_some(), "{}", finding.rule);
             assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");
         }
     }
@@ -111,7 +113,7 @@ fn document() -> String {
     }
     let mut text = String::from(START);
     text.push_str("\n## SQLite: rules\n\n");
-    text.push_str(&check::rule::markdown_table_of(check::sqlite::RULES));
+    text.push_str(&check::rule::markdown_table_of(&check::sqlite::RULES));
     text.push_str("\n## SQLite: classes of damage and who finds them\n\n");
     text.push_str("Each class is made in a real file of 1 KiB pages, the drills with four seeds (`n/4` files found). quick_check and integrity_check are those of the SQLite linked into fathom; \"cannot run\" means that they end with an error instead of a verdict.\n\n");
     text.push_str("| class | damage | structure | full | rules | quick_check | integrity_check |\n|---|---|---|---|---|---|---|\n");
@@ -183,7 +185,12 @@ fn drills_against_constraints_break_nothing_else() {
             assert_eq!(checked(&path, &options(CheckLevel::Structure)).finding_count(), 0, "{class} {seed}");
             let report = checked(&path, &options(CheckLevel::Full));
             let expected = CLASSES.iter().find(|known| known.name == *class).unwrap().rules;
-            assert_eq!(rules_found(&report), expected, "{class} {seed}: {}", check::text::text(&report));
+            assert_eq!(
+                rules_found(&report),
+                expected,
+                "{class} {seed}: {}",
+                check::text::text(&report, &check::sqlite::RULES)
+            );
         }
     }
 }

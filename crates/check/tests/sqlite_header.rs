@@ -40,7 +40,7 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
         std::fs::copy(&plain, &path).unwrap();
         with_bytes(&path, at, bytes);
         let report = full(&path);
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlite::RULES);
         assert_eq!((report.finding_count(), report.exit_code()), (1, 1), "{text}");
         let finding = &report.findings[0];
         assert_eq!((finding.rule.as_str(), finding.page), ("sqlite-header", Some(1)), "{text}");
@@ -56,8 +56,12 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
         let before = std::fs::read(&path).unwrap();
         with_bytes(&path, at, &[byte]);
         let report = full(&path);
-        assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report));
-        assert!(report.findings[0].expected.contains(expected), "{}", check::text::text(&report));
+        assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report, &check::sqlite::RULES));
+        assert!(
+            report.findings[0].expected.contains(expected),
+            "{}",
+            check::text::text(&report, &check::sqlite::RULES)
+        );
         std::fs::write(&path, before).unwrap();
     }
 }
@@ -66,7 +70,7 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
 fn the_case_of_a_changed_encoding_is_one_finding() {
     let Some((_directory, path)) = case_file("sqlite", "encoding_header_changed.db") else { return };
     let report = full(&path);
-    assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report));
+    assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report, &check::sqlite::RULES));
     assert!(report.findings[0].expected.contains("text encoding 1 (UTF-8)"));
 }
 
@@ -87,7 +91,7 @@ fn a_database_is_recognised_by_its_pages_when_its_first_bytes_are_damaged() {
             std::fs::write(&path, &bytes).unwrap();
             assert_eq!(recognise(&path).unwrap(), Subject::Sqlite, "{page_size} {name}");
             let report = full(&path);
-            let text = check::text::text(&report);
+            let text = check::text::text(&report, &check::sqlite::RULES);
             assert_eq!(report.exit_code(), 1, "{page_size} {name}: {text}");
             let headers = report.findings.iter().filter(|finding| finding.rule == "sqlite-header").count();
             assert!(headers >= 1 && report.finding_count() <= 2, "{page_size} {name}: {text}");
@@ -97,7 +101,12 @@ fn a_database_is_recognised_by_its_pages_when_its_first_bytes_are_damaged() {
     if let Some((_directory, path)) = case_file("sqlite", "magic_one_bit.db") {
         assert_eq!(recognise(&path).unwrap(), Subject::Sqlite);
         let report = full(&path);
-        assert_eq!((report.finding_count(), report.exit_code()), (1, 1), "{}", check::text::text(&report));
+        assert_eq!(
+            (report.finding_count(), report.exit_code()),
+            (1, 1),
+            "{}",
+            check::text::text(&report, &check::sqlite::RULES)
+        );
     }
 }
 
@@ -144,7 +153,7 @@ fn bytes_behind_the_last_page_are_named_and_no_damage_and_holes_are_not_read() {
                 (report.exit_code(), report.finding_count()),
                 (0, 0),
                 "{}",
-                check::text::text(&report)
+                check::text::text(&report, &check::sqlite::RULES)
             );
             assert!(report.accounting.bytes_read <= length);
             let gaps = gaps_of(&report);
@@ -179,7 +188,7 @@ fn a_database_that_the_wal_makes_smaller_than_its_file_is_named_with_what_a_chec
     std::fs::copy(&live, &path).unwrap();
     std::fs::copy(directory.path().join("live.db-wal"), directory.path().join("copy.db-wal")).unwrap();
     let report = full(&path);
-    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report));
+    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check::sqlite::RULES));
     let gaps = gaps_of(&report);
     assert!(gaps.iter().any(|gap| gap.contains("the last commit in the WAL states 2 pages")), "{gaps:?}");
 }
@@ -199,11 +208,11 @@ fn a_schema_format_that_contradicts_a_descending_index_is_one_finding() {
         .unwrap();
     connection.close().unwrap();
     let clean = full(&path);
-    assert_eq!(clean.exit_code(), 0, "{}", check::text::text(&clean));
+    assert_eq!(clean.exit_code(), 0, "{}", check::text::text(&clean, &check::sqlite::RULES));
     for format in 1..=3 {
         with_bytes(&path, 44, &[0, 0, 0, format]);
         let report = full(&path);
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlite::RULES);
         assert_eq!((report.exit_code(), report.finding_count()), (1, 1), "{text}");
         let finding = &report.findings[0];
         assert_eq!((finding.rule.as_str(), finding.offset_bytes), ("sqlite-header", Some(44)), "{text}");
@@ -229,7 +238,12 @@ fn header_fields_that_sqlite_does_not_use_are_named_where_the_file_disagrees_and
         std::fs::write(&path, &whole).unwrap();
         with_bytes(&path, at, bytes);
         let report = full(&path);
-        assert_eq!(report.finding_count(), 0, "byte {at}: {}", check::text::text(&report));
+        assert_eq!(
+            report.finding_count(),
+            0,
+            "byte {at}: {}",
+            check::text::text(&report, &check::sqlite::RULES)
+        );
         gaps_of(&report).into_iter().filter(|gap| gap.contains("(byte ")).collect::<Vec<_>>()
     };
     for (at, bytes, what) in [

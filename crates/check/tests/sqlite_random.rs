@@ -271,7 +271,7 @@ proptest! {
         let report = checked(&path, &options(CheckLevel::Full));
         let theirs = verdict(&path, "integrity_check");
         if theirs != ["ok"] {
-            let text = check::text::text(&report);
+            let text = check::text::text(&report, &check::sqlite::RULES);
             prop_assert!(report.finding_count() > 0, "integrity_check: {theirs:?}\n{text}");
         }
     }

@@ -46,7 +46,7 @@ fn results_of_another_build_or_version_are_not_checked_with_the_reason() {
     ] {
         let Some((_directory, path)) = case_file("sqlite", name) else { continue };
         let report = full(&path);
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlite::RULES);
         assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{name}: {text}");
         assert!(parts.iter().all(|part| text.contains(part)), "{name}: {text}");
     }
@@ -88,7 +88,12 @@ fn an_entry_without_a_row_is_found_in_an_index_that_only_the_application_can_com
     Connection::open(&path).unwrap().execute_batch(back).unwrap();
     let report = full(&path);
     // Both entries are of one row.
-    assert_eq!(rule_counts(&report), ["sqlite-entry-without-row 1"], "{}", check::text::text(&report));
+    assert_eq!(
+        rule_counts(&report),
+        ["sqlite-entry-without-row 1"],
+        "{}",
+        check::text::text(&report, &check::sqlite::RULES)
+    );
 }
 
 #[test]
@@ -111,7 +116,7 @@ fn like_in_capitals_and_small_letters_is_in_doubt_and_other_conditions_are_not()
         .unwrap();
     connection.close().unwrap();
     let report = full(&path);
-    let text = check::text::text(&report);
+    let text = check::text::text(&report, &check::sqlite::RULES);
     assert_eq!(rule_counts(&report), Vec::<String>::new(), "{text}");
     assert!(
         text.contains("index t_a: whether each row has its entry: 1 row (LIKE depends on the build"),
@@ -138,14 +143,19 @@ fn a_stored_generated_column_that_does_not_hold_its_value_is_reported() {
             )
             .unwrap();
         connection.close().unwrap();
-        assert_eq!(rule_counts(&full(&path)), Vec::<String>::new(), "{}", check::text::text(&full(&path)));
+        assert_eq!(
+            rule_counts(&full(&path)),
+            Vec::<String>::new(),
+            "{}",
+            check::text::text(&full(&path), &check::sqlite::RULES)
+        );
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA writable_schema=ON").unwrap();
         let sql = "UPDATE sqlite_schema SET sql = replace(sql, 'd ANY AS (a) STORED', 'd ANY AS (a + (a = 7)) STORED') WHERE name = 't'";
         assert_eq!(connection.execute(sql, []).unwrap(), 1);
         connection.close().unwrap();
         let report = full(&path);
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlite::RULES);
         // 'x' has no number, so that it is 0 with the sum.
         assert_eq!(rule_counts(&report), ["sqlite-generated-column 2"], "{text}");
         assert!(text.contains("the value of (a + (a = 7)) in column d"), "{text}");

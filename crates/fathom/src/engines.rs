@@ -1,5 +1,6 @@
 //! The engines of this program: the only list.
 
+use check::rule::{Rule, RuleBook};
 use lab::engine::{Engine, engine_of_address};
 use results::EngineId;
 
@@ -36,8 +37,20 @@ pub(crate) fn target_words() -> String {
     format!("{} or a URL such as {}", names.join(", "), url_example())
 }
 
+/// The rules of all engines whose files are checked, in the order in which they are documented.
+pub(crate) const RULES: RuleBook<'static> =
+    RuleBook(&[&check::sqlite::RULES, &check::postgres::RULES, &check::sqlserver::RULES]);
+
+/// The rule of a name, in any engine.
+pub(crate) fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.get(id)
+}
+
 #[cfg(test)]
 mod tests {
+    use check::advice::proposes;
+    use check::rule::{Suspect, explanation};
+
     use super::*;
 
     #[test]
@@ -57,5 +70,55 @@ mod tests {
         for text in ["", "sqlserver", "postgres:", "sqlite://x", "mysql://x"] {
             assert_eq!(id(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn every_rule_has_a_name_of_its_own_and_all_its_texts() {
+        let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+        for rule in RULES.iter() {
+            for text in [rule.promise, rule.meaning, rule.next_step, rule.evidence] {
+                assert!(!text.is_empty(), "{}", rule.id);
+            }
+            assert!(!rule.promise.ends_with('.'), "{}", rule.id);
+            assert!(explanation(rule).contains(rule.promise));
+        }
+    }
+
+    #[test]
+    fn no_rule_that_calls_its_table_into_question_proposes_to_rebuild_from_it() {
+        let wrong: Vec<String> = RULES
+            .iter()
+            .filter(|rule| {
+                let role = rule.role;
+                // A row is restored where its own page is clean. An index is rebuilt from its table, whatever is wrong with the index.
+                let is_of_index = ["btree", "gin", "gist", "hash", "brin", "index", "key", "unique"]
+                    .iter()
+                    .any(|word| rule.id.contains(word));
+                let calls_table = match role.suspect {
+                    Suspect::Database | Suspect::Source => true,
+                    Suspect::Object => !is_of_index,
+                    Suspect::Nothing => false,
+                };
+                let severe = [
+                    "REINDEX",
+                    "VACUUM",
+                    "CLUSTER",
+                    "pg_resetwal",
+                    "pg_surgery",
+                    "pg_truncate",
+                    "DBCC CHECK",
+                    "REPAIR",
+                    "rebuil",
+                    "freeze",
+                ];
+                calls_table && proposes(rule.next_step, &severe)
+            })
+            .map(|rule| format!("{}: {}", rule.id, rule.next_step))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

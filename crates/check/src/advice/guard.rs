@@ -6,10 +6,9 @@ use results::check::Finding;
 use results::object::ObjectCount;
 use results::wording::counted;
 
-use super::postgres::is_of_one_database;
-use super::role::{Rank, Suspect, role};
 use super::sources::Sources;
 use crate::findings::Lists;
+use crate::rule::{Rank, RuleSet, Suspect};
 
 /// Words of steps that rebuild, remove or overwrite: they take the source for true.
 const REBUILDS: &[&str] = &[
@@ -50,8 +49,9 @@ pub fn proposes_rebuild(next_step: &str) -> bool {
     proposes(next_step, REBUILDS)
 }
 
-/// Whether a clause has one of these words and no warning of it.
-pub(super) fn proposes(next_step: &str, words: &[&str]) -> bool {
+/// Whether a clause of a next step has one of these words and no warning of it.
+#[must_use]
+pub fn proposes(next_step: &str, words: &[&str]) -> bool {
     next_step.split([';', ':', '.', ',']).any(|clause| {
         words.iter().any(|step| clause.contains(step))
             && !WARNINGS.iter().any(|warning| clause.contains(warning))
@@ -60,6 +60,7 @@ pub(super) fn proposes(next_step: &str, words: &[&str]) -> bool {
 
 /// What calls objects into question.
 pub(super) struct Guard<'l> {
+    rules: &'static RuleSet,
     sources: &'l Sources,
     /// Findings that call everything into question, or a whole database, those closest to the cause first.
     databases: Vec<Blocker<'l>>,
@@ -76,6 +77,7 @@ pub(super) struct Guard<'l> {
 /// Findings of one rule in one object that come first.
 #[derive(Clone, Copy)]
 pub(super) struct Blocker<'l> {
+    rules: &'static RuleSet,
     rank: Rank,
     pub(super) count: &'l ObjectCount,
 }
@@ -94,7 +96,7 @@ impl<'l> Blocker<'l> {
     /// The next step of findings that wait for this one.
     pub(super) fn next_step(&self) -> String {
         let first = &self.count.first;
-        let place = place(first);
+        let place = place(self.rules, first);
         let what = match self.count.found_count {
             0 | 1 => format!("finding {} on {place}", first.rule),
             count => {
@@ -110,7 +112,7 @@ impl<'l> Blocker<'l> {
         let first = &self.count.first;
         match &first.object {
             Some(object) => format!("{} in {object}", first.rule),
-            None => format!("{} on {}", first.rule, place(first)),
+            None => format!("{} on {}", first.rule, place(self.rules, first)),
         }
     }
 }
@@ -120,8 +122,8 @@ fn waits(what: &str) -> String {
 }
 
 /// The page of a finding in the words of its engine.
-fn place(finding: &Finding) -> String {
-    let word = if finding.engine == "postgres" { "block" } else { "page" };
+fn place(rules: &RuleSet, finding: &Finding) -> String {
+    let word = rules.page_word;
     match finding.page {
         Some(page) => format!("{} {word} {page}", finding.file),
         None => finding.file.clone(),
@@ -130,8 +132,10 @@ fn place(finding: &Finding) -> String {
 
 impl<'l> Guard<'l> {
     pub(super) fn new(lists: &'l Lists, sources: &'l Sources) -> Self {
-        let mut guard = Self::from_counts(&lists.object_counts, sources);
-        for finding in lists.findings.iter().filter(|finding| role(&finding.rule).rank == Rank::Page) {
+        let mut guard = Self::from_counts(lists.rules, &lists.object_counts, sources);
+        for finding in
+            lists.findings.iter().filter(|finding| lists.rules.role(&finding.rule).rank == Rank::Page)
+        {
             if let Some(page) = finding.page {
                 guard.pages.entry((&finding.file, page)).or_insert(finding);
             }
@@ -139,14 +143,19 @@ impl<'l> Guard<'l> {
         let unnamed = lists.rule_counts.iter().find(|rule| {
             let counts = lists.object_counts.iter().filter(|count| count.first.rule == rule.rule);
             let named: u64 = counts.map(|count| count.found_count).sum();
-            named < rule.found_count && role(&rule.rule).suspect != Suspect::Nothing
+            named < rule.found_count && lists.rules.role(&rule.rule).suspect != Suspect::Nothing
         });
         guard.unnamed = unnamed.map(|rule| rule.rule.as_str());
         guard
     }
 
-    pub(super) fn from_counts(counts: &'l [ObjectCount], sources: &'l Sources) -> Self {
+    pub(super) fn from_counts(
+        rules: &'static RuleSet,
+        counts: &'l [ObjectCount],
+        sources: &'l Sources,
+    ) -> Self {
         let mut guard = Self {
+            rules,
             sources,
             databases: Vec::new(),
             tables: HashMap::new(),
@@ -162,8 +171,8 @@ impl<'l> Guard<'l> {
     }
 
     fn add(&mut self, count: &'l ObjectCount) {
-        let role = role(&count.first.rule);
-        let blocker = Blocker { rank: role.rank, count };
+        let role = self.rules.role(&count.first.rule);
+        let blocker = Blocker { rules: self.rules, rank: role.rank, count };
         let object = count.first.object.as_deref();
         let table = match (role.suspect, object) {
             (Suspect::Nothing, _) => return,
@@ -189,7 +198,7 @@ impl<'l> Guard<'l> {
             let first = &blocker.count.first;
             object.is_none_or(|object| {
                 first.object.as_deref() == Some(object)
-                    || !is_of_one_database(&first.rule)
+                    || !(self.rules.is_of_one_database)(&first.rule)
                     || self.sources.is_of_database(object, &first.file)
             })
         };
@@ -206,12 +215,7 @@ impl<'l> Guard<'l> {
 
     /// Whether what was found in an object probably follows from a finding elsewhere: the object depends on it.
     pub(super) fn follows(&self, cause: &Finding, blocker: &Blocker<'_>) -> bool {
-        let (rank, first) = (role(&cause.rule).rank, &blocker.count.first);
-        match super::postgres::explains(&first.rule, &cause.rule) {
-            Some(explains) => explains,
-            // Bytes of a page are as they are, whatever was found elsewhere.
-            None => cause.engine != "postgres" || rank > Rank::Record,
-        }
+        (self.rules.explains)(&blocker.count.first.rule, &cause.rule)
     }
 
     /// The next step that a finding gets instead of its own; `None` where its own is safe and complete.
@@ -221,29 +225,25 @@ impl<'l> Guard<'l> {
 
     /// The step that rebuilds a damaged index, where no finding calls its table into question.
     fn rebuilt(&self, finding: &Finding) -> Option<String> {
-        let role = role(&finding.rule);
+        let role = self.rules.role(&finding.rule);
         let index = finding.object.as_deref().filter(|object| self.sources.is_index(object))?;
         let is_of_index = role.suspect == Suspect::Object && role.rank > Rank::Database;
         if !is_of_index || proposes_rebuild(&finding.next_step) || self.blocker(Some(index)).is_some() {
             return None;
         }
-        let step = match finding.engine.as_str() {
-            "sqlserver" => {
-                "keep a copy of the files; no finding concerns the table: ALTER INDEX ... REBUILD makes the index again from it"
-            }
-            _ => {
-                "keep a copy of the files; no finding concerns the table: REINDEX makes the index again from it"
-            }
-        };
-        self.unnamed.is_none().then(|| step.to_owned())
+        let step = format!(
+            "keep a copy of the files; no finding concerns the table: {} makes the index again from it",
+            self.rules.rebuild
+        );
+        self.unnamed.is_none().then_some(step)
     }
 
     /// The finding that must be resolved first, as a next step.
     fn waiting(&self, finding: &Finding) -> Option<String> {
-        let rank = role(&finding.rule).rank;
+        let rank = self.rules.role(&finding.rule).rank;
         let on_page = finding.page.and_then(|page| self.pages.get(&(finding.file.as_str(), page)));
         if let Some(first) = on_page.filter(|first| rank > Rank::Page && first.rule != finding.rule) {
-            return Some(waits(&format!("finding {} on {}", first.rule, place(first))));
+            return Some(waits(&format!("finding {} on {}", first.rule, place(self.rules, first))));
         }
         let blocker = self.blocker(finding.object.as_deref());
         let is_rebuild = proposes_rebuild(&finding.next_step);

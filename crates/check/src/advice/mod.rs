@@ -7,14 +7,9 @@
 
 mod guard;
 mod objects;
-mod postgres;
-mod role;
 mod sources;
-mod sqlite;
-mod sqlserver;
 
-pub use guard::proposes_rebuild;
-pub use role::{Rank, Role, Suspect, Unit, role};
+pub use guard::{proposes, proposes_rebuild};
 pub use sources::Sources;
 
 use results::check::{CheckLevel, CheckReport};
@@ -37,9 +32,10 @@ pub fn conclude(report: &mut CheckReport, mut lists: Lists, sources: &Sources) {
     for (count, instead) in lists.object_counts.iter_mut().zip(firsts) {
         count.first.next_step = instead.unwrap_or_else(|| std::mem::take(&mut count.first.next_step));
     }
-    let guard = Guard::from_counts(&objects_before, sources);
+    let guard = Guard::from_counts(lists.rules, &objects_before, sources);
     report.objects = objects::objects(&lists, &guard);
-    lists.findings.sort_by_cached_key(|finding| (role(&finding.rule).rank, finding.clone()));
+    let rules = lists.rules;
+    lists.findings.sort_by_cached_key(|finding| (rules.role(&finding.rule).rank, finding.clone()));
     report.findings = lists.findings;
     report.rule_counts = lists.rule_counts;
 }
@@ -52,9 +48,10 @@ mod tests {
 
     use super::*;
     use crate::findings::Findings;
+    use crate::rule::examples::RULES;
 
     fn finding(rule: &str, object: &str, page: u64) -> Finding {
-        let known = crate::rule::rule(rule).unwrap();
+        let known = RULES.get(rule).unwrap();
         Finding {
             file: object.to_owned(),
             page: Some(page),
@@ -74,7 +71,7 @@ mod tests {
     }
 
     fn concluded(level: CheckLevel, findings: Vec<Finding>) -> CheckReport {
-        let mut all = Findings::new(100);
+        let mut all = Findings::new(&RULES, 100);
         findings.into_iter().for_each(|finding| all.push(finding));
         let mut sources = Sources::default();
         sources.add_index("i", "t");
@@ -96,10 +93,10 @@ mod tests {
         for (cause, is_waiting) in [("t", true), ("toast", true), ("toast_i", false), ("other", false)] {
             let report = concluded(
                 CheckLevel::Full,
-                vec![finding("pg-row-without-entry", "i", 3), finding("pg-page-checksum", cause, 17)],
+                vec![finding("test-row-without-entry", "i", 3), finding("test-page-checksum", cause, 17)],
             );
             let next = step(&report, "i");
-            let first = format!("resolve finding pg-page-checksum on {cause} block 17 first");
+            let first = format!("resolve finding test-page-checksum on {cause} block 17 first");
             assert_eq!(next.starts_with(&first), is_waiting, "{cause}: {next}");
             assert_eq!(proposes_rebuild(&next), !is_waiting, "{cause}: {next}");
         }
@@ -110,26 +107,26 @@ mod tests {
         let report = concluded(
             CheckLevel::Full,
             vec![
-                finding("pg-entry-without-row", "i", 3),
-                finding("pg-visibility-map", "t", 9),
-                finding("pg-visibility-map", "other", 9),
+                finding("test-entry-without-row", "i", 3),
+                finding("test-visibility-map", "t", 9),
+                finding("test-visibility-map", "other", 9),
             ],
         );
-        assert!(step(&report, "t").starts_with("resolve finding pg-entry-without-row on i block 3 first"));
+        assert!(step(&report, "t").starts_with("resolve finding test-entry-without-row on i block 3 first"));
         assert!(!step(&report, "other").starts_with("resolve"), "{}", step(&report, "other"));
     }
 
     #[test]
     fn a_stale_control_file_stops_every_rebuild_and_comes_first() {
-        let mut control = finding("pg-control-file", "x", 0);
+        let mut control = finding("test-control-file", "x", 0);
         (control.object, control.page) = (None, None);
         let report = concluded(
             CheckLevel::Full,
-            vec![finding("pg-btree-order", "other_i", 1), finding("pg-xmin-bounds", "t", 1), control],
+            vec![finding("test-btree-order", "other_i", 1), finding("test-xmin-bounds", "t", 1), control],
         );
-        assert_eq!(report.findings[0].rule, "pg-control-file");
-        assert_eq!(report.objects[0].cause_rule, "pg-control-file");
-        assert!(step(&report, "other_i").starts_with("resolve finding pg-control-file on x first"));
+        assert_eq!(report.findings[0].rule, "test-control-file");
+        assert_eq!(report.objects[0].cause_rule, "test-control-file");
+        assert!(step(&report, "other_i").starts_with("resolve finding test-control-file on x first"));
         assert!(!proposes_rebuild(&step(&report, "t")), "{}", step(&report, "t"));
     }
 
@@ -137,32 +134,34 @@ mod tests {
     fn a_finding_about_a_row_refers_to_the_damage_of_its_page() {
         let report = concluded(
             CheckLevel::Full,
-            vec![finding("pg-value-compression", "t", 17), finding("pg-page-checksum", "t", 17)],
+            vec![finding("test-value-compression", "t", 17), finding("test-page-checksum", "t", 17)],
         );
         assert!(
-            report.findings[1].next_step.starts_with("resolve finding pg-page-checksum on t block 17 first")
+            report.findings[1]
+                .next_step
+                .starts_with("resolve finding test-page-checksum on t block 17 first")
         );
     }
 
     #[test]
     fn a_damaged_index_is_rebuilt_only_where_its_table_was_verified() {
-        let damage = || vec![finding("pg-page-checksum", "i", 2)];
+        let damage = || vec![finding("test-page-checksum", "i", 2)];
         assert!(proposes_rebuild(&step(&concluded(CheckLevel::Full, damage()), "i")));
         assert!(!proposes_rebuild(&step(&concluded(CheckLevel::Page, damage()), "i")));
-        let with_table = [damage(), vec![finding("pg-item-bounds", "t", 1)]].concat();
+        let with_table = [damage(), vec![finding("test-item-bounds", "t", 1)]].concat();
         assert!(!proposes_rebuild(&step(&concluded(CheckLevel::Full, with_table), "i")));
     }
 
     #[test]
     fn a_cause_carries_the_rows_of_its_consequences() {
-        let mut all = Findings::new(1);
+        let mut all = Findings::new(&RULES, 1);
         let affected = Affected { row_count: 54, entry_count: 2 };
-        all.push_affecting(finding("pg-page-checksum", "t", 1), affected);
-        all.push(finding("pg-not-null", "t", 2));
+        all.push_affecting(finding("test-page-checksum", "t", 1), affected);
+        all.push(finding("test-not-null", "t", 2));
         let mut report = CheckReport::empty("postgres", "data", CheckLevel::Full);
         conclude(&mut report, all.into_lists(), &Sources::default());
         let object = &report.objects[0];
         assert_eq!((object.affected.row_count, object.affected.entry_count), (55, 2));
-        assert_eq!(object.rules[0].rule, "pg-page-checksum");
+        assert_eq!(object.rules[0].rule, "test-page-checksum");
     }
 }

@@ -6,8 +6,8 @@ use results::check::RuleCount;
 use results::object::{Affected, DamagedObject, ObjectCount};
 
 use super::guard::Guard;
-use super::role::{Rank, role};
 use crate::findings::Lists;
+use crate::rule::Rank;
 
 /// One entry for each object; those closest to the cause first, then by name.
 pub(super) fn objects(lists: &Lists, guard: &Guard<'_>) -> Vec<DamagedObject> {
@@ -21,9 +21,9 @@ pub(super) fn objects(lists: &Lists, guard: &Guard<'_>) -> Vec<DamagedObject> {
     }
     let mut objects: Vec<(Rank, DamagedObject)> = Vec::with_capacity(by_object.len());
     for (object, mut counts) in by_object {
-        counts.sort_by_key(|count| (role(&count.first.rule).rank, &count.first));
+        counts.sort_by_key(|count| (lists.rules.role(&count.first.rule).rank, &count.first));
         let Some(cause) = counts.first() else { continue };
-        let rank = role(&cause.first.rule).rank;
+        let rank = lists.rules.role(&cause.first.rule).rank;
         let rules = counts.iter().map(|count| RuleCount {
             rule: count.first.rule.clone(),
             found_count: count.found_count,
@@ -49,7 +49,7 @@ pub(super) fn objects(lists: &Lists, guard: &Guard<'_>) -> Vec<DamagedObject> {
                 cause_file: cause.first.file.clone(),
                 cause_page: cause.first.page,
                 found: cause.first.found.clone(),
-                likely_cause: crate::rule::rule(&cause.first.rule).map_or("", |rule| rule.meaning).to_owned(),
+                likely_cause: lists.rules.get(&cause.first.rule).map_or("", |rule| rule.meaning).to_owned(),
                 next_step,
                 resolve_first: blocker.map(|blocker| blocker.name()),
                 rules: rules.collect(),

@@ -5,21 +5,22 @@ use std::collections::BTreeSet;
 use results::check::{Accounting, CheckReport, Confidence, Finding, Skipped};
 
 use super::Place;
-use crate::advice::{Sources, conclude, role};
+use crate::advice::{Sources, conclude};
 use crate::findings::Findings;
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleSet};
 
 const NOT_JUDGED: &str = "findings about them are withheld";
 const DIFFERING: &str = "their readings differ: the device or the memory changes bytes";
 
 /// Keeps some findings and adds others. Gives how many were taken out, those not listed included.
 pub(super) fn replace(
+    rules: &'static RuleSet,
     report: &mut CheckReport,
     is_kept: impl Fn(&Finding) -> bool,
     added: Vec<Finding>,
 ) -> u64 {
     let before = report.finding_count();
-    let mut kept = Findings::new(usize::MAX / 4);
+    let mut kept = Findings::new(rules, usize::MAX / 4);
     for count in &report.rule_counts {
         let of_rule = || report.findings.iter().filter(|finding| finding.rule == count.rule);
         // Those that are not listed are as those that are.
@@ -42,10 +43,10 @@ pub(super) fn replace(
 }
 
 /// Counts pages as damaged only where a finding is left that says so; others were not verified.
-pub(super) fn recount(report: &mut CheckReport) {
+pub(super) fn recount(rules: &RuleSet, report: &mut CheckReport) {
     let pages = |breaks: bool| -> u64 {
         let of_kind =
-            report.findings.iter().filter(|finding| role(&finding.rule).breaks_own_bytes() == breaks);
+            report.findings.iter().filter(|finding| rules.role(&finding.rule).breaks_own_bytes() == breaks);
         let pages: BTreeSet<_> =
             of_kind.filter_map(|finding| Some((finding.file.as_str(), finding.page?))).collect();
         pages.len() as u64

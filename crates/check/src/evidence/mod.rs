@@ -18,10 +18,12 @@ use std::path::{Path, PathBuf};
 use disk::input::{Cause, Entered, Record};
 use results::check::CheckReport;
 
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleSet};
 
 /// What an engine says about its files.
 pub(crate) struct Terms<'a> {
+    /// The rules of the engine.
+    pub(crate) rules: &'static RuleSet,
     /// The rule about readings that differ.
     pub(crate) differ: &'static Rule,
     /// The rule about pages that cannot be read.
@@ -30,6 +32,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) is_served: bool,
     /// Files whose changes the engine judges by itself, by locks and stamps of its own.
     pub(crate) judges_changes: bool,
+    /// Whether pages lie in a compressed file, so that each rests on all of its bytes.
+    pub(crate) is_archive: fn(&Path) -> bool,
     /// The name of a place.
     pub(crate) place: &'a dyn Fn(&Path, u64) -> Place,
 }

@@ -9,8 +9,7 @@ use results::wording::counted;
 
 use super::findings::{count_differing, finding, recount, replace};
 use super::{Place, Terms};
-use crate::advice::{Rank, role};
-use crate::postgres::is_archive_name;
+use crate::rule::Rank;
 
 /// Whether a finding is about bytes of one page that were read twice and judged by nothing but themselves.
 fn stands_alone(finding: &Finding) -> bool {
@@ -28,8 +27,9 @@ pub(super) fn not_read(report: &mut CheckReport, terms: &Terms<'_>, first: &Fail
     let is_media = |finding: &Finding| {
         finding.rule == terms.unreadable.id && lost.contains(&finding.file) && !closed.contains(&finding.file)
     };
-    let withheld = replace(report, |finding| stands_alone(finding) || is_media(finding), Vec::new());
-    recount(report);
+    let withheld =
+        replace(terms.rules, report, |finding| stands_alone(finding) || is_media(finding), Vec::new());
+    recount(terms.rules, report);
     if report.accounting.bytes_read == 0 {
         // What was not read is not clean.
         report.accounting.unreached_count += std::mem::take(&mut report.accounting.clean_count);
@@ -59,7 +59,7 @@ pub(super) fn reason(first: &Failure, more: &str) -> String {
 
 /// A process changed files that no server was known to write.
 pub(super) fn changed(report: &mut CheckReport, terms: &Terms<'_>, first: &Path) {
-    let _withheld = replace(report, |_| false, Vec::new());
+    let _withheld = replace(terms.rules, report, |_| false, Vec::new());
     let page_count = report.accounting.page_count;
     report.accounting = Accounting {
         page_count,
@@ -97,15 +97,15 @@ pub(super) fn differing(report: &mut CheckReport, terms: &Terms<'_>, places: &[D
     let page_count = named.iter().filter(|(_, page)| page.is_some()).count() as u64;
     // Every page of a compressed archive rests on all of its bytes.
     let rests_on = |place: &Differing| {
-        is_archive_name(&place.path) && (terms.place)(&place.path, place.offset_bytes).page.is_none()
+        (terms.is_archive)(&place.path) && (terms.place)(&place.path, place.offset_bytes).page.is_none()
     };
     let is_archive_unsure = places.iter().any(rests_on);
     let is_kept = |finding: &Finding| {
         let is_stable = !is_archive_unsure && !named.contains(&(finding.file.clone(), finding.page));
         is_stable && (stands_alone(finding) || finding.rule == terms.unreadable.id)
     };
-    let withheld = replace(report, is_kept, added);
-    recount(report);
+    let withheld = replace(terms.rules, report, is_kept, added);
+    recount(terms.rules, report);
     count_differing(report, page_count);
     withhold(report, withheld, "readings of this database differ: nothing that compares pages is certain");
     // What an engine took for a writer is the device.
@@ -156,12 +156,12 @@ pub(super) fn unreadable(report: &mut CheckReport, terms: &Terms<'_>, failures: 
     }
     // That a file has no content is a consequence of that it could not be read.
     let is_same_file = |finding: &Finding| {
-        let rank = role(&finding.rule).rank;
+        let rank = terms.rules.role(&finding.rule).rank;
         finding.rule != terms.unreadable.id
             && matches!(rank, Rank::Database | Rank::File)
             && files.contains(finding.file.as_str())
     };
-    replace(report, |finding| !is_same_file(finding), added);
+    replace(terms.rules, report, |finding| !is_same_file(finding), added);
     for finding in &mut report.findings {
         if finding.rule != terms.unreadable.id
             && !stands_alone(finding)

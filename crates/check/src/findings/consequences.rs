@@ -6,7 +6,7 @@ use results::check::Finding;
 use results::object::{Affected, ObjectCount};
 
 use super::{Findings, Kept};
-use crate::advice::{Rank, role};
+use crate::rule::Rank;
 
 impl Findings {
     /// Counts a finding that follows from a cause, which is reported once when all are known.
@@ -76,8 +76,9 @@ impl Findings {
     #[must_use]
     pub fn cause_in(&self, object: &str) -> Option<String> {
         let of_object = self.by_object.keys().filter(|(_, of)| of.as_deref() == Some(object));
-        let causes = of_object.map(|(rule, _)| rule).filter(|rule| role(rule).rank <= Rank::Record);
-        causes.min_by_key(|rule| role(rule).rank).cloned()
+        let causes =
+            of_object.map(|(rule, _)| rule).filter(|rule| self.rules.role(rule).rank <= Rank::Record);
+        causes.min_by_key(|rule| self.rules.role(rule).rank).cloned()
     }
 
     /// Adds what follows to the finding of an object that [`Findings::cause_in`] names; whether there is one.
@@ -96,22 +97,25 @@ impl Findings {
         text: &str,
     ) -> bool {
         let is_cause = |finding: &&Finding| {
-            let is_of_item = slot.is_some() && finding.slot == slot && role(&finding.rule).breaks_own_bytes();
+            let is_of_item =
+                slot.is_some() && finding.slot == slot && self.rules.role(&finding.rule).breaks_own_bytes();
             finding.page == Some(page)
                 && finding.object.as_deref() == Some(object)
-                && (role(&finding.rule).rank == Rank::Page || is_of_item)
+                && (self.rules.role(&finding.rule).rank == Rank::Page || is_of_item)
         };
         let all = self.by_rule.values().flat_map(|kept| &kept.findings).filter(is_cause);
-        if let Some(rule) = all.min_by_key(|finding| role(&finding.rule).rank).map(|first| first.rule.clone())
+        if let Some(rule) =
+            all.min_by_key(|finding| self.rules.role(&finding.rule).rank).map(|first| first.rule.clone())
         {
             return self.attribute_to_rule_on_page(&rule, object, page, affected, text);
         }
+        let rules = self.rules;
         let is_cut = |rule: &str| {
             let kept = self.by_rule.get(rule);
             kept.is_some_and(|kept| (kept.findings.len() as u64) < kept.found_count)
         };
         let mut counts = self.by_object.iter_mut().filter(|((rule, of), _)| {
-            role(rule).rank == Rank::Page && of.as_deref() == Some(object) && is_cut(rule)
+            rules.role(rule).rank == Rank::Page && of.as_deref() == Some(object) && is_cut(rule)
         });
         counts.next().map(|(_, count)| count.affected += affected).is_some()
     }
@@ -217,6 +221,7 @@ mod tests {
     use results::check::Confidence;
 
     use super::*;
+    use crate::rule::examples::RULES;
 
     fn finding(object: &str, page: u64) -> Finding {
         Finding {
@@ -224,8 +229,8 @@ mod tests {
             page: Some(page),
             slot: None,
             offset_bytes: None,
-            rule: "pg-row-without-entry".to_owned(),
-            engine: "postgres".to_owned(),
+            rule: "test-row-without-entry".to_owned(),
+            engine: "test".to_owned(),
             object: Some(object.to_owned()),
             promise: String::new(),
             expected: String::new(),
@@ -239,13 +244,13 @@ mod tests {
 
     #[test]
     fn findings_of_other_objects_are_listed_when_those_of_a_consequence_are_taken_out() {
-        let mut all = Findings::new(3);
+        let mut all = Findings::new(&RULES, 3);
         (0..20).for_each(|page| all.push(finding("a", page)));
         (50..52).for_each(|page| all.push(finding("b", page)));
-        let removed = all.remove("pg-row-without-entry", Some("a")).unwrap();
+        let removed = all.remove("test-row-without-entry", Some("a")).unwrap();
         assert_eq!((removed.found_count, removed.affected.row_count), (20, 20));
-        assert!(all.attribute("pg-row-without-entry", Some("b"), removed.affected, "; more"));
-        assert!(!all.attribute("pg-row-without-entry", Some("a"), removed.affected, ""));
+        assert!(all.attribute("test-row-without-entry", Some("b"), removed.affected, "; more"));
+        assert!(!all.attribute("test-row-without-entry", Some("a"), removed.affected, ""));
         let lists = all.into_lists();
         assert_eq!((lists.rule_counts[0].found_count, lists.findings.len()), (2, 2));
         assert_eq!((lists.findings[0].page, lists.findings[0].found.as_str()), (Some(50), "x; more"));
@@ -255,14 +260,14 @@ mod tests {
     #[test]
     fn consequences_are_no_findings_and_survive_being_kept() {
         let affected = Affected { row_count: 1, entry_count: 0 };
-        let mut one = Findings::new(3);
-        let mut other = Findings::new(3);
+        let mut one = Findings::new(&RULES, 3);
+        let mut other = Findings::new(&RULES, 3);
         (0..5).for_each(|page| one.push_consequence("pg_xact/0000", finding("a", 9 - page), affected));
         other.push_consequence("pg_xact/0000", finding("a", 2), affected);
         one.merge(other);
-        let mut again = Findings::new(3);
+        let mut again = Findings::new(&RULES, 3);
         again.restore_consequences(one.consequences());
-        assert!(!again.is_empty() && again.count_of("pg-row-without-entry") == 0);
+        assert!(!again.is_empty() && again.count_of("test-row-without-entry") == 0);
         let taken = again.take_consequences();
         assert_eq!((taken.len(), taken[0].0.as_str(), taken[0].1.affected.row_count), (1, "pg_xact/0000", 6));
         assert_eq!(taken[0].1.first.page, Some(2));

@@ -23,7 +23,7 @@ use super::index_entries::EntryCheck;
 use super::ledger::BlockBuckets;
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
-use super::rules::Promised;
+use super::rules;
 use super::spgist::SpGistCheck;
 use crate::findings::Findings;
 
@@ -272,7 +272,7 @@ impl PassContext<'_> {
         if self.plan.visibility_of(number, block).all_visible && was_not_cut() {
             let expected = "rows in a block that the map calls all-visible".to_owned();
             let found = "a block of zeros: its rows are lost".to_owned();
-            let mut finding = work.place.finding(Promised::VisibilityMap, None, expected, found);
+            let mut finding = work.place.finding(&rules::VISIBILITY_MAP, None, expected, found);
             finding.next_step = LOST_ROWS.to_owned();
             work.findings.push(finding);
         }
@@ -298,7 +298,7 @@ impl PassContext<'_> {
             _ => Confidence::Certain,
         };
         let expected = format!("checksum {computed:#06x} for block {block}");
-        work.report(Promised::PageChecksum, None, expected, format!("{stored:#06x}"));
+        work.report(&rules::PAGE_CHECKSUM, None, expected, format!("{stored:#06x}"));
         if work.place.confidence == Confidence::Certain {
             work.place.confidence = Confidence::Consequence;
         }
@@ -335,7 +335,7 @@ impl PassContext<'_> {
         if lsn > end {
             let show = |lsn: u64| format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF);
             let expected = format!("a position in the log up to {}, where it ends", show(end));
-            work.report(Promised::PageLsn, None, expected, show(lsn));
+            work.report(&rules::PAGE_LSN, None, expected, show(lsn));
         }
     }
 }

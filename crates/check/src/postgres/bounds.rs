@@ -13,7 +13,7 @@ use super::exact::Exact;
 use super::heap::Work;
 use super::ledger::{BucketSet, Side};
 use super::order::{KeyRelation, Scratch, compare_keys};
-use super::rules::Promised;
+use super::rules;
 use super::seams::Seam;
 use crate::findings::Findings;
 
@@ -76,7 +76,7 @@ impl Exact<'_> {
                 "a first key above the separator that leads to the block, the high key of block {}",
                 seam.left
             );
-            self.report(Promised::BtreeOrder, index, tid, expected, "a key that is not".into(), findings);
+            self.report(&rules::BTREE_ORDER, index, tid, expected, "a key that is not".into(), findings);
         }
     }
 }

@@ -25,7 +25,7 @@ use super::heap::Work;
 use super::keyed::Key;
 use super::ledger::{BUCKETS, BucketSet, Side};
 use super::links::{Link, LinkKind};
-use super::rules::Promised;
+use super::rules;
 use super::source::Part;
 use crate::findings::Findings;
 
@@ -120,7 +120,7 @@ impl BrinCheck<'_> {
                 Some(start) => self.state_range(start, tid, Side::Claim, work),
                 None => {
                     let expected = format!("no tuple for entry {entry}, whose range no table can have");
-                    work.report(Promised::BrinRange, None, expected, format!("tuple {tid}"));
+                    work.report(&rules::BRIN_RANGE, None, expected, format!("tuple {tid}"));
                 }
             }
         }
@@ -203,7 +203,7 @@ impl Exact<'_> {
         let has_meta = !self.broken.contains(&(index, 0));
         by_block.retain(|(kind, ..), _| has_meta || *kind != LinkKind::BrinMapBlock);
         for ((kind, is_claim, block), Contradicted { count, first }) in by_block {
-            let (promised, expected, mut found) = first.contradiction(is_claim);
+            let (rule, expected, mut found) = first.contradiction(is_claim);
             let mut item = 0;
             if kind == LinkKind::BrinRange {
                 found = match is_claim {
@@ -218,7 +218,7 @@ impl Exact<'_> {
                 self.note(index, block, true);
                 found = ZEROS.to_owned();
             }
-            self.report(promised, index, Tid { block, item }, expected, found, findings);
+            self.report(rule, index, Tid { block, item }, expected, found, findings);
         }
     }
 }

@@ -17,7 +17,7 @@ use super::brin_summaries::Summary;
 use super::catalog::IndexColumn;
 use super::cluster::Snapshot;
 use super::heap::{HeapCheck, HeapScratch, Work};
-use super::rules::Promised;
+use super::rules;
 
 /// The BRIN indexes of a table whose rows are held against them.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct RangeReader {
 struct Cached {
     /// The first block of the range that was read last.
     start: Option<u32>,
-    /// What is known of it; `None` if nothing is promised.
+    /// What is known of it; `None` if nothing is rule.
     summary: Option<Summary>,
     map: Option<(u32, Vec<u8>)>,
     tuples: Option<(u32, Vec<u8>)>,
@@ -167,7 +167,7 @@ impl HeapCheck<'_> {
                 brin.name,
                 position + 1
             );
-            work.report(Promised::BrinSummary, Some(item), expected, "a row that is not".to_owned());
+            work.report(&rules::BRIN_SUMMARY, Some(item), expected, "a row that is not".to_owned());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Rules of one B-tree block, and the facts that it states about its neighbours and about rows.
 
+use crate::rule::Rule;
 use formats::postgres::btree::{
     IndexTuple, Meta, Opaque, SPECIAL_BYTES, TUPLE_HEADER_BYTES, VERSION_TID_KEYS, flag,
 };
@@ -18,7 +19,6 @@ use super::keyed::Key;
 use super::ledger::{BUCKETS, BlockBuckets, Side};
 use super::links::{Link, LinkKind};
 use super::order::Scratch;
-use super::rules::Promised;
 use super::seams::Seam;
 
 /// How the entries of an index are matched with rows.
@@ -63,14 +63,14 @@ impl Tree<'_> {
     /// when all of its indexes are known.
     pub(super) fn report_beyond<S>(
         &self,
-        promised: Promised,
+        rule: &'static Rule,
         tid: Tid,
         item: Option<u16>,
         entry_count: u64,
         work: &mut Work<'_, S>,
     ) {
         let expected = format!("a row in the table's {} blocks", self.heap_blocks.unwrap_or(u32::MAX));
-        let finding = work.place.finding(promised, item, expected, format!("row {tid}"));
+        let finding = work.place.finding(rule, item, expected, format!("row {tid}"));
         work.findings.push_consequence(self.table, finding, Affected { row_count: 0, entry_count });
     }
 

@@ -14,7 +14,7 @@ use super::entry::{boundary_fact, entry_fact, tid_fact};
 use super::heap::{Exception, Work};
 use super::ledger::Side;
 use super::order::{KeyRelation, compare_keys, leading_part};
-use super::rules::Promised;
+use super::rules;
 use super::uniqueness::{is_hashed, key_fact};
 
 /// What is remembered from one tuple of a block to the next.
@@ -62,7 +62,7 @@ impl TreeCheck<'_> {
             tuple.heap_tids().find(|tid| is_beyond(tid) && (tid.item == 0 || !(self.tree.may_be_cut)()))
         {
             let entry_count = tuple.heap_tids().filter(is_beyond).count() as u64;
-            self.tree.report_beyond(Promised::BtreeTid, tid, Some(item.number), entry_count, work);
+            self.tree.report_beyond(&rules::BTREE_TID, tid, Some(item.number), entry_count, work);
         }
         if self.level < CheckLevel::Full || !self.read_values(&tuple, item, walk, work) {
             return;
@@ -126,7 +126,7 @@ impl TreeCheck<'_> {
             let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
             let found =
                 format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
-            work.report(Promised::BtreeTuple, Some(item.number), expected, found);
+            work.report(&rules::BTREE_TUPLE, Some(item.number), expected, found);
         }
         is_whole
     }
@@ -156,7 +156,7 @@ impl TreeCheck<'_> {
             KeyRelation::Known(Ordering::Less) => {}
             KeyRelation::Known(Ordering::Greater) => {
                 let expected = format!("a key not below that of line pointer {}", item.number - 1);
-                work.report(Promised::BtreeOrder, Some(item.number), expected, "a smaller key".into());
+                work.report(&rules::BTREE_ORDER, Some(item.number), expected, "a smaller key".into());
             }
             KeyRelation::Known(Ordering::Equal) => {
                 if let (Some(last), Some(next)) = (before.heap_tids().last(), tuple.heap_tids().next())
@@ -164,7 +164,7 @@ impl TreeCheck<'_> {
                     && last >= next
                 {
                     let expected = format!("equal keys in the order of their rows, after {last}");
-                    work.report(Promised::BtreeOrder, Some(item.number), expected, format!("row {next}"));
+                    work.report(&rules::BTREE_ORDER, Some(item.number), expected, format!("row {next}"));
                 }
             }
         }
@@ -185,7 +185,7 @@ impl TreeCheck<'_> {
         if let Some(other) = walk.live.replace(tid) {
             let found = format!("rows {other} and {tid} with the same key");
             let expected = "one visible row per key".to_owned();
-            work.report(Promised::BtreeUnique, Some(item.number), expected, found);
+            work.report(&rules::BTREE_UNIQUE, Some(item.number), expected, found);
         }
     }
 
@@ -281,7 +281,7 @@ impl TreeCheck<'_> {
             };
         if is_above {
             let expected = "keys below the high key of their block".to_owned();
-            work.report(Promised::BtreeOrder, None, expected, "a last key that is not".into());
+            work.report(&rules::BTREE_ORDER, None, expected, "a last key that is not".into());
         }
     }
 }

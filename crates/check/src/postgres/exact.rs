@@ -1,6 +1,7 @@
 //! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
+use crate::rule::Rule;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,7 +21,7 @@ use super::ledger::{BUCKETS, BucketSet, Side};
 use super::links::{Contradictions, Link};
 use super::pass::{BlockScratch, PassContext};
 use super::plan::PlanFile;
-use super::rules::Promised;
+use super::rules;
 use crate::findings::Findings;
 
 /// Bytes that a collected fact takes, with room for sorting.
@@ -118,7 +119,7 @@ impl Exact<'_> {
             let chunks = results::wording::counted(count, "chunk");
             let found = format!("{chunks} missing or of another size");
             let owner = owners.first().copied().unwrap_or(toast);
-            self.report(Promised::ToastChunk, owner, tid, expected, found, findings);
+            self.report(&rules::TOAST_CHUNK, owner, tid, expected, found, findings);
         }
     }
 
@@ -139,7 +140,7 @@ impl Exact<'_> {
                 "rows {} and {} with the same key, entries in blocks {} and {}",
                 left.tid, right.tid, left.block, right.block
             );
-            self.report(Promised::BtreeUnique, index, tid, "one visible row per key".into(), found, findings);
+            self.report(&rules::BTREE_UNIQUE, index, tid, "one visible row per key".into(), found, findings);
         }
     }
 
@@ -171,14 +172,14 @@ impl Exact<'_> {
         self.fold_links(index, &mut told, findings);
         for ((_, to), (is_claim, link)) in told {
             let tid = Tid { block: to, item: link.item() };
-            let (promised, expected, found) = link.contradiction(is_claim);
-            self.report(promised, index, tid, expected, found, findings);
+            let (rule, expected, found) = link.contradiction(is_claim);
+            self.report(rule, index, tid, expected, found, findings);
         }
     }
 
     pub(super) fn report(
         &self,
-        promised: Promised,
+        rule: &'static Rule,
         relation: u32,
         tid: Tid,
         expected: String,
@@ -186,12 +187,12 @@ impl Exact<'_> {
         findings: &mut Findings,
     ) {
         self.note(relation, tid.block, false);
-        findings.push(self.finding(promised, relation, tid, expected, found));
+        findings.push(self.finding(rule, relation, tid, expected, found));
     }
 
     pub(super) fn finding(
         &self,
-        promised: Promised,
+        rule: &'static Rule,
         relation: u32,
         tid: Tid,
         expected: String,
@@ -207,7 +208,7 @@ impl Exact<'_> {
             block: tid.block,
             confidence: Confidence::Certain,
         };
-        place.finding(promised, Some(tid.item).filter(|item| *item > 0), expected, found)
+        place.finding(rule, Some(tid.item).filter(|item| *item > 0), expected, found)
     }
 
     /// A block of a table, read again.
@@ -304,7 +305,7 @@ impl Exact<'_> {
         let block_bytes = context.cluster.block_bytes;
         let mut buffer = vec![0u8; block_bytes * 128];
         let mut scratch = BlockScratch::default();
-        let mut ignored = Findings::new(0);
+        let mut ignored = Findings::new(&crate::postgres::RULES, 0);
         let mut is_whole = true;
         for file in
             context.files.iter().filter(|file| file.relation == Some(relation) && file.fork == Fork::Main)

@@ -1,5 +1,6 @@
 //! Makes findings of what was seen at a place.
 
+use crate::rule::Rule;
 use std::io;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use results::check::{CheckReport, Confidence, Finding};
 
 use super::cluster::{Cluster, OpenError, Standing};
 use super::plan::{Plan, PlanFile};
-use super::rules::Promised;
+use super::rules;
 use crate::evidence::{self, Terms, Watch};
 
 /// A place in a relation's file, with what is known about it.
@@ -28,12 +29,12 @@ impl Place<'_> {
     /// Makes a finding at this place; `item` is a line pointer, counted from 1, as the server does.
     pub(crate) fn finding(
         &self,
-        promised: Promised,
+        rule: &'static Rule,
         item: Option<u16>,
         expected: String,
         found: String,
     ) -> Finding {
-        let mut finding = file_finding(promised, self.file, self.object, expected, found);
+        let mut finding = file_finding(rule, self.file, self.object, expected, found);
         finding.page = Some(u64::from(self.block));
         finding.slot = item.map(u64::from);
         finding.confidence = self.confidence;
@@ -42,8 +43,8 @@ impl Place<'_> {
 
     /// Makes a finding of what a format reader saw.
     pub(crate) fn damage(&self, damage: Damage) -> Finding {
-        let promised = Promised::of(damage.promise);
-        let mut finding = self.finding(promised, damage.item, damage.expected, damage.found);
+        let rule = rules::of(damage.promise);
+        let mut finding = self.finding(rule, damage.item, damage.expected, damage.found);
         if damage.item.is_none() {
             finding.offset_bytes = Some(damage.offset_bytes as u64);
         }
@@ -53,13 +54,12 @@ impl Place<'_> {
 
 /// Makes a finding about a file or relation as a whole.
 pub(crate) fn file_finding(
-    promised: Promised,
+    rule: &'static Rule,
     file: &str,
     object: Option<&str>,
     expected: String,
     found: String,
 ) -> Finding {
-    let rule = promised.rule();
     Finding {
         file: file.to_owned(),
         page: None,
@@ -82,8 +82,10 @@ pub(crate) fn file_finding(
 pub(super) fn settle(watch: Watch, cluster: &Cluster, plan: &Plan, report: &mut CheckReport) {
     let place = |path: &Path, offset: u64| place_of(cluster, plan, path, offset);
     let terms = Terms {
-        differ: Promised::ReadingsDiffer.rule(),
-        unreadable: Promised::Unreadable.rule(),
+        is_archive: super::is_archive_name,
+        rules: &super::rules::RULES,
+        differ: &rules::READINGS_DIFFER,
+        unreadable: &rules::UNREADABLE,
         is_served: cluster.standing == Standing::Running,
         judges_changes: false,
         place: &place,

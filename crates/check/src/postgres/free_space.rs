@@ -6,7 +6,7 @@ use formats::postgres::page::Page;
 
 use super::catalog::Storage;
 use super::heap::Work;
-use super::rules::Promised;
+use super::rules;
 
 impl Storage {
     /// Whether the free space map says of whole pages that they are free or not.
@@ -36,6 +36,6 @@ pub(crate) fn free_space_block<S>(
     work.drain(damage);
     if let Some(pages) = free_space_pages_max(page.bytes().len()).filter(|pages| u64::from(block) >= *pages) {
         let expected = format!("at most {pages} blocks, which describe the largest table that can be");
-        work.report(Promised::FreeSpaceMap, None, expected, format!("block {block}"));
+        work.report(&rules::FREE_SPACE_MAP, None, expected, format!("block {block}"));
     }
 }

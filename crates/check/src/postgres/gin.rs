@@ -21,7 +21,7 @@ use super::gin_rows::RowSet;
 use super::heap::{Exception, Work};
 use super::keyed::Key;
 use super::order::{KeyOrder, plain};
-use super::rules::Promised;
+use super::rules;
 
 /// What a block of a GIN index is tested with.
 pub(crate) struct GinCheck<'a> {
@@ -155,7 +155,7 @@ impl GinCheck<'_> {
                     if found.is_some_and(|found| found != usize::from(wanted)) {
                         let expected = format!("{wanted} row pointers, as the entry says");
                         let found = format!("{} of them", found.unwrap_or(0));
-                        work.report(Promised::GinPosting, Some(item.number), expected, found);
+                        work.report(&rules::GIN_POSTING, Some(item.number), expected, found);
                     }
                 }
                 Payload::Row(tid) => self.row(tid, key.as_ref(), Some(item.number), work),
@@ -194,7 +194,7 @@ impl GinCheck<'_> {
         if ordering != Ordering::Less {
             let expected = format!("a key above that of line pointer {}", item.number - 1);
             let found = if ordering == Ordering::Equal { "the same key" } else { "a smaller key" };
-            work.report(Promised::GinOrder, Some(item.number), expected, found.into());
+            work.report(&rules::GIN_ORDER, Some(item.number), expected, found.into());
         }
     }
 
@@ -203,7 +203,7 @@ impl GinCheck<'_> {
         let fits = block > META_BLOCK + 1 && block < self.tree.blocks && block != work.place.block;
         if !fits {
             let expected = format!("a link to another block from 2 on, below {}", self.tree.blocks);
-            work.report(Promised::GinEntry, Some(item.number), expected, format!("block {block}"));
+            work.report(&rules::GIN_ENTRY, Some(item.number), expected, format!("block {block}"));
         }
         fits
     }
@@ -218,7 +218,7 @@ impl GinCheck<'_> {
         let Some(index) = &self.tree.relation.index else { return Some(None) };
         let count = index.columns.len();
         let mut report = |expected: String, found: &str| {
-            work.report(Promised::GinEntry, Some(item.number), expected, found.to_owned());
+            work.report(&rules::GIN_ENTRY, Some(item.number), expected, found.to_owned());
             None
         };
         let Some(column) = entry.column(count).filter(|column| (1..=count).contains(&usize::from(*column)))
@@ -252,7 +252,7 @@ impl GinCheck<'_> {
             return None;
         }
         if let Some((expected, found)) = beyond(last) {
-            work.report(Promised::GinPosting, item, expected, found);
+            work.report(&rules::GIN_POSTING, item, expected, found);
         }
         // They ascend: if the last is in the table, all are.
         let heap_blocks = self.tree.heap_blocks.unwrap_or(u32::MAX);
@@ -314,7 +314,7 @@ impl GinCheck<'_> {
 
     fn report_beyond<S>(&self, tid: Tid, item: Option<u16>, work: &mut Work<'_, S>) {
         if tid.item == 0 || !(self.tree.may_be_cut)() {
-            self.tree.report_beyond(Promised::IndexTid, tid, item, 1, work);
+            self.tree.report_beyond(&rules::INDEX_TID, tid, item, 1, work);
         }
     }
 

@@ -3,12 +3,13 @@
 //! Right siblings name no left one, and blocks do not say on which level they are, so that sums of facts would prove
 //! little; 32 bytes a block are kept instead, while the batch lasts.
 
+use crate::rule::Rule;
 use std::collections::HashMap;
 
 use formats::postgres::BLOCK_NONE;
 use formats::postgres::gin::{Kind, META_BLOCK, Meta, Opaque, ROOT_BLOCK, flag};
 
-use super::rules::Promised;
+use super::rules;
 
 /// The bound of a block at the right edge of its level.
 pub(crate) const BOUND_NONE: u32 = 0;
@@ -92,7 +93,7 @@ impl GinBlocks {
 /// A broken promise about a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    pub(super) promised: Promised,
+    pub(super) rule: &'static Rule,
     pub(super) block: u32,
     pub(super) expected: String,
     pub(super) found: String,
@@ -173,19 +174,19 @@ impl GinTree {
 
     fn report(
         &mut self,
-        promised: Promised,
+        rule: &'static Rule,
         block: u32,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        self.faults.push(Fault { promised, block, expected: expected.into(), found: found.into() });
+        self.faults.push(Fault { rule, block, expected: expected.into(), found: found.into() });
     }
 
     fn claim(&mut self, child: u32, parent: u32, bound: u32, number: Option<u32>) {
         let Some(node) = self.nodes.get_mut(child as usize) else { return };
         if node.parent != BLOCK_NONE {
             let found = format!("two, in blocks {} and {parent}", node.parent);
-            self.report(Promised::GinTree, child, "one link from above", found);
+            self.report(&rules::GIN_TREE, child, "one link from above", found);
             return;
         }
         (node.parent, node.parent_bound) = (parent, bound);
@@ -207,14 +208,14 @@ impl GinTree {
         }
         for (block, what) in [(META_BLOCK, "the meta page"), (ROOT_BLOCK, "the root of the key tree")] {
             if self.node(block).kind.is_none() && block == ROOT_BLOCK {
-                self.report(Promised::GinTree, block, what, "a block that is none");
+                self.report(&rules::GIN_TREE, block, what, "a block that is none");
             }
         }
         for block in ROOT_BLOCK..self.nodes.len() as u32 {
             self.check_place(block);
         }
         self.check_list();
-        self.faults.sort_by_key(|fault| (fault.block, fault.promised));
+        self.faults.sort_by_key(|fault| (fault.block, fault.rule));
     }
 
     /// Tests the link of a block to its right sibling.
@@ -229,16 +230,11 @@ impl GinTree {
                 from.kind.map_or("nothing", Kind::name)
             );
             let found = to.kind.map_or("a block that is damaged or was never used", Kind::name);
-            self.report(Promised::GinSiblings, right, expected, found);
+            self.report(&rules::GIN_SIBLINGS, right, expected, found);
             return;
         }
         if to.is_linked {
-            self.report(
-                Promised::GinSiblings,
-                right,
-                "one left sibling",
-                format!("block {left} and another"),
-            );
+            self.report(&rules::GIN_SIBLINGS, right, "one left sibling", format!("block {left} and another"));
             return;
         }
         if let Some(node) = self.nodes.get_mut(right as usize) {
@@ -255,7 +251,7 @@ impl GinTree {
         if !follows && !from.is_incomplete {
             let expected = format!("the block that follows block {left} in the order of the level above");
             let found = format!("child {} of block {}", to.number + 1, to.parent);
-            self.report(Promised::GinSiblings, right, expected, found);
+            self.report(&rules::GIN_SIBLINGS, right, expected, found);
         }
     }
 
@@ -267,7 +263,7 @@ impl GinTree {
         let Some(kind) = node.kind else {
             if is_claimed {
                 let expected = format!("a block of the tree, as block {} says", node.parent);
-                self.report(Promised::GinTree, block, expected, "a block that is damaged or was never used");
+                self.report(&rules::GIN_TREE, block, expected, "a block that is damaged or was never used");
             }
             return;
         };
@@ -286,7 +282,7 @@ impl GinTree {
             self.left_behind += 1;
             return;
         }
-        self.report(Promised::GinTree, block, "a link from the level above", "none");
+        self.report(&rules::GIN_TREE, block, "a link from the level above", "none");
     }
 
     fn check_claimed(&mut self, block: u32, node: Node, parent: Node, kind: Kind) {
@@ -295,11 +291,11 @@ impl GinTree {
             let tree =
                 if is_wanted_posting { "a block of a posting tree" } else { "a block of the key tree" };
             let expected = format!("{tree}, as block {} says", node.parent);
-            self.report(Promised::GinTree, block, expected, kind.name());
+            self.report(&rules::GIN_TREE, block, expected, kind.name());
             return;
         }
         if !self.leads_to_root(block) {
-            self.report(Promised::GinTree, block, "a way up to a root", "a circle");
+            self.report(&rules::GIN_TREE, block, "a way up to a root", "a circle");
             return;
         }
         // The bound of a block that was split is that of the last part.
@@ -307,26 +303,26 @@ impl GinTree {
         let (wanted, found) = (node.parent_bound, self.node(last).bound);
         if wanted != found && wanted != BOUND_NOT_KNOWN && found != BOUND_NOT_KNOWN {
             let expected = format!("the bound that block {} gives it", node.parent);
-            self.report(Promised::GinTree, block, expected, "another bound");
+            self.report(&rules::GIN_TREE, block, expected, "another bound");
         }
         let is_edge = self.node(last).right == BLOCK_NONE;
         if node.is_root && (node.is_linked || !is_edge) {
             self.report(
-                Promised::GinSiblings,
+                &rules::GIN_SIBLINGS,
                 block,
                 "the root of a posting tree, without siblings",
                 "a sibling",
             );
         } else if !node.is_root && is_edge && parent.right != BLOCK_NONE {
             let expected = format!("a right sibling, since block {} above has one", node.parent);
-            self.report(Promised::GinSiblings, block, expected, "none");
+            self.report(&rules::GIN_SIBLINGS, block, expected, "none");
         } else if !node.is_root && node.number > 0 && !node.is_linked {
             let expected = format!(
                 "a left sibling that names it, since it is child {} of block {}",
                 node.number + 1,
                 node.parent
             );
-            self.report(Promised::GinSiblings, block, expected, "none");
+            self.report(&rules::GIN_SIBLINGS, block, expected, "none");
         }
     }
 
@@ -372,7 +368,7 @@ impl GinTree {
                     if last == BLOCK_NONE { "the meta page".to_owned() } else { format!("block {last}") };
                 let found = node.kind.map_or("a block that is damaged or was never used", Kind::name);
                 self.report(
-                    Promised::GinPending,
+                    &rules::GIN_PENDING,
                     at,
                     format!("a block of pending entries, as {before} says"),
                     found,
@@ -396,7 +392,7 @@ impl GinTree {
             );
             let found =
                 format!("{count} blocks to block {}, {rows} rows, {free_found} bytes free", shown(last));
-            self.report(Promised::GinPending, META_BLOCK, expected, found);
+            self.report(&rules::GIN_PENDING, META_BLOCK, expected, found);
         }
         self.left_behind += list_blocks.saturating_sub(count);
     }
@@ -437,13 +433,13 @@ mod tests {
         records
     }
 
-    fn faults(records: &[Record]) -> Vec<(Promised, u32)> {
+    fn faults(records: &[Record]) -> Vec<(&'static Rule, u32)> {
         let mut tree = GinTree::new(records, 12);
         tree.check();
-        tree.faults.iter().map(|fault| (fault.promised, fault.block)).collect()
+        tree.faults.iter().map(|fault| (fault.rule, fault.block)).collect()
     }
 
-    fn changed(from: Record, to: Record) -> Vec<(Promised, u32)> {
+    fn changed(from: Record, to: Record) -> Vec<(&'static Rule, u32)> {
         let mut records = sound();
         let place = records.iter().position(|record| *record == from).unwrap_or(usize::MAX);
         records[place] = to;
@@ -460,21 +456,21 @@ mod tests {
 
     #[test]
     fn wrong_links_are_told() {
-        use Promised::{GinPending, GinSiblings, GinTree};
+        let [pending, siblings, tree] = [&rules::GIN_PENDING, &rules::GIN_SIBLINGS, &rules::GIN_TREE];
         let leaf = |right, bound| block(6, Kind::PostingLeaf, right, bound, 0);
-        assert_eq!(changed(leaf(7, 61), leaf(7, 63)), vec![(GinTree, 6)]);
-        assert_eq!(changed(leaf(7, 61), leaf(5, 61)), vec![(GinSiblings, 5), (GinSiblings, 7)]);
+        assert_eq!(changed(leaf(7, 61), leaf(7, 63)), vec![(tree, 6)]);
+        assert_eq!(changed(leaf(7, 61), leaf(5, 61)), vec![(siblings, 5), (siblings, 7)]);
         assert_eq!(
             changed(Record::child(6, 4, 61, 1), Record::child(5, 4, 61, 1)),
-            vec![(GinTree, 5), (GinTree, 6)]
+            vec![(tree, 5), (tree, 6)]
         );
-        assert_eq!(changed(Record::root(4, 3), Record::root(2, 3))[..], [(GinTree, 2)]);
+        assert_eq!(changed(Record::root(4, 3), Record::root(2, 3))[..], [(tree, 2)]);
         let leaf = |right| block(2, Kind::EntryLeaf, right, 21, 0);
-        assert_eq!(changed(leaf(3), leaf(7)), vec![(GinSiblings, 3), (GinSiblings, 7)]);
+        assert_eq!(changed(leaf(3), leaf(7)), vec![(siblings, 3), (siblings, 7)]);
         let list = |right| block(8, Kind::List, right, 30, 0);
-        assert_eq!(changed(list(9), list(7)), vec![(GinPending, 7)]);
-        assert_eq!(changed(list(9), list(8)), vec![(GinPending, 0)]);
-        assert_eq!(changed(list(9), list(BLOCK_NONE)), vec![(GinPending, 0)]);
+        assert_eq!(changed(list(9), list(7)), vec![(pending, 7)]);
+        assert_eq!(changed(list(9), list(8)), vec![(pending, 0)]);
+        assert_eq!(changed(list(9), list(BLOCK_NONE)), vec![(pending, 0)]);
     }
 
     #[test]

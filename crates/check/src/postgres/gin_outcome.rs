@@ -49,7 +49,7 @@ impl Run<'_> {
                     exact.note(number, fault.block, true);
                     fault.found = ZEROS.to_owned();
                 }
-                exact.report(fault.promised, number, tid, fault.expected, fault.found, &mut self.findings);
+                exact.report(fault.rule, number, tid, fault.expected, fault.found, &mut self.findings);
             }
             if blocks.left_behind > 0 {
                 left_behind.insert(number);

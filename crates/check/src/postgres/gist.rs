@@ -20,7 +20,7 @@ use super::key_forms::{BOX_BYTES, floats, read_values};
 use super::keyed::Key;
 use super::ledger::{BUCKETS, Side};
 use super::links::{Link, LinkKind};
-use super::rules::Promised;
+use super::rules;
 
 /// What a block of such an index is tested with.
 pub(crate) struct GistCheck<'a> {
@@ -113,7 +113,7 @@ fn check_boxes<S>(page: &Page<'_>, parent: &IndexTuple<'_>, index: &Index, work:
             if !covers(outer, inner) {
                 let expected =
                     format!("a box in that which the parent has for the block, column {}", number + 1);
-                work.report(Promised::GistKeys, Some(item.number), expected, "one that is not".into());
+                work.report(&rules::GIST_KEYS, Some(item.number), expected, "one that is not".into());
                 return;
             }
         }

@@ -17,7 +17,7 @@ use super::keyed::Key;
 use super::ledger::{BUCKETS, Side};
 use super::links::{Link, LinkKind};
 use super::plan::HashPlan;
-use super::rules::Promised;
+use super::rules;
 
 /// What a block of a hash index is tested with.
 pub(crate) struct HashCheck<'a> {
@@ -128,7 +128,7 @@ impl HashCheck<'_> {
                         "bits that are set behind the last of {} overflow pages",
                         meta.overflow_count()
                     );
-                    work.report(Promised::HashBitmap, None, expected, format!("bit {bit} is not"));
+                    work.report(&rules::HASH_BITMAP, None, expected, format!("bit {bit} is not"));
                 }
             }
             Place::Overflow(bit) if matches!(opaque.kind(), 0 | flag::OVERFLOW) => {
@@ -147,7 +147,7 @@ impl HashCheck<'_> {
             if entry.hash < highest {
                 let expected = format!("a hash value not below {highest:#010x}, that of an entry before");
                 let found = format!("{:#010x}", entry.hash);
-                work.report(Promised::HashOrder, Some(item.number), expected, found);
+                work.report(&rules::HASH_ORDER, Some(item.number), expected, found);
                 // What follows was sorted against values that are not there any more.
                 return;
             }
@@ -165,7 +165,7 @@ impl HashCheck<'_> {
             if bucket != opaque.bucket && copied_to != Some(bucket) {
                 let expected = format!("a hash value of bucket {}", opaque.bucket);
                 let found = format!("{:#010x}, of bucket {bucket}", entry.hash);
-                work.report(Promised::HashBucket, Some(item.number), expected, found);
+                work.report(&rules::HASH_BUCKET, Some(item.number), expected, found);
                 // In a page of another bucket all are wrong.
                 return;
             }
@@ -177,6 +177,6 @@ impl HashCheck<'_> {
 pub(super) fn check_zeros<S>(meta: &Meta, work: &mut Work<'_, S>) {
     let place = meta.place_of(work.place.block);
     if place.kind() != 0 {
-        work.report(Promised::HashPage, None, place.to_string(), "a block of zeros".to_owned());
+        work.report(&rules::HASH_PAGE, None, place.to_string(), "a block of zeros".to_owned());
     }
 }

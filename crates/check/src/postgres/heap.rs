@@ -1,5 +1,6 @@
 //! Rules of one heap block: line pointers, chains of updates, transactions, the visibility map.
 
+use crate::rule::Rule;
 use formats::postgres::attribute::{Attribute, Datum};
 use formats::postgres::heap::{FIRST_NORMAL_XID, TUPLE_HEADER_BYTES, TupleHeader, mask};
 use formats::postgres::maps::Visibility;
@@ -16,7 +17,7 @@ use super::finding::Place;
 use super::hash_values::HashFunction;
 use super::keyed::Key;
 use super::ledger::{BlockBuckets, Side};
-use super::rules::Promised;
+use super::rules;
 use super::toast_values::PackedValue;
 use super::transactions::{Fate, LastLookup, Transactions};
 use super::tuples::chains::{Chains, check_redirects, follow_chains};
@@ -160,8 +161,8 @@ pub(crate) struct Work<'a, S> {
 }
 
 impl<S> Work<'_, S> {
-    pub(super) fn report(&mut self, promised: Promised, item: Option<u16>, expected: String, found: String) {
-        self.findings.push(self.place.finding(promised, item, expected, found));
+    pub(super) fn report(&mut self, rule: &'static Rule, item: Option<u16>, expected: String, found: String) {
+        self.findings.push(self.place.finding(rule, item, expected, found));
     }
 
     pub(super) fn drain(&mut self, damage: &mut Vec<Damage>) {
@@ -302,8 +303,8 @@ impl HeapCheck<'_> {
             let found = transactions.contradiction(&header, own, &self.table.relation, last_lookup);
             let Some(found) = found else { continue };
             let corrected = found.without_hints(&header);
-            work.report(found.promised, Some(slot.item.number), found.expected, found.found);
-            if found.promised != Promised::UpdateChain {
+            work.report(found.rule, Some(slot.item.number), found.expected, found.found);
+            if found.rule != &rules::UPDATE_CHAIN {
                 // From here on as pg_xact has it: what follows from the wrong bits is no finding of its own.
                 let fate = transactions.fate(&corrected, last_lookup);
                 slot.header = Some(corrected);
@@ -334,7 +335,7 @@ impl HeapCheck<'_> {
         if !header.is_xmin_frozen() && header.xmin >= FIRST_NORMAL_XID {
             if !fits(header.xmin) {
                 let expected = format!("a transaction from {horizon} up to but not {next}");
-                work.report(Promised::XminBounds, number, expected, format!("xmin {}", header.xmin));
+                work.report(&rules::XMIN_BOUNDS, number, expected, format!("xmin {}", header.xmin));
             }
             let says_committed = header.infomask & mask::XMIN_FROZEN == mask::XMIN_COMMITTED;
             // Rows that stand together come from the same transaction.
@@ -359,14 +360,14 @@ impl HeapCheck<'_> {
             let fits = (low == 0 || !precedes(header.xmax, low)) && precedes(header.xmax, high);
             if !fits {
                 let expected = format!("a multixact from {low} up to but not {high}");
-                work.report(Promised::XmaxBounds, number, expected, found);
+                work.report(&rules::XMAX_BOUNDS, number, expected, found);
             } else if !header.is_locked_before_upgrade() {
                 // A lock alone is looked up as well, when the row is updated or VACUUM freezes it.
                 report_missing(transactions.missing_members(header.xmax), header.xmax, number, work);
             }
         } else if header.xmax >= FIRST_NORMAL_XID && !fits(header.xmax) {
             let expected = format!("a transaction from {horizon} up to but not {next}");
-            work.report(Promised::XmaxBounds, number, expected, found);
+            work.report(&rules::XMAX_BOUNDS, number, expected, found);
         } else if !header.is_xmax_lock_only() {
             let says_committed = header.infomask & mask::XMAX_COMMITTED != 0;
             report_missing(transactions.missing_end(header.xmax, says_committed), header.xmax, number, work);
@@ -402,7 +403,7 @@ impl HeapCheck<'_> {
         if visibility.all_visible && !flag {
             let expected = "the all-visible flag in the block, as the map says".to_owned();
             let found = format!("flags {:#06x}", page.header().flags);
-            work.report(Promised::VisibilityMap, None, expected, found);
+            work.report(&rules::VISIBILITY_MAP, None, expected, found);
         }
         if !flag {
             return;
@@ -415,7 +416,7 @@ impl HeapCheck<'_> {
         if let Some(slot) = not_visible {
             let expected = "only visible rows in a block that says that all are".to_owned();
             work.report(
-                Promised::VisibilityMap,
+                &rules::VISIBILITY_MAP,
                 Some(slot.item.number),
                 expected,
                 "a row that is dead".into(),
@@ -434,7 +435,7 @@ impl HeapCheck<'_> {
                 let expected = "only frozen rows, as the map says".to_owned();
                 let found =
                     format!("xmin {}, xmax {}, infomask {:#06x}", header.xmin, header.xmax, header.infomask);
-                work.report(Promised::VisibilityMap, Some(slot.item.number), expected, found);
+                work.report(&rules::VISIBILITY_MAP, Some(slot.item.number), expected, found);
                 return;
             }
         }
@@ -450,7 +451,7 @@ fn report_missing<S>(
     work: &mut Work<'_, S>,
 ) -> bool {
     let Some((file, found)) = missing else { return false };
-    let finding = work.place.finding(Promised::TransactionEnd, item, id.to_string(), found);
+    let finding = work.place.finding(&rules::TRANSACTION_END, item, id.to_string(), found);
     work.findings.push_consequence(&file, finding, Affected { row_count: 1, entry_count: 0 });
     true
 }

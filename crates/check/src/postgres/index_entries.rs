@@ -15,7 +15,7 @@ use super::heap::{Exception, Work};
 use super::key_forms::{entry_fact, has_known_keys, read_values};
 use super::keyed::Key;
 use super::plan::HashPlan;
-use super::rules::Promised;
+use super::rules;
 use super::uniqueness::key_fact;
 
 /// What a block of such an index is tested with.
@@ -84,7 +84,7 @@ impl EntryCheck<'_> {
             let tid = entry.tid;
             let is_beyond = tid.block >= heap_blocks || tid.item == 0;
             if is_beyond && (tid.item == 0 || !(self.tree.may_be_cut)()) {
-                self.tree.report_beyond(Promised::IndexTid, tid, Some(item.number), 1, work);
+                self.tree.report_beyond(&rules::INDEX_TID, tid, Some(item.number), 1, work);
             } else if is_matched && !is_beyond {
                 let keys = index.map(|index| (index, page, item));
                 self.state_row(entry, item, keys, (&mut values, &mut buffer), work);

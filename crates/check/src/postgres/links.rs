@@ -1,9 +1,10 @@
 //! What blocks of an index state about each other: one side claims, the other witnesses, and what has no counterpart is
 //! named.
 
+use crate::rule::Rule;
 use std::collections::BTreeMap;
 
-use super::rules::Promised;
+use super::rules;
 
 /// Links without counterpart, by what they are about and the block: whether it is claimed, and the link.
 pub(crate) type Contradictions = BTreeMap<(LinkKind, u32), (bool, Link)>;
@@ -63,63 +64,61 @@ impl Link {
     }
 
     /// The rule that is broken when a fact has no counterpart, what was expected of block `to`, and what was found.
-    pub(crate) fn contradiction(&self, is_claim: bool) -> (Promised, String, String) {
+    pub(crate) fn contradiction(&self, is_claim: bool) -> (&'static Rule, String, String) {
         let Link { kind, from, to, detail } = *self;
         match (kind, is_claim) {
             (LinkKind::SpGistChild, true) => (
-                Promised::SpGistParent,
+                &rules::SP_GIST_PARENT,
                 format!(
                     "an inner tuple, or the first leaf tuple of a chain, that a node of block {from} and no other names"
                 ),
                 "none there, one of the other tree, or another node that names it".to_owned(),
             ),
             (LinkKind::SpGistChild, false) => (
-                Promised::SpGistParent,
+                &rules::SP_GIST_PARENT,
                 format!("a node that names line pointer {detail}"),
                 "none".to_owned(),
             ),
             (LinkKind::GistChild, true) => (
-                Promised::GistParent,
+                &rules::GIST_PARENT,
                 format!("a block of the tree that block {from} and no other names"),
                 "another downlink to it, or no block of the tree".to_owned(),
             ),
-            (LinkKind::GistChild, false) => (
-                Promised::GistParent,
-                format!("a downlink to block {to}, which is in use"),
-                "none".to_owned(),
-            ),
+            (LinkKind::GistChild, false) => {
+                (&rules::GIST_PARENT, format!("a downlink to block {to}, which is in use"), "none".to_owned())
+            }
             (LinkKind::Downlink, true) => (
-                Promised::BtreeParent,
+                &rules::BTREE_PARENT,
                 format!("a block of level {detail} with the high key that block {from} has as separator"),
                 "another level, another high key, or no block of the tree".to_owned(),
             ),
             (LinkKind::Downlink, false) => (
-                Promised::BtreeParent,
+                &rules::BTREE_PARENT,
                 format!("a downlink to block {to} with its high key as the next separator"),
                 "none".to_owned(),
             ),
             (LinkKind::Sibling, _) => (
-                Promised::BtreeSiblings,
+                &rules::BTREE_SIBLINGS,
                 format!("block {to} of level {detail} names block {from} as its neighbour"),
                 "it does not".to_owned(),
             ),
             (LinkKind::BrinMapBlock, true) => (
-                Promised::BrinPage,
+                &rules::BRIN_PAGE,
                 "a block of the range map, as the first block says".to_owned(),
                 "another kind of block".to_owned(),
             ),
             (LinkKind::BrinMapBlock, false) => (
-                Promised::BrinPage,
+                &rules::BRIN_PAGE,
                 "no block of the range map, which ends before, as the first block says".to_owned(),
                 "one".to_owned(),
             ),
             (LinkKind::BrinRange, true) => (
-                Promised::BrinRange,
+                &rules::BRIN_RANGE,
                 "entries that name the summaries of their ranges".to_owned(),
                 format!("the one of the range from block {to} on does not"),
             ),
             (LinkKind::BrinRange, false) => (
-                Promised::BrinRange,
+                &rules::BRIN_RANGE,
                 "summaries that the range map names".to_owned(),
                 format!("the one of the range from block {to} on is not"),
             ),
@@ -127,27 +126,27 @@ impl Link {
         }
     }
 
-    fn hash_contradiction(&self, is_claim: bool) -> (Promised, String, String) {
+    fn hash_contradiction(&self, is_claim: bool) -> (&'static Rule, String, String) {
         let Link { kind, from, detail, .. } = *self;
         let use_of = if detail != 0 { "in use" } else { "free" };
         match (kind, is_claim) {
             (LinkKind::HashBit, true) => (
-                Promised::HashBitmap,
+                &rules::HASH_BITMAP,
                 format!("an overflow page {use_of}, block {from}, as its bit says"),
                 "it is not".to_owned(),
             ),
             (LinkKind::HashBit, false) => (
-                Promised::HashBitmap,
+                &rules::HASH_BITMAP,
                 format!("a bit that says that block {from} is {use_of}"),
                 "it does not".to_owned(),
             ),
             (_, true) => (
-                Promised::HashChain,
+                &rules::HASH_CHAIN,
                 format!("an overflow page of bucket {detail} that names block {from} as the one before it"),
                 "another page, or another bucket or block before it".to_owned(),
             ),
             (_, false) => (
-                Promised::HashChain,
+                &rules::HASH_CHAIN,
                 format!("a page of bucket {detail} that names block {from} as the next one"),
                 "another page, or another bucket or next block".to_owned(),
             ),

@@ -18,7 +18,7 @@ use super::finding::file_finding;
 use super::log_end::LogEnd;
 use super::pass::PassContext;
 use super::plan::Plan;
-use super::rules::Promised;
+use super::rules;
 use super::run::Run;
 use super::source::Tree;
 use super::sums::Sums;
@@ -50,9 +50,9 @@ impl Run<'_> {
         for (finding, (database, number)) in first.into_iter().zip(files) {
             let is_there = || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true);
             let is_whole = || log.is_some_and(|log| log.is_whole(database, number));
-            let is_proven = if finding.rule == Promised::SegmentMissing.rule().id {
+            let is_proven = if finding.rule == rules::SEGMENT_MISSING.id {
                 is_whole() && self.has_older_block(&finding, database, number)
-            } else if finding.rule == Promised::PartialBlock.rule().id {
+            } else if finding.rule == rules::PARTIAL_BLOCK.id {
                 true
             } else {
                 is_there()
@@ -111,8 +111,8 @@ impl Run<'_> {
         let found = first.into_iter().zip(files).filter(|(finding, _)| second.contains(finding));
         for (finding, (database, number)) in found {
             let [missing, segment, partial] =
-                [Promised::FileMissing, Promised::SegmentMissing, Promised::PartialBlock]
-                    .map(|promised| finding.rule == promised.rule().id);
+                [&rules::FILE_MISSING, &rules::SEGMENT_MISSING, &rules::PARTIAL_BLOCK]
+                    .map(|rule| finding.rule == rule.id);
             if missing {
                 plan.findings.extend(keeps_dropped.then_some(finding));
             } else if !segment && !partial {
@@ -141,7 +141,7 @@ impl Run<'_> {
         if self.cluster.standing != Standing::Stopped || self.only.is_some() || !is_named {
             return;
         }
-        let rule = Promised::Catalog.rule().id;
+        let rule = rules::CATALOG.id;
         let (file, object) = match reason.strip_prefix("file global/") {
             Some(rest) => {
                 let number = rest.split(' ').next().unwrap_or_default();
@@ -153,13 +153,7 @@ impl Run<'_> {
             return;
         }
         let expected = "catalogs that say which relations the files of the database are".to_owned();
-        self.findings.push(file_finding(
-            Promised::Catalog,
-            &file,
-            Some(&object),
-            expected,
-            reason.to_owned(),
-        ));
+        self.findings.push(file_finding(&rules::CATALOG, &file, Some(&object), expected, reason.to_owned()));
     }
 
     /// The file of the catalog that a reason begins with; the directory of the database where it is not known.

@@ -181,7 +181,8 @@ impl Run<'_> {
     pub(super) fn report(mut self, target: &Path, plan: &Plan) -> CheckReport {
         let cluster = self.cluster;
         let coverage = self.coverage(plan);
-        let mut lists = std::mem::replace(&mut self.findings, Findings::new(0)).into_lists();
+        let mut lists =
+            std::mem::replace(&mut self.findings, Findings::new(&crate::postgres::RULES, 0)).into_lists();
         self.name_rows(&mut lists.findings, plan);
         let mut skipped: Vec<Skipped> =
             self.skipped.into_iter().map(|(why, page_count)| Skipped { why, page_count }).collect();

@@ -21,7 +21,7 @@ use super::heap::{HeapScratch, RowSink as _};
 use super::keyed::Key;
 use super::log_end::LogEnd;
 use super::plan::{Plan, PlanFile};
-use super::rules::Promised;
+use super::rules;
 use super::seams::Seams;
 use super::sums::Sums;
 use super::transactions::Transactions;
@@ -91,7 +91,7 @@ pub(crate) struct BlockScratch {
 impl PassState {
     pub(crate) fn new(plan: &Plan, findings_per_rule_max: usize) -> PassState {
         PassState {
-            findings: Findings::new(findings_per_rule_max),
+            findings: Findings::new(&crate::postgres::RULES, findings_per_rule_max),
             clean: 0,
             damaged: 0,
             affected: 0,
@@ -163,7 +163,7 @@ impl PassContext<'_> {
                 state.sums.covered.pages_left_out(file.relation, length_bytes.div_ceil(block_bytes));
                 let place = self.place(file, block, Confidence::Certain);
                 let expected = format!("{length_bytes} bytes that can be read");
-                state.findings.push(place.finding(Promised::Unreadable, None, expected, error.to_string()));
+                state.findings.push(place.finding(&rules::UNREADABLE, None, expected, error.to_string()));
             }
             Content::Missing { length_bytes } => {
                 state.sums.moved.extend(file.relation);
@@ -193,7 +193,7 @@ impl PassContext<'_> {
                 .or_default() += 1;
             return;
         }
-        let mut found = Findings::new(usize::MAX / 4);
+        let mut found = Findings::new(&crate::postgres::RULES, usize::MAX / 4);
         let PassState { sums, scratch, .. } = state;
         let has_contents = self.block(file, block, bytes, scratch, &mut found, sums);
         // A map is no contents of its table.
@@ -251,7 +251,7 @@ impl PassContext<'_> {
                 return if gone { None } else { Some(found) };
             }
             self.block_changed(state, file, block);
-            found = Findings::new(usize::MAX / 4);
+            found = Findings::new(&crate::postgres::RULES, usize::MAX / 4);
             let mut ignored = Sums::new(self.plan);
             self.block(file, block, &again, &mut state.scratch, &mut found, &mut ignored);
             if found.is_empty() {

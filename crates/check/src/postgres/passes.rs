@@ -195,7 +195,7 @@ impl Run<'_> {
             .map(|(why, page_count)| results::check::Skipped { why: why.clone(), page_count: *page_count })
             .collect();
         let consequences = self.findings.consequences();
-        let Lists { findings, rule_counts, object_counts } = self.findings.clone().into_lists();
+        let Lists { findings, rule_counts, object_counts, .. } = self.findings.clone().into_lists();
         let rest = rest_of(context.files, place.bytes, block_bytes);
         let next = rest.first();
         let whole = next.and_then(|next| context.files.iter().find(|file| file.shown == next.shown));
@@ -263,6 +263,7 @@ impl Run<'_> {
         self.findings = Findings::from_lists(
             self.options.findings_per_rule_max,
             Lists {
+                rules: &crate::postgres::RULES,
                 findings: stopped.findings.clone(),
                 rule_counts: stopped.rule_counts.clone(),
                 object_counts: stopped.object_counts.clone(),

@@ -25,7 +25,7 @@ use super::key_forms::{has_known_keys, what_is_left_out};
 use super::plan_files::{
     MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_version,
 };
-use super::rules::Promised;
+use super::rules;
 use super::source::Part;
 use super::truncations::Truncations;
 
@@ -201,16 +201,16 @@ impl Plan {
     fn check_segments(&mut self, cluster: &Cluster, fork: &ForkFiles, relation: Option<u32>) {
         let full = u64::from(cluster.segment_blocks) * cluster.block_bytes as u64;
         let object = relation.and_then(|number| self.relation(number)).map(|relation| relation.name.clone());
-        let mut report = |promised, shown: &std::path::Path, expected: String, found: String| {
+        let mut report = |rule, shown: &std::path::Path, expected: String, found: String| {
             let shown = shown.to_string_lossy();
-            self.findings.push(file_finding(promised, &shown, object.as_deref(), expected, found));
+            self.findings.push(file_finding(rule, &shown, object.as_deref(), expected, found));
             self.files_of_findings.push((fork.database, fork.number));
         };
         let last_used = fork.segments.iter().rposition(|segment| segment.part.bytes > 0);
         for (position, segment) in fork.segments.iter().enumerate() {
             if segment.number as usize != position {
                 let expected = format!("segment {position} before segment {}", segment.number);
-                report(Promised::SegmentMissing, &segment.shown, expected, "none".into());
+                report(&rules::SEGMENT_MISSING, &segment.shown, expected, "none".into());
                 return;
             }
             // EVIDENCE: src/backend/storage/smgr/md.c mdnblocks: "segment too big", which ends the session
@@ -224,7 +224,7 @@ impl Plan {
             if last_used.is_some_and(|last| position < last) && segment.part.bytes != full {
                 let expected = format!("{full} bytes, since a later segment follows");
                 report(
-                    Promised::SegmentMissing,
+                    &rules::SEGMENT_MISSING,
                     &segment.shown,
                     expected,
                     format!("{} bytes", segment.part.bytes),
@@ -233,7 +233,7 @@ impl Plan {
             if segment.part.bytes % cluster.block_bytes as u64 != 0 {
                 let expected = format!("a multiple of {} bytes", cluster.block_bytes);
                 report(
-                    Promised::PartialBlock,
+                    &rules::PARTIAL_BLOCK,
                     &segment.shown,
                     expected,
                     format!("{} bytes", segment.part.bytes),
@@ -279,13 +279,8 @@ impl Plan {
             if !present && relation.persistence != b't' && relation.storage != Storage::Other {
                 let place = format!("database {} file {}", relation.database, relation.file_number);
                 let expected = format!("a file with number {}", relation.file_number);
-                let finding = file_finding(
-                    Promised::FileMissing,
-                    &place,
-                    Some(&relation.name),
-                    expected,
-                    "none".into(),
-                );
+                let finding =
+                    file_finding(&rules::FILE_MISSING, &place, Some(&relation.name), expected, "none".into());
                 self.findings.push(finding);
                 self.files_of_findings.push((relation.database, relation.file_number));
             }
@@ -462,7 +457,7 @@ impl Plan {
                     "block {block} is called all-visible: the table was truncated behind the server, and its last rows are lost"
                 );
                 let name = Some(relation.name.as_str());
-                let mut finding = file_finding(Promised::VisibilityMap, &place, name, expected, text);
+                let mut finding = file_finding(&rules::VISIBILITY_MAP, &place, name, expected, text);
                 finding.next_step = LOST_ROWS.to_owned();
                 found.push(finding);
             }

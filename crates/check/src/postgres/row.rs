@@ -13,7 +13,7 @@ use super::key_forms;
 use super::keyed::Key;
 use super::ledger::Side;
 use super::order::{KEY_BYTES_MAX, plain};
-use super::rules::Promised;
+use super::rules;
 use super::toast_values::PackedValue;
 use super::tuples::value_bits;
 
@@ -63,14 +63,14 @@ impl HeapCheck<'_> {
         let columns = usize::from(header.columns());
         if columns > self.table.attributes.len() {
             let expected = format!("at most the table's {} columns", self.table.attributes.len());
-            work.report(Promised::TupleHeader, item, expected, format!("{columns} columns"));
+            work.report(&rules::TUPLE_HEADER, item, expected, format!("{columns} columns"));
             return None;
         }
         let data = tuple.get(usize::from(header.hoff)..).unwrap_or(&[]);
         let mut reader = Columns::new(data, header.null_bitmap(tuple));
         if !reader.push_columns(self.table.attributes.iter().take(columns).copied(), values) {
             work.report(
-                Promised::TupleAttribute,
+                &rules::TUPLE_ATTRIBUTE,
                 item,
                 format!("column {} inside the row's {} bytes", self.column_name(values.len()), data.len()),
                 format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
@@ -80,14 +80,14 @@ impl HeapCheck<'_> {
         if reader.offset_bytes() != data.len() {
             let expected = format!("columns that end with the row, at byte {}", data.len());
             let found = format!("columns that end at byte {}", reader.offset_bytes());
-            work.report(Promised::TupleAttribute, item, expected, found);
+            work.report(&rules::TUPLE_ATTRIBUTE, item, expected, found);
             return None;
         }
         let has_packed = reader.has_packed();
         if let Some((expected, found)) =
             value_bits::contradiction(header, &self.table.attributes, values, has_packed)
         {
-            work.report(Promised::TupleHeader, item, expected, found);
+            work.report(&rules::TUPLE_HEADER, item, expected, found);
         }
         Some(has_packed)
     }
@@ -111,7 +111,7 @@ impl HeapCheck<'_> {
                     let expected =
                         format!("column {} decompresses to {raw_bytes} bytes", self.column_name(number));
                     let found = "compressed bytes that do not".to_owned();
-                    work.report(Promised::ValueCompression, Some(item), expected, found);
+                    work.report(&rules::VALUE_COMPRESSION, Some(item), expected, found);
                 }
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl HeapCheck<'_> {
         if pointer.table_id != self.table.relation.toast {
             let expected = format!("a pointer into TOAST table {}", self.table.relation.toast);
             work.report(
-                Promised::ToastPointer,
+                &rules::TOAST_POINTER,
                 Some(item),
                 expected,
                 format!("a pointer into {}", pointer.table_id),
@@ -150,7 +150,7 @@ impl HeapCheck<'_> {
         let (Some(id), Some(piece)) = (id.first_chunk::<4>(), piece.first_chunk::<4>()) else { return };
         let Varlena::Plain(data) = data else {
             let expected = "a piece that is stored as it is".to_owned();
-            work.report(Promised::ToastChunk, Some(item), expected, "a packed piece".into());
+            work.report(&rules::TOAST_CHUNK, Some(item), expected, "a packed piece".into());
             return;
         };
         let id = u32::from_le_bytes(*id);
@@ -179,7 +179,7 @@ impl HeapCheck<'_> {
                     let expected =
                         format!("a value in column {}, which is NOT NULL", self.column_name(*number));
                     let found = format!("{} = null", self.column_name(*number));
-                    work.report(Promised::NotNull, Some(item), expected, found);
+                    work.report(&rules::NOT_NULL, Some(item), expected, found);
                 }
             }
         }

@@ -25,7 +25,7 @@ use super::live_files::cut_tables;
 use super::log_end::LogEnd;
 use super::pass::{PassContext, PassState};
 use super::plan::{Plan, PlanFile};
-use super::rules::Promised;
+use super::rules;
 use super::source::Tree;
 use super::sums::Sums;
 use super::transactions::Transactions;
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
             options,
             only,
             start: Instant::now(),
-            findings: Findings::new(options.findings_per_rule_max),
+            findings: Findings::new(&crate::postgres::RULES, options.findings_per_rule_max),
             not_checked: Vec::new(),
             accounting: Accounting::default(),
             counters: CheckCounters::default(),
@@ -413,7 +413,7 @@ impl<'a> Run<'a> {
         if cluster.control.is_none() && cluster.major > 0 {
             let expected = "a control file that can be read".to_owned();
             self.findings.push(file_finding(
-                Promised::ControlFile,
+                &rules::CONTROL_FILE,
                 "global/pg_control",
                 None,
                 expected,
@@ -423,7 +423,7 @@ impl<'a> Run<'a> {
         for damage in &cluster.control_damage {
             let (expected, found) = (damage.expected.clone(), damage.found.clone());
             self.findings.push(file_finding(
-                Promised::ControlFile,
+                &rules::CONTROL_FILE,
                 "global/pg_control",
                 None,
                 expected,
@@ -519,7 +519,7 @@ impl<'a> Run<'a> {
         for (path, damage) in certain.unwrap_or_default() {
             let file = path.to_string_lossy();
             self.findings.push(file_finding(
-                Promised::RelationMap,
+                &rules::RELATION_MAP,
                 &file,
                 None,
                 damage.expected,

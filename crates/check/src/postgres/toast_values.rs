@@ -16,7 +16,7 @@ use super::heap::{Exception, RowSink};
 use super::ledger::Side;
 use super::links::Link;
 use super::pass::{PassContext, PassState};
-use super::rules::Promised;
+use super::rules;
 use super::run::Run;
 use crate::progress::{Phase, Progress};
 
@@ -211,7 +211,7 @@ impl Run<'_> {
                     value.value_id, value.raw_bytes
                 );
                 exact.report(
-                    Promised::ValueCompression,
+                    &rules::VALUE_COMPRESSION,
                     owner.number,
                     value.tid,
                     expected,

@@ -23,7 +23,7 @@ use formats::postgres::{BLOCK_SIZE_MIN, Xid};
 use results::check::Finding;
 
 use super::finding::file_finding;
-use super::rules::Promised;
+use super::rules;
 use super::transactions::Transactions;
 use super::truncations::Truncations;
 
@@ -97,7 +97,7 @@ impl LogFiles<'_> {
                 let start = at as usize % BLOCKS_PER_SEGMENT * self.block_bytes;
                 let expected = format!("the page at byte {start}, which was in use");
                 let name = self.name(at);
-                findings.push(file_finding(Promised::TransactionLog, &name, Some(&name), expected, found));
+                findings.push(file_finding(&rules::TRANSACTION_LOG, &name, Some(&name), expected, found));
             }
             if at == range.last || turn >= self.page_count() {
                 return;
@@ -292,7 +292,7 @@ impl LogFiles<'_> {
             let name = format!("{}/{number:04X}", self.directory);
             let expected = format!("a multiple of {} bytes", self.block_bytes);
             let found = format!("{} bytes", bytes.len());
-            findings.push(file_finding(Promised::TransactionLog, &name, Some(&name), expected, found));
+            findings.push(file_finding(&rules::TRANSACTION_LOG, &name, Some(&name), expected, found));
         }
     }
 }

@@ -307,6 +307,8 @@ pub(super) fn settle(watch: Watch, path: &Path, page_size_bytes: u32, report: &m
         }
     };
     let terms = Terms {
+        is_archive: |_| false,
+        rules: &rules::RULES,
         differ: &rules::READINGS_DIFFER,
         unreadable: &rules::READ_ERROR,
         is_served: false,

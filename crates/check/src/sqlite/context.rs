@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use formats::sqlite::{Encoding, Field, Geometry};
 use results::check::{CheckLevel, Confidence, Finding};
 
-use crate::advice::role;
 use crate::rule::Rule;
 
 use super::causes::{Loss, Losses, Rowids};
@@ -189,7 +188,7 @@ impl Context<'_> {
         if let Some(page) = draft.page.filter(|page| (1..=self.page_count).contains(page)) {
             let in_page = [&rules::HEADER, &rules::SCHEMA, &rules::FREE_LIST, &rules::POINTER_MAP];
             let is_own =
-                role(draft.rule.id).breaks_own_bytes() || in_page.iter().any(|rule| rule.id == draft.rule.id);
+                draft.rule.role.breaks_own_bytes() || in_page.iter().any(|rule| rule.id == draft.rule.id);
             let pages = if is_own { &self.damaged_pages } else { &self.affected_pages };
             pages.insert(page as usize);
             if let (Some(tree), Some(rowids)) = (draft.tree, draft.loses) {

@@ -43,7 +43,7 @@ pub(super) fn check(
     progress: &mut dyn Progress,
     report: &mut CheckReport,
 ) {
-    let mut findings = Findings::new(options.findings_per_rule_max);
+    let mut findings = Findings::new(&crate::sqlite::RULES, options.findings_per_rule_max);
     let plans = super::plan::Plans::default();
     let file = anchor.path.display().to_string();
     for draft in super::aftermath::header_drafts(anchor) {
@@ -184,7 +184,7 @@ fn look_at_all(
         };
         report.unfinished = not_kept(kept, path).or(report.unfinished.take());
     }
-    findings.merge(std::mem::replace(&mut all.findings, Findings::new(most)));
+    findings.merge(std::mem::replace(&mut all.findings, Findings::new(&crate::sqlite::RULES, most)));
     report.counters.claim_count = all.claims;
     all.zeros += hole_count;
     all.account(report);
@@ -196,7 +196,7 @@ impl<'a> RawWorker<'a> {
             geometry,
             reader,
             file,
-            findings: Findings::new(findings_per_rule_max),
+            findings: Findings::new(&crate::sqlite::RULES, findings_per_rule_max),
             coverage: Coverage::default(),
             again: Vec::new(),
             claims: 0,
@@ -261,7 +261,7 @@ impl<'a> RawWorker<'a> {
 
     /// What was seen so far, to go on from there.
     fn stopped(&self, identity: Vec<u64>, next_offset_bytes: u64, bytes_read: u64) -> StoppedCheck {
-        let Lists { findings, rule_counts, object_counts } = self.findings.clone().into_lists();
+        let Lists { findings, rule_counts, object_counts, .. } = self.findings.clone().into_lists();
         let counts = [self.intact, self.wrong, self.zeros, self.other, self.unreadable, self.changed];
         StoppedCheck {
             engine: ENGINE.to_owned(),
@@ -281,6 +281,7 @@ impl<'a> RawWorker<'a> {
         self.findings = Findings::from_lists(
             findings_per_rule_max,
             Lists {
+                rules: &crate::sqlite::RULES,
                 findings: stopped.findings,
                 rule_counts: stopped.rule_counts,
                 object_counts: stopped.object_counts,

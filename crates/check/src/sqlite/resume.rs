@@ -55,7 +55,7 @@ pub(super) fn stopped(
     let (mut open, mut runs) = ends.as_ref().map_or(Ok(Default::default()), Ends::all)?;
     open.extend(&worker.chains.open);
     runs.extend(&worker.chains.runs);
-    let Lists { findings, rule_counts, object_counts } = worker.findings.clone().into_lists();
+    let Lists { findings, rule_counts, object_counts, .. } = worker.findings.clone().into_lists();
     let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
     let pages = || 0..=context.page_count as usize;
     Ok(StoppedCheck {
@@ -102,7 +102,7 @@ pub(super) fn stopped_in_second_pass(
     context: &Context<'_>,
     named: &Named,
 ) -> StoppedCheck {
-    let Lists { findings, rule_counts, object_counts } = named.findings.clone().into_lists();
+    let Lists { findings, rule_counts, object_counts, .. } = named.findings.clone().into_lists();
     let pages = 0..=context.page_count as usize;
     StoppedCheck {
         damaged_pages: stretches(pages.clone().filter(|page| context.damaged_pages.contains(*page))),
@@ -127,10 +127,11 @@ pub(super) fn stopped_in_second_pass(
 pub(super) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Named {
     // More than are listed, until those about one row are put together.
     let most = context.findings_per_rule_max.saturating_mul(super::causes::rows::KEPT_FACTOR);
-    let findings = stopped.map_or(Findings::new(most), |stopped| {
+    let findings = stopped.map_or(Findings::new(&crate::sqlite::RULES, most), |stopped| {
         Findings::from_lists(
             most,
             Lists {
+                rules: &crate::sqlite::RULES,
                 findings: stopped.second_pass_findings.clone(),
                 rule_counts: stopped.second_pass_rule_counts.clone(),
                 object_counts: stopped.second_pass_object_counts.clone(),
@@ -158,6 +159,7 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
     worker.findings = Findings::from_lists(
         most,
         Lists {
+            rules: &crate::sqlite::RULES,
             findings: stopped.findings,
             rule_counts: stopped.rule_counts,
             object_counts: stopped.object_counts,

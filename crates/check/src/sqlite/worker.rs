@@ -74,7 +74,7 @@ impl<'a> Worker<'a> {
         let pairs = if context.level == CheckLevel::Full { context.plans.pairs.len() } else { 0 };
         Self {
             context,
-            findings: Findings::new(context.findings_per_rule_max),
+            findings: Findings::new(&crate::sqlite::RULES, context.findings_per_rule_max),
             chains: Chains::default(),
             differences: vec![Difference::default(); pairs],
             row_count: 0,

@@ -9,7 +9,7 @@ use formats::sqlserver::{
 
 use super::finding::Draft;
 use super::maps::Maps;
-use super::rules::Promised;
+use super::rules;
 use super::source::Source;
 
 /// Pages of the table of allocation units that are followed: far more than a database of the largest size has.
@@ -126,7 +126,7 @@ impl Catalog {
     }
 
     fn lose(&mut self, page: PageId, expected: &str, found: String) {
-        self.findings.push(Draft::new(Promised::Catalog, page, expected.to_owned(), found));
+        self.findings.push(Draft::new(&rules::CATALOG, page, expected.to_owned(), found));
     }
 
     /// Reads the other tables; the maps must know the owners of pages.

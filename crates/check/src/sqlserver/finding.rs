@@ -1,14 +1,13 @@
 //! Findings on their way.
 
+use crate::rule::Rule;
 use formats::sqlserver::PageId;
 use results::check::{Confidence, Finding};
-
-use super::rules::Promised;
 
 /// A finding without the names that are known only at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Draft {
-    pub(super) promised: Promised,
+    pub(super) rule: &'static Rule,
     pub(super) page: Option<PageId>,
     pub(super) slot: Option<u64>,
     pub(super) offset: Option<u64>,
@@ -27,14 +26,14 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Makes a finding about a page.
-    pub(super) fn new(promised: Promised, page: PageId, expected: String, found: String) -> Self {
-        Self { page: Some(page), ..Self::of_database(promised, expected, found) }
+    pub(super) fn new(rule: &'static Rule, page: PageId, expected: String, found: String) -> Self {
+        Self { page: Some(page), ..Self::of_database(rule, expected, found) }
     }
 
     /// Makes a finding about the database as a whole.
-    pub(super) fn of_database(promised: Promised, expected: String, found: String) -> Self {
+    pub(super) fn of_database(rule: &'static Rule, expected: String, found: String) -> Self {
         Self {
-            promised,
+            rule,
             page: None,
             slot: None,
             offset: None,
@@ -60,7 +59,7 @@ impl Draft {
 
     /// Adds names.
     pub(super) fn into_finding(self, file: &str, name: impl Fn(u32) -> Option<String>) -> Finding {
-        let rule = self.promised.rule();
+        let rule = self.rule;
         let also = self.also.and_then(&name).map(|also| format!(", first owner {also}")).unwrap_or_default();
         Finding {
             file: file.to_owned(),
@@ -76,7 +75,7 @@ impl Draft {
             confidence: self.confidence,
             next_step: self.next_step.unwrap_or(rule.next_step).to_owned(),
             row: self.row,
-            messages: super::rules::dbcc_messages(rule.id).map(str::to_owned),
+            messages: rule.messages.map(str::to_owned),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The inside of a page that an allocation unit owns: records, links, keys, rows.
 
+use crate::rule::Rule;
 use formats::sqlserver::{
     HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
     audit_records, links_of,
@@ -11,7 +12,7 @@ use super::finding::Draft;
 use super::keys::{Bound, Ends, Key};
 use super::maps::Use;
 use super::plan::Unit;
-use super::rules::Promised;
+use super::rules;
 use super::worker::{Worker, has_records, judge_iam, of_damage};
 
 /// A page with what is known about it.
@@ -40,11 +41,11 @@ impl Place<'_> {
 
     pub(super) fn draft(
         &self,
-        promised: Promised,
+        rule: &'static Rule,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Draft {
-        Draft::new(promised, self.page, expected.into(), found.into()).unit(self.number)
+        Draft::new(rule, self.page, expected.into(), found.into()).unit(self.number)
     }
 }
 
@@ -140,7 +141,7 @@ impl Worker<'_> {
         };
         let expected = format!("a step in the PFS that suits {used} bytes in use");
         let found = format!("step {} of 4, PFS byte {:#04x}", byte.fullness(), byte.0);
-        self.between.push(place.draft(Promised::PfsSpace, expected, found));
+        self.between.push(place.draft(&rules::PFS_SPACE, expected, found));
     }
 
     /// Audits all records and returns those that are looked at further, with their slots. Of leaves below level full
@@ -333,14 +334,14 @@ impl Worker<'_> {
             Value::Null if column.is_not_null() && !place.unit.is_system => {
                 let name = place.unit.column_name(column);
                 let expected = format!("a value in {name}, which is NOT NULL");
-                drafts.push(place.draft(Promised::NotNull, expected, format!("{name} = NULL")).slot(slot));
+                drafts.push(place.draft(&rules::NOT_NULL, expected, format!("{name} = NULL")).slot(slot));
             }
             Value::Bytes(bytes) => {
                 if let Some(why) = column.type_info.out_of_range(bytes) {
                     let name = place.unit.column_name(column);
                     let expected = format!("{name} in the range of {}", column.type_info.name());
                     let found = format!("{} ({why})", place.unit.column_text(column, record));
-                    drafts.push(place.draft(Promised::ValueRange, expected, found).slot(slot));
+                    drafts.push(place.draft(&rules::VALUE_RANGE, expected, found).slot(slot));
                 }
             }
             _ => {}
@@ -353,7 +354,7 @@ fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
     let (unit, header) = (place.unit, &place.header);
     if !unit.is_stated_by(header) {
         let mut draft = place.draft(
-            Promised::PageOwner,
+            &rules::PAGE_OWNER,
             format!("allocation unit {:#x}, to which the page is allocated", unit.id),
             format!("unit {:#x}", header.allocation_unit()),
         );
@@ -372,6 +373,6 @@ fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
     // Intermediate pages of sorts and loads are of kinds that are not looked into.
     if !suits && !matches!(header.kind, PageKind::Sort | PageKind::Other) {
         let found = format!("kind {}, level {}", header.kind.name(), header.level);
-        drafts.push(place.draft(Promised::PageKind, "a page of the kind that its owner has", found));
+        drafts.push(place.draft(&rules::PAGE_KIND, "a page of the kind that its owner has", found));
     }
 }

@@ -6,7 +6,7 @@ use formats::sqlserver::{PageId, Record, RowsetColumn, Value};
 
 use super::finding::Draft;
 use super::plan::Plan;
-use super::rules::Promised;
+use super::rules;
 
 /// The order of two keys, as far as it is known, and whether all their columns were compared.
 pub(super) fn compare(
@@ -159,7 +159,7 @@ pub(super) fn compare_bounds(plan: &Plan, bounds: &[Bound], ends: &[Ends]) -> Ve
                 bound.parent,
                 bound.slot
             );
-            let draft = Draft::new(Promised::KeyBounds, bound.child, expected, unit.kept_key_text(found));
+            let draft = Draft::new(&rules::KEY_BOUNDS, bound.child, expected, unit.kept_key_text(found));
             drafts.push(draft.unit(bound.unit));
         };
         if let (Some(low), Some(first)) = (&bound.low, &ends.first)

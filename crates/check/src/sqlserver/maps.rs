@@ -13,7 +13,7 @@ pub(super) use interval::{Budget, Intervals};
 
 use super::facts::Quick;
 use super::finding::Draft;
-use super::rules::Promised;
+use super::rules;
 use super::source::Source;
 
 /// In place of an owner: no allocation unit has the extent.
@@ -199,7 +199,7 @@ impl Maps {
             }
             let referrer = if previous.is_none() { at } else { previous };
             let broken = |maps: &mut Self, page: PageId, expected: String, found: String| {
-                maps.findings.push(Draft::new(Promised::IamChain, page, expected, found).unit(number));
+                maps.findings.push(Draft::new(&rules::IAM_CHAIN, page, expected, found).unit(number));
             };
             if !self.knows(at.file, referrer) {
                 return;
@@ -211,7 +211,7 @@ impl Maps {
                 } else if !source.is_backup {
                     let expected = "an IAM page that the database has".to_owned();
                     self.findings.push(
-                        Draft::new(Promised::AllocationRange, referrer, expected, format!("page {at}"))
+                        Draft::new(&rules::ALLOCATION_RANGE, referrer, expected, format!("page {at}"))
                             .unit(number),
                     );
                 }
@@ -271,7 +271,7 @@ impl Maps {
         let mut drafts = Vec::new();
         let mut out_of_range = |what: String| {
             let expected = "pages that the database has".to_owned();
-            drafts.push(Draft::new(Promised::AllocationRange, at, expected, what).unit(number));
+            drafts.push(Draft::new(&rules::ALLOCATION_RANGE, at, expected, what).unit(number));
         };
         let mut doubles = Vec::new();
         let mut lost_count = 0;
@@ -292,7 +292,7 @@ impl Maps {
                 None => out_of_range(format!("single page {page}")),
                 Some(map) => {
                     if let Some(first) = map.singles.insert(page.page, number) {
-                        doubles.push((Promised::PageOwnedTwice, page, first, Some(slot)));
+                        doubles.push((&rules::PAGE_OWNED_TWICE, page, first, Some(slot)));
                     }
                 }
             }
@@ -313,7 +313,7 @@ impl Maps {
                     None if (short.0..short.1).contains(&page.page) => lost_count += u64::from(EXTENT_PAGES),
                     None => out_of_range(format!("extent {page}")),
                     Some(owner) if *owner == NOT_ALLOCATED => *owner = number,
-                    Some(owner) => doubles.push((Promised::ExtentOwnedTwice, page, *owner, None)),
+                    Some(owner) => doubles.push((&rules::EXTENT_OWNED_TWICE, page, *owner, None)),
                 }
             }
         }
@@ -321,9 +321,9 @@ impl Maps {
         if lost_count > 0 {
             *self.lost.entry(number).or_default() += lost_count;
         }
-        for (promised, page, first, slot) in doubles {
+        for (rule, page, first, slot) in doubles {
             let mut draft =
-                Draft::new(promised, page, "one owner".to_owned(), format!("also named by IAM page {at}"));
+                Draft::new(rule, page, "one owner".to_owned(), format!("also named by IAM page {at}"));
             draft.also = Some(first);
             draft.slot = slot.map(|slot| slot as u64);
             self.findings.push(draft.unit(number));
@@ -365,7 +365,7 @@ impl Maps {
         }
         if self.has_lost_iam {
             // Their owners stood in the IAM pages that are past the end.
-            drafts.retain(|draft| !matches!(draft.promised, Promised::PageUnowned | Promised::ExtentLeaked));
+            drafts.retain(|draft| ![&rules::PAGE_UNOWNED, &rules::EXTENT_LEAKED].contains(&draft.rule));
         }
         drafts
     }

@@ -8,7 +8,7 @@ use super::facts::Quick;
 use super::finding::Draft;
 use super::maps::{FileMap, GAM_FREE, GAM_KNOWN, Maps, NOT_ALLOCATED, SGAM_KNOWN, SGAM_MIXED};
 use super::plan::Plan;
-use super::rules::Promised;
+use super::rules;
 
 /// Places where damage can be practised.
 impl Maps {
@@ -42,26 +42,24 @@ impl FileMap {
             let first = extent.saturating_mul(EXTENT_PAGES);
             let page = PageId { file: self.file, page: first };
             let pages = first..first.saturating_add(EXTENT_PAGES).min(self.page_count);
-            let draft = |promised, expected: &str, found: String| {
-                Draft::new(promised, page, expected.to_owned(), found)
-            };
+            let draft =
+                |rule, expected: &str, found: String| Draft::new(rule, page, expected.to_owned(), found);
             let in_use = pages.clone().find(|page| self.byte(*page).is_allocated() && self.is_known(*page));
             let single = pages.clone().find(|page| self.singles.contains_key(page));
             let is_free = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN | GAM_FREE;
             let is_mixed = state & (SGAM_KNOWN | SGAM_MIXED) == SGAM_KNOWN | SGAM_MIXED;
             if is_free && is_mixed {
                 let found = "GAM: free; SGAM: a mixed extent with free pages".to_owned();
-                drafts.push(draft(Promised::ExtentFree, "an extent that is either free or mixed", found));
+                drafts.push(draft(&rules::EXTENT_FREE, "an extent that is either free or mixed", found));
             } else if is_free && owner != NOT_ALLOCATED {
                 let found = "GAM: free; owned as a whole".to_owned();
                 drafts.push(
-                    draft(Promised::ExtentFree, "an extent without owner, as the GAM says", found)
-                        .unit(owner),
+                    draft(&rules::EXTENT_FREE, "an extent without owner, as the GAM says", found).unit(owner),
                 );
             } else if is_free && let Some(used) = single.or(in_use) {
                 let found = format!("GAM: free; page {}:{used} is in use", self.file);
                 drafts.push(draft(
-                    Promised::ExtentFree,
+                    &rules::EXTENT_FREE,
                     "an extent without pages in use, as the GAM says",
                     found,
                 ));
@@ -69,13 +67,13 @@ impl FileMap {
             if is_mixed && owner != NOT_ALLOCATED {
                 let found = "SGAM: a mixed extent; owned as a whole".to_owned();
                 drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
+                    draft(&rules::EXTENT_OWNED_TWICE, "an extent in mixed or in one use", found).unit(owner),
                 );
             }
             if let Some(single) = single.filter(|_| owner != NOT_ALLOCATED) {
                 let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
                 drafts.push(
-                    draft(Promised::ExtentOwnedTwice, "an extent in mixed or in one use", found).unit(owner),
+                    draft(&rules::EXTENT_OWNED_TWICE, "an extent in mixed or in one use", found).unit(owner),
                 );
             }
             let is_used = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN && state & SGAM_KNOWN != 0;
@@ -92,7 +90,7 @@ impl FileMap {
                 let may_be_mixed = pages.any(|page| self.byte(page).is_mixed());
                 if !may_be_mixed {
                     let found = "GAM: in use; no IAM page and no SGAM names it".to_owned();
-                    drafts.push(draft(Promised::ExtentLeaked, "an extent with an owner", found));
+                    drafts.push(draft(&rules::EXTENT_LEAKED, "an extent with an owner", found));
                 }
             }
         }
@@ -111,7 +109,7 @@ impl FileMap {
             let iam = iam_pages.get(&page).copied();
             let mut pfs = |unit: Option<u32>, expected: &str| {
                 let found = format!("PFS byte {:#04x}", byte.0);
-                let mut draft = Draft::new(Promised::PfsState, page, expected.to_owned(), found);
+                let mut draft = Draft::new(&rules::PFS_STATE, page, expected.to_owned(), found);
                 draft.unit = unit;
                 drafts.push(draft);
             };
@@ -139,7 +137,7 @@ impl FileMap {
             } else {
                 let expected = "an owner for a page in use".to_owned();
                 let found = format!("none; PFS byte {:#04x}", byte.0);
-                drafts.push(Draft::new(Promised::PageUnowned, page, expected, found));
+                drafts.push(Draft::new(&rules::PAGE_UNOWNED, page, expected, found));
             }
         }
     }

@@ -11,7 +11,7 @@ use super::finding::Draft;
 use super::maps::Use;
 use super::naming::entries::{Counterparts, show_values};
 use super::naming::folding::fold_rows;
-use super::rules::Promised;
+use super::rules;
 use super::worker::Worker;
 
 /// What the comparison brought.
@@ -157,10 +157,10 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
         FactKind::Lob | FactKind::LobLength => units_of(context, group).first().copied(),
         FactKind::Entry => None,
     };
-    let mut push = |promised, fact: &Fact, expected: String, found: String| {
-        let mut draft = Draft::new(promised, fact.place.page, expected, found);
+    let mut push = |rule, fact: &Fact, expected: String, found: String| {
+        let mut draft = Draft::new(rule, fact.place.page, expected, found);
         draft.unit = unit;
-        let is_about_page = matches!(promised, Promised::IndexSibling | Promised::IndexOrphan);
+        let is_about_page = [&rules::INDEX_SIBLING, &rules::INDEX_ORPHAN].contains(&rule);
         draft.slot = (!is_about_page).then_some(fact.place.slot.into());
         drafts.push(draft);
     };
@@ -173,40 +173,40 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
             FactKind::Sibling => {
                 let expected =
                     format!("next page {} to name {} as its previous page", other.page, fact.place.page);
-                push(Promised::IndexSibling, fact, expected, state);
+                push(&rules::INDEX_SIBLING, fact, expected, state);
             }
             // Named a second time: the first entry took the page's own statement.
             FactKind::Child if !named.insert(other) || is_there_and_named(context, group.1, fact) => {
                 let expected = format!("page {} to be named once", other.page);
-                push(Promised::IndexTwoParents, fact, expected, "named again".to_owned());
+                push(&rules::INDEX_TWO_PARENTS, fact, expected, "named again".to_owned());
             }
             FactKind::Child => {
                 let expected = format!("page {} of the same index, one level below", other.page);
-                push(Promised::IndexChild, fact, expected, state);
+                push(&rules::INDEX_CHILD, fact, expected, state);
             }
             FactKind::Forward => {
                 let expected = format!("the row at {other}, which points back");
-                push(Promised::ForwardTarget, fact, expected, state);
+                push(&rules::FORWARD_TARGET, fact, expected, state);
             }
             FactKind::Lob if !is_there(other) && is_piece(context, other, group.1) => {
                 let expected = format!("the record at {other} to be named once");
-                push(Promised::LobTwice, fact, expected, "named again".to_owned());
+                push(&rules::LOB_TWICE, fact, expected, "named again".to_owned());
             }
             FactKind::Lob => {
                 let expected = format!("a record of this value at {other}");
                 let found = if is_there(other) { "a record of another value".to_owned() } else { state };
-                push(Promised::LobTarget, fact, expected, found);
+                push(&rules::LOB_TARGET, fact, expected, found);
             }
             // One that is not there, or not a piece, is told by the facts about the records themselves.
             FactKind::LobLength if !is_there(other) => {}
             FactKind::LobLength => {
                 let expected = format!("the piece at {other} to be as long as told here");
-                push(Promised::LobLength, fact, expected, "another length".to_owned());
+                push(&rules::LOB_LENGTH, fact, expected, "another length".to_owned());
             }
             FactKind::Entry => {
                 let index = name_of(context, group).unwrap_or_default();
                 let expected = format!("an entry for the row in {index}");
-                push(Promised::RowWithoutEntry, fact, expected, "none with the row's values".to_owned());
+                push(&rules::ROW_WITHOUT_ENTRY, fact, expected, "none with the row's values".to_owned());
             }
         }
     }
@@ -215,30 +215,30 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
             FactKind::Sibling => {
                 let expected =
                     format!("previous page {} to name {} as its next page", fact.other.page, fact.place.page);
-                push(Promised::IndexSibling, fact, expected, state_of(context, fact.other));
+                push(&rules::INDEX_SIBLING, fact, expected, state_of(context, fact.other));
             }
             FactKind::Child => {
                 let expected = "an entry above that names the page".to_owned();
-                push(Promised::IndexOrphan, fact, expected, "none".to_owned());
+                push(&rules::INDEX_ORPHAN, fact, expected, "none".to_owned());
             }
             FactKind::Forward if fact.other.page.is_none() => {
                 let expected = "a back pointer to the forwarding stub of the row".to_owned();
-                push(Promised::ForwardOrphan, fact, expected, "a forwarded record without one".to_owned());
+                push(&rules::FORWARD_ORPHAN, fact, expected, "a forwarded record without one".to_owned());
             }
             FactKind::Forward => {
                 let expected = format!("a forwarding stub at {} that points to the row", fact.other);
-                push(Promised::ForwardOrphan, fact, expected, state_of(context, fact.other));
+                push(&rules::FORWARD_ORPHAN, fact, expected, state_of(context, fact.other));
             }
             FactKind::Lob => {
                 let expected = "a row or node that names the record".to_owned();
-                push(Promised::LobOrphan, fact, expected, "none".to_owned());
+                push(&rules::LOB_ORPHAN, fact, expected, "none".to_owned());
             }
             FactKind::LobLength => {}
             FactKind::Entry => {
                 let expected = "a row with the entry's values".to_owned();
                 let unit = name_of(context, group);
                 let found = format!("none for the entry of {}", unit.unwrap_or_default());
-                push(Promised::EntryWithoutRow, fact, expected, found);
+                push(&rules::ENTRY_WITHOUT_ROW, fact, expected, found);
             }
         }
     }

@@ -47,7 +47,7 @@ mod whole;
 mod worker;
 
 pub use inventory::{Inventory, Table, inventory};
-pub use rules::{RULES, dbcc_messages};
+pub use rules::RULES;
 pub use run::check;
 pub use source::{FileKind, recognise};
 pub use structure::structure;

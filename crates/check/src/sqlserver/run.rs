@@ -19,7 +19,7 @@ use super::keys::compare_bounds;
 use super::maps::Maps;
 use super::matching;
 use super::plan::Plan;
-use super::rules::Promised;
+use super::rules;
 use super::scope;
 use super::source::{FileKind, Source};
 use super::summary::Phases;
@@ -85,8 +85,10 @@ pub fn check(
 fn settle(watch: Watch, source: &Source, report: &mut CheckReport) {
     let place = |path: &Path, offset: u64| source.place(path, offset);
     let terms = Terms {
-        differ: Promised::ReadingsDiffer.rule(),
-        unreadable: Promised::Unreadable.rule(),
+        is_archive: |_| false,
+        rules: &super::rules::RULES,
+        differ: &rules::READINGS_DIFFER,
+        unreadable: &rules::UNREADABLE,
         is_served: false,
         judges_changes: false,
         place: &place,
@@ -318,7 +320,7 @@ impl Run<'_> {
                     self.source.page_at(extent.file_index, extent.offset_bytes).and_then(|(_, page)| page);
                 let expected = format!("{length_bytes} bytes that can be read");
                 let draft =
-                    Draft { page, ..Draft::of_database(Promised::Unreadable, expected, error.to_string()) };
+                    Draft { page, ..Draft::of_database(&rules::UNREADABLE, expected, error.to_string()) };
                 worker.findings.push(worker.context.finding(draft));
             }
             Content::Missing { length_bytes } => worker.unreadable_count += length_bytes / PAGE_BYTES as u64,

@@ -11,7 +11,7 @@ use super::finding::Draft;
 use super::maps::Use;
 use super::plan::Plan;
 use super::prepared::version_text;
-use super::rules::Promised;
+use super::rules;
 use super::run::Run;
 use super::worker::Worker;
 use crate::{advice, gaps};
@@ -86,7 +86,7 @@ impl Run<'_> {
             return;
         }
         for mut draft in cross {
-            let is_first_cause = matches!(draft.promised, Promised::IamChain | Promised::Catalog);
+            let is_first_cause = [&rules::IAM_CHAIN, &rules::CATALOG].contains(&draft.rule);
             if context.maps.is_damaged && !is_first_cause {
                 draft.confidence = Confidence::Consequence;
             }
@@ -95,7 +95,7 @@ impl Run<'_> {
                 && context.source.has(page)
             {
                 // Facts between pages: its own bytes may keep all rules.
-                let role = advice::role(draft.promised.rule().id);
+                let role = draft.rule.role;
                 let pages = if role.breaks_own_bytes() { &mut worker.damaged } else { &mut worker.affected };
                 pages.insert(page);
             }

@@ -13,7 +13,7 @@ use super::facts::{Facts, Quick};
 use super::finding::Draft;
 use super::keys::{Bound, Ends};
 use super::maps::Use;
-use super::rules::Promised;
+use super::rules;
 use crate::findings::Findings;
 
 /// Why pages are not judged.
@@ -63,7 +63,7 @@ impl<'a> Worker<'a> {
     pub(super) fn new(context: &'a Context<'a>, facts: Facts) -> Self {
         Self {
             context,
-            findings: Findings::new(context.findings_per_rule_max),
+            findings: Findings::new(&crate::sqlserver::RULES, context.findings_per_rule_max),
             facts,
             judged_count: 0,
             skipped: HashMap::new(),
@@ -170,7 +170,7 @@ impl<'a> Worker<'a> {
         let header = Header::new(raw);
         if is_blank {
             let expected = "a page with a header, since it is in use".to_owned();
-            drafts.push(Draft::new(Promised::PageBlank, page, expected, "zeros throughout".to_owned()));
+            drafts.push(Draft::new(&rules::PAGE_BLANK, page, expected, "zeros throughout".to_owned()));
             self.inside_count += 1;
         } else {
             self.judge_header(page, usage, raw, &header, &mut drafts);
@@ -185,7 +185,7 @@ impl<'a> Worker<'a> {
         }
         let is_version_known = self.context.is_version_known;
         for draft in &mut drafts {
-            let is_protection = matches!(draft.promised, Promised::PageChecksum | Promised::PageTorn);
+            let is_protection = [&rules::PAGE_CHECKSUM, &rules::PAGE_TORN].contains(&draft.rule);
             if !is_version_known && !is_protection {
                 draft.confidence = Confidence::Possible;
             }
@@ -239,7 +239,7 @@ impl<'a> Worker<'a> {
         header.audit(&mut report);
         if header.page != page {
             let expected = format!("page {page}");
-            let mut draft = Draft::new(Promised::PageId, page, expected, format!("page {}", header.page));
+            let mut draft = Draft::new(&rules::PAGE_ID, page, expected, format!("page {}", header.page));
             draft.offset = Some(32);
             drafts.push(draft);
         }
@@ -283,14 +283,14 @@ fn add_all<T>(mine: &mut Vec<T>, mut theirs: Vec<T>) {
 
 /// What is due at a fixed place.
 fn judge_fixed(page: PageId, kind: PageKind, raw: &[u8], header: &Header, drafts: &mut Vec<Draft>) {
-    let promised = match kind {
-        PageKind::FileHeader => Promised::FileHeader,
-        PageKind::Boot => Promised::BootPage,
-        _ => Promised::MapPage,
+    let rule = match kind {
+        PageKind::FileHeader => &rules::FILE_HEADER,
+        PageKind::Boot => &rules::BOOT_PAGE,
+        _ => &rules::MAP_PAGE,
     };
     if header.kind != kind {
         let expected = format!("a page of kind {}", kind.name());
-        drafts.push(Draft::new(promised, page, expected, format!("kind {}", header.kind.name())));
+        drafts.push(Draft::new(rule, page, expected, format!("kind {}", header.kind.name())));
         return;
     }
     let mut restored = raw.to_vec();
@@ -302,14 +302,14 @@ fn judge_fixed(page: PageId, kind: PageKind, raw: &[u8], header: &Header, drafts
         kind => ExtentMap::new(&restored, kind).map(drop),
     };
     if let Err(damage) = outcome {
-        drafts.push(Draft { promised, ..of_damage(page, damage) });
+        drafts.push(Draft { rule, ..of_damage(page, damage) });
     }
 }
 
 /// A finding of what a view of a page saw.
 pub(super) fn of_damage(page: PageId, damage: Damage) -> Draft {
-    let promised = Promised::of(damage.fault);
-    let mut draft = Draft::new(promised, page, damage.expected_text(), damage.found_text());
+    let rule = rules::of(damage.fault);
+    let mut draft = Draft::new(rule, page, damage.expected_text(), damage.found_text());
     draft.slot = damage.slot.map(u64::from);
     draft.offset = Some(damage.offset_bytes.into());
     draft
@@ -318,7 +318,7 @@ pub(super) fn of_damage(page: PageId, damage: Damage) -> Draft {
 /// Whether an IAM page can be one; who owns it was looked at with its chain.
 pub(super) fn judge_iam(page: PageId, bytes: &[u8], drafts: &mut Vec<Draft>) {
     if let Err(damage) = Iam::new(bytes) {
-        drafts.push(Draft { promised: Promised::MapPage, ..of_damage(page, damage) });
+        drafts.push(Draft { rule: &rules::MAP_PAGE, ..of_damage(page, damage) });
     }
 }
 

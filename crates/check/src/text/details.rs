@@ -7,7 +7,7 @@ use results::check::{CheckReport, Confidence, Finding};
 use results::wording::{counted, thousands};
 
 use super::{harmless, place, rule_name};
-use crate::advice::{Rank, role};
+use crate::rule::{Rank, RuleSet};
 
 /// Most folded groups; the JSON output has all listed findings.
 const GROUPS_MAX: usize = 200;
@@ -28,10 +28,15 @@ impl Group<'_> {
     }
 }
 
-pub(super) fn write(out: &mut String, report: &CheckReport, shown_max: usize) -> std::fmt::Result {
-    let groups = groups(report);
+pub(super) fn write(
+    out: &mut String,
+    report: &CheckReport,
+    rules: &RuleSet,
+    shown_max: usize,
+) -> std::fmt::Result {
+    let groups = groups(report, rules);
     for ((_, object, rule), group) in groups.iter().take(GROUPS_MAX) {
-        write_group(out, object.map(harmless).as_deref(), rule, group, shown_max)?;
+        write_group(out, rules, object.map(harmless).as_deref(), rule, group, shown_max)?;
     }
     if let Some(more) = groups.len().checked_sub(GROUPS_MAX).filter(|more| *more > 0) {
         let more = counted(more as u64, "more pair");
@@ -50,17 +55,17 @@ pub(super) fn write(out: &mut String, report: &CheckReport, shown_max: usize) ->
 }
 
 /// Listed findings by rule and object, with the totals where the report has them.
-fn groups(report: &CheckReport) -> Groups<'_> {
+fn groups<'r>(report: &'r CheckReport, rules: &RuleSet) -> Groups<'r> {
     let mut groups = Groups::new();
     for finding in &report.findings {
-        let key = (role(&finding.rule).rank, finding.object.as_deref(), finding.rule.as_str());
+        let key = (rules.role(&finding.rule).rank, finding.object.as_deref(), finding.rule.as_str());
         let group = groups.entry(key).or_default();
         group.found_count += 1;
         group.findings.push(finding);
     }
     for object in &report.objects {
         for count in &object.rules {
-            let key = (role(&count.rule).rank, object.object.as_deref(), count.rule.as_str());
+            let key = (rules.role(&count.rule).rank, object.object.as_deref(), count.rule.as_str());
             let group = groups.entry(key).or_default();
             group.found_count = group.found_count.max(count.found_count);
         }
@@ -70,13 +75,14 @@ fn groups(report: &CheckReport) -> Groups<'_> {
 
 fn write_group(
     out: &mut String,
+    rules: &RuleSet,
     object: Option<&str>,
     rule: &str,
     group: &Group<'_>,
     shown_max: usize,
 ) -> std::fmt::Result {
     let shown = &group.findings[..group.findings.len().min(shown_max)];
-    write!(out, "{}: {}", rule_name(rule, group.messages()), counted(group.found_count, "finding"))?;
+    write!(out, "{}: {}", rule_name(rules, rule, group.messages()), counted(group.found_count, "finding"))?;
     if let Some(object) = object {
         write!(out, " in {object}")?;
     }
@@ -87,7 +93,7 @@ fn write_group(
     }
     let Some(first) = shown.first() else { return Ok(()) };
     writeln!(out, "    rule:     {}", first.promise)?;
-    if let Some(known) = crate::rule::rule(rule) {
+    if let Some(known) = rules.get(rule) {
         writeln!(out, "    meaning:  {}", known.meaning)?;
     }
     let has_one_step = shown.iter().all(|finding| finding.next_step == first.next_step);
@@ -95,13 +101,13 @@ fn write_group(
         writeln!(out, "    next:     {}", harmless(&first.next_step))?;
     }
     for finding in shown {
-        write_finding(out, finding, !has_one_step)?;
+        write_finding(out, rules, finding, !has_one_step)?;
     }
     Ok(())
 }
 
-fn write_finding(out: &mut String, finding: &Finding, with_step: bool) -> std::fmt::Result {
-    write!(out, "    {}", place(finding))?;
+fn write_finding(out: &mut String, rules: &RuleSet, finding: &Finding, with_step: bool) -> std::fmt::Result {
+    write!(out, "    {}", place(rules, finding))?;
     match &finding.row {
         Some(row) => writeln!(out, ", row {}", harmless(row))?,
         None => writeln!(out)?,

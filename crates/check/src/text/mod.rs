@@ -11,6 +11,8 @@ use std::borrow::Cow;
 use results::check::{CheckReport, Finding};
 use results::plain::{is_hidden, one_line};
 
+use crate::rule::RuleSet;
+
 pub use layout::wrapped;
 
 /// Findings shown of one rule in one object, if nobody asks for more.
@@ -18,17 +20,17 @@ pub const SHOWN_PER_OBJECT: usize = 5;
 
 /// The report as text, with [`SHOWN_PER_OBJECT`] findings of each rule in each object.
 #[must_use]
-pub fn text(report: &CheckReport) -> String {
-    text_of(report, SHOWN_PER_OBJECT)
+pub fn text(report: &CheckReport, rules: &RuleSet) -> String {
+    text_of(report, rules, SHOWN_PER_OBJECT)
 }
 
 /// The report as text: causes first, and at most so many findings of one rule in one object.
 #[must_use]
-pub fn text_of(report: &CheckReport, shown_max: usize) -> String {
+pub fn text_of(report: &CheckReport, rules: &RuleSet, shown_max: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = objects::write(&mut out, report);
-    let _ = details::write(&mut out, report, shown_max);
+    let _ = objects::write(&mut out, report, rules);
+    let _ = details::write(&mut out, report, rules, shown_max);
     let _ = accounting::write(&mut out, report);
     out
 }
@@ -41,21 +43,11 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of an engine for a page and for what stands in it.
-fn words_of(engine: &str) -> (&'static str, &'static str) {
-    match engine {
-        "postgres" => ("block", "item"),
-        "sqlite" => ("page", "cell"),
-        _ => ("page", "slot"),
-    }
-}
-
 /// Where a finding is: `base/5/16384 block 17 item 3`.
-fn place(finding: &Finding) -> String {
-    let (page_word, slot_word) = words_of(&finding.engine);
+fn place(rules: &RuleSet, finding: &Finding) -> String {
     let mut place = harmless(&finding.file).into_owned();
     for (word, number) in
-        [(page_word, finding.page), (slot_word, finding.slot), ("offset", finding.offset_bytes)]
+        [(rules.page_word, finding.page), (rules.slot_word, finding.slot), ("offset", finding.offset_bytes)]
     {
         if let Some(number) = number {
             place.push_str(&format!(" {word} {number}"));
@@ -65,9 +57,9 @@ fn place(finding: &Finding) -> String {
 }
 
 /// The rule with the message numbers of the engine's own checker, where its findings have them.
-fn rule_name(rule: &str, messages: Option<&str>) -> String {
+fn rule_name(rules: &RuleSet, rule: &str, messages: Option<&str>) -> String {
     match messages {
-        Some(messages) => format!("{rule} (DBCC {messages})"),
+        Some(messages) => format!("{rule} ({} {messages})", rules.messages_word),
         None => rule.to_owned(),
     }
 }
@@ -80,6 +72,7 @@ mod tests {
     use super::*;
     use crate::advice::{Sources, conclude};
     use crate::findings::Findings;
+    use crate::rule::examples::RULES;
 
     #[test]
     fn names_that_would_act_on_a_terminal_are_written_out() {
@@ -88,7 +81,7 @@ mod tests {
     }
 
     fn finding(rule: &str, object: &str, page: u64) -> Finding {
-        let known = crate::rule::rule(rule).unwrap();
+        let known = RULES.get(rule).unwrap();
         Finding {
             file: "base/5/16384".to_owned(),
             page: Some(page),
@@ -109,29 +102,32 @@ mod tests {
 
     #[test]
     fn the_text_begins_with_a_line_for_each_object_the_cause_before_its_consequences() {
-        let mut findings = Findings::new(100);
-        (0..212).for_each(|page| findings.push(finding("pg-row-without-entry", "d.s.orders_pkey", page)));
-        findings.push(finding("pg-page-checksum", "d.s.orders", 1017));
+        let mut findings = Findings::new(&RULES, 100);
+        (0..212).for_each(|page| findings.push(finding("test-row-without-entry", "d.s.orders_pkey", page)));
+        findings.push(finding("test-page-checksum", "d.s.orders", 1017));
         let mut sources = Sources::default();
         sources.add_index("d.s.orders_pkey", "d.s.orders");
         let mut report = CheckReport::empty("postgres", "data", CheckLevel::Full);
         conclude(&mut report, findings.into_lists(), &sources);
-        let text = text(&report);
+        let text = text(&report, &RULES);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("d.s.orders: pg-page-checksum on base/5/16384 block 1017: "), "{text}");
+        assert!(
+            lines[0].starts_with("d.s.orders: test-page-checksum on base/5/16384 block 1017: "),
+            "{text}"
+        );
         let second =
-            "d.s.orders_pkey: 212 rows affected; probably follows from pg-page-checksum in d.s.orders";
+            "d.s.orders_pkey: 212 rows affected; probably follows from test-page-checksum in d.s.orders";
         assert!(lines[1].starts_with(second), "{text}");
         assert!(
-            lines[1].contains("; next: resolve finding pg-page-checksum on base/5/16384 block 1017 first")
+            lines[1].contains("; next: resolve finding test-page-checksum on base/5/16384 block 1017 first")
         );
-        assert!(text.contains("pg-row-without-entry: 212 findings in d.s.orders_pkey, 5 shown"), "{text}");
+        assert!(text.contains("test-row-without-entry: 212 findings in d.s.orders_pkey, 5 shown"), "{text}");
         assert!(!text.contains("REINDEX"), "{text}");
         assert!(text.ends_with("damage found: 213 findings in 2 objects\n"), "{text}");
-        let all = text_of(&report, 100);
+        let all = text_of(&report, &RULES, 100);
         assert!(all.contains("212 findings in d.s.orders_pkey, 100 shown"), "{all}");
         assert!(
-            all.contains("112 more findings of rule pg-row-without-entry are counted, not listed"),
+            all.contains("112 more findings of rule test-row-without-entry are counted, not listed"),
             "{all}"
         );
     }

@@ -6,14 +6,16 @@ use results::check::CheckReport;
 use results::object::DamagedObject;
 use results::wording::counted;
 
-use super::{harmless, rule_name, words_of};
+use super::{harmless, rule_name};
+
+use crate::rule::RuleSet;
 
 /// Most objects with a line of their own; the JSON output has all.
 const LINES_MAX: usize = 100;
 
-pub(super) fn write(out: &mut String, report: &CheckReport) -> std::fmt::Result {
+pub(super) fn write(out: &mut String, report: &CheckReport, rules: &RuleSet) -> std::fmt::Result {
     for object in report.objects.iter().take(LINES_MAX) {
-        writeln!(out, "{}", line(object, report))?;
+        writeln!(out, "{}", line(object, report, rules))?;
     }
     if let Some(more) = report.objects.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
         writeln!(out, "{} more have findings", counted(more as u64, "object"))?;
@@ -25,7 +27,7 @@ pub(super) fn write(out: &mut String, report: &CheckReport) -> std::fmt::Result 
 }
 
 /// `orders: 12 rows affected; pg-page-checksum on base/5/16384 block 17: found; next: step`.
-fn line(object: &DamagedObject, report: &CheckReport) -> String {
+fn line(object: &DamagedObject, report: &CheckReport, rules: &RuleSet) -> String {
     let name = object.object.as_deref().map_or_else(|| "the database".into(), harmless);
     let affected = [(object.affected.row_count, "row"), (object.affected.entry_count, "index entry")];
     let affected: Vec<String> = affected
@@ -43,11 +45,10 @@ fn line(object: &DamagedObject, report: &CheckReport) -> String {
     };
     let finding = report.findings.iter().find(|finding| finding.rule == object.cause_rule);
     let messages = finding.and_then(|finding| finding.messages.as_deref());
-    let page =
-        object.cause_page.map_or(String::new(), |page| format!(" {} {page}", words_of(&report.engine).0));
+    let page = object.cause_page.map_or(String::new(), |page| format!(" {} {page}", rules.page_word));
     format!(
         "{name}: {affected}{follows}{} on {}{page}: {}; next: {}",
-        rule_name(&object.cause_rule, messages),
+        rule_name(rules, &object.cause_rule, messages),
         harmless(&object.cause_file),
         harmless(&object.found),
         harmless(&object.next_step)

@@ -39,7 +39,7 @@ fn each_drill_is_found_by_the_command_that_it_names() {
             Ok(drill) => {
                 let options = Options { worker_count: 2, ..Options::default() };
                 let report = check_cluster(&copy, &options, &mut Silent).unwrap();
-                assert_safe_advice(&report, is_index);
+                assert_safe_advice(&check::postgres::RULES, &report, is_index);
                 let found: Vec<_> = report.rule_counts.iter().map(|count| count.rule.as_str()).collect();
                 let is_found = class.rules.iter().any(|rule| found.contains(rule));
                 if !is_found || report.exit_code() != 1 || !drill.command.contains("fathom check") {

@@ -376,11 +376,14 @@ fn every_class_of_damage_gives_the_findings_that_it_should() {
         let found = rules_of(&report);
         let is_right = rules.iter().all(|rule| found.contains(rule));
         if !is_right || report.exit_code() != u8::from(!rules.is_empty()) {
-            failures.push(format!("{class}: {rules:?} in {found:?}\n{}", check::text::text(&report)));
+            failures.push(format!(
+                "{class}: {rules:?} in {found:?}\n{}",
+                check::text::text(&report, &check::sqlserver::RULES)
+            ));
         }
-        assert_safe_advice(&report, |object| object.starts_with("index "));
+        assert_safe_advice(&check::sqlserver::RULES, &report, |object| object.starts_with("index "));
         for finding in &report.findings {
-            assert!(check::rule::rule(&finding.rule).is_some(), "{}", finding.rule);
+            assert!(check::sqlserver::RULES.get(&finding.rule).is_some(), "{}", finding.rule);
             assert!(!finding.expected.is_empty() && !finding.found.is_empty(), "{finding:?}");
         }
     }

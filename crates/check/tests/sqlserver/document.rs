@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use check::sqlserver::{RULES, dbcc_messages};
+use check::sqlserver::RULES;
 use results::check::CheckLevel;
 
 use crate::classes::CLASSES;
@@ -30,7 +30,7 @@ fn rule_row(rule: &check::rule::Rule) -> String {
         "| `{}` | {} | {} | {} | {} | {} |\n",
         rule.id,
         rule.level.name(),
-        dbcc_messages(rule.id).unwrap_or(""),
+        rule.messages.unwrap_or(""),
         rule.promise,
         rule.meaning,
         rule.evidence

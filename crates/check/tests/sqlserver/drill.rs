@@ -30,8 +30,8 @@ fn each_class_of_a_drill_is_found_and_the_original_is_not_touched() {
             let report = checked(&copy, &options(CheckLevel::Full));
             let found = rules_of(&report);
             let is_found = class.rules.iter().any(|rule| found.contains(rule));
-            let text = check::text::text(&report);
-            assert_safe_advice(&report, |object| object.starts_with("index "));
+            let text = check::text::text(&report, &check::sqlserver::RULES);
+            assert_safe_advice(&check::sqlserver::RULES, &report, |object| object.starts_with("index "));
             assert!(is_found && report.exit_code() == 1, "{name} {seed} {drill:?}\n{text}");
         }
         assert!(before == std::fs::read(&path).unwrap(), "the original was changed");

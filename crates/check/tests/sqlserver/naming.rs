@@ -14,7 +14,7 @@ fn findings_name_the_table_the_index_the_page_and_the_slot() {
     let names: Vec<_> = report.findings.iter().filter_map(|finding| finding.object.as_deref()).collect();
     assert!(names.contains(&"index OrderID of dbo.Order Details"), "{names:?}");
     assert!(report.findings.iter().all(|finding| finding.page.is_some() && finding.slot.is_some()));
-    let text = check::text::text(&report);
+    let text = check::text::text(&report, &check::sqlserver::RULES);
     assert!(text.contains("mssql-entry-without-row (DBCC 8952)"), "{text}");
 }
 
@@ -43,7 +43,7 @@ fn pages_newer_than_the_last_checkpoint_make_facts_between_pages_unproven() {
     drop_last_record(&mut copy, 277);
     copy.write(277, 40, &[0xff, 0xff]);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report));
+    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check::sqlserver::RULES));
     assert!(
         report.not_checked.iter().any(|gap| gap.why.contains("last checkpoint")),
         "{:?}",
@@ -104,7 +104,12 @@ fn maps_that_a_second_reading_finds_changed_accuse_nobody() {
             bytes: before,
         };
         let report = check::sqlserver::check(&[path], &options(CheckLevel::Full), &mut writer).unwrap();
-        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+        assert_eq!(
+            (report.exit_code(), report.finding_count()),
+            (2, 0),
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
         assert!(report.unfinished.unwrap().contains("were changed during the check"));
     }
 }
@@ -127,7 +132,12 @@ fn pages_that_are_newer_than_the_checkpoint_when_they_are_read_again_accuse_nobo
         let mut writer = Writer { phase, path: path.clone(), page: 277, bytes: page.clone() };
         let options = Options { object_batch, ..options(CheckLevel::Full) };
         let report = check::sqlserver::check(std::slice::from_ref(&path), &options, &mut writer).unwrap();
-        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+        assert_eq!(
+            (report.exit_code(), report.finding_count()),
+            (2, 0),
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
         assert!(report.unfinished.unwrap().contains("changed during the check"));
     }
 }
@@ -210,7 +220,9 @@ fn a_row_that_differs_from_its_entries_in_two_indexes_is_one_finding_that_names_
     let Some(mut copy) = Copy::of(file) else { return };
     damage(&mut copy);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    let [finding] = &report.findings[..] else { panic!("{}", check::text::text(&report)) };
+    let [finding] = &report.findings[..] else {
+        panic!("{}", check::text::text(&report, &check::sqlserver::RULES))
+    };
     assert_eq!(report.finding_count(), 1);
     assert_eq!(
         (finding.object.as_deref(), finding.page),
@@ -227,7 +239,7 @@ fn a_lost_row_is_one_finding_that_names_the_indexes_with_an_entry_for_it() {
     drop_last_record(&mut copy, 277);
     drop_last_record(&mut copy, 277);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    let text = check::text::text(&report);
+    let text = check::text::text(&report, &check::sqlserver::RULES);
     let lost: Vec<_> =
         report.findings.iter().filter(|finding| finding.rule == "mssql-entry-without-row").collect();
     assert_eq!(lost.len(), 2, "{text}");

@@ -23,7 +23,7 @@ fn a_data_file_without_its_last_pages_is_one_finding_at_every_level_and_in_struc
     let Some(path) = case("truncated_pages.mdf") else { return };
     for level in LEVELS {
         let report = checked(&path, &options(level));
-        let text = check::text::text(&report);
+        let text = check::text::text(&report, &check::sqlserver::RULES);
         assert_eq!((report.exit_code(), rules_of(&report)), (1, vec!["mssql-file-size"]), "{text}");
         let [finding] = &report.findings[..] else { panic!("{text}") };
         assert!(finding.expected.starts_with("at least 392 pages"), "{}", finding.expected);
@@ -65,7 +65,12 @@ fn a_file_that_lost_pages_which_nobody_used_is_too_short_as_well() {
     copy.bytes.truncate(415 * PAGE_BYTES);
     for level in LEVELS {
         let report = checked(&copy.store(), &options(level));
-        assert_eq!(rules_of(&report), ["mssql-file-size"], "{}", check::text::text(&report));
+        assert_eq!(
+            rules_of(&report),
+            ["mssql-file-size"],
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
     }
 }
 
@@ -87,7 +92,12 @@ fn a_second_file_without_its_last_pages_is_named() {
     std::fs::write(&second, &bytes[..300 * PAGE_BYTES]).unwrap();
     for level in LEVELS {
         let report = check(&[first.clone(), second.clone()], &options(level));
-        assert_eq!(rules_of(&report), ["mssql-file-size"], "{}", check::text::text(&report));
+        assert_eq!(
+            rules_of(&report),
+            ["mssql-file-size"],
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
         assert_eq!(report.findings[0].file, second.to_str().unwrap());
     }
 }
@@ -103,7 +113,7 @@ fn a_stripe_is_a_part_of_a_backup_and_never_clean() {
                 (report.exit_code(), report.finding_count()),
                 (2, 0),
                 "{}",
-                check::text::text(&report)
+                check::text::text(&report, &check::sqlserver::RULES)
             );
             let why = report.unfinished.unwrap();
             assert!(why.contains("the backup has 2 stripes") && why.contains(text), "{why}");
@@ -123,7 +133,7 @@ fn a_backup_without_its_end_is_damage_at_every_level() {
         let path = stored(directory.path(), "cut.bak", &bytes[..length]);
         for level in LEVELS {
             let report = checked(&path, &options(level));
-            let text = check::text::text(&report);
+            let text = check::text::text(&report, &check::sqlserver::RULES);
             assert!(rules_of(&report).contains(&"mssql-backup-stream"), "{length} {text}");
             assert_eq!(report.finding_count(), 1, "{length} {text}");
         }
@@ -138,7 +148,12 @@ fn a_changed_byte_in_the_header_of_a_block_of_a_backup_is_damage() {
     // The block that begins the backup set, its logical address.
     bytes[8192 + 20] ^= 1;
     let report = checked(&stored(directory.path(), "flip.bak", &bytes), &options(CheckLevel::Read));
-    assert_eq!(rules_of(&report), ["mssql-backup-stream"], "{}", check::text::text(&report));
+    assert_eq!(
+        rules_of(&report),
+        ["mssql-backup-stream"],
+        "{}",
+        check::text::text(&report, &check::sqlserver::RULES)
+    );
     assert!(
         report.findings[0].expected.contains("block SSET at byte 8192"),
         "{}",
@@ -175,7 +190,12 @@ fn a_full_backup_that_lost_extents_is_damage() {
         let found =
             &report.findings.iter().find(|finding| finding.rule == "mssql-backup-extent").unwrap().found;
         assert!(found.contains("1 extents are missing") && found.contains(text), "{found}");
-        assert_eq!((report.exit_code(), report.finding_count()), (1, 1), "{}", check::text::text(&report));
+        assert_eq!(
+            (report.exit_code(), report.finding_count()),
+            (1, 1),
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
     }
 }
 
@@ -191,7 +211,7 @@ fn a_differential_backup_is_a_part_of_a_database_and_no_damage() {
                 (report.exit_code(), report.finding_count()),
                 (2, 0),
                 "{}",
-                check::text::text(&report)
+                check::text::text(&report, &check::sqlserver::RULES)
             );
             let why = report.unfinished.unwrap();
             let text = if attributes == 8 { "differential backup" } else { "has not all extents of file 1" };
@@ -214,7 +234,7 @@ fn a_page_number_near_2_to_the_32_in_a_backup_takes_no_memory_for_the_pages_belo
         };
         let Some((_directory, path)) = backup_of(moved, 4) else { return };
         let report = checked(&path, &options(CheckLevel::Full));
-        assert_eq!(report.exit_code(), 1, "{}", check::text::text(&report));
+        assert_eq!(report.exit_code(), 1, "{}", check::text::text(&report, &check::sqlserver::RULES));
         assert!(report.counters.memory_bytes_max < 4 << 20, "{}", report.counters.memory_bytes_max);
     }
 }
@@ -236,7 +256,12 @@ fn of_several_backup_sets_the_last_full_one_is_checked_and_the_others_are_told()
     // Appended as BACKUP ... WITH NOINIT does: everything behind the description of the media once more.
     let path = stored(directory.path(), "two.bak", &[&bytes[..], &bytes[8192..]].concat());
     let report = checked(&path, &options(CheckLevel::Full));
-    assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+    assert_eq!(
+        (report.exit_code(), report.finding_count()),
+        (2, 0),
+        "{}",
+        check::text::text(&report, &check::sqlserver::RULES)
+    );
     assert!(report.unfinished.unwrap().contains("holds 2 backup sets, and only set 2 is checked"));
 }
 
@@ -251,7 +276,12 @@ fn a_file_that_the_catalog_has_and_nobody_named_is_missed_at_every_level() {
     protect(page);
     for level in LEVELS {
         let report = checked(&copy.store(), &options(level));
-        assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{}", check::text::text(&report));
+        assert_eq!(
+            (report.exit_code(), report.finding_count()),
+            (2, 0),
+            "{}",
+            check::text::text(&report, &check::sqlserver::RULES)
+        );
         assert!(report.unfinished.unwrap().contains("file 2 (\"C:\\dbs\\northwnd_log.ldf\" on the server)"));
     }
 }

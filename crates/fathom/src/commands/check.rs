@@ -17,6 +17,7 @@ use super::resume_file;
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
+use crate::engines;
 use crate::progress::ByteProgress;
 use crate::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
 use crate::stopping::{self, Ending};
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
         print_json(&report.to_json_lines())?;
     } else {
         let shown_max = arguments.max_findings.unwrap_or(check::text::SHOWN_PER_OBJECT);
-        print(&fitted(&check::text::text_of(&report, shown_max)))?;
+        print(&fitted(&check::text::text_of(&report, engines::RULES.of(&report), shown_max)))?;
     }
     let missing = report.missing_for_full();
     let is_short = arguments.require.is_some() && !missing.is_empty();

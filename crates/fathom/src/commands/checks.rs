@@ -10,6 +10,7 @@ use results::wording::counted;
 
 use crate::Verdict;
 use crate::arguments::ListArguments;
+use crate::engines;
 use crate::terminal::{fitted, print, print_json, say};
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
@@ -66,7 +67,7 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
         report::plain::plain(&check.place),
         seconds(&check.stored_at),
         check.fathom_version,
-        fitted(&check::text::text_of(&check.report, usize::MAX))
+        fitted(&check::text::text_of(&check.report, engines::RULES.of(&check.report), usize::MAX))
     );
     // Writing to a String cannot fail.
     let _ = match (check.share_of_ceiling(), check.bytes_per_s()) {

@@ -1,5 +1,6 @@
 //! The first block of a relation that has one from its creation on: of each sequence and each index.
 
+use crate::rule::Rule;
 use std::collections::HashSet;
 
 use formats::postgres::Oid;
@@ -10,21 +11,21 @@ use super::super::finding::file_finding;
 use super::super::heap::Work;
 use super::super::pass::PassContext;
 use super::super::plan::Plan;
-use super::super::rules::Promised;
+use super::super::rules;
 
 impl Storage {
     /// The rule about the first block, and what the block is; `None` where a relation may have no block.
     // EVIDENCE: src/backend/commands/sequence.c fill_seq_with_data; ambuild of nbtree, hash, GIN, SP-GiST and BRIN makes
     // a metapage, that of GiST the root; "could not read block 0" and "index ... is not a btree" without it
-    pub(in super::super) fn first_block(self) -> Option<(Promised, &'static str)> {
+    pub(in super::super) fn first_block(self) -> Option<(&'static Rule, &'static str)> {
         Some(match self {
-            Storage::Sequence => (Promised::Sequence, "the block of the sequence"),
-            Storage::Btree => (Promised::BtreeMeta, "the metapage of the index"),
-            Storage::Hash => (Promised::HashMeta, "the metapage of the index"),
-            Storage::Gin => (Promised::GinMeta, "the metapage of the index"),
-            Storage::Brin => (Promised::BrinMeta, "the metapage of the index"),
-            Storage::SpGist => (Promised::SpGistPage, "the metapage of the index"),
-            Storage::Gist => (Promised::IndexPage, "the root block of the index"),
+            Storage::Sequence => (&rules::SEQUENCE, "the block of the sequence"),
+            Storage::Btree => (&rules::BTREE_META, "the metapage of the index"),
+            Storage::Hash => (&rules::HASH_META, "the metapage of the index"),
+            Storage::Gin => (&rules::GIN_META, "the metapage of the index"),
+            Storage::Brin => (&rules::BRIN_META, "the metapage of the index"),
+            Storage::SpGist => (&rules::SP_GIST_PAGE, "the metapage of the index"),
+            Storage::Gist => (&rules::INDEX_PAGE, "the root block of the index"),
             Storage::Heap | Storage::Other => return None,
         })
     }
@@ -32,7 +33,7 @@ impl Storage {
 
 /// The rule about the first block of a relation; `None` where it may have none: an index that is not valid has perhaps
 /// not been built.
-fn first_block_of(relation: &Relation) -> Option<(Promised, &'static str)> {
+fn first_block_of(relation: &Relation) -> Option<(&'static Rule, &'static str)> {
     let is_built = !relation.is_index || relation.index.as_ref().is_some_and(|index| index.usable);
     relation.storage.first_block().filter(|_| is_built)
 }
@@ -54,15 +55,14 @@ impl Plan {
             let Some(relation) = numbers.of(fork).and_then(|number| self.relation(number)) else { continue };
             let is_going = relation.database != 0 && !databases.contains(&relation.database);
             let is_made_anew = is_replayed && relation.persistence != b'p';
-            let Some((promised, what)) = first_block_of(relation).filter(|_| !is_going && !is_made_anew)
-            else {
+            let Some((rule, what)) = first_block_of(relation).filter(|_| !is_going && !is_made_anew) else {
                 continue;
             };
             let shown = fork.segments.first().map(|segment| segment.shown.to_string_lossy());
             let (expected, name) = (format!("{what} in block 0"), relation.name.clone());
             let shown = shown.unwrap_or_default();
             let found = "a file of 0 bytes".to_owned();
-            self.findings.push(file_finding(promised, &shown, Some(&name), expected, found));
+            self.findings.push(file_finding(rule, &shown, Some(&name), expected, found));
             self.files_of_findings.push((fork.database, fork.number));
         }
     }
@@ -72,9 +72,9 @@ impl PassContext<'_> {
     /// Reports a first block of zeros that is neither new nor being dropped.
     pub(in super::super) fn lost_first_block<S>(&self, number: u32, work: &mut Work<'_, S>) {
         let Some(relation) = self.plan.relation(number).filter(|_| work.place.block == 0) else { return };
-        let Some((promised, what)) = first_block_of(relation) else { return };
+        let Some((rule, what)) = first_block_of(relation) else { return };
         if self.is_made_and_kept(relation) {
-            work.report(promised, None, what.to_owned(), "a block of zeros".to_owned());
+            work.report(rule, None, what.to_owned(), "a block of zeros".to_owned());
         }
     }
 

@@ -16,7 +16,7 @@ use super::super::finding::file_finding;
 use super::super::heap::Work;
 use super::super::pass::PassContext;
 use super::super::plan::Plan;
-use super::super::rules::Promised;
+use super::super::rules;
 
 impl Storage {
     /// Blocks of an init fork; `None` where the access method is not known.
@@ -61,7 +61,7 @@ impl Plan {
             if let Some((expected, found)) = fault_of_length(relation, *bytes, cluster.block_bytes as u64) {
                 let place = format!("database {} file {}_init", relation.database, relation.file_number);
                 let name = Some(relation.name.as_str());
-                let finding = file_finding(Promised::InitFork, &place, name, expected, found);
+                let finding = file_finding(&rules::INIT_FORK, &place, name, expected, found);
                 faults.push((finding, (relation.database, relation.file_number)));
             }
         }
@@ -139,7 +139,7 @@ pub(in super::super) fn init_block<S>(
         Some(_) => return,
     };
     let expected = "the block of an empty index".to_owned();
-    work.report(Promised::InitFork, None, expected, found);
+    work.report(&rules::INIT_FORK, None, expected, found);
 }
 
 /// Whether a block is the bitmap page of an empty hash index.
@@ -153,7 +153,7 @@ impl PassContext<'_> {
         let is_wanted = relation.storage.init_block_count().is_some_and(|count| count > 0);
         if is_wanted && relation.persistence == b'u' && self.is_made_and_kept(relation) {
             let expected = "the block of an empty relation".to_owned();
-            work.report(Promised::InitFork, None, expected, "a block of zeros".to_owned());
+            work.report(&rules::INIT_FORK, None, expected, "a block of zeros".to_owned());
         }
     }
 }

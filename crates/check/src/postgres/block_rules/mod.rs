@@ -9,7 +9,7 @@ use formats::postgres::page::Page;
 use formats::postgres::sequence::check_sequence;
 
 use super::heap::Work;
-use super::rules::Promised;
+use super::rules;
 
 /// Tests the block of a sequence whose header was found valid; always wholly, as is said by `true`.
 pub(super) fn sequence_block<S>(page: &Page<'_>, damage: &mut Vec<Damage>, work: &mut Work<'_, S>) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn sequence_block<S>(page: &Page<'_>, damage: &mut Vec<Damage>, work:
     check_sequence(page, damage);
     if work.place.block > 0 {
         let expected = "one block: a sequence has no more".to_owned();
-        work.report(Promised::Sequence, None, expected, format!("block {}", work.place.block));
+        work.report(&rules::SEQUENCE, None, expected, format!("block {}", work.place.block));
     }
     work.drain(damage);
     true
@@ -30,11 +30,6 @@ pub(super) fn visibility_block<S>(page: &Page<'_>, work: &mut Work<'_, S>) -> bo
     let per_page = heap_pages_per_visibility_page(page.bytes().len());
     let heap_block = u64::from(work.place.block) * u64::from(per_page) + u64::from(index);
     let expected = format!("heap block {heap_block} all-visible, since it is called all-frozen");
-    work.report(
-        Promised::VisibilityMap,
-        None,
-        expected,
-        "bits 10: all-frozen without all-visible".to_owned(),
-    );
+    work.report(&rules::VISIBILITY_MAP, None, expected, "bits 10: all-frozen without all-visible".to_owned());
     true
 }

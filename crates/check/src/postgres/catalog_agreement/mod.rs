@@ -13,7 +13,7 @@ use results::check::{CheckLevel, Finding, NotChecked};
 
 use super::cluster::Standing;
 use super::finding::file_finding;
-use super::rules::Promised;
+use super::rules;
 use super::run::Run;
 use super::transactions::{Fate, Transactions};
 use scan::Scan;
@@ -251,7 +251,7 @@ impl Agreement<'_> {
 
     fn report(&mut self, file: &str, object: &str, expected: String, found: String) {
         let object = format!("{}.{object}", self.name);
-        self.findings.push(file_finding(Promised::CatalogAgreement, file, Some(&object), expected, found));
+        self.findings.push(file_finding(&rules::CATALOG_AGREEMENT, file, Some(&object), expected, found));
     }
 
     /// Relations that others name and pg_class does not have.
@@ -339,7 +339,7 @@ impl Agreement<'_> {
             let expected = format!("a row with oid {id} in pg_largeobject_metadata");
             let found = format!("none, and {pages} rows of its data in pg_largeobject");
             let file = shown(fork);
-            self.findings.push(file_finding(Promised::LargeObject, &file, Some(&object), expected, found));
+            self.findings.push(file_finding(&rules::LARGE_OBJECT, &file, Some(&object), expected, found));
         }
         Some(())
     }

@@ -1,5 +1,6 @@
 //! Catalogs that lost rows: one finding for a catalog, with the relations and large objects that miss their rows.
 
+use crate::rule::Rule;
 use std::collections::BTreeMap;
 
 use formats::postgres::file_name::Fork;
@@ -9,7 +10,7 @@ use results::wording::counted;
 
 use super::logs::listed;
 use crate::postgres::plan::Plan;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 
 /// The catalog of which a row is missed, where it is not the one in whose file others name it.
@@ -34,18 +35,17 @@ impl Run<'_> {
     /// Makes one finding for each catalog of which several rows are missed, or adds them to the finding about the catalog's
     /// own file; and adds relations without file to the finding about the map that should name them.
     pub(in crate::postgres) fn fold_catalogs(&mut self, plan: &Plan) {
-        for (promised, noun) in
-            [(Promised::CatalogAgreement, "relation"), (Promised::LargeObject, "large object")]
+        for (rule, noun) in [(&rules::CATALOG_AGREEMENT, "relation"), (&rules::LARGE_OBJECT, "large object")]
         {
             let mut catalogs: BTreeMap<(String, Option<String>), Vec<ObjectCount>> = BTreeMap::new();
-            for count in self.findings.objects_of(promised.rule().id) {
+            for count in self.findings.objects_of(rule.id) {
                 let key = (count.first.file.clone(), missed_catalog(&count.first));
                 catalogs.entry(key).or_default().push(count.clone());
             }
             for ((file, catalog), counts) in catalogs {
                 let of_name = catalog.and_then(|name| main_file(plan, |relation| relation == name));
                 let file = of_name.unwrap_or(file);
-                self.fold_catalog(plan, promised, noun, &file, &counts);
+                self.fold_catalog(plan, rule, noun, &file, &counts);
             }
         }
         self.fold_maps();
@@ -54,7 +54,7 @@ impl Run<'_> {
     fn fold_catalog(
         &mut self,
         plan: &Plan,
-        promised: Promised,
+        rule: &'static Rule,
         noun: &str,
         file: &str,
         counts: &[ObjectCount],
@@ -71,7 +71,7 @@ impl Run<'_> {
         let mut names: Vec<String> = counts.iter().filter_map(|count| count.first.object.clone()).collect();
         names.sort();
         for count in counts {
-            self.findings.remove(promised.rule().id, count.first.object.as_deref());
+            self.findings.remove(rule.id, count.first.object.as_deref());
         }
         let verb = if counts.len() == 1 { "misses" } else { "miss" };
         let text = format!("{} {verb} rows in it: {}", counted(counts.len() as u64, noun), listed(&names));
@@ -94,17 +94,16 @@ impl Run<'_> {
     /// What was found about the file of a catalog, or about the catalogs of its database: rule and object.
     fn cause_of_catalog(&self, relation: Option<&str>, file: &str) -> Option<(String, Option<String>)> {
         let of_relation = relation.and_then(|name| {
-            let compared = [Promised::EntryWithoutRow, Promised::BtreeTid, Promised::VisibilityMap];
-            let compared = compared.into_iter().map(|promised| promised.rule().id.to_owned()).find(|rule| {
+            let compared = [&rules::ENTRY_WITHOUT_ROW, &rules::BTREE_TID, &rules::VISIBILITY_MAP];
+            let compared = compared.into_iter().map(|rule| rule.id.to_owned()).find(|rule| {
                 self.findings.objects_of(rule).any(|count| count.first.object.as_deref() == Some(name))
             });
-            let own =
-                self.findings.cause_in(name).filter(|rule| rule != Promised::CatalogAgreement.rule().id);
+            let own = self.findings.cause_in(name).filter(|rule| rule != rules::CATALOG_AGREEMENT.id);
             Some((own.or(compared)?, Some(name.to_owned())))
         });
         let of_database = || {
             let directory = file.rsplit_once('/')?.0;
-            let rule = Promised::Catalog.rule().id;
+            let rule = rules::CATALOG.id;
             let is_of_database = |count: &&ObjectCount| {
                 let of = &count.first.file;
                 of == directory || of.rsplit_once('/').is_some_and(|(above, _)| above == directory)
@@ -117,9 +116,9 @@ impl Run<'_> {
 
     /// A relation whose file number comes from a damaged map has no file by a wrong number.
     fn fold_maps(&mut self) {
-        let map = Promised::RelationMap.rule().id;
+        let map = rules::RELATION_MAP.id;
         let maps: Vec<ObjectCount> = self.findings.objects_of(map).cloned().collect();
-        let missing = Promised::FileMissing.rule().id;
+        let missing = rules::FILE_MISSING.id;
         for count in maps {
             let directory = count.first.file.rsplit_once('/').map_or("", |(directory, _)| directory);
             let database = directory.rsplit('/').next().and_then(|oid| oid.parse::<u32>().ok()).unwrap_or(0);

@@ -58,11 +58,11 @@ impl Exact<'_> {
             count => format!("; {} to or from lost blocks without counterpart", counted(count, "link")),
         };
         for (to, (is_claim, link)) in of_zeros {
-            let (promised, expected, _) = link.contradiction(is_claim);
+            let (rule, expected, _) = link.contradiction(is_claim);
             let found = format!("{ZEROS}{}", std::mem::take(&mut text));
             let tid = Tid { block: to, item: 0 };
             self.note(index, to, true);
-            findings.push(self.finding(promised, index, tid, expected, found));
+            findings.push(self.finding(rule, index, tid, expected, found));
         }
         if !text.is_empty() {
             findings.attribute_to_cause(&relation.name, Affected::default(), &text);

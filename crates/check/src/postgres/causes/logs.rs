@@ -1,5 +1,6 @@
 //! Lost files of pg_xact and pg_multixact: one finding for a file, with the rows that depend on it.
 
+use crate::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
 use formats::postgres::transaction::BLOCKS_PER_SEGMENT;
@@ -7,19 +8,19 @@ use results::object::{Affected, ObjectCount};
 use results::wording::counted;
 
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 use crate::postgres::transactions::Transactions;
 
 /// Objects that one finding names.
 const NAMES_MAX: usize = 5;
 /// Rules that compare rows by whether they are visible. Without pg_xact that is not known of all, and they say nothing.
-const BY_VISIBILITY: [Promised; 5] = [
-    Promised::ToastChunk,
-    Promised::RowWithoutEntry,
-    Promised::BtreeUnique,
-    Promised::CommitHint,
-    Promised::BrinSummary,
+const BY_VISIBILITY: [&Rule; 5] = [
+    &rules::TOAST_CHUNK,
+    &rules::ROW_WITHOUT_ENTRY,
+    &rules::BTREE_UNIQUE,
+    &rules::COMMIT_HINT,
+    &rules::BRIN_SUMMARY,
 ];
 
 impl Run<'_> {
@@ -41,7 +42,7 @@ impl Run<'_> {
             let mut text = format!("; {}", rows_of(&tables, affected));
             let others = if std::mem::take(&mut is_first) { self.take_out_comparisons() } else { None };
             text.extend(others.iter().map(|names| format!("; not compared for that reason: {names}")));
-            let rule = Promised::TransactionLog.rule().id;
+            let rule = rules::TRANSACTION_LOG.id;
             if !self.findings.attribute(rule, Some(&file), affected, &text) {
                 self.report_zeroed_log(&file, &tables, &text, affected, transactions);
             }
@@ -51,8 +52,8 @@ impl Run<'_> {
     /// Takes out what rows and others seem to say about each other, and names the objects.
     fn take_out_comparisons(&mut self) -> Option<String> {
         let mut names = BTreeSet::new();
-        for promised in BY_VISIBILITY {
-            let rule = promised.rule().id;
+        for rule in BY_VISIBILITY {
+            let rule = rule.id;
             let objects: Vec<Option<String>> =
                 self.findings.objects_of(rule).map(|count| count.first.object.clone()).collect();
             for object in objects {
@@ -88,7 +89,7 @@ impl Run<'_> {
             ),
         };
         let mut finding =
-            file_finding(Promised::TransactionEnd, file, Some(file), expected, format!("{found}{rows}"));
+            file_finding(&rules::TRANSACTION_END, file, Some(file), expected, format!("{found}{rows}"));
         finding.page = page.map(|page| page as u64);
         self.findings.push_affecting(finding, affected);
     }

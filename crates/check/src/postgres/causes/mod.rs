@@ -9,7 +9,7 @@ pub(super) mod rows;
 mod tables;
 
 use super::plan::Plan;
-use super::rules::Promised;
+use super::rules;
 use super::run::Run;
 use super::transactions::Transactions;
 
@@ -20,7 +20,7 @@ impl Run<'_> {
     /// Puts causes in place of what follows from them.
     pub(super) fn fold_by_cause(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
         self.fold_by_cluster();
-        let of_logs = Promised::TransactionEnd.rule().id;
+        let of_logs = rules::TRANSACTION_END.id;
         let all = self.findings.take_consequences();
         let (logs, tables): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|(_, count)| count.first.rule == of_logs);

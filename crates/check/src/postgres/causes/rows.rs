@@ -12,7 +12,7 @@ use crate::findings::Findings;
 use crate::postgres::exact::Exact;
 use crate::postgres::naming::{entry_difference, row_text};
 use crate::postgres::pass::PassState;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 
 /// Rows of one table whose index entries differ that are named; others are counted.
@@ -168,7 +168,7 @@ impl Report<'_, '_> {
             return run;
         }
         // The map says of the block what entries say of each of its rows.
-        let visibility = Promised::VisibilityMap.rule().id;
+        let visibility = rules::VISIBILITY_MAP.id;
         let name = self.name(table).to_owned();
         if self.exact.first.plan.visibility_of(table, block).all_visible {
             self.findings.take_out_of_page(visibility, &name, u64::from(block));
@@ -219,7 +219,7 @@ impl Report<'_, '_> {
         let noun = if names.len() == 1 { "index" } else { "indexes" };
         let rows = counted(affected.row_count, "row");
         let expected = format!("{rows} that have entries in {noun} {}", names.join(", "));
-        let finding = self.exact.finding(Promised::EntryWithoutRow, table, first, expected, found);
+        let finding = self.exact.finding(&rules::ENTRY_WITHOUT_ROW, table, first, expected, found);
         self.findings.push_affecting(Finding { confidence, ..finding }, affected);
     }
 
@@ -252,7 +252,7 @@ impl Report<'_, '_> {
         }
         let noun = if expected.len() == 1 { "index" } else { "indexes" };
         let expected = format!("the key of the row in {noun} {}", expected.join("; "));
-        let finding = self.exact.finding(Promised::EntryDiffers, table, tid, expected, found.join("; "));
+        let finding = self.exact.finding(&rules::ENTRY_DIFFERS, table, tid, expected, found.join("; "));
         self.findings.push_affecting(finding, affected);
     }
 
@@ -267,7 +267,7 @@ impl Report<'_, '_> {
         for (table, affected) in tables {
             let name = self.name(table).to_owned();
             let text = format!("; so in {} more of the table", counted(affected.row_count, "row"));
-            self.findings.attribute(Promised::EntryDiffers.rule().id, Some(&name), affected, &text);
+            self.findings.attribute(rules::ENTRY_DIFFERS.id, Some(&name), affected, &text);
         }
     }
 
@@ -302,7 +302,7 @@ impl Report<'_, '_> {
         let expected = format!("an entry in index {} for each visible row", self.name(index));
         let found =
             format!("{} of {} without: {}{more}", counted(count, "row"), self.name(table), named.join("; "));
-        let mut finding = self.exact.finding(Promised::RowWithoutEntry, table, first, expected, found);
+        let mut finding = self.exact.finding(&rules::ROW_WITHOUT_ENTRY, table, first, expected, found);
         finding.object = Some(self.name(index).to_owned());
         self.findings.push_affecting(finding, Affected { row_count: count, entry_count: 0 });
     }

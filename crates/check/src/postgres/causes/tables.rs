@@ -8,12 +8,12 @@ use results::object::{Affected, ObjectCount};
 use results::wording::{counted, thousands};
 
 use super::logs::listed;
-use crate::advice::{Rank, role};
 use crate::postgres::btree::Matching;
 use crate::postgres::finding::file_finding;
 use crate::postgres::plan::Plan;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
+use crate::rule::Rank;
 
 /// What a finding of a cause is listed under: its rule and object.
 type Cause = (String, String);
@@ -64,7 +64,7 @@ impl Run<'_> {
                 true => indexes.into_iter().for_each(|count| self.report_index(count)),
                 false => {
                     // That the map describes more blocks follows as well.
-                    let map = Promised::VisibilityMap.rule().id;
+                    let map = rules::VISIBILITY_MAP.id;
                     let is_of_map = |finding: &Finding| {
                         finding.object.as_deref() == Some(&table) && finding.page.is_none()
                     };
@@ -80,19 +80,18 @@ impl Run<'_> {
         if let Some(cause) = spaces.get(table) {
             return Some(cause.clone());
         }
-        let rule =
-            [Promised::FileMissing, Promised::SegmentMissing, Promised::PartialBlock, Promised::Catalog]
-                .into_iter()
-                .map(|promised| promised.rule().id)
-                .find(|rule| {
-                    self.findings.objects_of(rule).any(|count| count.first.object.as_deref() == Some(table))
-                });
+        let rule = [&rules::FILE_MISSING, &rules::SEGMENT_MISSING, &rules::PARTIAL_BLOCK, &rules::CATALOG]
+            .into_iter()
+            .map(|rule| rule.id)
+            .find(|rule| {
+                self.findings.objects_of(rule).any(|count| count.first.object.as_deref() == Some(table))
+            });
         rule.map(|rule| (rule.to_owned(), table.to_owned()))
     }
 
     /// Relations in tablespaces that are not there, with the finding about the tablespace.
     fn lost_spaces(&self, plan: &Plan) -> HashMap<String, Cause> {
-        let rule = Promised::Tablespace.rule().id;
+        let rule = rules::TABLESPACE.id;
         let mut found = HashMap::new();
         for (space, files) in &plan.out_of_reach {
             let link = format!("pg_tblspc/{space}");
@@ -132,12 +131,12 @@ impl Run<'_> {
                 && number.is_some()
         });
         let blocks = number.and_then(|number| plan.blocks.get(number)).copied().unwrap_or(0);
-        let is_tree = |count: &ObjectCount| count.first.rule == Promised::BtreeTid.rule().id;
-        let promised = if indexes.iter().any(is_tree) { Promised::BtreeTid } else { Promised::IndexTid };
+        let is_tree = |count: &ObjectCount| count.first.rule == rules::BTREE_TID.id;
+        let rule = if indexes.iter().any(is_tree) { &rules::BTREE_TID } else { &rules::INDEX_TID };
         let shown = file.map_or(first.file.as_str(), |file| file.shown.as_str());
         let expected = format!("all rows that the indexes name, such as {}", first.found);
         let found = format!("the table ends after {}; {text}", counted(u64::from(blocks), "block"));
-        let finding = file_finding(promised, shown, Some(table), expected, found);
+        let finding = file_finding(rule, shown, Some(table), expected, found);
         self.findings.push_affecting(finding, affected);
     }
 
@@ -145,7 +144,7 @@ impl Run<'_> {
     /// without all their chunks to what was found about the TOAST table.
     pub(in crate::postgres) fn fold_parts(&mut self, plan: &Plan) {
         let spaces = self.lost_spaces(plan);
-        let without = Promised::RowWithoutEntry.rule().id;
+        let without = rules::ROW_WITHOUT_ENTRY.id;
         let objects: Vec<ObjectCount> = self.findings.objects_of(without).cloned().collect();
         for count in objects {
             let Some(index) = count.first.object.clone() else { continue };
@@ -169,8 +168,8 @@ impl Run<'_> {
     /// Adds keys that seem to stand twice in a unique index to what was found about its table: an entry of a row version that
     /// is lost looks like that of a visible row.
     fn fold_keys(&mut self, plan: &Plan) {
-        let unique = Promised::BtreeUnique.rule().id;
-        let lost = [Promised::EntryWithoutRow, Promised::BtreeTid].map(|promised| promised.rule().id);
+        let unique = rules::BTREE_UNIQUE.id;
+        let lost = [&rules::ENTRY_WITHOUT_ROW, &rules::BTREE_TID].map(|rule| rule.id);
         let objects: Vec<ObjectCount> = self.findings.objects_of(unique).cloned().collect();
         for count in objects {
             let index = count
@@ -196,7 +195,7 @@ impl Run<'_> {
     /// A rule about bytes of an index, or about a block that it lost.
     fn cause_in_index(&self, index: &str) -> Option<String> {
         let lost = self.findings.objects().find(|count| {
-            let is_link = role(&count.first.rule).rank == Rank::Link;
+            let is_link = crate::postgres::RULES.role(&count.first.rule).rank == Rank::Link;
             is_link
                 && count.first.object.as_deref() == Some(index)
                 && count.first.found.starts_with(super::ZEROS)
@@ -205,7 +204,7 @@ impl Run<'_> {
     }
 
     fn fold_chunks(&mut self, plan: &Plan, spaces: &HashMap<String, Cause>) {
-        let chunk = Promised::ToastChunk.rule().id;
+        let chunk = rules::TOAST_CHUNK.id;
         for table in plan.tables.values() {
             let owner = table.relation.name.as_str();
             let toast = table.toast_number.and_then(|number| plan.relation(number));
@@ -213,9 +212,9 @@ impl Run<'_> {
             if !self.findings.objects_of(chunk).any(|count| count.first.object.as_deref() == Some(owner)) {
                 continue;
             }
-            let without_row = Promised::EntryWithoutRow.rule().id;
+            let without_row = rules::ENTRY_WITHOUT_ROW.id;
             let of_toast = |count: &&ObjectCount| count.first.object.as_deref() == Some(toast);
-            let short = self.findings.objects_of(Promised::BtreeTid.rule().id).find(of_toast);
+            let short = self.findings.objects_of(rules::BTREE_TID.id).find(of_toast);
             let lost = self.findings.objects_of(without_row).find(of_toast);
             let has_lost = lost.is_some();
             let lost_block = lost.filter(|count| count.first.found.contains("zeros"));

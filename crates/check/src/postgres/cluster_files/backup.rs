@@ -9,7 +9,7 @@ use super::manifest::{Manifest, position};
 use super::wal::Lsn;
 use crate::postgres::cluster::Standing;
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::source::Tree;
 
 /// What `backup_label` says.
@@ -128,7 +128,7 @@ impl LostLabel {
             },
         );
         let mut finding =
-            file_finding(Promised::BackupLabel, "backup_label", None, self.expected.clone(), from);
+            file_finding(&rules::BACKUP_LABEL, "backup_label", None, self.expected.clone(), from);
         finding.confidence = self.confidence;
         finding
     }
@@ -143,5 +143,5 @@ pub(crate) fn damaged_label(label: Label) -> Option<Finding> {
     };
     let expected = format!("a line \"{line}: \" with a position in the WAL");
     let found = "no such line".to_owned();
-    Some(file_finding(Promised::BackupLabel, "backup_label", None, expected, found))
+    Some(file_finding(&rules::BACKUP_LABEL, "backup_label", None, expected, found))
 }

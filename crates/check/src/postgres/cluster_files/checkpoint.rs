@@ -11,7 +11,7 @@ use super::manifest::Manifest;
 use super::wal::{Gap, Lsn, WalFiles};
 use crate::postgres::cluster::{Cluster, Standing};
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 use crate::postgres::source::Tree;
 
@@ -184,7 +184,7 @@ impl Recovery {
             Lsn(self.redo_lsn),
             self.named_by
         );
-        let mut finding = file_finding(Promised::CheckpointRecord, &gap.segment, None, expected, gap.found);
+        let mut finding = file_finding(&rules::CHECKPOINT_RECORD, &gap.segment, None, expected, gap.found);
         finding.next_step = next_step(standing).to_owned();
         Outcome::Broken(Box::new(finding))
     }
@@ -197,7 +197,7 @@ impl Recovery {
             self.named_by,
             self.timeline
         );
-        file_finding(Promised::RecoveryWal, segment, None, expected, found)
+        file_finding(&rules::RECOVERY_WAL, segment, None, expected, found)
     }
 }
 

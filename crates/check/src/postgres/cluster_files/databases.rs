@@ -12,7 +12,7 @@ use super::version::check_version;
 use crate::postgres::cluster::{Cluster, Standing};
 use crate::postgres::finding::file_finding;
 use crate::postgres::plan::Plan;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 use crate::postgres::transactions::Transactions;
 use crate::postgres::truncations::Truncations;
@@ -68,7 +68,7 @@ impl Run<'_> {
                 let expected = format!("the directory of database {} (oid {})", row.name, row.oid);
                 let found = "no such directory".to_owned();
                 let finding =
-                    file_finding(Promised::DatabaseDirectory, &shown, Some(&row.name), expected, found);
+                    file_finding(&rules::DATABASE_DIRECTORY, &shown, Some(&row.name), expected, found);
                 self.findings.push(finding);
             }
             Some(false) => {}
@@ -186,7 +186,7 @@ fn tablespace_finding<'a>(
     let label = name.map_or_else(|| format!("tablespace {space}"), |name| format!("tablespace {name}"));
     let expected = format!("a link to the directory of {label} (oid {space}), with {version} in it");
     let found = format!("{found}; out of reach: {}", lost.join(", "));
-    let mut finding = file_finding(Promised::Tablespace, &link, Some(&label), expected, found);
+    let mut finding = file_finding(&rules::TABLESPACE, &link, Some(&label), expected, found);
     if let Some(target) = target {
         finding.next_step = format!(
             "mount or restore {target}, to which {link} leads; its relations need no restore as long as their files are there"

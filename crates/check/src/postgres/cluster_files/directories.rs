@@ -6,7 +6,7 @@ use results::check::Finding;
 
 use crate::postgres::cluster::Standing;
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 
 /// Without these the server does not start, or its first checkpoint fails.
@@ -48,7 +48,7 @@ impl Run<'_> {
                     Some(target) => format!("a symbolic link to {target}, which is no directory"),
                     None => "no such directory".to_owned(),
                 };
-                file_finding(Promised::Directory, name, None, "a directory".to_owned(), found)
+                file_finding(&rules::DIRECTORY, name, None, "a directory".to_owned(), found)
             })
             .collect();
         findings.into_iter().for_each(|finding| self.findings.push(finding));

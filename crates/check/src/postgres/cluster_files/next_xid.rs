@@ -10,7 +10,7 @@ use results::object::Affected;
 
 use super::wal::Lsn;
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::run::Run;
 
 /// So many rows cannot have been changed one by one.
@@ -23,8 +23,8 @@ impl Run<'_> {
     pub(super) fn fold_future_transactions(&mut self) {
         let Some(control) = self.cluster.control.filter(|_| self.only.is_none()) else { return };
         let next = control.next_xid as Xid;
-        let [xmin, xmax, lsn] = [Promised::XminBounds, Promised::XmaxBounds, Promised::PageLsn]
-            .map(|promised| promised.rule().id);
+        let [xmin, xmax, lsn] =
+            [&rules::XMIN_BOUNDS, &rules::XMAX_BOUNDS, &rules::PAGE_LSN].map(|rule| rule.id);
         let rows = [xmin, xmax].map(|rule| self.findings.count_of(rule)).iter().sum::<u64>();
         let kept: Vec<&Finding> = [xmin, xmax].iter().flat_map(|rule| self.findings.kept_of(rule)).collect();
         let is_later = |finding: &&Finding| {
@@ -49,7 +49,7 @@ impl Run<'_> {
             found.push_str(&format!("; {blocks} blocks have positions after the checkpoint at {at}"));
         }
         let expected = format!("rows of transactions before {next}, the next transaction id of pg_control");
-        let finding = file_finding(Promised::NextXid, "global/pg_control", None, expected, found);
+        let finding = file_finding(&rules::NEXT_XID, "global/pg_control", None, expected, found);
         let affected = Affected { row_count: rows, ..Affected::default() };
         self.findings.replace(&[xmin, xmax, lsn], finding, affected);
     }

@@ -4,7 +4,7 @@ use formats::postgres::control::Control;
 use results::check::Finding;
 
 use crate::postgres::finding::file_finding;
-use crate::postgres::rules::Promised;
+use crate::postgres::rules;
 use crate::postgres::source::Tree;
 
 /// The major of a data directory: that of the control file's catalog version, else that of `PG_VERSION`; 0 if none tells.
@@ -41,5 +41,5 @@ pub(crate) fn check_version(tree: &Tree, path: &str, major: u32, object: Option<
         }
         Err(error) => error.to_string(),
     };
-    Some(file_finding(Promised::VersionFile, path, object, format!("\"{major}\""), found))
+    Some(file_finding(&rules::VERSION_FILE, path, object, format!("\"{major}\""), found))
 }

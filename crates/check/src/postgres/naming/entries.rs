@@ -10,7 +10,7 @@ use super::super::btree::Matching;
 use super::super::causes::ZEROS;
 use super::super::collector::Fact;
 use super::super::exact::Exact;
-use super::super::rules::Promised;
+use super::super::rules;
 use crate::findings::Findings;
 
 impl Exact<'_> {
@@ -32,7 +32,7 @@ impl Exact<'_> {
             let place = Tid { block, item };
             let expected = "an entry that is not marked dead, since its row is visible".to_owned();
             let found = format!("LP_DEAD, row {}", row.tid);
-            self.report(Promised::EntryDead, index, place, expected, found, findings);
+            self.report(&rules::ENTRY_DEAD, index, place, expected, found, findings);
             false
         });
     }

@@ -1,12 +1,13 @@
 //! Update chains inside one heap block: redirects, the root of each row version, and what a version and its successor
 //! say about each other.
 
+use crate::rule::Rule;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::page::ItemState;
 use formats::postgres::{Tid, Xid};
 
 use super::super::heap::{Slot, Work};
-use super::super::rules::Promised;
+use super::super::rules;
 use super::super::transactions::{Fate, LastLookup, Transactions};
 
 /// What following the chains of a block told.
@@ -22,7 +23,7 @@ pub(crate) struct Chains {
 /// A broken rule, at a line pointer.
 #[derive(Debug)]
 struct Fault {
-    promised: Promised,
+    rule: &'static Rule,
     item: u16,
     expected: String,
     found: String,
@@ -44,7 +45,7 @@ pub(crate) fn check_redirects<S>(slots: &[Slot], work: &mut Work<'_, S>) {
             Some(_) => continue,
         };
         let expected = format!("a heap-only row of this block, from 1 to {}", slots.len());
-        work.report(Promised::ItemRedirect, Some(slot.item.number), expected, found);
+        work.report(&rules::ITEM_REDIRECT, Some(slot.item.number), expected, found);
     }
 }
 
@@ -102,7 +103,7 @@ impl Chains {
     /// Reports what was found.
     pub(crate) fn report<S>(&mut self, work: &mut Work<'_, S>) {
         for fault in self.faults.drain(..) {
-            work.report(fault.promised, Some(fault.item), fault.expected, fault.found);
+            work.report(fault.rule, Some(fault.item), fault.expected, fault.found);
         }
     }
 
@@ -110,7 +111,7 @@ impl Chains {
     // %u also points there", "tuple points to new version at offset %u, but ... also points there"
     fn add_second_predecessor(&mut self, from: u16, to: u16, root: u16) {
         self.faults.push(Fault {
-            promised: Promised::UpdateChain,
+            rule: &rules::UPDATE_CHAIN,
             item: from,
             expected: format!("one chain that leads to the heap-only row at line pointer {to}"),
             found: format!("two: from line pointer {from}, and from root line pointer {root}"),
@@ -167,7 +168,7 @@ impl Chains {
             "a successor with index entries of its own, since HEAP_HOT_UPDATED is not set"
         };
         self.faults.push(Fault {
-            promised: Promised::UpdateChain,
+            rule: &rules::UPDATE_CHAIN,
             item: slot.item.number,
             expected: expected.to_owned(),
             found,
@@ -183,7 +184,7 @@ impl Chains {
         for slot in slots.iter().filter(|slot| slot.fate == Fate::Live && slot.root == 0) {
             if slot.header.is_some_and(|header| header.is_heap_only()) {
                 self.faults.push(Fault {
-                    promised: Promised::HotChain,
+                    rule: &rules::HOT_CHAIN,
                     item: slot.item.number,
                     expected: "a chain of updates that leads here from a line pointer with index entries"
                         .to_owned(),

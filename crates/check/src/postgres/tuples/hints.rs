@@ -1,11 +1,12 @@
 //! Hint bits of a row version against pg_xact: they may lag behind it, and never contradict it.
 
+use crate::rule::Rule;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::{Status, precedes};
 use formats::postgres::{Tid, Xid};
 
 use super::super::catalog::Relation;
-use super::super::rules::Promised;
+use super::super::rules;
 use super::super::transactions::{LastLookup, Transactions};
 use super::locks::lock_fault;
 
@@ -16,7 +17,7 @@ const FIRST_NORMAL_OID: u32 = 16384;
 /// What bits say that pg_xact contradicts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contradiction {
-    pub(crate) promised: Promised,
+    pub(crate) rule: &'static Rule,
     pub(crate) expected: String,
     pub(crate) found: String,
     /// The bits that are wrong.
@@ -112,7 +113,7 @@ impl Transactions {
         // with committed xmin"; heapam.c: updating a row that is not visible is an error
         (aborted_insert && status == Status::Committed && hint & mask::XMAX_INVALID == 0).then(|| {
             Contradiction {
-                promised: Promised::UpdateChain,
+                rule: &rules::UPDATE_CHAIN,
                 expected: format!(
                     "no committed update or delete of a row whose insert aborted ({})",
                     header.xmin
@@ -162,7 +163,7 @@ fn of_hint(did: &str, xid: Xid, header: &TupleHeader, status: Status) -> Contrad
         Status::SubCommitted => "sub-committed",
     };
     Contradiction {
-        promised: Promised::CommitHint,
+        rule: &rules::COMMIT_HINT,
         expected: format!(
             "hint bits about transaction {xid}, which {did} the row, that agree with pg_xact: {status}"
         ),

@@ -5,7 +5,7 @@ use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::precedes;
 
 use super::super::catalog::Relation;
-use super::super::rules::Promised;
+use super::super::rules;
 use super::super::transactions::Transactions;
 use super::hints::Contradiction;
 
@@ -48,7 +48,7 @@ pub(super) fn lock_fault(header: &TupleHeader, own: Tid) -> Option<Contradiction
 fn fault(header: &TupleHeader, expected: &str, wrong_bits: u16) -> Contradiction {
     let TupleHeader { infomask, infomask2, xmax, ctid, .. } = header;
     let found = format!("infomask {infomask:#06x}, infomask2 {infomask2:#06x}, xmax {xmax}, ctid {ctid}");
-    Contradiction { promised: Promised::CommitHint, expected: expected.to_owned(), found, wrong_bits }
+    Contradiction { rule: &rules::COMMIT_HINT, expected: expected.to_owned(), found, wrong_bits }
 }
 
 impl Transactions {
@@ -62,7 +62,7 @@ impl Transactions {
         let updater = is_wanted.then(|| self.updater_of_multi(header.xmax, relation)).flatten()?;
         let found = format!("infomask {:#06x}; member {updater} updates", header.infomask);
         Some(Contradiction {
-            promised: Promised::CommitHint,
+            rule: &rules::COMMIT_HINT,
             expected: format!("multixact {} whose members only lock the row", header.xmax),
             found,
             wrong_bits: mask::XMAX_LOCK_ONLY,
@@ -80,7 +80,7 @@ impl Transactions {
             && precedes(xvac, self.next_xid())
             && (relation.frozen_xid < FIRST_NORMAL_XID || !precedes(xvac, relation.frozen_xid));
         (moved != 0 && (moved == mask::MOVED || !is_possible)).then(|| Contradiction {
-            promised: Promised::TupleHeader,
+            rule: &rules::TUPLE_HEADER,
             expected: "no bit of VACUUM FULL before 9.0, or the transaction that moved the row".to_owned(),
             found: format!("infomask {:#06x}, xvac {xvac}", header.infomask),
             wrong_bits: mask::MOVED,

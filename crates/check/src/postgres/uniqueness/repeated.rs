@@ -9,7 +9,7 @@ use super::super::collector::{Collector, Fact};
 use super::super::exact::Exact;
 use super::super::ledger::BucketSet;
 use super::super::pass::PassState;
-use super::super::rules::Promised;
+use super::super::rules;
 use super::super::run::Run;
 use crate::findings::Findings;
 use crate::progress::{Phase, Progress};
@@ -66,7 +66,7 @@ impl Exact<'_> {
                 first.tid, second.tid, first.entry.0, first.entry.1
             );
             let expected = "one visible row per key".to_owned();
-            self.report(Promised::BtreeUnique, index, Tid { block, item }, expected, found, findings);
+            self.report(&rules::BTREE_UNIQUE, index, Tid { block, item }, expected, found, findings);
         }
     }
 

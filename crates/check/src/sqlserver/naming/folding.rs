@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use formats::sqlserver::RecordId;
 
 use super::super::finding::Draft;
-use super::super::rules::Promised;
+use super::super::rules;
 use super::entries::Counterparts;
 
 /// What to do about a row that differs from what several indexes have.
@@ -18,9 +18,7 @@ const ROW_LOST: &str = "the row is lost from the table: restore the page that he
 /// the row. Entries of several indexes for a row that is not there become one finding as well.
 pub(in super::super) fn fold_rows(drafts: &mut Vec<Draft>, counterparts: &Counterparts) {
     let mut counts: HashMap<RecordId, usize> = HashMap::new();
-    for place in
-        drafts.iter().filter(|draft| draft.promised == Promised::RowWithoutEntry).filter_map(place_of)
-    {
+    for place in drafts.iter().filter(|draft| draft.rule == &rules::ROW_WITHOUT_ENTRY).filter_map(place_of) {
         *counts.entry(place).or_default() += 1;
     }
     counts.retain(|_, count| *count > 1);
@@ -29,36 +27,34 @@ pub(in super::super) fn fold_rows(drafts: &mut Vec<Draft>, counterparts: &Counte
     let mut lost: HashMap<&(u32, String), usize> = HashMap::new();
     for draft in drafts.drain(..) {
         let place = place_of(&draft);
-        match draft.promised {
-            Promised::RowWithoutEntry => {
-                let Some(place) = place.filter(|place| counts.contains_key(place)) else {
+        if draft.rule == &rules::ROW_WITHOUT_ENTRY {
+            let Some(place) = place.filter(|place| counts.contains_key(place)) else {
+                kept.push(draft);
+                continue;
+            };
+            match first.get(&place).and_then(|index| kept.get_mut(*index)) {
+                Some(whole) => add(whole, &draft),
+                None => {
+                    first.insert(place, kept.len());
                     kept.push(draft);
-                    continue;
-                };
-                match first.get(&place).and_then(|index| kept.get_mut(*index)) {
-                    Some(whole) => add(whole, &draft),
-                    None => {
-                        first.insert(place, kept.len());
-                        kept.push(draft);
-                    }
                 }
             }
-            // Its row is told with the values of both.
-            Promised::EntryWithoutRow
-                if place
-                    .and_then(|entry| counterparts.pairs.get(&entry))
-                    .is_some_and(|row| counts.contains_key(row)) => {}
-            Promised::EntryWithoutRow => {
-                let row = place.and_then(|entry| counterparts.locators.get(&entry));
-                match row.and_then(|row| lost.get(row)).and_then(|index| kept.get_mut(*index)) {
-                    Some(whole) if whole.unit != draft.unit => add_entry(whole, &draft),
-                    _ => {
-                        lost.extend(row.map(|row| (row, kept.len())));
-                        kept.push(draft);
-                    }
+        } else if draft.rule == &rules::ENTRY_WITHOUT_ROW {
+            let pair = place.and_then(|entry| counterparts.pairs.get(&entry));
+            // Its row is reported with the values of both.
+            if pair.is_some_and(|row| counts.contains_key(row)) {
+                continue;
+            }
+            let row = place.and_then(|entry| counterparts.locators.get(&entry));
+            match row.and_then(|row| lost.get(row)).and_then(|index| kept.get_mut(*index)) {
+                Some(whole) if whole.unit != draft.unit => add_entry(whole, &draft),
+                _ => {
+                    lost.extend(row.map(|row| (row, kept.len())));
+                    kept.push(draft);
                 }
             }
-            _ => kept.push(draft),
+        } else {
+            kept.push(draft);
         }
     }
     *drafts = kept;

@@ -7,7 +7,7 @@ use formats::sqlserver::Record;
 use super::super::finding::Draft;
 use super::super::inside::Place;
 use super::super::keys;
-use super::super::rules::Promised;
+use super::super::rules;
 use super::super::worker::Worker;
 
 impl Worker<'_> {
@@ -26,12 +26,12 @@ impl Worker<'_> {
             let is_ghost = left.kind.is_ghost() || right.kind.is_ghost();
             let order = keys::compare(keys, left, right, is_leaf);
             let key = |record| place.unit.key_text(record, is_leaf);
-            let (promised, expected) = match order {
+            let (rule, expected) = match order {
                 Some(Ordering::Greater) => {
-                    (Promised::KeyOrder, format!("a key behind that of slot {before}, {}", key(left)))
+                    (&rules::KEY_ORDER, format!("a key behind that of slot {before}, {}", key(left)))
                 }
                 Some(Ordering::Equal) if !is_ghost && !keys.is_empty() => {
-                    (Promised::KeyDuplicate, format!("a key that slot {before} has not"))
+                    (&rules::KEY_DUPLICATE, format!("a key that slot {before} has not"))
                 }
                 None => {
                     self.order_not_known.insert(place.number);
@@ -39,7 +39,7 @@ impl Worker<'_> {
                 }
                 _ => continue,
             };
-            drafts.push(place.draft(promised, expected, key(right)).slot(*slot));
+            drafts.push(place.draft(rule, expected, key(right)).slot(*slot));
         }
     }
 }

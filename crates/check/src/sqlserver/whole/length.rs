@@ -34,12 +34,7 @@ pub(super) struct Length {
 /// The greatest length that the header of a file, its maps, or the catalog tell; none of them is above the truth.
 ///
 /// I/O: at most three pages.
-pub(super) fn promised(
-    source: &Source,
-    file: u16,
-    page_count: u32,
-    catalog: &[CatalogFile],
-) -> Option<Length> {
+pub(super) fn rule(source: &Source, file: u16, page_count: u32, catalog: &[CatalogFile]) -> Option<Length> {
     let mut lengths = Vec::new();
     if let Some(page) = sound(source, PageId { file, page: 0 }, PageKind::FileHeader)
         && let Ok(header) = FileHeader::new(&page[..])

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use formats::sqlserver::{Boot, EXTENT_PAGES, ExtentMap, PAGE_BYTES, PageId, PageKind, SetKind, place};
 
-use super::length::{CatalogFile, catalog_files, promised};
+use super::length::{CatalogFile, catalog_files, rule};
 use crate::sqlserver::finding::Draft;
-use crate::sqlserver::rules::Promised;
+use crate::sqlserver::rules;
 use crate::sqlserver::source::Source;
 
 /// Missing extents that a finding names.
@@ -51,7 +51,7 @@ impl Whole {
         for (index, file) in source.files.iter().enumerate() {
             let Some(number) = source.number_of(index) else { continue };
             let mut push = |expected: String, found: String| {
-                let draft = Draft::of_database(Promised::FileSize, expected, found);
+                let draft = Draft::of_database(&rules::FILE_SIZE, expected, found);
                 self.drafts.push((file.shown.clone(), draft));
             };
             // A file that is being written may have grown since it was opened: its length now is what counts.
@@ -60,7 +60,7 @@ impl Whole {
                 push(format!("a multiple of {PAGE_BYTES} bytes"), format!("{bytes} bytes"));
             }
             let page_count = u32::try_from(bytes / PAGE_BYTES as u64).unwrap_or(u32::MAX);
-            let Some(length) = promised(source, number, page_count, &self.files) else { continue };
+            let Some(length) = rule(source, number, page_count, &self.files) else { continue };
             let missing = length.page_count - page_count;
             push(
                 format!("at least {} pages: {}", length.page_count, length.said_by),
@@ -79,7 +79,7 @@ impl Whole {
                 self.reasons.push(format!("\"{}\" changed its length during the check", file.shown));
             } else if let Some(broken) = &layout.broken {
                 let draft =
-                    Draft::of_database(Promised::BackupStream, broken.expected.clone(), broken.found.clone());
+                    Draft::of_database(&rules::BACKUP_STREAM, broken.expected.clone(), broken.found.clone());
                 self.drafts.push((file.shown.clone(), draft));
                 self.is_partial = true;
             }
@@ -168,7 +168,7 @@ impl Whole {
                 named.join(", ")
             );
             let shown = source.files.first().map(|file| file.shown.clone()).unwrap_or_default();
-            self.drafts.push((shown, Draft::of_database(Promised::BackupExtent, expected, found)));
+            self.drafts.push((shown, Draft::of_database(&rules::BACKUP_EXTENT, expected, found)));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::sqlserver::catalog::Catalog;
 use crate::sqlserver::context::Context;
 use crate::sqlserver::finding::Draft;
 use crate::sqlserver::maps::Maps;
-use crate::sqlserver::rules::Promised;
+use crate::sqlserver::rules;
 use crate::sqlserver::run::Run;
 use crate::sqlserver::source::Source;
 use crate::sqlserver::worker::Worker;
@@ -45,7 +45,7 @@ impl Run<'_> {
             let all: Vec<String> = whole.files.iter().map(|file| file.number.to_string()).collect();
             let expected = format!("pages of a data file of the database: {}", all.join(", "));
             let found = format!("a page of file {file}");
-            maps.findings.push(Draft::new(Promised::AllocationRange, referrer, expected, found));
+            maps.findings.push(Draft::new(&rules::ALLOCATION_RANGE, referrer, expected, found));
         }
         let mut numbers: Vec<u16> = missing.into_iter().map(|(file, _)| file).collect();
         numbers.extend(whole.files.iter().map(|file| file.number).filter(|file| !at_hand.contains(file)));
@@ -82,10 +82,10 @@ impl Run<'_> {
     ) {
         for (file, draft) in &whole.drafts {
             let mut draft = draft.clone();
-            if draft.promised == Promised::FileSize && !context.maps.lost.is_empty() {
+            if draft.rule == &rules::FILE_SIZE && !context.maps.lost.is_empty() {
                 draft.found += &lost_text(context);
             }
-            if draft.promised.rule().level <= self.options.level {
+            if draft.rule.level <= self.options.level {
                 let finding = context.finding(draft);
                 worker.findings.push(Finding { file: file.clone(), ..finding });
             }

@@ -2,8 +2,6 @@
 
 use results::object::Affected;
 
-use super::{postgres, sqlite, sqlserver};
-
 /// How close to the cause a broken rule is; causes come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
@@ -70,9 +68,11 @@ pub struct Role {
 
 impl Role {
     /// The role of most rules: about the bytes of a page of the object that they name.
-    pub(super) const RECORD: Self = Self::new(Rank::Record, Suspect::Object, Unit::Other);
+    pub const RECORD: Self = Self::new(Rank::Record, Suspect::Object, Unit::Other);
 
-    pub(super) const fn new(rank: Rank, suspect: Suspect, unit: Unit) -> Self {
+    /// The role with these three.
+    #[must_use]
+    pub const fn new(rank: Rank, suspect: Suspect, unit: Unit) -> Self {
         Self { rank, suspect, unit }
     }
 
@@ -80,67 +80,5 @@ impl Role {
     #[must_use]
     pub fn breaks_own_bytes(self) -> bool {
         matches!(self.rank, Rank::Page | Rank::Record)
-    }
-}
-
-/// The role of a rule by its id; that of rules about records for rules that no table names.
-#[must_use]
-pub fn role(rule: &str) -> Role {
-    let known = match rule.split_once('-').map(|(engine, _)| engine) {
-        Some("sqlite") => sqlite::role(rule),
-        Some("pg") => postgres::role(rule),
-        Some("mssql") => sqlserver::role(rule),
-        _ => None,
-    };
-    known.unwrap_or(Role::RECORD)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::guard::proposes;
-    use super::*;
-
-    fn is_known(rule: &str) -> bool {
-        sqlite::role(rule).or(postgres::role(rule)).or(sqlserver::role(rule)).is_some()
-    }
-
-    #[test]
-    fn every_rule_has_a_role() {
-        let unknown: Vec<&str> =
-            crate::rule::rules().map(|rule| rule.id).filter(|id| !is_known(id)).collect();
-        assert!(unknown.is_empty(), "add them to the table of their engine: {unknown:?}");
-    }
-
-    #[test]
-    fn no_rule_that_calls_its_table_into_question_proposes_to_rebuild_from_it() {
-        let wrong: Vec<String> = crate::rule::rules()
-            .filter(|rule| {
-                let role = role(rule.id);
-                // A row is restored where its own page is clean. An index is rebuilt from its table, whatever is wrong with the index.
-                let is_of_index = ["btree", "gin", "gist", "hash", "brin", "index", "key", "unique"]
-                    .iter()
-                    .any(|word| rule.id.contains(word));
-                let calls_table = match role.suspect {
-                    Suspect::Database | Suspect::Source => true,
-                    Suspect::Object => !is_of_index,
-                    Suspect::Nothing => false,
-                };
-                let severe = [
-                    "REINDEX",
-                    "VACUUM",
-                    "CLUSTER",
-                    "pg_resetwal",
-                    "pg_surgery",
-                    "pg_truncate",
-                    "DBCC CHECK",
-                    "REPAIR",
-                    "rebuil",
-                    "freeze",
-                ];
-                calls_table && proposes(rule.next_step, &severe)
-            })
-            .map(|rule| format!("{}: {}", rule.id, rule.next_step))
-            .collect();
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
