@@ -22,10 +22,8 @@ use super::prepared::{Prepared, prepare};
 use super::sparse::Sparse;
 use super::target::CheckError;
 use super::whole::report_missing;
-use crate::evidence::Watch;
 use crate::progress::{Phase, Progress};
-use crate::structure::tally::{LevelTally, PageFigures};
-use crate::structure::{Options, subject};
+use crate::structure::{Options, subject, tally::LevelTally, tally::PageFigures};
 
 /// Measures the tables and indexes in data files or in a backup.
 ///
@@ -53,7 +51,7 @@ pub fn structure(
         counters: StructureCounters::default(),
         unfinished: None,
     };
-    let watch = Watch::begin();
+    let watch = crate::evidence::Watch::begin();
     progress.advance(Phase::Map, 0, 0);
     match prepare(paths)? {
         Ok(prepared) if options.mode == StructureMode::Detailed => {

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answer;
+mod attributes;
 mod cells;
 mod commands;
 mod fault;

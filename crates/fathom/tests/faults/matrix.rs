@@ -55,12 +55,15 @@ fn failure(database: &Database, mount: &Mount, cell: &Cell<'_>) -> Option<String
         eprintln!("{name}\n{}", answer.words);
     }
     let why = judge(database, cell, &answer, open_count, read_count).err()?;
-    Some(format!(
+    let line = format!(
         "{name:<70} {why}; exit {:?}, opened {open_count}, read {read_count}, {:?}: {}",
         answer.code.unwrap_or(-1),
         answer.rules(),
         answer.reason()
-    ))
+    );
+    // At once as well: a run of the whole matrix may be ended before its table.
+    eprintln!("{line}");
+    Some(line)
 }
 
 /// How often each file is opened and read in a check without faults.

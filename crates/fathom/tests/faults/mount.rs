@@ -2,19 +2,19 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
-    INodeNo, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    Request,
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo,
+    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, Request,
 };
 
+use crate::attributes::{attributes_of, errno};
 use crate::fault::{Fault, Planned};
 
 /// Names and attributes of files without faults are kept by the kernel for so long.
@@ -249,36 +249,6 @@ impl Shared {
     }
 }
 
-fn attributes_of(metadata: &Metadata, number: u64) -> FileAttr {
-    let time = |seconds: i64, nanoseconds: i64| {
-        SystemTime::UNIX_EPOCH + Duration::new(seconds as u64, nanoseconds as u32)
-    };
-    let kind = metadata.file_type();
-    FileAttr {
-        ino: INodeNo(number),
-        size: metadata.len(),
-        blocks: metadata.blocks(),
-        atime: time(metadata.atime(), metadata.atime_nsec()),
-        mtime: time(metadata.mtime(), metadata.mtime_nsec()),
-        ctime: time(metadata.ctime(), metadata.ctime_nsec()),
-        crtime: SystemTime::UNIX_EPOCH,
-        kind: if kind.is_dir() {
-            FileType::Directory
-        } else if kind.is_symlink() {
-            FileType::Symlink
-        } else {
-            FileType::RegularFile
-        },
-        perm: (metadata.mode() & 0o7777) as u16,
-        nlink: metadata.nlink() as u32,
-        uid: metadata.uid(),
-        gid: metadata.gid(),
-        rdev: 0,
-        blksize: 4096,
-        flags: 0,
-    }
-}
-
 /// What the kernel asks.
 struct Files {
     shared: Arc<Mutex<Shared>>,
@@ -394,14 +364,6 @@ impl Filesystem for Files {
         }
         reply.ok();
     }
-}
-
-fn errno(error: &io::Error) -> Errno {
-    let number = error.raw_os_error().unwrap_or(match error.kind() {
-        io::ErrorKind::NotFound => 2,
-        _ => 5,
-    });
-    Errno::from_i32(number)
 }
 
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
