@@ -14,6 +14,8 @@ fi
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
 # Files and the clock are real, and reads are whole.
 export MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-no-short-fd-operations"
+# Miri takes a hundred times as long: property tests try a few cases.
+export PROPTEST_CASES=4
 miri() {
     cargo +nightly miri test --locked "$@"
 }
