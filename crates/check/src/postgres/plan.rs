@@ -218,7 +218,7 @@ impl Plan {
                 let expected = format!("at most {full} bytes, the length of a full segment");
                 let found =
                     format!("{} bytes; what follows the first {full} was not read", segment.part.bytes);
-                report(Promised::SegmentMissing, &segment.shown, expected, found);
+                report(&rules::SEGMENT_MISSING, &segment.shown, expected, found);
                 continue;
             }
             if last_used.is_some_and(|last| position < last) && segment.part.bytes != full {
