@@ -3,4 +3,4 @@
 # usage: benches/clients.sh [ROUNDS [SECONDS]]      prints Markdown; docs/benchmarks.md has the ratios
 set -eu
 cd "$(dirname "$0")/.."
-exec "${CARGO:-cargo}" run --locked --release -q -p lab --example bench_clients -- "$@"
+exec "${CARGO:-cargo}" run --locked --release -q -p lab-postgres --example bench_clients -- "$@"

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 pairs=${1:-8}
 cargo=${CARGO:-cargo}
-"$cargo" build --locked --release -q -p lab --example bench_waits --example bench_vfs
+"$cargo" build --locked --release -q -p lab-postgres --example bench_waits -p lab-sqlite --example bench_vfs
 target=$("$cargo" metadata --locked --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 examples=$target/release/examples
 echo '| sampler | connections | CPU per tx, on / off | tx/s, on / off | of one core | looks present |'

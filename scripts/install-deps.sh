@@ -102,7 +102,7 @@ need_rust_component() {
     return 1
 }
 
-# The same places as crates/lab/src/engine/postgres/discovery.rs.
+# The same places as crates/lab-postgres/src/discovery.rs.
 postgres_directories() {
     { echo "${FATHOM_PG_BIN:-}:$PATH" | tr ':' '\n'; } | grep '^/' || true
     for directory in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin "${HOME:-/nonexistent}"/.cache/fathom/pg/*/bin \

@@ -209,7 +209,7 @@ pub fn spec(bytes: &[u8]) {
     let Ok(experiment) = Experiment::parse("any.toml", &text) else { return };
     for scale in experiment.scales() {
         let _ = experiment.factors(scale);
-        for engine in [&lab::engine::sqlite::ENGINE, &lab::engine::postgres::ENGINE, &lab::engine::noop::ENGINE] {
+        for engine in [&lab_sqlite::ENGINE, &lab_postgres::ENGINE, &lab::engine::noop::ENGINE] {
             if let Ok(resolved) = experiment.resolve(&Request::plain(scale, engine)) {
                 let _ = resolved.cells().iter().take(64).map(|cell| resolved.work(cell, 7)).count();
             }
@@ -229,12 +229,12 @@ pub fn results_file(bytes: &[u8]) {
 }
 
 pub fn wire_startup(bytes: &[u8]) {
-    lab::engine::postgres::exercise_startup(bytes);
+    lab_postgres::exercise_startup(bytes);
 }
 
 pub fn address(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    lab::engine::postgres::exercise_address(&text);
+    lab_postgres::exercise_address(&text);
     let _ = (results::redaction::redacted(&text), results::plain::one_line(&text));
 }
 
@@ -249,5 +249,5 @@ pub fn http_request(bytes: &[u8]) {
 }
 
 pub fn wire_answer(bytes: &[u8]) {
-    lab::engine::postgres::exercise_answers(bytes);
+    lab_postgres::exercise_answers(bytes);
 }

@@ -6,7 +6,7 @@ use results::EngineId;
 
 /// Engines of the laboratory, in the order in which messages and listings name them.
 pub(crate) static ENGINES: [&Engine; 3] =
-    [&lab::engine::sqlite::ENGINE, &lab::engine::postgres::ENGINE, &lab::engine::noop::ENGINE];
+    [&lab_sqlite::ENGINE, &lab_postgres::ENGINE, &lab::engine::noop::ENGINE];
 
 /// The engine that a user names, or whose URL this is.
 pub(crate) fn target(text: &str) -> Option<&'static Engine> {

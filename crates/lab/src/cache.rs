@@ -97,7 +97,7 @@ pub fn set(files: &[PathBuf], state: CacheState) -> Result<CacheLook, TargetErro
 }
 
 /// Refuses the machine's page cache to whoever may not empty it; asked before anything runs.
-pub(crate) fn limitation(work: &Work) -> Option<Limitation> {
+pub fn limitation(work: &Work) -> Option<Limitation> {
     let wants_all = work.subject.cache == CacheState::ColdMachine;
     (wants_all && !may_give_up_all(Path::new(DROP_CACHES))).then(|| Limitation {
         subject: "cache".to_owned(),

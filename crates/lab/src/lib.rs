@@ -2,7 +2,9 @@
 //!
 //! `spec` reads what is asked, `plan` orders it, `engine` provides the engine under test, `client`
 //! drives it, `gates` decide whether a run counts, and `laboratory` ties them together, storing each
-//! run as it ends.
+//! run as it ends. Engines are crates of their own (`lab-sqlite`, `lab-postgres`); this one knows none.
+
+#![forbid(unsafe_code)]
 
 pub mod assignment;
 pub mod cache;
@@ -16,7 +18,6 @@ pub mod expand;
 pub mod gates;
 pub mod inventory;
 pub mod laboratory;
-mod memory;
 pub mod observe;
 mod path_bytes;
 pub mod plan;

@@ -191,9 +191,8 @@ impl Work {
     }
 }
 
-#[cfg(test)]
 impl Work {
-    /// A small populate run for tests.
+    /// A small populate run, as tests of engines vary it.
     pub fn example() -> Self {
         Self {
             workload: Workload::Populate,

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use anyhow::bail;
 use check::subject::{Subject, recognise};
 use disk::space::{format_bytes, require_free};
-use lab::engine::postgres::{NewDatabase, SourceDatabase, expand_database};
-use lab::expand::{Grown, Source, Wish, expand_file};
+use lab::expand::{Grown, Wish};
+use lab_postgres::{NewDatabase, SourceDatabase, expand_database};
+use lab_sqlite::{Source, expand_file};
 use report::plain::plain;
 use results::redaction::redacted;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use lab::engine::postgres::ServerPlace;
+use lab_postgres::ServerPlace;
 
 /// A server whose data directory lies on this machine.
 pub(super) struct LocalServer {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use lab::engine::postgres::find_servers;
+use lab_postgres::find_servers;
 
 use crate::bench::{Bench, text};
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Output;
 
-use lab::engine::postgres::find_servers;
+use lab_postgres::find_servers;
 
 use crate::bench::{Bench, text};
 

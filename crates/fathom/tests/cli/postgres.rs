@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use lab::engine::postgres::find_servers;
+use lab_postgres::find_servers;
 use results::model::{GateOutcome, RunState};
 
 use crate::bench::{Bench, signal, signal_id, text, wait_for};

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use lab::engine::postgres::cluster::{Cluster, ClusterOptions};
-use lab::engine::postgres::find_servers;
+use lab_postgres::cluster::{Cluster, ClusterOptions};
+use lab_postgres::find_servers;
 
 use crate::bench::{Bench, signal, text, wait_for};
 

@@ -28,7 +28,7 @@ fn sqlite_makes_the_flushes_that_are_counted_and_by_the_call_that_is_recorded() 
     let Some(lines) = traced(&bench, "fsync,fdatasync", &words) else { return };
     let run = &bench.stored().runs[0].run;
     let call = run.environment.engine["sync_call"].as_str().unwrap().to_owned();
-    assert_eq!(call, lab::engine::sqlite::sync_call().name());
+    assert_eq!(call, lab_sqlite::sync_call().name());
     let of = |call: &str, file: &str| {
         let (call, file) = (format!(" {call}("), format!("{file}>"));
         lines.iter().filter(|line| line.contains(&call) && line.contains(&file)).count() as f64

@@ -1,6 +1,6 @@
 //! Experiments on files as a whole, and what runs leave: structure and arithmetic, never speed.
 
-use lab::engine::postgres::{ServerBinaries, find_servers};
+use lab_postgres::{ServerBinaries, find_servers};
 use results::store::Store;
 
 use crate::bench::Bench;

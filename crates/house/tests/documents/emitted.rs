@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use lab::assignment::Assignment;
 use lab::engine::noop::NoopTarget;
-use lab::engine::sqlite::SqliteTarget;
 use lab::engine::{Layout, Target};
 use lab::laboratory::Laboratory;
 use lab::spec::{Experiment, Request};
+use lab_sqlite::SqliteTarget;
 use results::model::{Run, Scale};
 use results::store::Store;
 

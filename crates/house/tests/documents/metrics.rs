@@ -6,6 +6,12 @@ use crate::emitted;
 
 const DOCUMENT: &str = "docs/lab/metrics.md";
 
+/// Where the laboratory and its engines are.
+const LABORATORY: [&str; 3] = ["crates/lab/src", "crates/lab-postgres/src", "crates/lab-sqlite/src"];
+
+/// Where engines name metrics field by field.
+const ENGINES: [&str; 3] = ["crates/lab/src/engine", "crates/lab-postgres/src", "crates/lab-sqlite/src"];
+
 /// Section whose names are made up from others, and which the tests of `report` hold.
 const COLUMNS: &str = "## Columns of tables and exports";
 
@@ -29,8 +35,14 @@ fn require(kind: &str, names: &BTreeSet<String>) {
 
 /// Metrics by their calls in the source; an engine that is not installed here has its names in it, too.
 fn metrics_in_source() -> BTreeSet<String> {
-    let mut names = emitted::literals_behind("crates/lab/src", &["metric(", "metric(&format!(", "asked("]);
-    names.extend(emitted::literals_behind("crates/lab/src/engine", &["Metric {\n            name: "]));
+    let mut names = BTreeSet::new();
+    for directory in LABORATORY {
+        let openings = ["metric(", "metric(&format!(", "asked("];
+        names.extend(emitted::literals_behind(directory, &openings));
+    }
+    for directory in ENGINES {
+        names.extend(emitted::literals_behind(directory, &["Metric {\n            name: "]));
+    }
     names.extend(emitted::literals_behind("crates/fathom/src/tasks", &["metric("]));
     names
 }
@@ -86,15 +98,15 @@ fn every_series_and_sampler_is_defined() {
 
 #[test]
 fn every_warning_and_event_is_defined() {
-    let warnings = emitted::literals_behind(
-        "crates/lab/src",
-        &["Warning {\n        code: ", "Warning {\n            code: ", "Warning {\n                code: "],
-    );
+    let openings =
+        ["Warning {\n        code: ", "Warning {\n            code: ", "Warning {\n                code: "];
+    let warnings: BTreeSet<String> =
+        LABORATORY.iter().flat_map(|directory| emitted::literals_behind(directory, &openings)).collect();
     assert!(warnings.contains("roles_share_device"), "the source was not read: {warnings:?}");
     require("warnings", &warnings);
     let mut events: BTreeSet<String> =
         emitted::runs().iter().flat_map(|run| &run.events).map(|event| event.kind.clone()).collect();
-    events.extend(emitted::literals_behind("crates/lab/src", &["kind: "]));
+    events.extend(LABORATORY.iter().flat_map(|directory| emitted::literals_behind(directory, &["kind: "])));
     assert!(events.contains("warm_up_end"), "the source was not read: {events:?}");
     require("events", &events);
 }
@@ -105,6 +117,8 @@ fn no_entry_describes_a_name_that_is_gone() {
     for directory in [
         "crates/fathom/src/tasks",
         "crates/lab/src",
+        "crates/lab-postgres/src",
+        "crates/lab-sqlite/src",
         "crates/report/src",
         "crates/results/src",
         "crates/disk/src",

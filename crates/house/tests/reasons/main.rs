@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::assignment::Assignment;
-use lab::engine::postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
-use lab::engine::sqlite::SqliteTarget;
 use lab::engine::{Layout, Target};
 use lab::laboratory::Laboratory;
 use lab::spec::{Experiment, Request};
+use lab_postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
+use lab_sqlite::SqliteTarget;
 use report::catalogue::Limit;
 use report::reason::{CellReason, cells};
 use results::EngineId;
@@ -184,7 +184,7 @@ fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_serve
             line.split("`fathom run ").nth(1).and_then(|rest| rest.split([' ', '`']).next()).unwrap();
         assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/src/engine/postgres/waits/events.tsv");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab-postgres/src/waits/events.tsv");
     let events = std::fs::read_to_string(path).unwrap();
     let known: Vec<(&str, &str)> = events
         .lines()

@@ -34,26 +34,28 @@ pub struct Answer {
 
 /// Where the sessions of one run leave their answers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answers(Arc<Mutex<Vec<Answer>>>);
+pub struct Answers(Arc<Mutex<Vec<Answer>>>);
 
 impl Answers {
-    pub(crate) fn add(&self, answer: Answer) {
+    /// Adds what one look-up did.
+    pub fn add(&self, answer: Answer) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
     }
 
-    pub(crate) fn all(&self) -> Vec<Answer> {
+    /// All answers until now.
+    pub fn all(&self) -> Vec<Answer> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// The first 48 bits of a SHA-256: small enough to be exact as a number of 64 bits with a fraction.
-pub(crate) fn hash_of(text: &str) -> u64 {
+pub fn hash_of(text: &str) -> u64 {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(6).fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// The figures of all look-ups of a run, added; absent where any of them has none.
-pub(crate) fn metrics(answers: &[Answer]) -> Vec<Metric> {
+pub fn metrics(answers: &[Answer]) -> Vec<Metric> {
     let Some(first) = answers.first() else { return Vec::new() };
     let sum = |of: fn(&Answer) -> Option<u64>| -> Option<u64> { answers.iter().map(of).sum() };
     let (logical, physical) = (sum(|one| one.logical_reads), sum(|one| one.physical_reads));

@@ -3,7 +3,7 @@
 //! An [`Engine`] is a value: what the estimate, the gates and the reports decide by, and how its targets are made. A
 //! [`Target`] is one instance, driven from one control thread (blocking); its clients' [`Session`]s are asynchronous, one
 //! per connection, pinned to the worker thread that polls them. A managed target is made and removed by fathom; an
-//! external one is a URL. Engines are modules or crates of their own, which know this module and not each other.
+//! external one is a URL. Engines are crates of their own, which know this module and not each other.
 
 mod abilities;
 mod costs;
@@ -11,12 +11,10 @@ mod description;
 mod error;
 pub mod look_up;
 pub mod noop;
-pub mod postgres;
 pub mod premises;
 mod provider;
 mod records;
 mod session;
-pub mod sqlite;
 mod target;
 mod task;
 

@@ -36,7 +36,7 @@ const NAMES_MAX: u32 = 100;
 
 /// What the marker file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// Always `fathom`.
     made_by: String,
     /// RFC 3339, UTC.
@@ -48,18 +48,18 @@ pub(crate) struct Mark {
     /// Engine, as in the directory's name.
     kind: String,
     /// The same in the main directory and all its parts, and nowhere else.
-    pub(crate) id: String,
+    pub id: String,
     /// The main directory.
     #[serde(with = "path_bytes")]
-    pub(crate) main_directory: PathBuf,
+    pub main_directory: PathBuf,
     /// The parts. Only the main directory's mark lists them.
     #[serde(with = "path_bytes::list")]
-    pub(crate) parts: Vec<PathBuf>,
+    pub parts: Vec<PathBuf>,
     /// Private directory of a server's socket, when it exists. It bears no mark of its own.
     #[serde(with = "path_bytes::optional")]
-    pub(crate) socket_directory: Option<PathBuf>,
+    pub socket_directory: Option<PathBuf>,
     /// Left in place on purpose: not a leftover.
-    pub(crate) kept: bool,
+    pub kept: bool,
 }
 
 /// A marked directory, locked as long as this value lives. Dropping it lets the lock go and leaves the directory.
@@ -111,7 +111,7 @@ impl Premises {
     ///
     /// # Errors
     /// A place that cannot be written to.
-    pub(crate) fn create_part(&mut self, place: &Path, role: &str) -> Result<Self, TargetError> {
+    pub fn create_part(&mut self, place: &Path, role: &str) -> Result<Self, TargetError> {
         let directory = self.part_directory(place, role)?;
         // Listed before it is made: a crash in between leaves nothing that the list does not name.
         let listed = directory.clone();
@@ -121,14 +121,14 @@ impl Premises {
     }
 
     /// Where the part for `role` in `place` is, or would be.
-    pub(crate) fn part_directory(&self, place: &Path, role: &str) -> Result<PathBuf, TargetError> {
+    pub fn part_directory(&self, place: &Path, role: &str) -> Result<PathBuf, TargetError> {
         let place = place.canonicalize().map_err(io_error("use directory", place))?;
         Ok(place.join(format!("{}{}-{role}", prefix(&self.mark.kind), self.mark.id)))
     }
 
     /// Takes over a directory of this kind if its owner is gone; `None` when it lives, or when there is no whole mark
     /// of ours.
-    pub(crate) fn take_over(directory: &Path, kind: &str) -> Option<Self> {
+    pub fn take_over(directory: &Path, kind: &str) -> Option<Self> {
         let name = directory.file_name()?.to_str()?; // ours is ASCII, whatever stands before it
         if !name.starts_with(&prefix(kind)) || !fs::symlink_metadata(directory).ok()?.is_dir() {
             return None;
@@ -152,23 +152,23 @@ impl Premises {
     }
 
     /// What the mark says.
-    pub(crate) fn mark(&self) -> &Mark {
+    pub fn mark(&self) -> &Mark {
         &self.mark
     }
 
     /// Is this the main directory, as opposed to a part?
-    pub(crate) fn is_main(&self) -> bool {
+    pub fn is_main(&self) -> bool {
         self.directory.file_name() == self.mark.main_directory.file_name()
     }
 
     /// Is this a part whose main directory is gone, or has given its name to another?
-    pub(crate) fn is_orphan(&self) -> bool {
+    pub fn is_orphan(&self) -> bool {
         let main = File::open(self.mark.main_directory.join(MARKER_FILE)).ok();
         main.and_then(|main| read_mark(&main)).is_none_or(|main| main.id != self.mark.id)
     }
 
     /// Changes what the mark says.
-    pub(crate) fn update(&mut self, change: impl FnOnce(&mut Mark)) -> Result<(), TargetError> {
+    pub fn update(&mut self, change: impl FnOnce(&mut Mark)) -> Result<(), TargetError> {
         change(&mut self.mark);
         self.write()
     }
@@ -248,7 +248,7 @@ pub fn leftovers(base: &Path, kind: &str) -> Vec<Premises> {
 }
 
 /// A word that nothing else made on this machine has: process, time and a counter.
-pub(crate) fn unique_id() -> String {
+pub fn unique_id() -> String {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let seconds = jiff::Timestamp::now().as_second();
     format!("{}-{seconds:x}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed))

@@ -2,7 +2,7 @@
 
 /// What values a column has, as far as shifting asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Whole numbers of 64 bits.
     Integer,
     /// Text of any length.
@@ -17,30 +17,33 @@ pub(crate) enum Kind {
 
 /// A column that may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What its values are.
+    pub kind: Kind,
 }
 
 /// A foreign key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub struct Reference {
     /// Own columns and those that they refer to, by their positions.
-    pub(crate) columns: Vec<(usize, usize)>,
+    pub columns: Vec<(usize, usize)>,
     /// The table referred to, by its position.
-    pub(crate) table: usize,
+    pub table: usize,
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Table {
+pub struct Table {
     /// As it is written in a statement, quoted.
-    pub(crate) name: String,
+    pub name: String,
     /// Columns that may be written, in order.
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     /// Sets of columns whose values are unique together: the primary key first.
-    pub(crate) keys: Vec<Vec<usize>>,
-    pub(crate) references: Vec<Reference>,
+    pub keys: Vec<Vec<usize>>,
+    /// Its foreign keys.
+    pub references: Vec<Reference>,
     /// Columns that identify a row of the source, as they are written in a statement: a key, or the number of the row.
-    pub(crate) identity: Vec<String>,
+    pub identity: Vec<String>,
 }

@@ -10,10 +10,10 @@ const COPIES_MAX: u64 = 10_000_000;
 const STEPS_PER_SIZE: u64 = 200;
 
 /// Which rows of the source a copy takes: those whose step is above the first and not above the second number.
-pub(crate) type Steps = (i64, i64);
+pub type Steps = (i64, i64);
 
 /// A database that grows.
-pub(crate) trait Growing: Statements {
+pub trait Growing: Statements {
     /// Bytes of the database now.
     fn size_bytes(&mut self) -> Result<u64, ExpandError>;
 
@@ -23,28 +23,30 @@ pub(crate) trait Growing: Statements {
 
 /// How far and by what a database grows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Aim {
-    pub(crate) wanted_bytes: u64,
+pub struct Aim {
+    /// Bytes to reach.
+    pub wanted_bytes: u64,
     /// Number of the first copy, and what is added for the next.
-    pub(crate) first: u64,
-    pub(crate) step: u64,
+    pub first: u64,
+    /// From each copy to the next.
+    pub step: u64,
     /// Bytes that one copy is expected to take; what the first one takes is measured.
-    pub(crate) copy_bytes: u64,
+    pub copy_bytes: u64,
 }
 
 /// What was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Growth {
-    pub(crate) whole_copies: u64,
-    pub(crate) partial_copies: u64,
-    pub(crate) size_bytes: u64,
+pub struct Growth {
+    pub whole_copies: u64,
+    pub partial_copies: u64,
+    pub size_bytes: u64,
 }
 
 /// Adds copies until the size is reached. `on_step` gets the bytes so far and fails to stop.
 ///
 /// # Errors
 /// What the engine or `on_step` refuses.
-pub(crate) fn grow(
+pub fn grow(
     engine: &mut impl Growing,
     tables: &[Table],
     aim: Aim,

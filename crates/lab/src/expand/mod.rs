@@ -13,18 +13,14 @@ mod growth;
 mod portion;
 pub mod sample;
 mod shift;
-mod sqlite;
-mod sqlite_catalog;
-mod sqlite_growth;
 
 use std::path::PathBuf;
 
-pub(crate) use catalog::{Column, Kind, Reference, Table};
-pub(crate) use growth::{Aim, Growing, Steps, grow};
-pub(crate) use portion::{Statements, mark_name, of_steps};
+pub use catalog::{Column, Kind, Reference, Table};
+pub use growth::{Aim, Growing, Steps, grow};
+pub use portion::{Statements, mark_name, of_steps};
 pub use shift::ExpandError;
-pub(crate) use shift::{Shift, in_order, shifts};
-pub use sqlite::{Source, expand_file};
+pub use shift::{Shift, in_order, shifts};
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +52,6 @@ pub struct Grown {
 
 /// What text, bytes and UUIDs of keys get before the number of their copy. The rows of the source are in it: a database
 /// that was grown before, from the same seed, has keys with the old tag, and more rows.
-pub(crate) fn tag(seed: u64, source_rows: u64) -> String {
+pub fn tag(seed: u64, source_rows: u64) -> String {
     format!("~{:04x}.{source_rows:x}.", seed & 0xffff)
 }

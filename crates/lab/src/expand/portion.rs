@@ -13,7 +13,7 @@ const STEPS: i64 = 1_000_000;
 const ROUNDS_MAX: usize = 64;
 
 /// What an engine calls the things that the statements name, and how it runs them.
-pub(crate) trait Statements {
+pub trait Statements {
     /// Type of the columns that identify a row, as a table is made with it.
     fn identity_type(&self) -> &'static str;
 
@@ -37,7 +37,7 @@ pub(crate) trait Statements {
 }
 
 /// The condition that a row of the source belongs to some steps.
-pub(crate) fn of_steps(table: &Table, mark: &str, (after, last): (i64, i64)) -> String {
+pub fn of_steps(table: &Table, mark: &str, (after, last): (i64, i64)) -> String {
     format!(
         " WHERE ({}) IN (SELECT {} FROM {mark} WHERE step > {after} AND step <= {last})",
         table.identity.join(", "),
@@ -46,20 +46,20 @@ pub(crate) fn of_steps(table: &Table, mark: &str, (after, last): (i64, i64)) -> 
 }
 
 /// Name of the table with the steps of a table's rows.
-pub(crate) fn mark_name(table: usize) -> String {
+pub fn mark_name(table: usize) -> String {
     format!("mark{table}")
 }
 
 /// The steps of a source, kept in scratch tables.
-pub(crate) struct Portion {
-    pub(crate) last_step: i64,
+pub(super) struct Portion {
+    pub(super) last_step: i64,
     /// Bytes of all rows.
-    pub(crate) row_bytes: u64,
+    pub(super) row_bytes: u64,
 }
 
 impl Portion {
     /// Divides the rows. Reads each table once, and again for each reference to it.
-    pub(crate) fn make(engine: &mut impl Statements, tables: &[Table]) -> Result<Self, ExpandError> {
+    pub(super) fn make(engine: &mut impl Statements, tables: &[Table]) -> Result<Self, ExpandError> {
         for (index, table) in tables.iter().enumerate() {
             divide(engine, tables, index, table)?;
         }
@@ -81,7 +81,7 @@ impl Portion {
     }
 
     /// The next step at which so many bytes of rows are reached, the last one at most, with the bytes up to it.
-    pub(crate) fn next(
+    pub(super) fn next(
         &self,
         engine: &mut impl Statements,
         after: i64,

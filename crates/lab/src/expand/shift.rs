@@ -64,17 +64,20 @@ pub enum ExpandError {
 /// How a column of a copy follows from the source's: by the shift of this column, which is its own or the one that it
 /// refers to in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Shift {
-    pub(crate) table: usize,
-    pub(crate) column: usize,
-    pub(crate) kind: Kind,
+pub struct Shift {
+    /// Index of the table.
+    pub table: usize,
+    /// Index of the column in it.
+    pub column: usize,
+    /// What its values are.
+    pub kind: Kind,
 }
 
 /// The shift of each column of each table; `None` is copied as it is.
 ///
 /// # Errors
 /// A key that nothing can make unique.
-pub(crate) fn shifts(tables: &[Table]) -> Result<Vec<Vec<Option<Shift>>>, ExpandError> {
+pub fn shifts(tables: &[Table]) -> Result<Vec<Vec<Option<Shift>>>, ExpandError> {
     let root = |table: usize, column: usize| root_of(tables, table, column);
     let mut marked: Vec<(usize, usize)> = Vec::new();
     for table_index in in_order(tables) {
@@ -134,7 +137,7 @@ fn root_of(tables: &[Table], table: usize, column: usize) -> (usize, usize) {
 }
 
 /// Tables with those they refer to before them, as far as there is no circle.
-pub(crate) fn in_order(tables: &[Table]) -> Vec<usize> {
+pub fn in_order(tables: &[Table]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     while order.len() < tables.len() {
         let is_ready = |index: &usize| {

@@ -223,19 +223,19 @@ fn some_total_us(text: &str) -> Option<u64> {
 
 /// A file under /proc that stays open; every reading begins at its start, into the same memory.
 #[derive(Debug)]
-pub(crate) struct KeptFile {
+pub struct KeptFile {
     file: File,
     buffer: Vec<u8>,
 }
 
 impl KeptFile {
     /// Opens the file.
-    pub(crate) fn open(path: &str) -> std::io::Result<Self> {
+    pub fn open(path: &str) -> std::io::Result<Self> {
         Ok(Self { file: File::open(path)?, buffer: vec![0; 4096] })
     }
 
     /// The whole content now; `None` when it cannot be read, as when the process has ended, or is no text.
-    pub(crate) fn text(&mut self) -> Option<&str> {
+    pub fn text(&mut self) -> Option<&str> {
         let mut filled = 0;
         loop {
             if filled == self.buffer.len() {

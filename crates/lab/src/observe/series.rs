@@ -161,7 +161,7 @@ impl<P: Probe> SeriesSampler<P> {
 
     /// Looks with another period; for tests.
     #[cfg(test)]
-    pub(crate) fn every(probe: P, period: Duration) -> Self {
+    pub fn every(probe: P, period: Duration) -> Self {
         Self { probe, period }
     }
 }
@@ -303,7 +303,7 @@ fn on_clock<R>(looks: Vec<(Instant, R)>, zero: Instant) -> Vec<(i64, R)> {
 }
 
 /// Nanoseconds from `zero` to `at`; negative when it was before.
-pub(crate) fn nanoseconds_since(zero: Instant, at: Instant) -> i64 {
+pub fn nanoseconds_since(zero: Instant, at: Instant) -> i64 {
     match at.checked_duration_since(zero) {
         Some(after) => after.as_nanos() as i64,
         None => -(zero.duration_since(at).as_nanos() as i64),

@@ -4,15 +4,16 @@
 mod estimate;
 mod estimate_space;
 mod laboratory;
+mod look_ups;
 mod spec_errors;
 mod spec_resolve;
 mod spec_shipped;
+mod support;
 
 use lab::engine::Engine;
 
 /// Engines on which specs are resolved here.
-const ENGINES: [&Engine; 3] =
-    [&lab::engine::noop::ENGINE, &lab::engine::sqlite::ENGINE, &lab::engine::postgres::ENGINE];
+const ENGINES: [&Engine; 3] = [&lab::engine::noop::ENGINE, &lab_sqlite::ENGINE, &lab_postgres::ENGINE];
 
 /// The engine with this name.
 fn engine(name: &str) -> &'static Engine {

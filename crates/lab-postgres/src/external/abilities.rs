@@ -1,0 +1,123 @@
+//! What a server by URL can do beside running: describe itself, see its clients, be sampled.
+
+use std::path::PathBuf;
+
+use lab::cache::CacheLook;
+use lab::engine::{
+    CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, LogRecords, Observe, Residence,
+    TargetError,
+};
+use lab::observe::Sampler;
+use lab::work::{CacheState, Work};
+use results::model::{Setting, Warning};
+
+use super::super::guid::{self, Stock};
+use super::super::wire::Login;
+use super::super::{client_counters, counters, log_records, series, waits};
+use super::ExternalPostgres;
+use super::connecting::kept_words;
+
+impl Describe for ExternalPostgres {
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        counters::settings(self.running()?)
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        let capabilities = self.capabilities.clone();
+        let mut facts = counters::facts(self.running()?, &capabilities);
+        if let Some(encryption) = &self.encryption {
+            facts["tls"] = encryption.clone().into();
+        }
+        Ok(facts)
+    }
+
+    fn warnings(&mut self) -> Vec<Warning> {
+        let mut warnings = vec![Warning {
+            code: "shared_server".to_owned(),
+            text: "the server is not ours: its other work, and its state before each run, are in the numbers"
+                .to_owned(),
+        }];
+        if let Some(encryption) = &self.encryption {
+            warnings.push(Warning {
+                code: "tls".to_owned(),
+                text: format!(
+                    "the connections are encrypted ({encryption}): clients and server spend processor time on it"
+                ),
+            });
+        }
+        if !self.capabilities.superuser {
+            warnings.push(Warning {
+                code: "no_checkpoint".to_owned(),
+                text: "the role is no superuser: a checkpoint before each run may have been refused"
+                    .to_owned(),
+            });
+        }
+        warnings
+    }
+}
+
+impl Residence for ExternalPostgres {
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        Vec::new()
+    }
+
+    fn kept(&self) -> Vec<String> {
+        kept_words(&self.login)
+    }
+}
+
+impl ClientControl for ExternalPostgres {
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name.filter(|_| self.capabilities.session_list) {
+            Some(name) => counters::interrupt(self.running()?, &name),
+            None => Ok(()),
+        }
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
+    }
+}
+
+impl CacheControl for ExternalPostgres {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up());
+        if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
+            let control = self.running()?;
+            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
+                control.complete("could not fill the caches of the server", &statement)?;
+            }
+            control.rows("could not take settings back", "RESET ALL")?;
+        }
+        // Nobody can look at the files of a server that is not ours.
+        Ok(None)
+    }
+}
+
+impl Observe for ExternalPostgres {
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
+        let mut samplers = series::samplers(&login, work);
+        samplers.extend(waits::samplers(&login, self.connector.as_ref()));
+        samplers
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let files = Err("the files of somebody else's server are not read");
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, files)
+    }
+}

@@ -1,0 +1,305 @@
+//! A PostgreSQL that fathom makes, starts, stops and removes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lab::engine::look_up::Answers;
+use lab::engine::premises::unique_id;
+use lab::engine::{
+    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout,
+    Limitation, Observe, Residence, Target, TargetError,
+};
+use lab::work::{Placement, Work};
+
+use super::ENGINE;
+use super::capabilities::Capabilities;
+use super::cluster::{Cluster, ClusterOptions};
+use super::confine::MemoryGroup;
+use super::control::Control;
+use super::discovery::ServerBinaries;
+use super::guid::{self, Stock};
+use super::session::{Connecting, PostgresConnector};
+use super::settings::{
+    backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
+};
+use super::{confine, counters, log_place, log_space, schema, stock, waits};
+
+mod abilities;
+mod reading;
+mod tablespaces;
+
+/// Database of the runs: the one that initdb makes; the whole cluster is ours.
+const DATABASE: &str = "postgres";
+
+/// Name of the control connection in the list of sessions.
+const CONTROL_NAME: &str = "fathom-control";
+
+/// What a managed PostgreSQL is made from.
+#[derive(Clone, Debug)]
+pub struct ManagedOptions {
+    /// Binaries of the server.
+    pub server: ServerBinaries,
+    /// Directory for the cluster when the layout names no data directory; made when it is not there.
+    pub base: PathBuf,
+    /// Directories by role; they must exist. The cluster itself goes into the first data directory.
+    pub layout: Layout,
+    /// Number of the port; `None` takes a free one.
+    pub port: Option<u16>,
+}
+
+/// A private cluster with its server, restarted for every run.
+///
+/// All calls must come from one thread, which must live as long as the server is wanted, and not from inside an
+/// asynchronous runtime.
+#[derive(Debug)]
+pub struct ManagedPostgres {
+    cluster: Option<Cluster>,
+    layout: Layout,
+    control: Option<Control>,
+    capabilities: Capabilities,
+    connector: Option<PostgresConnector>,
+    /// Which of the layout's directories the current run uses for what.
+    placement: Placement,
+    /// How many of its data directories the current run uses.
+    data_places: usize,
+    /// What the server runs for.
+    work: Option<Work>,
+    /// Tablespaces made so far: directory of the layout, name.
+    tablespaces: Vec<(PathBuf, String)>,
+    /// Tables that runs read, made by earlier runs.
+    stocks: Vec<Stock>,
+    /// What the look-ups of the current run did.
+    answers: Answers,
+    /// Limit of the server's memory, while it runs with one.
+    memory: Option<MemoryGroup>,
+    /// Has everything that was written before been brought to the devices?
+    settled: bool,
+}
+
+impl ManagedPostgres {
+    /// How the clients of this run connect.
+    ///
+    /// # Panics
+    /// Outside `prepare` and `clean`.
+    pub fn postgres_connector(&self) -> PostgresConnector {
+        self.connector.clone().expect("a connector is asked for between prepare and clean")
+    }
+
+    /// Cleans what crashed runs left in the same directories and makes a cluster (about a second, 40 MB). The server
+    /// starts with the first `prepare`.
+    ///
+    /// # Errors
+    /// As [`Cluster::create`].
+    pub fn create(options: &ManagedOptions) -> Result<Self, TargetError> {
+        let layout = options.layout.clone();
+        let base = match layout.data.first() {
+            Some(first) => first.clone(),
+            None => {
+                std::fs::create_dir_all(&options.base).map_err(|source| TargetError::Io {
+                    action: "create directory",
+                    path: options.base.clone(),
+                    source,
+                })?;
+                options.base.clone()
+            }
+        };
+        let elsewhere = layout.data.iter().skip(1).chain(&layout.log).cloned().collect();
+        let cluster = Cluster::create(&ClusterOptions {
+            server: options.server.clone(),
+            base,
+            elsewhere,
+            port: options.port,
+        })?;
+        Ok(Self {
+            cluster: Some(cluster),
+            layout,
+            control: None,
+            capabilities: Capabilities::default(),
+            connector: None,
+            placement: Placement::Together,
+            data_places: 1,
+            work: None,
+            tablespaces: Vec::new(),
+            stocks: Vec::new(),
+            answers: Answers::default(),
+            memory: None,
+            settled: false,
+        })
+    }
+
+    /// The cluster underneath.
+    ///
+    /// # Panics
+    /// After `stop`.
+    pub fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().expect("the target was not stopped")
+    }
+
+    fn running(&mut self) -> Result<&mut Control, TargetError> {
+        self.control
+            .as_mut()
+            .ok_or_else(|| TargetError::engine("could not ask the server", "it does not run"))
+    }
+
+    fn cluster_mut(&mut self) -> Result<&mut Cluster, TargetError> {
+        self.cluster
+            .as_mut()
+            .ok_or_else(|| TargetError::engine("could not use the cluster", "it was removed"))
+    }
+
+    /// Starts the server with the settings of this run; a setting that it refuses is named.
+    fn start(&mut self, work: &Work) -> Result<(), TargetError> {
+        let settings = server_settings(work);
+        let cluster = self.cluster_mut()?;
+        cluster.start(&settings).map_err(|error| name_the_setting(error, work))?;
+        let login = cluster.login(DATABASE, CONTROL_NAME);
+        let process_id = cluster.process_id().unwrap_or_default();
+        // Before our own session begins, so that it and all later ones inherit it.
+        if let Some(count) = work.subject.server_cores {
+            confine::keep_on_processors(process_id, count)?;
+        }
+        self.memory = match work.subject.memory_limit_mib {
+            Some(mib) => Some(MemoryGroup::create(process_id, mib)?),
+            None => None,
+        };
+        let mut control = Control::connect(&login)
+            .map_err(|error| TargetError::engine("could not connect to our own server", error))?;
+        self.capabilities = Capabilities::probe(&mut control)?;
+        self.control = Some(control);
+        self.work = Some(work.clone());
+        Ok(())
+    }
+}
+
+impl Target for ManagedPostgres {
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
+    }
+
+    fn limitations(&self, work: &Work) -> Vec<Limitation> {
+        let mut limitations = managed_limitations(&self.layout, work);
+        limitations.extend(backup_limitations(work, &self.cluster().server().bin_dir));
+        limitations
+    }
+
+    fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
+        require_possible(&self.limitations(work))?;
+        self.connector = None;
+        self.control = None;
+        self.placement = work.placement;
+        self.data_places = work.data_places(self.layout.data.len());
+        let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
+        let cluster = self.cluster_mut()?;
+        cluster.stop();
+        log_place::place_log(cluster, log.as_deref())?;
+        self.settle(work)?;
+        self.start(work)?;
+        self.clean()?;
+        self.answers = Answers::default();
+        if work.workload.has_stock() {
+            self.provide_stock(work)?;
+        }
+        let tablespaces = self.tablespaces_for(work)?;
+        let statements = schema::create(work, &tablespaces, &self.capabilities);
+        let control = self.running()?;
+        for statement in statements {
+            control.complete("could not make the objects of the run", &statement)?;
+        }
+        if work.workload.adds_rows() {
+            log_space::provide(control, log_space::segments_wanted(work))?;
+        }
+        waits::provide(control);
+        control.complete("could not write a checkpoint before the run", "CHECKPOINT")?;
+        let name = format!("fathom-client-{}", unique_id());
+        self.connector = Some(PostgresConnector::new(Connecting {
+            login: self.cluster_mut()?.login(DATABASE, &name),
+            first_statements: match work.workload.looks_up() {
+                true => guid::PLANNER.map(str::to_owned).to_vec(),
+                false => Vec::new(),
+            },
+            row: schema::row_statement(work),
+            workload: work.workload,
+            seed: work.seed,
+            look_up: self.look_up(work),
+            hands_in: self.capabilities.backend_counters,
+        }));
+        Ok(())
+    }
+
+    fn connector(&self) -> Arc<dyn DynConnector> {
+        Arc::new(self.postgres_connector())
+    }
+
+    fn jobs(&self, work: &Work) -> u32 {
+        // Half of the processors: the server needs the others.
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
+        (processors / 2).clamp(1, work.connections.max(1))
+    }
+
+    fn counters(&mut self) -> Result<Counters, TargetError> {
+        let capabilities = self.capabilities.clone();
+        counters::read(self.running()?, &capabilities)
+    }
+
+    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+        let capabilities = self.capabilities.clone();
+        let answers = self.answers.clone();
+        let confinement = self.confinement(work);
+        let control = self.running()?;
+        let mut aftermath = match work.workload.looks_up() {
+            true => stock::aftermath(control, work, &answers)?,
+            false => counters::aftermath(control, &capabilities, work)?,
+        };
+        aftermath.metrics.extend(confinement);
+        Ok(aftermath)
+    }
+
+    fn clean(&mut self) -> Result<(), TargetError> {
+        self.connector = None;
+        // A server that died has nothing to clean now; the next start finds the objects and drops them.
+        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
+            for statement in schema::drop_all(true) {
+                control.complete("could not remove the objects of the run", &statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
+        self.connector = None;
+        self.control = None;
+        match self.cluster.take() {
+            Some(cluster) if keep => {
+                let directory = cluster.keep()?;
+                tracing::info!(directory = %directory.display(), "kept the cluster");
+                Ok(())
+            }
+            Some(cluster) => cluster.remove(),
+            None => Ok(()),
+        }
+    }
+
+    fn describe(&mut self) -> Option<&mut dyn Describe> {
+        Some(self)
+    }
+
+    fn residence(&self) -> Option<&dyn Residence> {
+        Some(self)
+    }
+
+    fn clients(&mut self) -> Option<&mut dyn ClientControl> {
+        Some(self)
+    }
+
+    fn cache(&mut self) -> Option<&mut dyn CacheControl> {
+        Some(self)
+    }
+
+    fn files(&mut self) -> Option<&mut dyn Files> {
+        Some(self)
+    }
+
+    fn observe(&mut self) -> Option<&mut dyn Observe> {
+        Some(self)
+    }
+}

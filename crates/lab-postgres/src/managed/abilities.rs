@@ -1,0 +1,147 @@
+//! What a managed server can do beside running: describe itself, see its clients, lend its files, be sampled.
+
+use std::path::PathBuf;
+
+use lab::cache::{self, CacheLook};
+use lab::engine::{
+    CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, Files, LogRecords, Observe,
+    Residence, TargetError,
+};
+use lab::observe::Sampler;
+use lab::task::Place;
+use lab::work::{Placement, Work};
+use results::model::{Setting, Warning};
+
+use super::super::cluster::Cluster;
+use super::super::settings::name_sources;
+use super::super::{client_counters, counters, log_records, series, stock, waits};
+use super::{CONTROL_NAME, DATABASE, ManagedPostgres};
+
+impl Describe for ManagedPostgres {
+    fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
+        let mut settings = counters::settings(self.running()?)?;
+        if let Some(work) = &self.work {
+            name_sources(&mut settings, work);
+        }
+        Ok(settings)
+    }
+
+    fn facts(&mut self) -> Result<EngineFacts, TargetError> {
+        let capabilities = self.capabilities.clone();
+        let mut facts = counters::facts(self.running()?, &capabilities);
+        let postgres = self.cluster().server().bin_dir.join("postgres");
+        if let Ok(binary) = disk::binary::binary_facts(&postgres) {
+            facts["binary"] = serde_json::to_value(binary).unwrap_or_default();
+        }
+        Ok(facts)
+    }
+
+    fn warnings(&mut self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some(user) = self.cluster.as_ref().and_then(Cluster::user) {
+            warnings.push(Warning {
+                code: "server_user".to_owned(),
+                text: format!("fathom runs as root, the server as user \"{}\"", user.name),
+            });
+        }
+        if !lab::child::end_with_us() {
+            warnings.push(Warning {
+                code: "server_may_outlive".to_owned(),
+                text: "setpriv is not installed: a server whose fathom is killed runs on until the next start of fathom"
+                    .to_owned(),
+            });
+        }
+        warnings
+    }
+}
+
+impl Residence for ManagedPostgres {
+    fn directories(&self) -> Vec<(String, PathBuf)> {
+        let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
+        if self.placement == Placement::DataApart {
+            let data = self.layout.log.iter().map(|dir| ("data 1".to_owned(), dir.clone()));
+            return data.chain(own.map(|directory| ("log".to_owned(), directory))).collect();
+        }
+        let others = self.layout.data.iter().take(self.data_places).skip(1);
+        let data = own.into_iter().chain(others.cloned());
+        let log = self.layout.log.iter().filter(|_| self.placement == Placement::LogApart);
+        data.enumerate()
+            .map(|(index, directory)| (format!("data {}", index + 1), directory))
+            .chain(log.map(|directory| ("log".to_owned(), directory.clone())))
+            .collect()
+    }
+
+    fn server_process_id(&self) -> Option<u32> {
+        self.cluster.as_ref().and_then(Cluster::process_id)
+    }
+
+    fn kept(&self) -> Vec<String> {
+        self.cluster.as_ref().map(Cluster::kept_words).unwrap_or_default()
+    }
+}
+
+impl ClientControl for ManagedPostgres {
+    fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn interrupt(&mut self) -> Result<(), TargetError> {
+        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
+        match name {
+            Some(name) => counters::interrupt(self.running()?, &name),
+            None => Ok(()),
+        }
+    }
+
+    fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+            return Ok(None);
+        };
+        let name = name.application_name().to_owned();
+        client_counters::read(self.running()?, &name).map(Some)
+    }
+}
+
+impl CacheControl for ManagedPostgres {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
+        if !work.workload.has_stock() {
+            return Ok(None);
+        }
+        let data = self.cluster().data();
+        let files = stock::files(self.running()?, &data, work)?;
+        cache::set(&files, work.subject.cache).map(Some)
+    }
+}
+
+impl Files for ManagedPostgres {
+    fn place(&mut self, work: &Work) -> Result<Place, TargetError> {
+        self.place_now(work)
+    }
+
+    fn rest(&mut self) -> Result<(), TargetError> {
+        self.control = None;
+        self.connector = None;
+        self.cluster_mut()?.stop();
+        Ok(())
+    }
+}
+
+impl Observe for ManagedPostgres {
+    fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
+        samplers.extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.connector.as_ref()));
+        samplers
+    }
+
+    fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
+        let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
+        let files = log_records::LogFiles { directory, server };
+        let Ok(control) = self.running() else { return LogRecords::default() };
+        log_records::of_run(control, work, before, after, Ok(&files))
+    }
+}

@@ -1,0 +1,94 @@
+//! What a managed server does for runs that read: tables made once, look-ups, confinement, the place of its files.
+
+use lab::engine::{Residence, TargetError};
+use lab::task::{Place, ServerPlace};
+use lab::work::{Durability, Work};
+use results::model::Metric;
+
+use super::super::ENGINE;
+use super::super::confine::{self, MemoryGroup};
+use super::super::guid::Stock;
+use super::super::look_up::LookUp;
+use super::super::{cluster, stock};
+use super::{DATABASE, ManagedPostgres};
+
+impl ManagedPostgres {
+    /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
+    pub(super) fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
+        let mut stocks = std::mem::take(&mut self.stocks);
+        let provided = stock::provide(self.running()?, &mut stocks, work);
+        self.stocks = stocks;
+        if provided? {
+            self.control = None;
+            self.cluster_mut()?.stop();
+            self.start(work)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn look_up(&self, work: &Work) -> Option<LookUp> {
+        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
+        Some(LookUp {
+            statement: LookUp::explained(&stock.question(work)),
+            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
+            is_local: true,
+            answers: self.answers.clone(),
+        })
+    }
+
+    /// What the kernel says of the confinement that the work asked for.
+    pub(super) fn confinement(&self, work: &Work) -> Vec<Metric> {
+        let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
+            name: name.to_owned(),
+            value: value as f64,
+            unit: unit.to_owned(),
+            source: source.to_owned(),
+        };
+        let cores =
+            work.subject.server_cores.and(self.server_process_id()).and_then(confine::processors_in_force);
+        let memory = self.memory.as_ref().and_then(MemoryGroup::limit_in_force);
+        let cores =
+            cores.map(|count| metric("server_processors", count, "1", "/proc/PID/status Cpus_allowed"));
+        let memory = memory.map(|bytes| metric("server_memory_limit_bytes", bytes, "bytes", "control group"));
+        cores.into_iter().chain(memory).collect()
+    }
+
+    pub(super) fn place_now(&mut self, work: &Work) -> Result<Place, TargetError> {
+        if let Some(control) = self.control.as_mut() {
+            control.complete("could not write a checkpoint", "CHECKPOINT")?;
+        }
+        let cluster = self.cluster();
+        let scratch = cluster.directory().join("scratch");
+        let path = cluster.data();
+        let server = cluster.process_id().map(|_| ServerPlace {
+            url: {
+                let directory = cluster.socket_directory().display().to_string().replace('/', "%2F");
+                format!(
+                    "postgresql://{}@/{DATABASE}?host={directory}&port={}",
+                    cluster::SUPERUSER,
+                    cluster.port()
+                )
+            },
+            bin_dir: cluster.server().bin_dir.clone(),
+            socket_directory: cluster.socket_directory().to_path_buf(),
+            port: cluster.port(),
+            user: cluster::SUPERUSER.to_owned(),
+        });
+        let files = if work.workload.is_task() { stock::all_files(&path)? } else { Vec::new() };
+        Ok(Place { engine: ENGINE.id, path, files, scratch, server })
+    }
+
+    /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.
+    pub(super) fn settle(&mut self, work: &Work) -> Result<(), TargetError> {
+        if !self.settled {
+            let own = self.cluster.as_ref().map(|cluster| cluster.directory().to_path_buf());
+            for directory in own.into_iter().chain(self.layout.data.clone()).chain(self.layout.log.clone()) {
+                let io = |source| TargetError::Io { action: "flush", path: directory.clone(), source };
+                let file = std::fs::File::open(&directory).map_err(io)?;
+                rustix::fs::syncfs(&file).map_err(|error| io(error.into()))?;
+            }
+        }
+        self.settled = work.durability != Durability::None;
+        Ok(())
+    }
+}

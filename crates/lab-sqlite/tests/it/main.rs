@@ -1,0 +1,5 @@
+//! Embedded SQLite under the laboratory.
+#![allow(clippy::unwrap_used)]
+
+mod expand;
+mod inventory;
