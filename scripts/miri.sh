@@ -22,4 +22,5 @@ miri() {
 
 miri -p disk --lib -- buffer:: backend::memory backend::threads
 miri -p formats --lib
-miri -p results --lib -- histogram
+miri -p check --lib -- archive::header
+miri -p results --lib -- histogram::

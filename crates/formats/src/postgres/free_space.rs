@@ -127,10 +127,13 @@ mod tests {
         for (offset, value) in [(12, 24u16), (14, 8192), (16, 8192), (18, 8192 | 4)] {
             bytes[offset..offset + 2].copy_from_slice(&value.to_le_bytes());
         }
-        slots.iter().for_each(|(slot, value)| bytes[28 + 4095 + slot] = *value);
-        for node in (0..4095).rev() {
-            let child = |number: usize| bytes.get(28 + number).copied().unwrap_or(0);
-            bytes[28 + node] = child(2 * node + 1).max(child(2 * node + 2));
+        for (slot, value) in slots {
+            let mut node = 4095 + slot;
+            bytes[28 + node] = *value;
+            while node > 0 {
+                node = (node - 1) / 2;
+                bytes[28 + node] = bytes[28 + node].max(*value);
+            }
         }
         bytes
     }

@@ -44,7 +44,7 @@ mod tests {
         page[504..508].copy_from_slice(&first.to_le_bytes());
         page[508..].copy_from_slice(&second.to_le_bytes());
         assert!(has_right_checksum(&page));
-        for bit in 0..512 * 8 {
+        for bit in (0..512 * 8).step_by(if cfg!(miri) { 511 } else { 1 }) {
             page[bit / 8] ^= 1 << (bit % 8);
             assert!(!has_right_checksum(&page), "bit {bit}");
             page[bit / 8] ^= 1 << (bit % 8);
