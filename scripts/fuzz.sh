@@ -5,7 +5,8 @@
 # env:   SEED: where the random numbers begin; 0, as without it, is another place each time
 #        SANITIZER=none: without AddressSanitizer, which takes half of the time; the checks of Rust stay on
 #        JOBS: targets at a time, without it as many as there are CPUs
-# exit:  0 nothing found; 1 an input that panics, hangs or takes too much memory, kept in target/fuzz/artifacts; 2 not run
+# exit:  0 nothing found; 1 an input that panics, hangs or takes too much memory, kept in target/fuzz/artifacts, with the
+#        command that repeats it; 2 not built, or a target was not run to its end
 #
 # Coverage-guided, with AddressSanitizer, overflow checks and debug assertions, where there are a C++ compiler and the
 # sanitizer runtime of the Rust toolchain (stable has it, too: RUSTC_BOOTSTRAP lets it take the flags of nightly). Elsewhere
@@ -13,15 +14,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-seconds=${1:?usage: scripts/fuzz.sh SECONDS [TARGET...]}
+names=$(cd fuzz/fuzz_targets && echo *.rs | sed 's/\.rs//g')
+# For libFuzzer 0 seconds are no limit.
+[[ ${1:-} =~ ^[1-9][0-9]{0,5}$ ]] || {
+    echo "fuzz: \"${1:-}\" is no number of seconds from 1 to 999999" >&2
+    echo "hint: make fuzz TIME=60 TARGET=\"sqlite_file archive\"; targets: $names" >&2
+    exit 2
+}
+seconds=$1
 shift
 targets=("$@")
-if [ ${#targets[@]} = 0 ]; then
-    for file in fuzz/fuzz_targets/*.rs; do targets+=("$(basename "$file" .rs)"); done
-fi
+[ ${#targets[@]} != 0 ] || read -ra targets <<<"$names"
 for target in "${targets[@]}"; do
     [ -f "fuzz/fuzz_targets/$target.rs" ] || {
-        echo "fuzz: there is no target \"$target\": $(cd fuzz/fuzz_targets && echo *.rs | sed 's/\.rs//g')" >&2
+        echo "fuzz: there is no target \"$target\"" >&2
+        echo "hint: targets: $names" >&2
         exit 2
     }
 done
@@ -32,6 +39,12 @@ place=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 host=$(rustc -vV | sed -n 's/^host: //p')
 seed=${SEED:-0}
 mkdir -p "$place/logs" "$place/artifacts"
+rm -f "$place/logs/outcome."*
+
+not_built() {
+    echo "fuzz: the targets could not be built (exit status $?)" >&2
+    exit 2
+}
 
 missing=
 command -v c++ >/dev/null || missing="a C++ compiler"
@@ -50,10 +63,14 @@ folders() {
 
 if [ -n "$missing" ]; then
     echo "fuzz: $missing is not here: the targets run on seeds with some bytes changed, without coverage"
-    "${build[@]}" --no-default-features
+    "${build[@]}" --no-default-features || not_built
     programs=$place/release
+    [ "$seed" != 0 ] || seed=$RANDOM
     run() {
-        cd "$place" && exec "$programs/mutate" "$1" "$seconds" "${seed/#0/$RANDOM}" $(folders "$1")
+        cd "$place" && exec "$programs/mutate" "$1" "$seconds" "$seed" $(folders "$1")
+    }
+    again() {
+        echo "$programs/mutate $1 ${2:-$seconds $seed $(folders "$1" | tr '\n' ' ')}"
     }
 else
     flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
@@ -65,7 +82,8 @@ else
         flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address"
         export CFLAGS="-fno-sanitize=address"
     fi
-    env RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" "${build[@]}" --target "$host" --bin seeds $(printf -- '--bin %s ' "${targets[@]}")
+    env RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags" "${build[@]}" --target "$host" --bin seeds $(printf -- '--bin %s ' "${targets[@]}") ||
+        not_built
     programs=$place/$host/release
     # The largest input, bytes: small ones are read more often. Pages of PostgreSQL may have 1 KiB.
     bytes_max() {
@@ -74,6 +92,7 @@ else
         sqlite_page) echo 4200 ;;
         sqlserver_page | decode | innodb_page) echo 16400 ;;
         sqlserver_file | postgres_cluster) echo 131072 ;;
+        results_file) echo 196608 ;;
         *) echo 65536 ;;
         esac
     }
@@ -83,22 +102,39 @@ else
             -max_len="$(bytes_max "$1")" -print_final_stats=1 -print_pcs=0 -print_funcs=0 -reload=0 \
             -artifact_prefix="artifacts/$1-" "found/$1" $(folders "$1")
     }
+    again() {
+        echo "$programs/$1 ${2:--seed=$seed $(folders "$1" | tr '\n' ' ')}"
+    }
     export -f bytes_max
 fi
-"$programs/seeds" "$seeds" "$corpus"
+"$programs/seeds" "$seeds" "$corpus" || not_built
 
-# One target; its last lines where it found something.
+# One target; its last lines where it found something. A program that ends without an input, as where it is killed for
+# the memory of others, found nothing.
 one() {
-    if (run "$1") >"$place/logs/$1" 2>&1; then
-        count=$(sed -n 's/^stat::number_of_executed_units: *//p; s/^.*: \([0-9]*\) runs in .*/\1/p' "$place/logs/$1" | tail -1)
+    local log=$place/logs/$1 status=0 input
+    (run "$1") >"$log" 2>&1 || status=$?
+    if [ $status = 0 ]; then
+        count=$(sed -n 's/^stat::number_of_executed_units: *//p; s/^.*: \([0-9]*\) runs in .*/\1/p' "$log" | tail -1)
         echo "fuzz: $1: ${count:-0} runs, nothing found"
-    else
-        echo "fuzz: $1 FOUND SOMETHING: $place/logs/$1" >&2
-        grep -aE "panicked|ERROR|SUMMARY|artifact|crash|slow" "$place/logs/$1" | tail -12 >&2
-        return 1
+        return
     fi
+    input=$(sed -n 's/^.*\(artifacts\/[^ ]*\)$/\1/p' "$log" | tail -1)
+    # 134 and 139: aborted, and a stack overflow, without a program that keeps the input.
+    if [ -z "$input" ] && [ $status != 134 ] && [ $status != 139 ]; then
+        echo "fuzz: $1 was not run to its end (exit status $status): $log" >&2
+        tail -3 "$log" >&2
+        touch "$place/logs/outcome.not-run"
+        return
+    fi
+    echo "fuzz: $1 FOUND SOMETHING (exit status $status): $log" >&2
+    grep -aE "panicked|ERROR|SUMMARY|crash|slow" "$log" | tail -12 >&2
+    echo "hint: repeat it with: $(again "$1" "${input:+$place/$input}")" >&2
+    touch "$place/logs/outcome.found"
 }
 
-export -f folders one run
+export -f again folders one run
 export place host programs seeds corpus seconds seed
-printf '%s\n' "${targets[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' || exit 1
+printf '%s\n' "${targets[@]}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one {}' || touch "$place/logs/outcome.not-run"
+[ ! -e "$place/logs/outcome.found" ] || exit 1
+[ ! -e "$place/logs/outcome.not-run" ] || exit 2

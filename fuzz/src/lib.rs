@@ -4,6 +4,7 @@ pub mod pieces;
 pub mod seeds;
 mod serve;
 mod small_page;
+mod stored;
 pub mod targets;
 
 /// A function that takes any bytes: nothing may panic, hang, or grow.

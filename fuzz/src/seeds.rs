@@ -4,11 +4,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use results::store::{RESULTS_FILE, Store};
 use rusqlite::Connection;
 
 use crate::pieces::{join, join_wal};
 use crate::small_page::{choices, small_page};
+use crate::stored::results_files;
 
 type Seeds = Vec<(String, Vec<u8>)>;
 
@@ -100,7 +100,10 @@ pub fn of(target: &str, corpus: &Path) -> Seeds {
 }
 
 fn texts(texts: &[&str]) -> Seeds {
-    (0..).zip(texts).map(|(number, text): (u32, _)| (format!("text-{number}"), text.as_bytes().to_vec())).collect()
+    (0..)
+        .zip(texts)
+        .map(|(number, text): (u32, _)| (format!("text-{number}"), text.as_bytes().to_vec()))
+        .collect()
 }
 
 /// Each seed for each of the four things that are done with a file.
@@ -120,7 +123,9 @@ fn ways(seeds: Seeds, mark: impl Fn(&mut Vec<u8>, u8)) -> Seeds {
 fn small_pages(corpus: &Path) -> Seeds {
     let pages = all(corpus, "postgres_page");
     let small = pages.iter().flat_map(|(name, page)| {
-        choices(&small_page(page)).map(move |(choice, page)| (format!("{name}-{choice}"), page)).collect::<Seeds>()
+        choices(&small_page(page))
+            .map(move |(choice, page)| (format!("{name}-{choice}"), page))
+            .collect::<Seeds>()
     });
     small.collect()
 }
@@ -234,13 +239,6 @@ fn sqlserver(kept: impl Fn(&str, &str) -> Vec<u8>) -> Seeds {
     ]
 }
 
-fn results_files() -> Seeds {
-    let place = tempfile::tempdir().expect("there is room for small files");
-    let Ok(store) = Store::open_or_create(place.path()) else { return Seeds::new() };
-    drop(store);
-    vec![("empty".to_owned(), std::fs::read(place.path().join(RESULTS_FILE)).unwrap_or_default())]
-}
-
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag], &(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
 }
@@ -262,7 +260,10 @@ fn startups() -> Seeds {
         ask(12, b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="),
     ]
     .concat();
-    let refused = message(b'E', b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0Fauth.c\0L1\0Rauth_failed\0\0");
+    let refused = message(
+        b'E',
+        b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0Fauth.c\0L1\0Rauth_failed\0\0",
+    );
     let all = [
         ("trust", vec![]),
         ("clear", ask(3, b"")),

@@ -40,7 +40,8 @@ pub(crate) fn small_page(page: &[u8]) -> Vec<u8> {
         let raw = u32::from_le_bytes(*item);
         let (start, length) = ((raw & 0x7fff) as usize, (raw >> 17) as usize);
         let tuple = page.get(start..start + length).unwrap_or_default();
-        let Some(place) = upper.checked_sub(length.next_multiple_of(8)).filter(|place| *place >= at + ITEM_BYTES)
+        let Some(place) =
+            upper.checked_sub(length.next_multiple_of(8)).filter(|place| *place >= at + ITEM_BYTES)
         else {
             break;
         };

@@ -106,13 +106,25 @@ fn read_sqlite(path: &Path, way: Way) {
     match way {
         Way::Check | Way::CheckRaw => {
             let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
-            let _ = check::text::text(&check::sqlite::check(path, &options, &mut Silent), &check::sqlite::RULES);
+            let _ =
+                check::text::text(&check::sqlite::check(path, &options, &mut Silent), &check::sqlite::RULES);
         }
         Way::Structure => drop(check::sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
             let _ = (check::decode::file(path, 1), check::decode::file(path, 2));
         }
     }
+}
+
+/// The reports on a sound database that results files have as seeds, without what differs from run to run.
+pub(crate) fn reports(path: &Path) -> (results::check::CheckReport, results::structure::StructureReport) {
+    let mut check = check::sqlite::check(path, &options(), &mut Silent);
+    let mut structure = check::sqlite::structure(path, &structure_options(), &mut Silent);
+    check.target.clear();
+    check.counters = Default::default();
+    structure.target.clear();
+    structure.counters = Default::default();
+    (check, structure)
 }
 
 /// The first byte selects table or index; the rest is the definition.
@@ -209,7 +221,13 @@ pub fn spec(bytes: &[u8]) {
     let Ok(experiment) = Experiment::parse("any.toml", &text) else { return };
     for scale in experiment.scales() {
         let _ = experiment.factors(scale);
+<<<<<<< Updated upstream
         for engine in [&lab_sqlite::ENGINE, &lab_postgres::ENGINE, &lab::engine::noop::ENGINE] {
+=======
+        for engine in
+            [&lab::engine::sqlite::ENGINE, &lab::engine::postgres::ENGINE, &lab::engine::noop::ENGINE]
+        {
+>>>>>>> Stashed changes
             if let Ok(resolved) = experiment.resolve(&Request::plain(scale, engine)) {
                 let _ = resolved.cells().iter().take(64).map(|cell| resolved.work(cell, 7)).count();
             }
@@ -217,12 +235,19 @@ pub fn spec(bytes: &[u8]) {
     }
 }
 
+/// The last byte selects whether the file is only read, or opened for writing, which migrates and redacts older ones.
 pub fn results_file(bytes: &[u8]) {
+    let Some((choice, bytes)) = bytes.split_last() else { return };
     with_directory(|directory| {
         write(directory, results::store::RESULTS_FILE, bytes);
-        let Ok(store) = Store::open_read_only(directory) else { return };
+        let opened =
+            if choice & 1 == 0 { Store::open_read_only(directory) } else { Store::open_or_create(directory) };
+        let Ok(store) = opened else { return };
         for study in store.studies().into_iter().flatten().take(16) {
             let _ = (store.study_results(study.id), store.ceilings(study.id), store.corrections(study.id));
+            for run in store.runs(study.id).into_iter().flatten().take(4) {
+                let _ = (store.run(run.run_id), store.structures_of_run(run.run_id));
+            }
         }
         let _ = (store.checks(), store.structures(), store.io_tables());
     });

@@ -1,13 +1,13 @@
 //! Runs a target on seeds with some bytes changed, without coverage: for machines without a sanitizer toolchain.
 //!
 //! `mutate TARGET SECONDS SEED FOLDER...`: exit status 1 when an input panics or takes longer than the limit; it is kept in
-//! `artifacts/`.
+//! `artifacts/`. `mutate TARGET FILE` runs one input again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fathom_fuzz::TARGETS;
+use fathom_fuzz::{TARGETS, Target};
 
 /// The longest time for one input.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -16,9 +16,12 @@ const INPUT_BYTES_MAX: usize = 1 << 18;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [name, file] = &arguments[..] {
+        return again(name, file);
+    }
     let [name, seconds, seed, folders @ ..] = &arguments[..] else { usage() };
     let (Ok(seconds), Ok(seed)) = (seconds.parse::<u64>(), seed.parse::<u64>()) else { usage() };
-    let Some(target) = TARGETS.iter().find(|target| target.name == *name) else { usage() };
+    let target = target(name);
     let mut inputs: Vec<Vec<u8>> = folders.iter().flat_map(files).collect();
     inputs.sort();
     inputs.push(Vec::new());
@@ -50,9 +53,25 @@ fn main() {
     println!("{name}: {count} runs in {} s, peak memory {}", started.elapsed().as_secs(), peak());
 }
 
+fn target(name: &str) -> &'static Target {
+    TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| usage())
+}
+
+/// Runs one input, whose panic ends the program.
+fn again(name: &str, file: &str) {
+    let target = target(name);
+    let input = std::fs::read(file).unwrap_or_else(|error| {
+        eprintln!("could not read file \"{file}\": {error}");
+        std::process::exit(2);
+    });
+    let began = Instant::now();
+    (target.run)(&input);
+    println!("{name}: {} bytes took {:?}", input.len(), began.elapsed());
+}
+
 fn usage() -> ! {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    eprintln!("usage: mutate TARGET SECONDS SEED FOLDER...\ntargets: {}", names.join(" "));
+    eprintln!("usage: mutate TARGET SECONDS SEED FOLDER... | mutate TARGET FILE\ntargets: {}", names.join(" "));
     std::process::exit(2);
 }
 
