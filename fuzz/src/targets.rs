@@ -221,13 +221,7 @@ pub fn spec(bytes: &[u8]) {
     let Ok(experiment) = Experiment::parse("any.toml", &text) else { return };
     for scale in experiment.scales() {
         let _ = experiment.factors(scale);
-<<<<<<< Updated upstream
         for engine in [&lab_sqlite::ENGINE, &lab_postgres::ENGINE, &lab::engine::noop::ENGINE] {
-=======
-        for engine in
-            [&lab::engine::sqlite::ENGINE, &lab::engine::postgres::ENGINE, &lab::engine::noop::ENGINE]
-        {
->>>>>>> Stashed changes
             if let Ok(resolved) = experiment.resolve(&Request::plain(scale, engine)) {
                 let _ = resolved.cells().iter().take(64).map(|cell| resolved.work(cell, 7)).count();
             }
