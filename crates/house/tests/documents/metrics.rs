@@ -6,14 +6,25 @@ use crate::emitted;
 
 const DOCUMENT: &str = "docs/lab/metrics.md";
 
-/// Where the laboratory and its engines are.
-const LABORATORY: [&str; 3] = ["crates/lab/src", "crates/lab-postgres/src", "crates/lab-sqlite/src"];
-
-/// Where engines name metrics field by field.
-const ENGINES: [&str; 3] = ["crates/lab/src/engine", "crates/lab-postgres/src", "crates/lab-sqlite/src"];
-
 /// Section whose names are made up from others, and which the tests of `report` hold.
 const COLUMNS: &str = "## Columns of tables and exports";
+
+/// Sources of the engines of the laboratory.
+fn engines() -> Vec<String> {
+    let entries = std::fs::read_dir(crate::root().join("crates")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.starts_with("lab-"));
+    names.sort();
+    names.into_iter().map(|name| format!("crates/{name}/src")).collect()
+}
+
+/// Sources of the laboratory and its engines.
+fn laboratory() -> Vec<String> {
+    let mut directories = engines();
+    directories.push("crates/lab/src".to_owned());
+    directories
+}
 
 /// The names in the headings, which `fathom explain` looks up.
 fn documented() -> BTreeSet<String> {
@@ -36,12 +47,12 @@ fn require(kind: &str, names: &BTreeSet<String>) {
 /// Metrics by their calls in the source; an engine that is not installed here has its names in it, too.
 fn metrics_in_source() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for directory in LABORATORY {
+    for directory in laboratory() {
         let openings = ["metric(", "metric(&format!(", "asked("];
-        names.extend(emitted::literals_behind(directory, &openings));
+        names.extend(emitted::literals_behind(&directory, &openings));
     }
-    for directory in ENGINES {
-        names.extend(emitted::literals_behind(directory, &["Metric {\n            name: "]));
+    for directory in engines() {
+        names.extend(emitted::literals_behind(&directory, &["Metric {\n            name: "]));
     }
     names.extend(emitted::literals_behind("crates/fathom/src/tasks", &["metric("]));
     names
@@ -101,12 +112,12 @@ fn every_warning_and_event_is_defined() {
     let openings =
         ["Warning {\n        code: ", "Warning {\n            code: ", "Warning {\n                code: "];
     let warnings: BTreeSet<String> =
-        LABORATORY.iter().flat_map(|directory| emitted::literals_behind(directory, &openings)).collect();
+        laboratory().iter().flat_map(|directory| emitted::literals_behind(directory, &openings)).collect();
     assert!(warnings.contains("roles_share_device"), "the source was not read: {warnings:?}");
     require("warnings", &warnings);
     let mut events: BTreeSet<String> =
         emitted::runs().iter().flat_map(|run| &run.events).map(|event| event.kind.clone()).collect();
-    events.extend(LABORATORY.iter().flat_map(|directory| emitted::literals_behind(directory, &["kind: "])));
+    events.extend(laboratory().iter().flat_map(|directory| emitted::literals_behind(directory, &["kind: "])));
     assert!(events.contains("warm_up_end"), "the source was not read: {events:?}");
     require("events", &events);
 }
@@ -114,15 +125,8 @@ fn every_warning_and_event_is_defined() {
 #[test]
 fn no_entry_describes_a_name_that_is_gone() {
     let mut source = String::new();
-    for directory in [
-        "crates/fathom/src/tasks",
-        "crates/lab/src",
-        "crates/lab-postgres/src",
-        "crates/lab-sqlite/src",
-        "crates/report/src",
-        "crates/results/src",
-        "crates/disk/src",
-    ] {
+    let others = ["crates/fathom/src/tasks", "crates/report/src", "crates/results/src", "crates/disk/src"];
+    for directory in laboratory().into_iter().chain(others.map(str::to_owned)) {
         emitted::gather(&crate::root().join(directory), &mut source);
     }
     let text = crate::read(DOCUMENT);

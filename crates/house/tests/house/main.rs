@@ -3,6 +3,7 @@
 //! They read files, never a network: `cargo metadata` runs offline.
 #![allow(clippy::unwrap_used)]
 
+mod engines;
 mod graph_of_crates;
 mod licences;
 mod metadata;
