@@ -29,6 +29,9 @@ use arguments::{Arguments, Command};
 /// may have been a finding.
 const CLOSED_PIPE: u8 = 141;
 
+/// Status of a child that could not become its program, as shells report it.
+const CANNOT_START: u8 = 127;
+
 /// How a command ended, when it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -41,6 +44,10 @@ enum Verdict {
 }
 
 fn main() -> ExitCode {
+    if let Some(error) = lab::child::become_program(std::env::args_os()) {
+        terminal::say(&format!("error: {error}"));
+        return ExitCode::from(CANNOT_START);
+    }
     let words = process_title::arguments();
     let arguments = Arguments::try_parse_from(words).unwrap_or_else(|error| refuse(&error));
     terminal::start_log(arguments.verbose);

@@ -1,6 +1,6 @@
 //! The same on PostgreSQL; without server binaries each test says so and passes.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use lab_postgres::find_servers;
 use results::model::{GateOutcome, RunState};
@@ -187,25 +187,38 @@ fn processes_below(bench: &Bench) -> Vec<String> {
 
 #[test]
 fn initdb_ends_with_a_fathom_that_is_killed_and_the_next_start_has_a_directory_of_its_own() {
+    initdb_ends_with_its_fathom(None);
+}
+
+#[test]
+fn initdb_ends_with_a_fathom_that_is_killed_where_setpriv_is_not_installed() {
+    initdb_ends_with_its_fathom(Some("/nowhere"));
+}
+
+/// `path`: where programs are looked for, if not as usual.
+fn initdb_ends_with_its_fathom(path: Option<&str>) {
     if !has_server() {
         return;
     }
     let bench = Bench::new();
-    let words = ["run", "quick.toml", "-t", "postgres", "--repetitions", "1"];
-    let mut killed = bench.start(&words);
-    // From the arguments of the tool itself: setpriv has become it.
-    wait_for("initdb to run", || {
-        processes_below(&bench)
-            .iter()
-            .any(|line| line.contains("initdb") && !line.contains("setpriv"))
-            .then_some(())
-    });
+    let mut command = bench.command(&["run", "quick.toml", "-t", "postgres", "--repetitions", "1"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    let mut killed = command.spawn().unwrap();
+    // From the arguments of the tool itself: setpriv, or fathom in its place, has become it.
+    let is_initdb = |line: &String| {
+        line.split('\0').next().is_some_and(|program| program.ends_with("initdb"))
+            && !line.contains("setpriv")
+    };
+    wait_for("initdb to run", || processes_below(&bench).iter().any(is_initdb).then_some(()));
     killed.kill().unwrap();
     killed.wait().unwrap();
     let work = bench.results().join("work");
     let left: Vec<_> = std::fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     wait_for("initdb and its children to end", || processes_below(&bench).is_empty().then_some(()));
-    let next = bench.start(&words);
+    let next = command.spawn().unwrap();
     let own = wait_for("the next directory", || {
         let names = std::fs::read_dir(&work).ok()?.map(|entry| entry.unwrap().file_name());
         names.into_iter().find(|name| !left.contains(name))

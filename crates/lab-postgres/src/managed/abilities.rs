@@ -47,7 +47,7 @@ impl Describe for ManagedPostgres {
         if !lab::child::end_with_us() {
             warnings.push(Warning {
                 code: "server_may_outlive".to_owned(),
-                text: "setpriv is not installed: a server whose fathom is killed runs on until the next start of fathom"
+                text: "setpriv is not installed, and fathom cannot be executed by the user of the server: a server whose fathom is killed runs on until the next start of fathom"
                     .to_owned(),
             });
         }
