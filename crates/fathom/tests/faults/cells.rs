@@ -6,6 +6,7 @@ use crate::fault::{Fault, Planned};
 
 pub(crate) const EINTR: i32 = 4;
 pub(crate) const EIO: i32 = 5;
+pub(crate) const ENOSPC: i32 = 28;
 pub(crate) const ENOMEM: i32 = 12;
 pub(crate) const EACCES: i32 = 13;
 pub(crate) const ENFILE: i32 = 23;

@@ -11,12 +11,15 @@ mod attributes;
 mod cells;
 mod commands;
 mod fault;
+mod leftovers;
 mod matrix;
 mod mount;
 mod postgres;
+mod results_file;
 #[path = "../../../check/tests/postgres/server.rs"]
 #[allow(dead_code)]
 mod server;
 mod sqlite;
 mod sqlserver;
 mod without_fuse;
+mod writable;

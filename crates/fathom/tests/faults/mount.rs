@@ -16,6 +16,7 @@ use fuser::{
 
 use crate::attributes::{attributes_of, errno};
 use crate::fault::{Fault, Planned};
+use crate::leftovers;
 
 /// Names and attributes of files without faults are kept by the kernel for so long.
 const TTL: Duration = Duration::from_secs(600);
@@ -30,7 +31,8 @@ pub(crate) struct Mount {
 impl Mount {
     /// Shows the files of `backing`; faults may be planned for those in `fragile`.
     pub(crate) fn new(backing: &Path, fragile: Vec<PathBuf>) -> io::Result<Mount> {
-        let place = tempfile::Builder::new().prefix("fathom-faults-").tempdir_in("/tmp")?;
+        leftovers::remove();
+        let place = tempfile::Builder::new().prefix(leftovers::PREFIX).tempdir_in("/tmp")?;
         let shared = Arc::new(Mutex::new(Shared::new(backing, place.path(), fragile)));
         let files = Files { shared: Arc::clone(&shared) };
         let mut config = Config::default();
