@@ -93,7 +93,7 @@ fn a_log_of_many_generations_and_frames_is_laid_over() {
         let connection = create(&path, &Shape { page_size: 1024, ..Shape::default() });
         connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;").unwrap();
         live(&connection, history);
-        // The log begins anew, with what it held before behind its new frames.
+        // The log starts over, with what it held before behind its new frames.
         connection.execute_batch("PRAGMA wal_checkpoint(RESTART); CREATE TABLE after_restart(a);").unwrap();
         for i in 0..50 {
             connection.execute("INSERT INTO after_restart VALUES (?1)", [i]).unwrap();
@@ -110,7 +110,7 @@ fn a_log_of_many_generations_and_frames_is_laid_over() {
             check::text::text(&report, &check::sqlite::RULES)
         );
         assert!(
-            report.facts.iter().any(|(fact, value)| fact == "log frames laid over" && value != "0"),
+            report.facts.iter().any(|(fact, value)| fact == "WAL frames applied" && value != "0"),
             "{name}"
         );
     }
@@ -137,7 +137,7 @@ fn a_crash_in_a_transaction_is_refused_until_sqlite_has_rolled_it_back() {
     let report = checked(&path, &options(CheckLevel::Full));
     assert_eq!((report.exit_code(), report.finding_count()), (2, 0));
     let reason = report.unfinished.unwrap();
-    assert!(reason.contains("crashed.db-journal") && reason.contains("cut short"), "{reason}");
+    assert!(reason.contains("crashed.db-journal") && reason.contains("interrupted transaction"), "{reason}");
     Connection::open(&path).unwrap().execute_batch("SELECT count(*) FROM \"new t\"").unwrap();
     assert_clean(&checked(&path, &options(CheckLevel::Full)));
 }

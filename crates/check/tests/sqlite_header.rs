@@ -141,7 +141,7 @@ fn bytes_behind_the_last_page_are_named_and_no_damage_and_holes_are_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 200);
     let length = std::fs::metadata(&path).unwrap().len();
-    assert!(!gaps_of(&full(&path)).iter().any(|gap| gap.contains("behind the last page")));
+    assert!(!gaps_of(&full(&path)).iter().any(|gap| gap.contains("past the last page")));
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     for (more, name, what) in
         [(4096, "4,096", "they are zeros"), (1 << 40, "1,099,511,627,776", "they are zeros")]
@@ -157,7 +157,7 @@ fn bytes_behind_the_last_page_are_named_and_no_damage_and_holes_are_not_read() {
             );
             assert!(report.accounting.bytes_read <= length);
             let gaps = gaps_of(&report);
-            let named = format!("{name} bytes behind the last page: the header states");
+            let named = format!("{name} bytes past the last page: the header states");
             assert!(gaps.iter().any(|gap| gap.starts_with(&named) && gap.contains(what)), "{gaps:?}");
         }
         let report =
@@ -279,7 +279,7 @@ fn what_never_was_a_database_is_no_damage_in_raw_mode() {
         let report = raw(&path);
         let reason = report.unfinished.clone().unwrap_or_default();
         assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{reason}");
-        assert!(reason.contains("it is no SQLite database"), "{reason}");
+        assert!(reason.contains("it is not a SQLite database"), "{reason}");
     }
     // The pages of a database without its first page are one.
     let path = filled(directory.path(), &Shape { page_size: 1024, ..Shape::default() }, 200);

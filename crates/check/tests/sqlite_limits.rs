@@ -54,7 +54,7 @@ fn a_second_pass_that_is_stopped_goes_on_and_names_the_same() {
     let report = check::sqlite::check(&path, &first, &mut StopAt(Phase::SecondPass, stop));
     assert_eq!(report.accounting.unreached_count, 0);
     let reason = report.unfinished.clone().unwrap_or_default();
-    assert!(reason.contains("stopped before all was named") && reason.contains("index t_"), "{reason}");
+    assert!(reason.contains("stopped before all differences") && reason.contains("index t_"), "{reason}");
     let mut call_count = 0;
     let last = loop {
         call_count += 1;
@@ -278,7 +278,7 @@ fn raw_mode_that_is_stopped_goes_on_and_finds_the_same() {
         calls += 1;
         assert!(calls < 500 && resume_file.exists(), "the check does not come to an end");
         let report = checked(&path, &Options { time_max: Some(Duration::ZERO), ..kept.clone() });
-        assert!(report.facts.iter().any(|(name, _)| name == "goes on from"));
+        assert!(report.facts.iter().any(|(name, _)| name == "continues from"));
         if report.unfinished.is_none() {
             break report;
         }
@@ -319,6 +319,6 @@ fn a_hole_of_a_terabyte_behind_a_database_without_a_valid_page_count_is_listed_a
         "{}",
         check::text::text(&report, &check::sqlite::RULES)
     );
-    let gap = report.not_checked.iter().find(|gap| gap.what.ends_with("bytes behind the last page")).unwrap();
+    let gap = report.not_checked.iter().find(|gap| gap.what.ends_with("bytes past the last page")).unwrap();
     assert!(gap.why.contains("a hole, which was not read"), "{gap:?}");
 }

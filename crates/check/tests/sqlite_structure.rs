@@ -261,7 +261,7 @@ fn what_the_log_has_is_laid_over_the_file() {
         .unwrap();
     let with_log = measured(&place.path(), &Options { worker_count: 2, ..Options::default() });
     assert_eq!(object(&with_log, "t").levels[0].record_count, Some(5000));
-    assert!(with_log.facts.iter().any(|(name, _)| name == "log frames laid over"));
+    assert!(with_log.facts.iter().any(|(name, _)| name == "WAL frames applied"));
     writer.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
     assert_eq!(measured(&place.path(), &Options::default()).objects, with_log.objects);
 }
@@ -292,7 +292,7 @@ fn damage_costs_what_lies_below_it_and_no_more() {
     let report = measured(&place.path(), &Options::default());
     assert_eq!(object(&report, "t").levels, []);
     assert!(
-        report.left_out.iter().any(|gap| gap.what.contains("belong to no tree")),
+        report.left_out.iter().any(|gap| gap.what.contains("outside all b-trees")),
         "{:?}",
         report.left_out
     );

@@ -298,7 +298,7 @@ fn what_only_the_application_can_verify_is_not_checked_with_the_command() {
     let text = check::text::text(&report, &check::sqlite::RULES);
     assert_eq!(report.finding_count(), 0, "{text}");
     for part in [
-        "virtual table e: index entries against the rows of c (the application keeps them equal, or not: INSERT INTO e(e, rank)",
+        "virtual table e: index entries against the rows of c (the application maintains them: INSERT INTO e(e, rank)",
         "virtual table f: its index against its rows",
         "virtual table t: its index against its rows (no such tokenizer: of; INSERT INTO t(t)",
         "virtual table m: its index against its rows (module vec0 is not part of SQLite",

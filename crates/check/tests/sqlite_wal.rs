@@ -143,7 +143,7 @@ fn a_journal_whose_first_bytes_are_damaged_is_reported_with_its_records() {
     let found = rule_and_texts(&report);
     assert_eq!((report.exit_code(), found.len(), found[0].0), (1, 1, "sqlite-journal"), "{found:?}");
     assert!(
-        found[0].2.contains("page records with right checksums") && !found[0].2.contains(" 0 page records")
+        found[0].2.contains("page records with valid checksums") && !found[0].2.contains(" 0 page records")
     );
     // Zeros at its front end a journal.
     journal[..28].fill(0);

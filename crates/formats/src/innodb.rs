@@ -11,7 +11,7 @@ pub const PAGE_BYTES_DEFAULT: u32 = 16384;
 // EVIDENCE: fil0fil.h FIL_NULL
 pub const PAGE_NONE: u32 = u32::MAX;
 /// Bytes of the header that all pages have.
-// EVIDENCE: checkers.md 4.3; fil0fil.h FIL_PAGE_DATA 38
+// EVIDENCE: storage/innobase/include/fil0fil.h FIL_PAGE_DATA 38
 pub const HEADER_BYTES: usize = 38;
 
 /// What stands at a fixed place of a tablespace.
@@ -123,8 +123,8 @@ const INDEX_KINDS: [u16; 4] = [17855, 17854, 17853, 18];
 
 impl Header {
     /// Reads a header; `None` when the bytes end before it does.
-    // EVIDENCE: checkers.md 4.3: page @4, previous @8, next @12, LSN @16, type @24, space @34; index header @38:
-    // records @16, level @26, index @28
+    // EVIDENCE: fil0fil.h FIL_PAGE_OFFSET 4, FIL_PAGE_PREV 8, FIL_PAGE_NEXT 12, FIL_PAGE_LSN 16, FIL_PAGE_TYPE 24,
+    // FIL_PAGE_SPACE_ID 34; page0page.h PAGE_HEADER 38: PAGE_N_RECS 16, PAGE_LEVEL 26, PAGE_INDEX_ID 28
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let half = |offset: usize| Some(u16::from_be_bytes(*bytes.get(offset..)?.first_chunk()?));
@@ -160,7 +160,8 @@ pub fn is_first_page(bytes: &[u8]) -> bool {
 }
 
 /// The page size that the first page of a tablespace tells, bytes; `None` when its flags cannot be.
-// EVIDENCE: checkers.md 4.3: flags @54; bit 4 full_crc32, then the low four bits are the size code (5 = 16 KiB);
+// EVIDENCE: fsp0fsp.h FSP_SPACE_FLAGS 16 of the header @38; MariaDB fsp0types.h: bit 4 FCRC32 marker, then the low four
+// bits are the size code (5 = 16 KiB);
 // fsp0types.h: else ZIP_SSIZE bits 1 to 4 (512 << n, compressed), PAGE_SSIZE bits 6 to 9 (512 << n; 0 = 16 KiB)
 #[must_use]
 pub fn page_bytes(first_page: &[u8]) -> Option<u32> {
@@ -200,7 +201,7 @@ pub fn kind_name(kind: u16) -> &'static str {
         17853 => "dictionary information of MySQL 8 (SDI)",
         17854 => "spatial index (RTREE)",
         17855 => "index (INDEX)",
-        _ => "of a kind that is not known here",
+        _ => "of an unknown type",
     }
 }
 

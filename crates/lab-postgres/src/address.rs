@@ -211,7 +211,7 @@ fn read(parameters: Parameters) -> Result<Said, TargetError> {
                 match (allowed, value) {
                     (Some(allowed), Some(value)) if allowed.contains(&value.as_str()) => {}
                     (Some(allowed), _) => {
-                        return Err(refused(&format!("its {name} is none of {}", allowed.join(", "))));
+                        return Err(refused(&format!("its {name} is not one of {}", allowed.join(", "))));
                     }
                     (None, _) if known => {
                         return Err(refused(&format!("its parameter {name} cannot be heeded here")));
@@ -253,7 +253,7 @@ fn mode(
         },
         |near| format!("write sslmode={near}"),
     );
-    Err(TargetError::refused(format!("{what} is none of {}", SslMode::NAMES.join(", ")), hint))
+    Err(TargetError::refused(format!("{what} is not one of {}", SslMode::NAMES.join(", ")), hint))
 }
 
 /// What `sslmode` and `sslrootcert` come to, in a home directory that may hold certificates.

@@ -26,7 +26,7 @@ pub(super) fn keep_on_processors(process_id: u32, count: u32) -> Result<(), Targ
     let allowed = processors_allowed();
     let Some(chosen) = allowed.get(..count as usize) else {
         return Err(TargetError::refused(
-            format!("cannot keep the server on {count} processors: {} are here", allowed.len()),
+            format!("cannot bind the server to {count} CPUs: only {} are available", allowed.len()),
             "leave out that level of server_cores",
         ));
     };
@@ -36,10 +36,7 @@ pub(super) fn keep_on_processors(process_id: u32, count: u32) -> Result<(), Targ
         let moved = sched_setaffinity(Pid::from_raw(process as i32), &set);
         // A child may have ended since it was listed; the server itself must obey.
         if let (Err(error), true) = (moved, process == process_id) {
-            return Err(TargetError::engine(
-                format!("could not keep the server on {count} processors"),
-                error,
-            ));
+            return Err(TargetError::engine(format!("could not bind the server to {count} CPUs"), error));
         }
     }
     Ok(())

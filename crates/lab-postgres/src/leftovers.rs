@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::cluster::{KIND, SOCKET_PREFIX};
 
-/// Seconds for a leftover server to shut down in order, then at once.
+/// Seconds for a leftover server to shut down cleanly, then at once.
 const STOP_SECONDS: [(Signal, i64); 2] = [(Signal::INT, 60), (Signal::QUIT, 10)];
 
 /// Cleans the leftovers found directly in these directories. Returns the main directory of every cluster removed.

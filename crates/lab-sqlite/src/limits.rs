@@ -16,7 +16,7 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
         add("data_files", true, "SQLite keeps a database in one file: data_files must be 1");
     }
     if work.subject.server_cores.is_some() {
-        add("server_cores", true, "SQLite runs inside fathom: there is no server to keep on some processors");
+        add("server_cores", true, "SQLite runs inside fathom: there is no server to bind to CPUs");
     }
     if work.subject.arrays.is_some_and(|arrays| arrays > 1) {
         add("arrays", true, "SQLite keeps a database in one file: arrays must be 1");
@@ -50,8 +50,7 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
         add("reader_blocks_checkpoint", true, text);
     }
     if schema::is_timed(work) {
-        let text = "waits on SQLite are exact, without a part for the processor (signal) and without waiting tasks: \
-                    the engine does not tell them apart";
+        let text = "waits on SQLite are exact, but without signal time and waiting tasks: the engine does not report them";
         add("waits", false, text);
     }
     if let Some((text, _)) = schema::misfit(work) {

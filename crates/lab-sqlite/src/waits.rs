@@ -102,7 +102,7 @@ impl RunningSampler for Running {
             rows,
         };
         let problem = usage.is_none().then(|| {
-            "could not read /proc/self/task/TID/schedstat of the clients' threads: time on a processor is not known"
+            "could not read /proc/self/task/TID/schedstat of the clients' threads: CPU time is unknown"
                 .to_owned()
         });
         let record = SamplerRecord {

@@ -181,15 +181,15 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
     }
     let flush_s = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0)?;
     let flushes = evidence.mean("log_flushes")?;
-    let figures = format!(
+    let numbers = format!(
         "{} took {flush_s:.3} s of {elapsed_s:.3} s elapsed ({})",
         counted(flushes, "flush", "flushes"),
         of_elapsed(flush_s / elapsed_s)
     );
     Some(if is_log_behind(evidence) {
-        format!("Cause: the log. {figures}, in which the lock holder waited for the device.")
+        format!("Cause: the log. {numbers}, in which the lock holder waited for the device.")
     } else {
-        format!("The log is not the cause: {figures}.")
+        format!("The log is not the cause: {numbers}.")
     })
 }
 

@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn the_thirteen_columns_stand_in_the_published_order() {
         let csv = csv(&report("TestGuid_HeapInsert"));
-        // EVIDENCE: published-tables/index_physical_stats.csv, its header without the columns about the source
+        // EVIDENCE: sys.dm_db_index_physical_stats, the columns of a published table in their order
         let published = "table,index_id,index_depth,index_level,avg_fragmentation_pct,fragment_count,\
                          avg_fragment_size_pages,page_count,avg_page_space_used_pct,record_count,\
                          min_record_size_bytes,max_record_size_bytes,avg_record_size_bytes,backward_pct,";

@@ -31,7 +31,7 @@ pub(super) fn page(number: u32, bytes: &[u8]) -> Decoded {
     let mut decoded = place(number, page_bytes, header.space == 0);
     let is_blank = bytes.iter().all(|byte| *byte == 0);
     if fixed_page(number, page_bytes, header.space == 0).is_none() {
-        let what = if is_blank { "zeros throughout, never used" } else { kind_name(header.kind) };
+        let what = if is_blank { "all zeros, never used" } else { kind_name(header.kind) };
         decoded.title = format!("page {number}: {what}");
     }
     if is_blank {

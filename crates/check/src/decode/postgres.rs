@@ -192,7 +192,7 @@ fn kind_of(page: &Page<'_>, special_bytes: usize) -> &'static str {
         (8, 0xF091..=0xF093) => "BRIN index",
         (8, _) if special.first_chunk::<2>() == Some(&[0x17, 0x17]) => "sequence",
         (8, _) => "GIN index",
-        _ => "of an access method that is not known here",
+        _ => "of an unknown access method",
     }
 }
 

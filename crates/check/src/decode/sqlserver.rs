@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn published_pages_are_what_they_were_published_as() {
-        // EVIDENCE: published-tables/pfs_pages.csv; experiments.yaml, allocation-contention
+        // EVIDENCE: published waiting tasks on pages 5:1:1520544 and 5:1:1544808; Microsoft Learn, Pages and extents
         assert_eq!(place(Some(5), 1, 1_520_544).title, "PFS page 188 of file 1");
         assert_eq!(place(Some(5), 1, 1_544_808).title, "PFS page 191 of file 1");
         assert_eq!(place(Some(1), 1, 1).title, "PFS page 0 of file 1");

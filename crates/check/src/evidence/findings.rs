@@ -10,7 +10,7 @@ use crate::findings::Findings;
 use crate::rule::{Rule, RuleSet};
 
 const NOT_JUDGED: &str = "findings about them are withheld";
-const DIFFERING: &str = "their readings differ: the device or the memory changes bytes";
+const DIFFERING: &str = "their readings differ: the device or memory corrupts data";
 
 /// Keeps some findings and adds others. Gives how many were taken out, those not listed included.
 pub(super) fn replace(

@@ -38,7 +38,7 @@ pub(super) fn not_read(report: &mut CheckReport, terms: &Terms<'_>, first: &Fail
         0 | 1 => String::new(),
         count => format!("; {} more", counted(count as u64 - 1, "error")),
     };
-    withhold(report, withheld, "what they rest on could not be read");
+    withhold(report, withheld, "what they are based on could not be read");
     report.unfinished = Some(reason(first, &more));
 }
 
@@ -90,7 +90,7 @@ pub(super) fn differing(report: &mut CheckReport, terms: &Terms<'_>, places: &[D
             report,
             terms.differ,
             place,
-            "the same bytes at each reading".to_owned(),
+            "the same bytes in each reading".to_owned(),
             found(differing),
         ));
     }
@@ -107,7 +107,11 @@ pub(super) fn differing(report: &mut CheckReport, terms: &Terms<'_>, places: &[D
     let withheld = replace(terms.rules, report, is_kept, added);
     recount(terms.rules, report);
     count_differing(report, page_count);
-    withhold(report, withheld, "readings of this database differ: nothing that compares pages is certain");
+    withhold(
+        report,
+        withheld,
+        "readings of this database differ: comparisons between pages are not reliable",
+    );
     // What an engine took for a writer is the device.
     if report.unfinished.as_deref().is_some_and(|reason| reason.contains("changed")) {
         report.unfinished = None;

@@ -37,7 +37,7 @@ impl Position {
     }
 
     /// Where a check stopped. In a cluster whose files may have changed since it is looked for by the file's name;
-    /// where that is gone, the pass begins anew.
+    /// where that is gone, the pass starts over.
     pub(super) fn of(stopped: &StoppedCluster, batches: &[Batch], by_name: bool) -> Position {
         let batch = usize::try_from(stopped.batch_index).unwrap_or(usize::MAX);
         let place = Position { batch, pass: stopped.pass_index, bytes: stopped.claimed_bytes };

@@ -28,7 +28,7 @@ use super::spgist::SpGistCheck;
 use crate::findings::Findings;
 
 /// What to do where a visibility map shows that blocks of rows are gone. VACUUM would make the map agree with the loss.
-pub(super) const LOST_ROWS: &str = "restore the blocks, or the whole table, from a backup whose WAL is replayed; do not run VACUUM or pg_truncate_visibility_map before: afterwards nothing shows that rows are missing";
+pub(super) const LOST_ROWS: &str = "restore the blocks, or the whole table, from a backup and replay its WAL; do not run VACUUM or pg_truncate_visibility_map before: they remove the last trace of the missing rows";
 
 impl PassContext<'_> {
     /// Looks at one block; facts go to the sink. Whether every rule of the level about its contents was applied.
@@ -241,8 +241,8 @@ impl PassContext<'_> {
 
     fn new_page<S: RowSink>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {
         if !page.is_zero() {
-            let expected = "zeros throughout, since the header says that the block was never used";
-            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "other bytes");
+            let expected = "all zeros, since the header marks the block as new";
+            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "bytes other than zero");
             work.findings.push(work.place.damage(damage));
         }
         let Some(number) = file.relation.filter(|_| self.transactions.is_some()) else { return };
@@ -270,8 +270,8 @@ impl PassContext<'_> {
                 })
         };
         if self.plan.visibility_of(number, block).all_visible && was_not_cut() {
-            let expected = "rows in a block that the map calls all-visible".to_owned();
-            let found = "a block of zeros: its rows are lost".to_owned();
+            let expected = "rows in a block that the visibility map marks all-visible".to_owned();
+            let found = "a zeroed block: its rows are lost".to_owned();
             let mut finding = work.place.finding(&rules::VISIBILITY_MAP, None, expected, found);
             finding.next_step = LOST_ROWS.to_owned();
             work.findings.push(finding);
@@ -334,7 +334,7 @@ impl PassContext<'_> {
         };
         if lsn > end {
             let show = |lsn: u64| format!("{:X}/{:X}", lsn >> 32, lsn & 0xFFFF_FFFF);
-            let expected = format!("a position in the log up to {}, where it ends", show(end));
+            let expected = format!("an LSN up to {}, the end of the WAL", show(end));
             work.report(&rules::PAGE_LSN, None, expected, show(lsn));
         }
     }

@@ -12,6 +12,7 @@ use super::collector::Collector;
 use super::exact::Exact;
 use super::heap::Work;
 use super::ledger::{BucketSet, Side};
+use super::naming::tuple_key_text;
 use super::order::{KeyRelation, Scratch, compare_keys};
 use super::rules;
 use super::seams::Seam;
@@ -72,11 +73,14 @@ impl Exact<'_> {
                 continue;
             }
             let tid = Tid { block: seam.right, item: 0 };
-            let expected = format!(
-                "a first key above the separator that leads to the block, the high key of block {}",
-                seam.left
-            );
-            self.report(&rules::BTREE_ORDER, index, tid, expected, "a key that is not".into(), findings);
+            let text = |tuple: &[u8]| {
+                let tuple = IndexTuple::read(tuple)?;
+                Some(tuple_key_text(relation, &values(columns, &tuple)?))
+            };
+            let bound = text(bound).unwrap_or_default();
+            let expected = format!("a first key above {bound}, the high key of block {}", seam.left);
+            let found = format!("first key {}", text(first).unwrap_or_default());
+            self.report(&rules::BTREE_ORDER, index, tid, expected, found, findings);
         }
     }
 }

@@ -119,7 +119,8 @@ impl BrinCheck<'_> {
             match meta.range_start(block, entry, page.bytes().len()) {
                 Some(start) => self.state_range(start, tid, Side::Claim, work),
                 None => {
-                    let expected = format!("no tuple for entry {entry}, whose range no table can have");
+                    let expected =
+                        format!("no tuple for entry {entry}: its range is past the largest possible block");
                     work.report(&rules::BRIN_RANGE, None, expected, format!("tuple {tid}"));
                 }
             }
@@ -142,10 +143,11 @@ impl BrinCheck<'_> {
                 && self.level == CheckLevel::Full
             {
                 let found = match Summary::read(&tuple, columns) {
-                    None => Some("values that do not".to_owned()),
+                    None => Some("values past the end of the tuple, or a range with an upper bound below its lower bound".to_owned()),
                     Some(summary) => summary.contradiction(columns),
                 };
-                let expected = "values that fit the tuple, and ranges that end where they begin or above";
+                let expected =
+                    "values that fit the tuple, and ranges whose upper bound is not below the lower bound";
                 damage.extend(found.map(|found| {
                     let offset = usize::from(item.offset);
                     Damage::at(Promise::BrinTuple, offset, expected, found).of_item(item.number)
@@ -233,15 +235,15 @@ impl BrinPlan {
 
     /// What stands where an entry of the range map leads.
     fn describe(&self, tid: Tid) -> String {
-        let Some(bytes) = self.read(tid.block) else { return "beyond the end of the index".to_owned() };
+        let Some(bytes) = self.read(tid.block) else { return "past the end of the index".to_owned() };
         let page = Page::new(&bytes);
         if Opaque::read(&page).and_then(|opaque| opaque.kind()) != Some(Kind::Tuples) {
             return "a block without tuples".to_owned();
         }
         let item = page.item(tid.item).filter(|item| item.state == ItemState::Normal);
         match item.and_then(|item| page.item_bytes(item)).and_then(Tuple::read) {
-            Some(tuple) => format!("the tuple of the range from block {}", tuple.block),
-            None => "where no tuple is".to_owned(),
+            Some(tuple) => format!("the summary of the range from block {}", tuple.block),
+            None => "no tuple there".to_owned(),
         }
     }
 }

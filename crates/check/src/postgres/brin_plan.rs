@@ -53,12 +53,12 @@ impl Plan {
         let why = match table {
             _ if !index.usable => "it is not valid: left by CREATE INDEX CONCURRENTLY, or being built",
             _ if index.partial => "the condition of a partial index is not evaluated",
-            None => "its table has no file, or is of another access method",
-            Some(table) if table.attributes.is_empty() => "the columns of its table could not be read",
+            None => "its table has no file, or another access method",
+            Some(table) if table.attributes.is_empty() => "the columns of its table are unreadable",
             Some(_) => "",
         };
         if !why.is_empty() {
-            return self.left_out(&name, "rows against the summaries of their ranges", why);
+            return self.left_out(&name, "rows against BRIN summaries", why);
         }
         for (position, column) in index.columns.iter().enumerate() {
             if let Some(why) = column.reason_not_compared() {
@@ -71,7 +71,7 @@ impl Plan {
         let Some(table) = heap.and_then(|heap| self.tables.get_mut(&heap)) else { return };
         table.summarised_by.push(number);
         if table.toast_number.is_some() && index.columns.iter().any(is_long) {
-            self.left_out(&name, "values that rows keep in TOAST against summaries", "they are not in place");
+            self.left_out(&name, "values in TOAST against BRIN summaries", "they are not compared");
         }
     }
 }

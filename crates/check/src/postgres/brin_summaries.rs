@@ -147,7 +147,9 @@ impl Summary {
                 Values::Several { ranges, .. } => ranges.iter().any(is_wrong),
                 Values::Any | Values::Filter(_) => false,
             };
-            found.then(|| format!("a range of column {} whose end lies below its beginning", number + 1))
+            found.then(|| {
+                format!("a range of column {} whose upper bound is below its lower bound", number + 1)
+            })
         })
     }
 
@@ -198,17 +200,17 @@ impl IndexColumn {
     /// Why rows are held against nulls and emptiness alone in a column of a BRIN index; `None` if values are compared.
     pub(crate) fn reason_not_compared(&self) -> Option<&'static str> {
         match self.summary {
-            None => Some("the operator class is not known here, nor are nulls and the columns behind it"),
-            Some(SummaryKind::Inclusion) => Some(
-                "what includes a value is told by the operator class: nulls and empty ranges are compared",
-            ),
+            None => Some("unknown operator class; nulls and the columns after it are not compared either"),
+            Some(SummaryKind::Inclusion) => {
+                Some("inclusion depends on the operator class: only nulls and empty ranges are compared")
+            }
             _ if self.table_column <= 0 => Some("expressions are not evaluated"),
             Some(SummaryKind::Bloom) if self.order == Some(KeyOrder::Byte) => {
-                Some("the hash depends on the platform: nulls and empty ranges are compared")
+                Some("the hash depends on the platform: only nulls and empty ranges are compared")
             }
-            _ if self.order.is_none() => Some(
-                "the order of the type or collation is not known here: nulls and empty ranges are compared",
-            ),
+            _ if self.order.is_none() => {
+                Some("unknown order of the type or collation: only nulls and empty ranges are compared")
+            }
             _ => None,
         }
     }

@@ -163,11 +163,11 @@ impl HeapCheck<'_> {
             let Some((position, what)) = refusal else { continue };
             reader.accuse(*number, block);
             let expected = format!(
-                "a row that is within what index {} knows of the range, which has {what} in column {} of the index",
+                "a row within the summary of index {}, which has {what} in column {} of the index",
                 brin.name,
                 position + 1
             );
-            work.report(&rules::BRIN_SUMMARY, Some(item), expected, "a row that is not".to_owned());
+            work.report(&rules::BRIN_SUMMARY, Some(item), expected, "a row outside the summary".to_owned());
         }
     }
 }

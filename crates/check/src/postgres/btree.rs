@@ -69,7 +69,7 @@ impl Tree<'_> {
         entry_count: u64,
         work: &mut Work<'_, S>,
     ) {
-        let expected = format!("a row in the table's {} blocks", self.heap_blocks.unwrap_or(u32::MAX));
+        let expected = format!("a TID in the {} blocks of the table", self.heap_blocks.unwrap_or(u32::MAX));
         let finding = work.place.finding(rule, item, expected, format!("row {tid}"));
         work.findings.push_consequence(self.table, finding, Affected { row_count: 0, entry_count });
     }

@@ -13,6 +13,7 @@ use super::catalog::Index;
 use super::entry::{boundary_fact, entry_fact, tid_fact};
 use super::heap::{Exception, Work};
 use super::ledger::Side;
+use super::naming::tuple_key_text;
 use super::order::{KeyRelation, compare_keys, leading_part};
 use super::rules;
 use super::uniqueness::{is_hashed, key_fact};
@@ -124,8 +125,7 @@ impl TreeCheck<'_> {
         let is_whole = reader.push_columns(attributes, &mut walk.values);
         if !is_whole {
             let expected = format!("columns inside the tuple's {} bytes", tuple.length_bytes());
-            let found =
-                format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes());
+            let found = format!("an impossible length at byte {} of the columns", reader.offset_bytes());
             work.report(&rules::BTREE_TUPLE, Some(item.number), expected, found);
         }
         is_whole
@@ -155,16 +155,19 @@ impl TreeCheck<'_> {
             KeyRelation::NotKnown => work.sink.order_not_known(self.tree.number),
             KeyRelation::Known(Ordering::Less) => {}
             KeyRelation::Known(Ordering::Greater) => {
-                let expected = format!("a key not below that of line pointer {}", item.number - 1);
-                work.report(&rules::BTREE_ORDER, Some(item.number), expected, "a smaller key".into());
+                let relation = self.tree.relation;
+                let before = tuple_key_text(relation, &walk.previous_values);
+                let expected = format!("a key not below {before}, that of line pointer {}", item.number - 1);
+                let found = tuple_key_text(relation, &walk.values);
+                work.report(&rules::BTREE_ORDER, Some(item.number), expected, found);
             }
             KeyRelation::Known(Ordering::Equal) => {
                 if let (Some(last), Some(next)) = (before.heap_tids().last(), tuple.heap_tids().next())
                     && self.tree.version >= VERSION_TID_KEYS
                     && last >= next
                 {
-                    let expected = format!("equal keys in the order of their rows, after {last}");
-                    work.report(&rules::BTREE_ORDER, Some(item.number), expected, format!("row {next}"));
+                    let expected = format!("equal keys in TID order, after TID {last}");
+                    work.report(&rules::BTREE_ORDER, Some(item.number), expected, format!("TID {next}"));
                 }
             }
         }
@@ -280,8 +283,11 @@ impl TreeCheck<'_> {
                 }
             };
         if is_above {
-            let expected = "keys below the high key of their block".to_owned();
-            work.report(&rules::BTREE_ORDER, None, expected, "a last key that is not".into());
+            let relation = self.tree.relation;
+            let expected = format!("keys below the high key {}", tuple_key_text(relation, &walk.values));
+            let tid = last.heap_tids().last().map(|tid| format!(", TID {tid}")).unwrap_or_default();
+            let found = format!("last key {}{tid}", tuple_key_text(relation, &walk.previous_values));
+            work.report(&rules::BTREE_ORDER, None, expected, found);
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum Storage {
     SpGist,
     /// A BRIN index.
     Brin,
-    /// A table or index of an access method that is not known here.
+    /// A table or index of an unknown access method.
     Other,
 }
 

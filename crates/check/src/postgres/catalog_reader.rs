@@ -166,12 +166,12 @@ impl Reader<'_> {
     /// Reads what is needed to read all other catalogs: the maps, `pg_attribute` and `pg_class`.
     fn open(&mut self, database: Oid) -> Result<OpenDatabase, String> {
         let directory = self.cluster.databases.iter().find(|(oid, _)| *oid == database).map(|(_, path)| path);
-        let directory = directory.ok_or("its directory is gone")?;
+        let directory = directory.ok_or("its directory is missing")?;
         let map = self.map(&directory.join("pg_filenode.map"));
         let shared_map = self.map(Path::new("global/pg_filenode.map"));
         let columns = self.columns(database, &map)?;
         let mut open = OpenDatabase { database, map, shared_map, columns, classes: Vec::new() };
-        let file = *open.map.get(&PG_CLASS).ok_or("pg_filenode.map does not name pg_class")?;
+        let file = *open.map.get(&PG_CLASS).ok_or("pg_filenode.map has no entry for pg_class")?;
         let layout = open.layout(PG_CLASS);
         let mut classes = Vec::new();
         self.rows_with_position(database, file, &layout, |row, position| {
@@ -183,7 +183,7 @@ impl Reader<'_> {
             classes.push(class);
         })?;
         if classes.is_empty() {
-            return Err("pg_class has no rows that can be read".to_owned());
+            return Err("pg_class has no readable rows".to_owned());
         }
         open.classes = classes;
         Ok(open)
@@ -221,7 +221,7 @@ impl Reader<'_> {
         let mut indexes = HashMap::new();
         self.each(open, PG_INDEX, |row| indexes.extend(source.index(row)))?;
         if indexes.is_empty() {
-            return Err("pg_index has no rows that can be read".to_owned());
+            return Err("pg_index has no readable rows".to_owned());
         }
         Ok(indexes)
     }
@@ -235,7 +235,7 @@ impl Reader<'_> {
             Ok(bytes) => relmap::read(&bytes, &mut damage),
             Err(error) => {
                 let promise = formats::postgres::Promise::RelationMap;
-                damage.push(Damage::at(promise, 0, "a file that can be read", error.to_string()));
+                damage.push(Damage::at(promise, 0, "a readable file", error.to_string()));
                 Vec::new()
             }
         };
@@ -247,7 +247,7 @@ impl Reader<'_> {
 
     /// Columns of all relations, from number 1 on.
     fn columns(&self, database: Oid, map: &HashMap<Oid, Oid>) -> Result<ColumnsOf, String> {
-        let file = *map.get(&PG_ATTRIBUTE).ok_or("pg_filenode.map does not name pg_attribute")?;
+        let file = *map.get(&PG_ATTRIBUTE).ok_or("pg_filenode.map has no entry for pg_attribute")?;
         let mut columns: ColumnsOf = HashMap::new();
         self.rows(database, file, &Layout::of_pg_attribute(self.cluster.major), |row| {
             if let Some(column) = row.column().filter(|column| column.number > 0) {
@@ -255,7 +255,7 @@ impl Reader<'_> {
             }
         })?;
         if columns.is_empty() {
-            return Err("pg_attribute has no rows that can be read".to_owned());
+            return Err("pg_attribute has no readable rows".to_owned());
         }
         for list in columns.values_mut() {
             list.sort_by_key(|column| column.number);

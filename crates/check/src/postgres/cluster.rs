@@ -60,8 +60,8 @@ pub enum OpenError {
     },
     /// There is no data directory here.
     #[error(
-        "\"{0}\" is no PostgreSQL data directory and no base backup: it has neither PG_VERSION nor global/pg_control, \
-         nor a base.tar"
+        "\"{0}\" is neither a PostgreSQL data directory nor a base backup: it has no PG_VERSION, global/pg_control or \
+         base.tar"
     )]
     NotACluster(PathBuf),
     /// A major that the formats are not known of.

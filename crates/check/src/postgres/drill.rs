@@ -97,67 +97,67 @@ macro_rules! classes {
 
 classes! {
     "bit-flip", Target::Table(false, edits::bit_flip), ["pg-page-checksum", "pg-tuple-attribute", "pg-entry-differs"],
-        "one bit of a table block is flipped, its checksum stays as it was";
+        "one bit of a table block is flipped, its checksum is kept";
     "torn-page", Target::Table(false, edits::torn), ["pg-page-checksum", "pg-entry-differs", "pg-entry-without-row"],
         "the second half of a table block is that of another";
     "zeroed-table-page", Target::Table(true, edits::zero), ["pg-entry-without-row"],
         "a table block is overwritten with zeros";
     "lost-write", Target::Table(true, edits::lost_write), ["pg-entry-without-row"],
-        "a table block is as it was before its last row was inserted";
+        "a table block is restored to the state before its last row was inserted (lost write)";
     "misplaced-page", Target::Table(false, edits::misplaced), ["pg-page-checksum", "pg-entry-differs", "pg-entry-without-row"],
         "a table block holds another block of its file";
     "foreign-page", Target::Table(true, edits::foreign), ["pg-page-special"],
         "a table block holds a block of its index";
     "lost-row", Target::Table(true, edits::lost_row), ["pg-entry-without-row"],
-        "the line pointer of a row is wiped";
+        "the line pointer of a row is cleared";
     "bad-pointer", Target::Table(true, edits::bad_pointer), ["pg-item-bounds"],
-        "a line pointer leads to a place between rows";
+        "a line pointer points between rows";
     "overlapping-rows", Target::Table(true, edits::overlap), ["pg-item-overlap"],
-        "two line pointers lead to the same row";
+        "two line pointers point to the same row";
     "future-xmin", Target::Table(true, edits::future_xmin), ["pg-xmin-bounds"],
-        "a row was inserted by a transaction that does not exist yet";
+        "the xmin of a row is in the future";
     "future-xmax", Target::Table(true, edits::future_xmax), ["pg-xmax-bounds"],
-        "a row was deleted by a transaction that does not exist yet";
+        "the xmax of a row is in the future";
     "hint-bit", Target::Table(true, edits::hint_bit), ["pg-commit-hint", "pg-xmin-bounds", "pg-entry-without-row"],
-        "the hint bits of a row say that its insert was rolled back";
+        "the hint bits of a row mark its insert as aborted";
     "bad-row-header", Target::Table(true, edits::bad_header), ["pg-tuple-header"],
         "the header of a row has an impossible length";
     "impossible-length", Target::Table(true, edits::impossible_length), ["pg-tuple-attribute"],
-        "a value of a row is said to be longer than the row";
+        "the length of a value is larger than its row";
     "wrong-visibility", Target::Table(true, edits::not_visible), ["pg-visibility-map"],
-        "a block that the visibility map calls all-visible denies it";
+        "a block that the visibility map marks all-visible has the flag cleared";
     "wiped-header", Target::Table(true, edits::wiped_header), ["pg-page-new-not-zero"],
-        "the header of a table block is wiped, its rows remain";
+        "the header of a table block is zeroed, its rows remain";
     "future-lsn", Target::Table(true, edits::future_lsn), ["pg-page-lsn"],
-        "a block was changed after the end of the log";
+        "the LSN of a block is past the end of the WAL";
     "lost-toast-piece", Target::Toast(edits::lost_row), ["pg-toast-chunk"],
-        "a piece of a value in TOAST is lost";
+        "a chunk of a TOAST value is lost";
     "zeroed-index-page", Target::Leaf(edits::zero), ["pg-btree-parent"],
         "a leaf of a B-tree is overwritten with zeros";
     "key-flip", Target::Leaf(edits::key_flip), ["pg-entry-differs", "pg-btree-order"],
         "one bit of a key in an index is flipped";
     "key-order", Target::Leaf(edits::key_order), ["pg-btree-order"],
-        "two neighbouring keys of an index block change places";
+        "two neighbouring keys of an index block are swapped";
     "lost-entry", Target::Leaf(edits::lost_entry), ["pg-row-without-entry"],
         "an index entry is removed";
     "extra-entry", Target::Leaf(edits::extra_entry), ["pg-entry-without-row"],
-        "an index entry names a row that never was";
+        "an index entry points to a row that never existed";
     "duplicate-key", Target::Leaf(edits::duplicate_key), ["pg-btree-unique", "pg-entry-differs"],
         "an entry of a unique index has the key of the entry before it";
     "equal-key", Target::Leaf(edits::equal_key), ["pg-btree-unique", "pg-entry-differs"],
-        "the same in a unique index whose order is not known here (text under most collations, inet, arrays)";
+        "the same in a unique index of unknown key order (text under most collations, inet, arrays)";
     "dead-entry", Target::Leaf(edits::dead_entry), ["pg-entry-dead"],
         "the index entry of a visible row is marked LP_DEAD";
     "sibling-link", Target::Leaf(edits::sibling), ["pg-btree-siblings", "pg-btree-links"],
-        "a leaf of a B-tree names a wrong right sibling";
+        "a leaf of a B-tree points to a wrong right sibling";
     "wrong-downlink", Target::Inner(edits::downlinks), ["pg-btree-parent"],
-        "two downlinks of an inner block change places";
+        "two downlinks of an inner block are swapped";
     "wrong-root", Target::Meta(edits::root), ["pg-btree-parent", "pg-btree-meta"],
-        "the first block of a B-tree names a wrong root";
+        "the metapage of a B-tree points to a wrong root";
     "cut-table", Target::File(|bytes, block| (bytes >= 2 * block).then(|| bytes / 2 / block * block)), ["pg-btree-tid"],
-        "the second half of a table's file is cut off";
+        "the second half of the file of a table is truncated";
     "cut-inside", Target::File(|bytes, block| bytes.checked_sub(block / 2)), ["pg-partial-block"],
-        "the file of a table is cut inside its last block";
+        "the file of a table is truncated inside its last block";
     "missing-file", Target::File(|bytes, _| (bytes > 0).then_some(u64::MAX)), ["pg-file-missing"],
         "the file of a table is removed";
     "lost-database", Target::Database, ["pg-database-directory"],
@@ -460,7 +460,7 @@ fn is_of_user(relation: &Relation) -> bool {
 /// Copies a directory, links followed, without what a server leaves while it runs.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut left = vec![(from.to_path_buf(), to.to_path_buf())];
-    // Bounded by the directories there are; a circle of links ends with an error of the file system.
+    // Bounded by the directories there are; a cycle of links ends with an error of the file system.
     while let Some((from, to)) = left.pop() {
         fs::create_dir(&to)?;
         for entry in fs::read_dir(&from)? {

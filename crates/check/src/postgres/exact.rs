@@ -115,9 +115,9 @@ impl Exact<'_> {
         }
         // The facts of a value are in several buckets.
         for (tid, count) in missing {
-            let expected = "all chunks of the values that the row keeps in TOAST".to_owned();
+            let expected = "all chunks of the TOAST values of the row".to_owned();
             let chunks = results::wording::counted(count, "chunk");
-            let found = format!("{chunks} missing or of another size");
+            let found = format!("{chunks} missing or of a wrong size");
             let owner = owners.first().copied().unwrap_or(toast);
             self.report(&rules::TOAST_CHUNK, owner, tid, expected, found, findings);
         }

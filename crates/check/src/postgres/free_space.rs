@@ -35,7 +35,7 @@ pub(crate) fn free_space_block<S>(
     check_free_space(page, context, damage);
     work.drain(damage);
     if let Some(pages) = free_space_pages_max(page.bytes().len()).filter(|pages| u64::from(block) >= *pages) {
-        let expected = format!("at most {pages} blocks, which describe the largest table that can be");
+        let expected = format!("at most {pages} blocks, those of the largest possible table");
         work.report(&rules::FREE_SPACE_MAP, None, expected, format!("block {block}"));
     }
 }

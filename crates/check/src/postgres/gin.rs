@@ -94,7 +94,7 @@ impl GinCheck<'_> {
             self.rows(posting.list(), None, None, damage, work, |last| {
                 let beyond = last.zip(bound).filter(|(last, bound)| last > bound);
                 beyond.map(|(last, bound)| {
-                    (format!("row pointers up to the block's right bound {bound}"), last.to_string())
+                    (format!("TIDs up to the right bound {bound} of the block"), last.to_string())
                 })
             });
             return;
@@ -153,7 +153,7 @@ impl GinCheck<'_> {
                 Payload::Rows(list, wanted) => {
                     let found = self.rows(list, key.as_ref(), Some(item.number), damage, work, |_| None);
                     if found.is_some_and(|found| found != usize::from(wanted)) {
-                        let expected = format!("{wanted} row pointers, as the entry says");
+                        let expected = format!("{wanted} TIDs, as in the entry");
                         let found = format!("{} of them", found.unwrap_or(0));
                         work.report(&rules::GIN_POSTING, Some(item.number), expected, found);
                     }
@@ -193,7 +193,7 @@ impl GinCheck<'_> {
         }
         if ordering != Ordering::Less {
             let expected = format!("a key above that of line pointer {}", item.number - 1);
-            let found = if ordering == Ordering::Equal { "the same key" } else { "a smaller key" };
+            let found = if ordering == Ordering::Equal { "the same key" } else { "a key below it" };
             work.report(&rules::GIN_ORDER, Some(item.number), expected, found.into());
         }
     }
@@ -202,7 +202,7 @@ impl GinCheck<'_> {
     fn is_possible<S>(&self, block: u32, item: Item, work: &mut Work<'_, S>) -> bool {
         let fits = block > META_BLOCK + 1 && block < self.tree.blocks && block != work.place.block;
         if !fits {
-            let expected = format!("a link to another block from 2 on, below {}", self.tree.blocks);
+            let expected = format!("a link to another block from 2 to below {}", self.tree.blocks);
             work.report(&rules::GIN_ENTRY, Some(item.number), expected, format!("block {block}"));
         }
         fits
@@ -223,15 +223,15 @@ impl GinCheck<'_> {
         };
         let Some(column) = entry.column(count).filter(|column| (1..=count).contains(&usize::from(*column)))
         else {
-            return report(format!("the number of one of {count} columns"), "another");
+            return report(format!("a column number up to {count}"), "another");
         };
         let Some(category) = entry.category(count) else {
-            return report("a kind of null that exists (1 to 3)".to_owned(), "another");
+            return report("a null category from 1 to 3".to_owned(), "another");
         };
         let attribute = index.columns.get(usize::from(column) - 1).map(|column| column.attribute);
         let value = attribute.and_then(|attribute| entry.key(count, attribute));
         let Some(value) = value.filter(|value| !matches!(value, Datum::Varlena(Varlena::External(_)))) else {
-            return report("a key inside the tuple".to_owned(), "a length that is impossible");
+            return report("a key inside the tuple".to_owned(), "an impossible length");
         };
         Some(Some(EntryKey { column, category, value }))
     }

@@ -185,8 +185,8 @@ impl GinTree {
     fn claim(&mut self, child: u32, parent: u32, bound: u32, number: Option<u32>) {
         let Some(node) = self.nodes.get_mut(child as usize) else { return };
         if node.parent != BLOCK_NONE {
-            let found = format!("two, in blocks {} and {parent}", node.parent);
-            self.report(&rules::GIN_TREE, child, "one link from above", found);
+            let found = format!("two downlinks, in blocks {} and {parent}", node.parent);
+            self.report(&rules::GIN_TREE, child, "one downlink", found);
             return;
         }
         (node.parent, node.parent_bound) = (parent, bound);
@@ -206,9 +206,9 @@ impl GinTree {
                 self.follow(block, right);
             }
         }
-        for (block, what) in [(META_BLOCK, "the meta page"), (ROOT_BLOCK, "the root of the key tree")] {
+        for (block, what) in [(META_BLOCK, "the metapage"), (ROOT_BLOCK, "the root of the key tree")] {
             if self.node(block).kind.is_none() && block == ROOT_BLOCK {
-                self.report(&rules::GIN_TREE, block, what, "a block that is none");
+                self.report(&rules::GIN_TREE, block, what, "a block that is not a tree block");
             }
         }
         for block in ROOT_BLOCK..self.nodes.len() as u32 {
@@ -229,7 +229,7 @@ impl GinTree {
                 "a right sibling of block {left}, which is {}",
                 from.kind.map_or("nothing", Kind::name)
             );
-            let found = to.kind.map_or("a block that is damaged or was never used", Kind::name);
+            let found = to.kind.map_or("a damaged or new block", Kind::name);
             self.report(&rules::GIN_SIBLINGS, right, expected, found);
             return;
         }
@@ -249,7 +249,7 @@ impl GinTree {
             to.number == 0 && self.node(from.parent).right == to.parent
         };
         if !follows && !from.is_incomplete {
-            let expected = format!("the block that follows block {left} in the order of the level above");
+            let expected = format!("the next block after block {left} in the order of the parent level");
             let found = format!("child {} of block {}", to.number + 1, to.parent);
             self.report(&rules::GIN_SIBLINGS, right, expected, found);
         }
@@ -262,8 +262,8 @@ impl GinTree {
         let parent = self.node(node.parent);
         let Some(kind) = node.kind else {
             if is_claimed {
-                let expected = format!("a block of the tree, as block {} says", node.parent);
-                self.report(&rules::GIN_TREE, block, expected, "a block that is damaged or was never used");
+                let expected = format!("a block of the tree, as referenced by block {}", node.parent);
+                self.report(&rules::GIN_TREE, block, expected, "a damaged or new block");
             }
             return;
         };
@@ -282,7 +282,7 @@ impl GinTree {
             self.left_behind += 1;
             return;
         }
-        self.report(&rules::GIN_TREE, block, "a link from the level above", "none");
+        self.report(&rules::GIN_TREE, block, "a downlink", "none");
     }
 
     fn check_claimed(&mut self, block: u32, node: Node, parent: Node, kind: Kind) {
@@ -290,20 +290,20 @@ impl GinTree {
         if !kind.is_tree() || kind.is_posting() != is_wanted_posting || block == ROOT_BLOCK {
             let tree =
                 if is_wanted_posting { "a block of a posting tree" } else { "a block of the key tree" };
-            let expected = format!("{tree}, as block {} says", node.parent);
+            let expected = format!("{tree}, as referenced by block {}", node.parent);
             self.report(&rules::GIN_TREE, block, expected, kind.name());
             return;
         }
         if !self.leads_to_root(block) {
-            self.report(&rules::GIN_TREE, block, "a way up to a root", "a circle");
+            self.report(&rules::GIN_TREE, block, "a path to a root", "a cycle");
             return;
         }
         // The bound of a block that was split is that of the last part.
         let Some(last) = self.last_of_split(block) else { return };
         let (wanted, found) = (node.parent_bound, self.node(last).bound);
         if wanted != found && wanted != BOUND_NOT_KNOWN && found != BOUND_NOT_KNOWN {
-            let expected = format!("the bound that block {} gives it", node.parent);
-            self.report(&rules::GIN_TREE, block, expected, "another bound");
+            let expected = format!("the bound in block {}", node.parent);
+            self.report(&rules::GIN_TREE, block, expected, "a different bound");
         }
         let is_edge = self.node(last).right == BLOCK_NONE;
         if node.is_root && (node.is_linked || !is_edge) {
@@ -314,11 +314,11 @@ impl GinTree {
                 "a sibling",
             );
         } else if !node.is_root && is_edge && parent.right != BLOCK_NONE {
-            let expected = format!("a right sibling, since block {} above has one", node.parent);
+            let expected = format!("a right sibling, since its parent {} has one", node.parent);
             self.report(&rules::GIN_SIBLINGS, block, expected, "none");
         } else if !node.is_root && node.number > 0 && !node.is_linked {
             let expected = format!(
-                "a left sibling that names it, since it is child {} of block {}",
+                "a left sibling that points to it, since it is child {} of block {}",
                 node.number + 1,
                 node.parent
             );
@@ -360,17 +360,17 @@ impl GinTree {
             return;
         };
         let (mut at, mut last, mut rows, mut count) = (head, BLOCK_NONE, 0u64, 0u64);
-        // Each turn passes a block; a circle is longer than the list may be.
+        // Each turn passes a block; a cycle is longer than the list may be.
         while at != BLOCK_NONE && count <= u64::from(pages) {
             let node = self.node(at);
             if node.kind != Some(Kind::List) {
                 let before =
-                    if last == BLOCK_NONE { "the meta page".to_owned() } else { format!("block {last}") };
-                let found = node.kind.map_or("a block that is damaged or was never used", Kind::name);
+                    if last == BLOCK_NONE { "the metapage".to_owned() } else { format!("block {last}") };
+                let found = node.kind.map_or("a damaged or new block", Kind::name);
                 self.report(
                     &rules::GIN_PENDING,
                     at,
-                    format!("a block of pending entries, as {before} says"),
+                    format!("a pending-list block, as referenced by {before}"),
                     found,
                 );
                 return;
@@ -387,7 +387,7 @@ impl GinTree {
         {
             let shown = |block: u32| if block == BLOCK_NONE { "none".to_owned() } else { block.to_string() };
             let expected = format!(
-                "a list of pending entries of {pages} blocks to block {}, {wanted_rows} rows, {free_bytes} bytes free",
+                "a pending list of {pages} blocks to block {}, {wanted_rows} rows, {free_bytes} bytes free",
                 shown(tail)
             );
             let found =

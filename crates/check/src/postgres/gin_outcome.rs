@@ -29,7 +29,7 @@ impl Run<'_> {
             }
             let name = Some(relation.name.as_str());
             if state.sums.gin_left_out.contains(&number) {
-                let why = "they take more memory than --max-memory leaves: 64 bytes a block";
+                let why = "they need more than --max-memory: 64 bytes per block";
                 self.left_out(name, "links between blocks", why);
                 left_behind.insert(number);
                 continue;
@@ -53,9 +53,8 @@ impl Run<'_> {
             }
             if blocks.left_behind > 0 {
                 left_behind.insert(number);
-                let what =
-                    format!("{} blocks that nothing leads to, and entries without row", blocks.left_behind);
-                let why = "insertions that were cut off leave such blocks; REINDEX gives their space back";
+                let what = format!("{} unreferenced blocks, and entries without row", blocks.left_behind);
+                let why = "interrupted insertions leave such blocks; REINDEX frees their space";
                 self.left_out(name, &what, why);
             }
         }

@@ -74,10 +74,10 @@ impl GistCheck<'_> {
         let Some(inner) = self.inner else { return };
         let (expected, found) = match (inner.level_of(block), opaque.is_leaf()) {
             (Some(level), true) => {
-                (format!("an inner block, since its parent is on level {}", level + 1), "a leaf")
+                (format!("an inner block: its parent is on level {}", level + 1), "a leaf")
             }
             (None, false) if inner.is_whole => {
-                ("a leaf, since no inner block above the lowest level names it".to_owned(), "an inner block")
+                ("a leaf: no inner block above the lowest level points to it".to_owned(), "an inner block")
             }
             _ => return,
         };
@@ -111,9 +111,13 @@ fn check_boxes<S>(page: &Page<'_>, parent: &IndexTuple<'_>, index: &Index, work:
         let columns = index.columns.iter().zip(outer.iter().zip(&inner));
         for (number, (_, (outer, inner))) in columns.enumerate().filter(|(_, (column, _))| column.is_box) {
             if !covers(outer, inner) {
-                let expected =
-                    format!("a box in that which the parent has for the block, column {}", number + 1);
-                work.report(&rules::GIST_KEYS, Some(item.number), expected, "one that is not".into());
+                let expected = format!("a key contained in the downlink of the block, column {}", number + 1);
+                work.report(
+                    &rules::GIST_KEYS,
+                    Some(item.number),
+                    expected,
+                    "a key not contained in it".into(),
+                );
                 return;
             }
         }

@@ -70,7 +70,7 @@ impl HashCheck<'_> {
             }
             None => {
                 let expected = "the magic number of a hash index";
-                damage.push(Damage::at(Promise::HashMeta, 24, expected, "another number"));
+                damage.push(Damage::at(Promise::HashMeta, 24, expected, "a different magic number"));
             }
         }
     }
@@ -124,11 +124,9 @@ impl HashCheck<'_> {
                     state(Side::Claim, bit, is_used, meta.block_of_bit(bit), block);
                 }
                 if let Some(bit) = beyond.filter(|_| self.is_still) {
-                    let expected = format!(
-                        "bits that are set behind the last of {} overflow pages",
-                        meta.overflow_count()
-                    );
-                    work.report(&rules::HASH_BITMAP, None, expected, format!("bit {bit} is not"));
+                    let expected =
+                        format!("set bits after the last of {} overflow pages", meta.overflow_count());
+                    work.report(&rules::HASH_BITMAP, None, expected, format!("bit {bit} is clear"));
                 }
             }
             Place::Overflow(bit) if matches!(opaque.kind(), 0 | flag::OVERFLOW) => {
@@ -145,7 +143,7 @@ impl HashCheck<'_> {
         for item in page.items() {
             let Some(entry) = entry(Method::Hash, page, item) else { continue };
             if entry.hash < highest {
-                let expected = format!("a hash value not below {highest:#010x}, that of an entry before");
+                let expected = format!("a hash value not below {highest:#010x}, that of an earlier entry");
                 let found = format!("{:#010x}", entry.hash);
                 work.report(&rules::HASH_ORDER, Some(item.number), expected, found);
                 // What follows was sorted against values that are not there any more.

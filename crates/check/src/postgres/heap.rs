@@ -334,7 +334,7 @@ impl HeapCheck<'_> {
         // No transaction at all (0) is what an insertion leaves that gave way to another (ON CONFLICT).
         if !header.is_xmin_frozen() && header.xmin >= FIRST_NORMAL_XID {
             if !fits(header.xmin) {
-                let expected = format!("a transaction from {horizon} up to but not {next}");
+                let expected = format!("a transaction id from {horizon} to below {next}");
                 work.report(&rules::XMIN_BOUNDS, number, expected, format!("xmin {}", header.xmin));
             }
             let says_committed = header.infomask & mask::XMIN_FROZEN == mask::XMIN_COMMITTED;
@@ -359,14 +359,14 @@ impl HeapCheck<'_> {
             let high = transactions.next_multi();
             let fits = (low == 0 || !precedes(header.xmax, low)) && precedes(header.xmax, high);
             if !fits {
-                let expected = format!("a multixact from {low} up to but not {high}");
+                let expected = format!("a multixact from {low} to below {high}");
                 work.report(&rules::XMAX_BOUNDS, number, expected, found);
             } else if !header.is_locked_before_upgrade() {
                 // A lock alone is looked up as well, when the row is updated or VACUUM freezes it.
                 report_missing(transactions.missing_members(header.xmax), header.xmax, number, work);
             }
         } else if header.xmax >= FIRST_NORMAL_XID && !fits(header.xmax) {
-            let expected = format!("a transaction from {horizon} up to but not {next}");
+            let expected = format!("a transaction id from {horizon} to below {next}");
             work.report(&rules::XMAX_BOUNDS, number, expected, found);
         } else if !header.is_xmax_lock_only() {
             let says_committed = header.infomask & mask::XMAX_COMMITTED != 0;
@@ -401,7 +401,7 @@ impl HeapCheck<'_> {
     ) {
         let flag = page.header().flags & FLAG_ALL_VISIBLE != 0;
         if visibility.all_visible && !flag {
-            let expected = "the all-visible flag in the block, as the map says".to_owned();
+            let expected = "the all-visible flag in the block, as in the visibility map".to_owned();
             let found = format!("flags {:#06x}", page.header().flags);
             work.report(&rules::VISIBILITY_MAP, None, expected, found);
         }
@@ -414,13 +414,8 @@ impl HeapCheck<'_> {
             ItemState::Unused | ItemState::Redirect => false,
         });
         if let Some(slot) = not_visible {
-            let expected = "only visible rows in a block that says that all are".to_owned();
-            work.report(
-                &rules::VISIBILITY_MAP,
-                Some(slot.item.number),
-                expected,
-                "a row that is dead".into(),
-            );
+            let expected = "only visible rows in a block marked all-visible".to_owned();
+            work.report(&rules::VISIBILITY_MAP, Some(slot.item.number), expected, "a dead row".into());
         }
         if !visibility.all_frozen {
             return;
@@ -432,7 +427,7 @@ impl HeapCheck<'_> {
         };
         for slot in slots {
             if let Some(header) = slot.header.filter(|header| !is_frozen(header)) {
-                let expected = "only frozen rows, as the map says".to_owned();
+                let expected = "only frozen rows, as in the visibility map".to_owned();
                 let found =
                     format!("xmin {}, xmax {}, infomask {:#06x}", header.xmin, header.xmax, header.infomask);
                 work.report(&rules::VISIBILITY_MAP, Some(slot.item.number), expected, found);

@@ -20,7 +20,7 @@ pub(crate) enum KeyForm {
     Plain,
     /// Of a point a box whose corners it is.
     PointBox,
-    /// Of a circle the box around it.
+    /// Of a cycle the box around it.
     CircleBox,
     /// Of a polygon the box around it.
     PolygonBox,
@@ -104,23 +104,23 @@ pub(crate) fn what_is_left_out(relation: &Relation) -> Option<(&'static str, &'s
     };
     let is_kept = |column: &IndexColumn| column.form.is_some();
     let (by_tid, unknown) = (
-        "is matched with rows by row pointer",
-        "keeps of some columns what its operator class computes, which is not known here",
+        "its entries are matched with rows by TID",
+        "keys of some columns are computed by an unknown operator class",
     );
     Some(match relation.storage {
         Storage::Hash => {
-            ("hash", "hash values", "has a function that is not known here: rows are matched by row pointer")
+            ("hash", "hash values", "unknown hash function: entries are matched with rows by TID")
         }
         Storage::Gin => ("GIN", "which keys a row has", by_tid),
         Storage::Gist if !has_all(is_kept) => ("GiST", "keys of some columns", unknown),
         Storage::Gist if !has_all(|column| column.is_box) => (
             "GiST",
             "keys of inner blocks",
-            "has keys that are no boxes, which are not compared with those below",
+            "its keys are not boxes; they are not compared with those of the children",
         ),
         Storage::SpGist if !has_all(is_kept) => ("SP-GiST", "keys of some columns", unknown),
         Storage::SpGist => {
-            ("SP-GiST", "prefixes and labels of inner tuples", "is not compared with what stands below them")
+            ("SP-GiST", "prefixes and labels of inner tuples", "they are not compared with their children")
         }
         _ => return None,
     })

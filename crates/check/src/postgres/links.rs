@@ -70,27 +70,27 @@ impl Link {
             (LinkKind::SpGistChild, true) => (
                 &rules::SP_GIST_PARENT,
                 format!(
-                    "an inner tuple, or the first leaf tuple of a chain, that a node of block {from} and no other names"
+                    "an inner tuple or the first leaf tuple of a chain, referenced by one node, that of block {from}"
                 ),
-                "none there, one of the other tree, or another node that names it".to_owned(),
+                "no such tuple, one of another tree, or a second reference".to_owned(),
             ),
             (LinkKind::SpGistChild, false) => (
                 &rules::SP_GIST_PARENT,
-                format!("a node that names line pointer {detail}"),
+                format!("a node that references line pointer {detail}"),
                 "none".to_owned(),
             ),
             (LinkKind::GistChild, true) => (
                 &rules::GIST_PARENT,
-                format!("a block of the tree that block {from} and no other names"),
-                "another downlink to it, or no block of the tree".to_owned(),
+                format!("a block of the tree with one downlink, that of block {from}"),
+                "a second downlink, or a block outside the tree".to_owned(),
             ),
             (LinkKind::GistChild, false) => {
                 (&rules::GIST_PARENT, format!("a downlink to block {to}, which is in use"), "none".to_owned())
             }
             (LinkKind::Downlink, true) => (
                 &rules::BTREE_PARENT,
-                format!("a block of level {detail} with the high key that block {from} has as separator"),
-                "another level, another high key, or no block of the tree".to_owned(),
+                format!("a block of level {detail} whose high key is the separator in block {from}"),
+                "a different level or high key, or a block outside the tree".to_owned(),
             ),
             (LinkKind::Downlink, false) => (
                 &rules::BTREE_PARENT,
@@ -99,28 +99,28 @@ impl Link {
             ),
             (LinkKind::Sibling, _) => (
                 &rules::BTREE_SIBLINGS,
-                format!("block {to} of level {detail} names block {from} as its neighbour"),
-                "it does not".to_owned(),
+                format!("block {to} of level {detail} with a sibling link to block {from}"),
+                "a different sibling link or level".to_owned(),
             ),
             (LinkKind::BrinMapBlock, true) => (
                 &rules::BRIN_PAGE,
-                "a block of the range map, as the first block says".to_owned(),
-                "another kind of block".to_owned(),
+                "a revmap block, as in the metapage".to_owned(),
+                "a block of a different type".to_owned(),
             ),
             (LinkKind::BrinMapBlock, false) => (
                 &rules::BRIN_PAGE,
-                "no block of the range map, which ends before, as the first block says".to_owned(),
+                "no revmap block: the revmap ends before it, as in the metapage".to_owned(),
                 "one".to_owned(),
             ),
             (LinkKind::BrinRange, true) => (
                 &rules::BRIN_RANGE,
-                "entries that name the summaries of their ranges".to_owned(),
-                format!("the one of the range from block {to} on does not"),
+                "revmap entries that point to the summaries of their ranges".to_owned(),
+                format!("the entry of the range from block {to} points to no summary of it"),
             ),
             (LinkKind::BrinRange, false) => (
                 &rules::BRIN_RANGE,
-                "summaries that the range map names".to_owned(),
-                format!("the one of the range from block {to} on is not"),
+                "summaries with a revmap entry".to_owned(),
+                format!("the summary of the range from block {to} has no revmap entry"),
             ),
             (LinkKind::HashChain | LinkKind::HashBit, _) => self.hash_contradiction(is_claim),
         }
@@ -132,23 +132,23 @@ impl Link {
         match (kind, is_claim) {
             (LinkKind::HashBit, true) => (
                 &rules::HASH_BITMAP,
-                format!("an overflow page {use_of}, block {from}, as its bit says"),
-                "it is not".to_owned(),
+                format!("block {from}: an overflow page {use_of}, as in the bitmap"),
+                "a different page type or use".to_owned(),
             ),
             (LinkKind::HashBit, false) => (
                 &rules::HASH_BITMAP,
-                format!("a bit that says that block {from} is {use_of}"),
-                "it does not".to_owned(),
+                format!("a bitmap bit for block {from}: {use_of}"),
+                "a different bit".to_owned(),
             ),
             (_, true) => (
                 &rules::HASH_CHAIN,
-                format!("an overflow page of bucket {detail} that names block {from} as the one before it"),
-                "another page, or another bucket or block before it".to_owned(),
+                format!("an overflow page of bucket {detail} whose previous page is block {from}"),
+                "a different page type, bucket or previous page".to_owned(),
             ),
             (_, false) => (
                 &rules::HASH_CHAIN,
-                format!("a page of bucket {detail} that names block {from} as the next one"),
-                "another page, or another bucket or next block".to_owned(),
+                format!("a page of bucket {detail} whose next page is block {from}"),
+                "a different page type, bucket or next page".to_owned(),
             ),
         }
     }

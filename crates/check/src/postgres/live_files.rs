@@ -44,7 +44,7 @@ impl Run<'_> {
         let log = truncations.filter(|_| !is_open);
         let is_known = log.and_then(|log| log.ask(|_| ())).is_some();
         if !is_known {
-            let why = "the log that replay needs is not here as a whole, or there are no checksums: replay may drop and cut files";
+            let why = "the WAL for recovery is incomplete, or there are no checksums: recovery may drop and truncate files";
             self.left_out(None, "missing files and segments", why);
         }
         for (finding, (database, number)) in first.into_iter().zip(files) {
@@ -152,7 +152,7 @@ impl Run<'_> {
         if self.findings.objects_of(rule).any(|count| count.first.object.as_ref() == Some(&object)) {
             return;
         }
-        let expected = "catalogs that say which relations the files of the database are".to_owned();
+        let expected = "catalogs that map files to relations".to_owned();
         self.findings.push(file_finding(&rules::CATALOG, &file, Some(&object), expected, reason.to_owned()));
     }
 
@@ -204,7 +204,7 @@ impl Run<'_> {
         let Some(control) = control.filter(|_| is_known && self.only.is_none()) else { return };
         transactions.settle(&control, plan.oldest, truncations);
         if transactions.needed.is_none() {
-            let why = "the log does not reach to its end, or no catalog tells which are needed";
+            let why = "the WAL is incomplete, or no catalog lists the needed files";
             self.left_out(None, "missing files of pg_xact and pg_multixact", why);
         }
         if self.options.level >= CheckLevel::Page {

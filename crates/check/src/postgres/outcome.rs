@@ -70,16 +70,16 @@ impl Run<'_> {
             let is_by_tid =
                 plan.relation(number).is_some_and(|relation| relation.storage.entry_method().is_some());
             if is_unfinished && is_by_tid {
-                let why = "a split of a bucket was cut off by a crash, or went on at the checkpoint; the next insertion there mends it";
-                self.left_out(object.as_deref(), "match of rows and entries", why);
+                let why = "a bucket split was interrupted by a crash, or was in progress at the checkpoint; the next insertion completes it";
+                self.left_out(object.as_deref(), "rows against entries", why);
             } else if is_unfinished && !is_gin(number) {
-                self.left_out(object.as_deref(), "links between levels", "a split or deletion was cut off by a crash; the server mends it at the next insertion or VACUUM");
+                self.left_out(object.as_deref(), "links between levels", "a split or deletion was interrupted by a crash; the next insertion or VACUUM completes it");
             }
             if state.sums.order_not_known.contains_key(&number) {
                 self.left_out(
                     object.as_deref(),
                     gaps::ORDER_OF_KEYS,
-                    "the order of the type or collation is not known here",
+                    "unknown order of the type or collation",
                 );
             }
             if let Some(ledger) = state.sums.links.get(number).filter(|ledger| !ledger.differing().is_empty())
@@ -155,9 +155,8 @@ impl Run<'_> {
         let seams = &state.sums.seams;
         self.counters.temporary_bytes += seams.temporary_bytes();
         if seams.left_out_count > 0 {
-            let why =
-                "no room for temporary files: check with a larger --max-memory, or fewer objects at once";
-            self.left_out(None, "bounds of some B-tree blocks against those to their left", why);
+            let why = "no space for temporary files: use a larger --max-memory or a smaller --object-batch";
+            self.left_out(None, "high keys of some B-tree blocks against their right siblings", why);
         }
         let mut scratch = Scratch::default();
         seams.broken(|seam, bound, first| {
@@ -171,9 +170,9 @@ impl Run<'_> {
     pub(super) fn is_out_of_time(&mut self, object: Option<&str>) -> bool {
         let is_over = self.is_time_over();
         if is_over {
-            let why = "its sums differ, so something is wrong in it, and the time was over: check it without --max-time";
-            self.left_out(object, "which rows, entries or links do not match", why);
-            self.unfinished = Some("stopped before everything that differs was named".to_owned());
+            let why = "its sums differ, so it is damaged, and the time limit was reached: check it without --max-time";
+            self.left_out(object, "the rows, entries or links that differ", why);
+            self.unfinished = Some("stopped before all differences were reported".to_owned());
         }
         is_over
     }

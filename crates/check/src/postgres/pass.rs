@@ -162,7 +162,7 @@ impl PassContext<'_> {
                 }
                 state.sums.covered.pages_left_out(file.relation, length_bytes.div_ceil(block_bytes));
                 let place = self.place(file, block, Confidence::Certain);
-                let expected = format!("{length_bytes} bytes that can be read");
+                let expected = format!("{length_bytes} readable bytes");
                 state.findings.push(place.finding(&rules::UNREADABLE, None, expected, error.to_string()));
             }
             Content::Missing { length_bytes } => {
@@ -176,7 +176,7 @@ impl PassContext<'_> {
 
     fn judge(&self, state: &mut PassState, file: &PlanFile, block: u32, bytes: &[u8]) {
         if self.level == CheckLevel::Read {
-            *state.skipped.entry("level read looks at nothing").or_default() += 1;
+            *state.skipped.entry("level read verifies no contents").or_default() += 1;
             return;
         }
         if let Some(why) = self.reason_to_skip(file) {
@@ -277,16 +277,13 @@ impl PassContext<'_> {
     fn other_method(&self, file: &PlanFile) -> Option<&'static str> {
         let relation = file.relation.and_then(|number| self.plan.relation(number))?;
         let is_other = relation.storage == Storage::Other && file.fork == Fork::Main;
-        (is_other && self.level >= CheckLevel::Structure).then_some(
-            "contents of an access method that is not known here; header, checksum and WAL position were tested",
-        )
+        (is_other && self.level >= CheckLevel::Structure)
+            .then_some("contents of an unknown access method; header, checksum and LSN were verified")
     }
 
     fn reason_to_skip(&self, file: &PlanFile) -> Option<&'static str> {
         if file.temporary {
-            return Some(
-                "files of temporary relations belong to one session, or are left over from one that ended",
-            );
+            return Some("files of temporary relations belong to one session, or were left behind by one");
         }
         let unlogged = file
             .relation
@@ -294,7 +291,7 @@ impl PassContext<'_> {
             .is_some_and(|relation| relation.persistence == b'u');
         let is_replayed = matches!(self.cluster.standing, Standing::Crashed | Standing::Backup { .. });
         (unlogged && is_replayed && file.fork != Fork::Init)
-            .then_some("unlogged relations are emptied when the log is replayed")
+            .then_some("unlogged relations are reset by crash recovery")
     }
 
     pub(super) fn place<'f>(&'f self, file: &'f PlanFile, block: u32, confidence: Confidence) -> Place<'f> {

@@ -229,7 +229,7 @@ impl Run<'_> {
         stopped.exceptions.sort_unstable();
         self.unfinished = Some(match stopped.store(path) {
             Ok(()) => format!(
-                "stopped before the end; the same command with --resume {} goes on from here",
+                "stopped before the end; the same command with --resume {} resumes here",
                 path.display()
             ),
             Err(error) => {
@@ -244,13 +244,13 @@ impl Run<'_> {
         let stopped = match StoppedCluster::load(path) {
             Ok(stopped) if stopped.identity == self.identity(plan) => stopped,
             Ok(_) => {
-                let why = "the cluster or the switches are not those of the check that was stopped";
-                self.left_out(None, "going on from an earlier check", why);
+                let why = "the cluster or the options differ from those of the stopped check";
+                self.left_out(None, "resuming an earlier check", why);
                 return None;
             }
             Err(error) => {
                 let why = format!("could not read \"{}\": {error}", path.display());
-                self.left_out(None, "going on from an earlier check", &why);
+                self.left_out(None, "resuming an earlier check", &why);
                 return None;
             }
         };

@@ -333,7 +333,7 @@ impl Plan {
         tree.hash = valid.and_then(|(first, index)| read_hash_meta(first, tree.blocks, cluster, index));
         let name = relation.name.clone();
         let reason = match &relation.index {
-            None => Some("the catalog has no description of it"),
+            None => Some("it has no entry in the catalog"),
             Some(index) => {
                 tree.heap = self.number_of(relation.database, index.table);
                 let table = tree.heap.and_then(|heap| self.tables.get(&heap));
@@ -342,12 +342,12 @@ impl Plan {
                     _ if !index.usable => {
                         Some("it is not valid: left by CREATE INDEX CONCURRENTLY, or being built")
                     }
-                    None => Some("its table has no file, or is of another access method"),
+                    None => Some("its table has no file, or another access method"),
                     Some(table) if table.attributes.is_empty() => {
-                        Some("the columns of its table could not be read")
+                        Some("the columns of its table are unreadable")
                     }
                     Some(_) if is_hash && tree.hash.is_none() => {
-                        Some("its first block is damaged, or changed since the last checkpoint")
+                        Some("its metapage is damaged, or changed since the last checkpoint")
                     }
                     Some(_) => {
                         let is_open = may_lack_entries(relation, index, tree.version);
@@ -359,7 +359,7 @@ impl Plan {
         };
         let what_is_left_out = relation.index.as_ref().map(|index| (index.partial, index.has_expressions));
         if let Some(why) = reason {
-            self.left_out(&name, "match of rows and entries", why);
+            self.left_out(&name, "rows against entries", why);
         } else if let Some((partial, expressions)) = what_is_left_out {
             if partial {
                 self.left_out(
@@ -372,7 +372,7 @@ impl Plan {
                 self.left_out(
                     &name,
                     "values of expressions",
-                    "expressions are not evaluated; rows are matched all the same",
+                    "expressions are not evaluated; entries are matched with rows by TID",
                 );
             }
         }
@@ -451,10 +451,10 @@ impl Plan {
                 before.checked_add(within)
             });
             if let Some(block) = beyond.filter(|_| has_its_length(self, *number)) {
-                let expected = format!("nothing about blocks from {blocks} on, where the table ends");
+                let expected = format!("no bits for blocks from {blocks}, the end of the table");
                 let place = format!("database {} file {}_vm", relation.database, relation.file_number);
                 let text = format!(
-                    "block {block} is called all-visible: the table was truncated behind the server, and its last rows are lost"
+                    "block {block} is marked all-visible: the table was truncated outside PostgreSQL, and its last rows are lost"
                 );
                 let name = Some(relation.name.as_str());
                 let mut finding = file_finding(&rules::VISIBILITY_MAP, &place, name, expected, text);

@@ -73,7 +73,7 @@ impl HeapCheck<'_> {
                 &rules::TUPLE_ATTRIBUTE,
                 item,
                 format!("column {} inside the row's {} bytes", self.column_name(values.len()), data.len()),
-                format!("a length that is impossible, at byte {} of the columns", reader.offset_bytes()),
+                format!("an impossible length at byte {} of the columns", reader.offset_bytes()),
             );
             return None;
         }
@@ -110,7 +110,7 @@ impl HeapCheck<'_> {
                 {
                     let expected =
                         format!("column {} decompresses to {raw_bytes} bytes", self.column_name(number));
-                    let found = "compressed bytes that do not".to_owned();
+                    let found = "compressed bytes that do not decompress to that size".to_owned();
                     work.report(&rules::VALUE_COMPRESSION, Some(item), expected, found);
                 }
                 _ => {}
@@ -149,8 +149,8 @@ impl HeapCheck<'_> {
         let [Datum::Bytes(id), Datum::Bytes(piece), Datum::Varlena(data), ..] = values else { return };
         let (Some(id), Some(piece)) = (id.first_chunk::<4>(), piece.first_chunk::<4>()) else { return };
         let Varlena::Plain(data) = data else {
-            let expected = "a piece that is stored as it is".to_owned();
-            work.report(&rules::TOAST_CHUNK, Some(item), expected, "a packed piece".into());
+            let expected = "an uncompressed chunk".to_owned();
+            work.report(&rules::TOAST_CHUNK, Some(item), expected, "a compressed chunk".into());
             return;
         };
         let id = u32::from_le_bytes(*id);

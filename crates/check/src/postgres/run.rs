@@ -46,7 +46,7 @@ pub enum CheckError {
     #[error(transparent)]
     Scan(#[from] disk::scan::ScanError),
     /// The file is not part of a data directory, and has no name of a relation file.
-    #[error("cannot check \"{0}\": it is no relation file of a PostgreSQL data directory")]
+    #[error("cannot check \"{0}\": it is not a relation file of a PostgreSQL data directory")]
     NotARelation(std::path::PathBuf),
 }
 
@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
         let is_cut = resumed.is_some() && cluster.standing == Standing::Running;
         if is_cut {
             let what = "links between blocks, rows and index entries";
-            let why = "the check resumed an earlier one, and the server worked meanwhile";
+            let why = "the check resumed an earlier one, and the server was running in between";
             self.left_out(None, what, why);
         }
         let snapshot = snapshot.filter(|_| !is_cut);
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
         self.batches(&context, resumed, progress)?;
         self.report_cut_blocks();
         if let (None, Some(path)) = (&self.unfinished, &self.options.resume_file) {
-            // Nothing is left to go on with; the next call begins anew.
+            // Nothing is left to go on with; the next call starts over.
             let _ = std::fs::remove_file(path);
         }
         self.report_share(&plan, snapshot.is_some());
@@ -334,7 +334,7 @@ impl<'a> Run<'a> {
         let gist_trees = if self.unfinished.is_none() { gist_trees(&second, memory) } else { HashMap::new() };
         for (number, _) in gist_trees.iter().filter(|(_, tree)| tree.is_cut) {
             let name = context.plan.relation(*number).map(|relation| relation.name.as_str());
-            let why = "its downlinks do not fit an eighth of the memory: give more with --max-memory";
+            let why = "its downlinks need more than an eighth of the memory: use a larger --max-memory";
             self.left_out(name, "keys of some inner blocks", why);
         }
         let kept_bytes = gist_trees.values().map(GistTree::memory_bytes).sum::<u64>();
@@ -402,16 +402,16 @@ impl<'a> Run<'a> {
         if let Tree::Archive(archive) = &cluster.tree
             && let Some(cut) = &archive.cut
         {
-            self.left_out(None, "what stands behind the end of a tar file", cut);
-            self.unfinished_source = Some(format!("the backup is not whole: {cut}"));
+            self.left_out(None, "bytes after the end of a tar file", cut);
+            self.unfinished_source = Some(format!("the backup is incomplete: {cut}"));
         }
         for space in &cluster.absent_tablespaces {
             let name = format!("tablespace {space}");
-            self.left_out(Some(&name), "everything", "the backup names it, and none of its files is here");
+            self.left_out(Some(&name), "everything", "the backup lists it, but none of its files exists");
         }
         // A file away from its data directory has none.
         if cluster.control.is_none() && cluster.major > 0 {
-            let expected = "a control file that can be read".to_owned();
+            let expected = "a readable control file".to_owned();
             self.findings.push(file_finding(
                 &rules::CONTROL_FILE,
                 "global/pg_control",
@@ -432,29 +432,29 @@ impl<'a> Run<'a> {
         }
         if cluster.incremental_count > 0 {
             let why = format!(
-                "{} files of an incremental backup hold some blocks only: pg_combinebackup makes a whole one",
+                "{} files of an incremental backup have some blocks only: run pg_combinebackup first",
                 cluster.incremental_count
             );
             self.left_out(None, "files named INCREMENTAL.*", &why);
         }
         let why = match cluster.standing {
             Standing::Stopped => return,
-            Standing::Running => "a server is running, so files and memory differ",
+            Standing::Running => "a server is running: files and shared buffers differ",
             Standing::Crashed => {
-                "a crash or a standby left it: when the log is replayed and the server shut down, more can be proven"
+                "not shut down cleanly (crash or standby): more can be verified after recovery and a clean shutdown"
             }
             Standing::Backup { .. } => {
-                "a backup is complete only after its log is replayed, which is not assumed: restore it to check more"
+                "the WAL of the backup is not replayed: restore the backup to verify more"
             }
         };
         match cluster.snapshot() {
             Some(_) if cluster.standing == Standing::Running => {
                 if !cluster.is_in_production() {
-                    let why = "the server replays a log, and removes files at once";
+                    let why = "the server replays WAL and removes files immediately";
                     self.left_out(None, "missing files", why);
                 }
             }
-            Some(_) => self.left_out(None, "blocks that replay may change", why),
+            Some(_) => self.left_out(None, "blocks that recovery may change", why),
             None => {
                 let what = "transactions, visibility, links between blocks, rows and index entries";
                 self.left_out(None, what, &cluster.reason_without_view());
@@ -463,8 +463,8 @@ impl<'a> Run<'a> {
         if matches!(cluster.standing, Standing::Crashed | Standing::Backup { .. }) && !cluster.checksums {
             self.left_out(
                 None,
-                "the inside of blocks",
-                "without checksums a block that replay will mend cannot be told from a damaged one",
+                "contents of blocks",
+                "without checksums a torn block that recovery repairs cannot be distinguished from a damaged one",
             );
         }
     }
@@ -510,7 +510,7 @@ impl<'a> Run<'a> {
             self.left_out(
                 None,
                 "everything that needs the catalogs",
-                "raw mode: each block is tested by itself",
+                "raw mode: each block is verified by itself",
             );
         }
         let is_mapped = catalogs.map_damage.is_empty();
@@ -536,7 +536,7 @@ impl<'a> Run<'a> {
         }
         let unnamed = std::mem::take(&mut catalogs.unnamed);
         for directory in unnamed.iter().filter(|_| self.cluster.standing == Standing::Stopped) {
-            let why = "pg_database does not name it: left behind by an interrupted CREATE or DROP DATABASE";
+            let why = "it is not in pg_database: left behind by an interrupted CREATE or DROP DATABASE";
             let name = directory.to_string_lossy();
             self.left_out(Some(&name), "everything that needs the catalogs", why);
         }
@@ -555,7 +555,7 @@ impl<'a> Run<'a> {
             plan.second_files.retain(keep);
             plan.not_checked.clear();
             plan.tables.values_mut().for_each(|table| table.summarised_by.clear());
-            self.left_out(None, "links between blocks, rows and index entries", "one file is checked");
+            self.left_out(None, "links between blocks, rows and index entries", "only one file is checked");
         }
         plan
     }

@@ -77,9 +77,9 @@ impl PackedValue {
         let (raw, method) = (header & SIZE_MASK, Method::of(header >> 30));
         if raw != self.raw_bytes || method != Some(self.method) {
             let method = method.map_or("no method".to_owned(), |method| format!("{method:?}").to_lowercase());
-            return Some(format!("a first piece that says {raw} bytes, {method}"));
+            return Some(format!("a first chunk that states {raw} bytes, {method}"));
         }
-        (!unpack(self.method, packed, raw as usize, plain)).then(|| "packed bytes that do not".to_owned())
+        (!unpack(self.method, packed, raw as usize, plain)).then(|| "decompression failed".to_owned())
     }
 }
 
@@ -192,9 +192,10 @@ impl Run<'_> {
             }
             let object = owner.relation.name.clone();
             if self.is_time_over() {
-                let what = "what packed values in TOAST unpack to";
-                self.left_out(Some(&object), what, "the time was over: check it without --max-time");
-                self.unfinished.get_or_insert("stopped before all packed values were unpacked".to_owned());
+                let what = "decompressed values in TOAST";
+                self.left_out(Some(&object), what, "the time limit was reached: check without --max-time");
+                self.unfinished
+                    .get_or_insert("stopped before all compressed values were decompressed".to_owned());
                 continue;
             }
             progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
@@ -207,7 +208,7 @@ impl Run<'_> {
             for (value, found) in faults {
                 let method = format!("{:?}", value.method).to_lowercase();
                 let expected = format!(
-                    "value {} in TOAST unpacks to {} bytes, {method}",
+                    "value {} in TOAST decompresses to {} bytes, {method}",
                     value.value_id, value.raw_bytes
                 );
                 exact.report(
@@ -225,8 +226,8 @@ impl Run<'_> {
         }
         for (toast, count) in left_out.into_iter().filter(|(_, count)| *count > 0) {
             let object = first.plan.relation(toast).map(|relation| relation.name.clone());
-            let what = format!("what {count} packed values unpack to");
-            self.left_out(object.as_deref(), &what, "they do not fit into --max-memory");
+            let what = format!("{count} compressed values");
+            self.left_out(object.as_deref(), &what, "they need more than --max-memory");
         }
     }
 }
@@ -302,7 +303,7 @@ mod tests {
         assembler.add(5, 0, &STORED[..4]);
         assert_eq!((assembler.open.len(), assembler.open_bytes), (1, 16));
         assembler.add(3, 1, &[0b10, b'a', 0x04, 0x02]);
-        assert_eq!(assembler.faults, vec![(value(3), "packed bytes that do not".to_owned())]);
+        assert_eq!(assembler.faults, vec![(value(3), "decompression failed".to_owned())]);
         assert_eq!((assembler.open.len(), assembler.open_bytes, assembler.left_out_count), (0, 0, 0));
     }
 

@@ -95,7 +95,7 @@ impl LogFiles<'_> {
             if let Some(found) = self.absent(at).filter(|_| is_certain && named != Some(file)) {
                 named = Some(file);
                 let start = at as usize % BLOCKS_PER_SEGMENT * self.block_bytes;
-                let expected = format!("the page at byte {start}, which was in use");
+                let expected = format!("the page at byte {start}, which is in use");
                 let name = self.name(at);
                 findings.push(file_finding(&rules::TRANSACTION_LOG, &name, Some(&name), expected, found));
             }
@@ -275,12 +275,12 @@ impl Transactions {
             return Some((offsets.name(page), found));
         }
         let Some(first) = self.multi_offset(multi) else {
-            return Some((offsets.name(page), "zeros, where its members are told".to_owned()));
+            return Some((offsets.name(page), "zeros in its offsets entry".to_owned()));
         };
         let page = members.page_of(first);
         let is_zero = || self.member(first) == Some(0);
         let found =
-            members.absent(page).or_else(|| is_zero().then(|| "zeros in the place of members".to_owned()))?;
+            members.absent(page).or_else(|| is_zero().then(|| "zeros instead of members".to_owned()))?;
         Some((members.name(page), found))
     }
 }

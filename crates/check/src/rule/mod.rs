@@ -195,8 +195,7 @@ pub fn explanation(rule: &Rule) -> String {
 /// Rules as a table in Markdown, for docs/check/.
 #[must_use]
 pub fn markdown_table_of(rules: &RuleSet) -> String {
-    let mut table =
-        String::from("| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n");
+    let mut table = String::from("| id | level | rule | meaning | source |\n|---|---|---|---|---|\n");
     for rule in rules.iter() {
         let [promise, meaning, evidence] =
             [rule.promise, rule.meaning, rule.evidence].map(|text| text.replace('|', "\\|"));

@@ -95,7 +95,7 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
         let number = found.frame + 1;
         let expected = format!("checksum {} in frame {number} of the WAL", sum(found.expected_sum));
         let what = format!(
-            "{}; SQLite ignores this frame and the {} behind it of the same generation, which commit {} transactions",
+            "{}; SQLite ignores this frame and the {} after it, which commit {} transactions",
             sum(found.found_sum),
             found.frame_count.saturating_sub(1),
             found.commit_count
@@ -115,7 +115,7 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
     if is_rollback_mode && committed > 0 {
         let expected = "2 in bytes 18 and 19 of the database beside a WAL with committed frames";
         let found =
-            format!("1, and {committed} frames, which SQLite reads: the WAL may be one of another database");
+            format!("1, and {committed} frames that SQLite reads: the WAL may belong to another database");
         drafts.push(Draft::of_file(&rules::WAL_HEADER, expected, found).confidence(Confidence::Possible));
     }
     // Without a record that is right, nothing says that the file ever was a journal of this database.
@@ -123,7 +123,7 @@ pub(super) fn side_file_drafts(anchor: &Anchor) -> Vec<Draft> {
         let bytes =
             |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
         let found = format!(
-            "{}; {} page records with right checksums follow, which SQLite would not roll back",
+            "{}; {} page records with valid checksums follow, which SQLite will not roll back",
             bytes(&damage.magic),
             damage.record_count
         );
@@ -140,14 +140,14 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
             MapFinding::Root { tree, page } => Draft::new(
                 &rules::SCHEMA,
                 1,
-                format!("a root page from 2 to {} that is no map", context.page_count),
+                format!("a root page from 2 to {}, not a pointer map", context.page_count),
                 format!("root page {page}"),
             )
             .tree(*tree),
             MapFinding::Child { by, tree, slot, page, loses } => Draft::new(
                 &rules::CHILD_POINTER,
                 *by,
-                format!("a child page from 2 to {} that is no map", context.page_count),
+                format!("a child page from 2 to {}, not a pointer map", context.page_count),
                 format!("page {page}"),
             )
             .slot(*slot as usize)
@@ -181,8 +181,8 @@ pub(super) fn report_map(map: &PageMap, worker: &mut Worker<'_>) {
     }
 }
 
-/// What to do about a page that is in use and on the free list: its rows are good until something is written.
-const FREE_IN_USE: &str = "stop all writers: the next insert may write over the page; keep a copy of the file, then read all rows out of the copy into a new database (the shell's .recover, or .dump)";
+/// What to do about a page that is in use and on the freelist: its rows are good until something is written.
+const FREE_IN_USE: &str = "stop all writers: the next insert may overwrite the page; keep a copy of the file, then copy all rows into a new database (.recover or .dump of the sqlite3 shell)";
 /// What to do about a row of sqlite_schema that SQLite refuses.
 pub(super) const CORRECT_ROW: &str = "keep a copy of the file; in another copy, PRAGMA writable_schema=ON and an UPDATE of the row in sqlite_schema correct it; no VACUUM and no VACUUM INTO before that: they drop the object";
 
@@ -256,14 +256,14 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
     for (page, slot) in &prepared.schema.unreadable {
         // What is wrong with its page was found before.
         if !worker.context.damaged_pages.contains(*page as usize) {
-            let found = "a record that cannot be read";
-            let draft = Draft::new(&rules::SCHEMA, *page, "five columns that can be read", found);
+            let found = "an unreadable record";
+            let draft = Draft::new(&rules::SCHEMA, *page, "five readable columns", found);
             worker.report_at_once(draft.slot(*slot).tree(0));
         }
     }
     if prepared.schema.is_cut && worker.findings.is_empty() {
         let draft =
-            Draft::new(&rules::SCHEMA, 1, "rows of sqlite_schema that can be read", "at least one cannot");
+            Draft::new(&rules::SCHEMA, 1, "readable rows of sqlite_schema", "at least one is unreadable");
         worker.report_at_once(draft.tree(0));
     }
 }
@@ -271,13 +271,13 @@ pub(super) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
 /// A file in the journal's place that has no record of a page: what it was cannot be told.
 pub(super) fn journal_gap(anchor: &Anchor) -> Option<NotChecked> {
     let damage = anchor.journal_damage.as_ref()?;
-    let why = "it does not begin as one and has no page record with a right checksum: SQLite deletes it";
+    let why = "it has no valid header and no page record with a valid checksum: SQLite deletes it";
     (damage.record_count == 0).then(|| gap("the rollback journal", why))
 }
 
 pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {
     if let Err(reason) = &prepared.verdict {
-        let why = format!("SQLite could not be asked: {reason}");
+        let why = format!("SQLite could not verify this: {reason}");
         report.not_checked.push(gap("whether SQLite can load the schema", &why));
     }
     // Below level full the verdict says what the level leaves out.
@@ -285,7 +285,7 @@ pub(super) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, 
         report.not_checked.extend(prepared.plans.not_checked.iter().cloned());
         let mut definitions = prepared.schema.rows.iter().filter_map(|row| row.definition.as_deref());
         if definitions.any(|definition| definition.to_ascii_uppercase().contains("REFERENCES")) {
-            let why = "no rule of the file format: PRAGMA foreign_key_check verifies them";
+            let why = "not part of the file format: PRAGMA foreign_key_check verifies them";
             report.not_checked.push(NotChecked::out_of_scope(None, "foreign keys", why));
         }
         if !has_checksums {
@@ -334,7 +334,7 @@ pub(super) fn accuse_nothing(report: &mut CheckReport, attempt_count: usize, cha
     let times = if attempt_count == 1 { "once".to_owned() } else { format!("{attempt_count} times") };
     report.unfinished = Some(match change {
         Change::Lost => format!(
-            "\"{}\" or its -wal was removed, replaced or truncated during the check\nhint: stop the program that does it, or check a copy",
+            "\"{}\" or its -wal was removed, replaced or truncated during the check\nhint: stop that program, or check a copy",
             report.target
         ),
         _ => format!(

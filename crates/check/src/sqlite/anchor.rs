@@ -64,7 +64,7 @@ pub(super) enum AnchorError {
     )]
     Writer { path: PathBuf, who: String },
     #[error(
-        "cannot check \"{}\": the journal \"{}\" holds a transaction that was cut short; open the database once with SQLite, which rolls it back",
+        "cannot check \"{}\": the journal \"{}\" is hot (interrupted transaction); open the database once with SQLite, which rolls it back",
         path.display(), journal.display()
     )]
     Journal { path: PathBuf, journal: PathBuf },

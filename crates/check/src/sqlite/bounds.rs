@@ -13,7 +13,7 @@ use super::rules;
 use super::worker::{Place, Worker};
 
 impl Worker<'_> {
-    /// Proves that the keys of a page lie between those that enclose it above.
+    /// Proves that the keys of a page are between those that enclose it in its parent.
     #[inline]
     pub(super) fn bounds(
         &mut self,
@@ -100,7 +100,7 @@ impl Worker<'_> {
         }
         let is_unique = order.unique_columns > 0 && self.context.level == CheckLevel::Full;
         if is_unique && found.equal_columns >= order.unique_columns && !found.has_null {
-            let expected = "a key that no other entry has".to_owned();
+            let expected = "a unique key".to_owned();
             let found =
                 format!("{} also on page {above_page} slot {index}", self.key_text(place, cell, order));
             self.report_order(place, (left, right), order, make(&rules::UNIQUE, expected, found));

@@ -97,7 +97,7 @@ pub(super) struct Chains {
     pub(super) runs: Vec<Run>,
     /// What the pointer map should say about overflow pages, on the left.
     pub(super) expected_entries: Difference,
-    /// Pages of chains that are on the free list as well.
+    /// Pages of chains that are on the freelist as well.
     pub(super) shared: Vec<Draft>,
 }
 
@@ -192,7 +192,7 @@ impl Chains {
                 &rules::OVERFLOW,
                 chain.page,
                 format!("a chain of {} overflow pages that ends with 0", chain.page_count),
-                format!("the last one, page {}, refers to page {next}", chain.from),
+                format!("the last page {} points to page {next}", chain.from),
             );
             return Step::Broken(Box::new(draft.slot(chain.slot as usize).tree(chain.tree as usize)));
         }
@@ -236,7 +236,7 @@ impl Chains {
             let (open, runs) = (std::mem::take(&mut self.open), std::mem::take(&mut self.runs));
             let bytes = open.len() * size_of::<OpenChain>() + runs.len() * size_of::<Run>();
             let left = self.join(context, brake, (open, runs), |_| true, &mut report);
-            debug_assert!(left.is_empty() || brake.is_hit(), "every page is at hand");
+            debug_assert!(left.is_empty() || brake.is_hit(), "every page is available");
             self.shared.drain(..).for_each(report);
             return Joined { memory_bytes: bytes as u64, ..Joined::default() };
         };
@@ -382,10 +382,10 @@ pub(super) fn use_text(context: &Context<'_>, page: u32, what: Use) -> String {
     let owner = context.map.owner(page);
     let tree = owner.map_or("", |owner| context.tree_name(owner.tree as usize));
     match what {
-        Use::None => format!("page {page}, behind the end of the file"),
-        Use::Lock => "the lock page".to_owned(),
+        Use::None => format!("page {page}, past the end of the file"),
+        Use::Lock => "the lock-byte page".to_owned(),
         Use::PointerMap => "a pointer map".to_owned(),
-        Use::FreeTrunk | Use::FreeLeaf => "on the free list".to_owned(),
+        Use::FreeTrunk | Use::FreeLeaf => "on the freelist".to_owned(),
         Use::Overflow => "an overflow page of another payload".to_owned(),
         Use::Leaf => format!("a page of {tree} below page {}", owner.map_or(0, |owner| owner.parent)),
         Use::Node => format!("a page of {tree}"),

@@ -177,7 +177,7 @@ pub(super) fn second_pass(
                 named.is_stopped = true;
                 let names: Vec<_> = indexes.iter().map(|index| context.tree_name(*index)).collect();
                 named.trouble = Some(format!(
-                    "stopped before all was named that differs between tables and {}",
+                    "stopped before all differences between tables and {} were reported",
                     names.join(", ")
                 ));
                 return named;
@@ -277,7 +277,7 @@ fn name_differences(
     let unreadable_count: u64 = outcome.states.iter().map(|worker| worker.unreadable_count).sum();
     if unreadable_count > 0 && !context.has_unreadable() {
         return Err(Trouble::Reading(format!(
-            "{unreadable_count} pages could not be read a second time, so that what differs cannot be named"
+            "{unreadable_count} pages could not be read a second time, so the differences cannot be located"
         )));
     }
     let mut last = collecting();
@@ -312,8 +312,7 @@ fn name_differences(
     }
     drop(facts);
     if left_over.is_empty() && wanted.part_count == 1 {
-        let trouble =
-            "rows and entries differed, and agreed when they were read again: a page was read in two ways";
+        let trouble = "rows and entries differed, but agreed when they were read again: a page had two different readings";
         named.trouble.get_or_insert_with(|| trouble.to_owned());
     }
     let is_whole = |pair: u32| wanted.whole.get(pair as usize) == Some(&true);
@@ -385,7 +384,7 @@ impl Doubted {
             {
                 *count -= 1;
             } else if row.doubt.of_entry || row.doubt.is_any() && !is_whole(row.pair) {
-                doubt(&row, "whether each row has its entry");
+                doubt(&row, "rows without entry");
             } else if self.overfull.contains(&row.pair) {
                 doubt(&row, "values of expressions in its entries");
             } else {
@@ -494,7 +493,7 @@ impl Shown<'_> {
                 };
                 let side = |values: Vec<&String>| values.into_iter().cloned().collect::<Vec<_>>().join(", ");
                 let (in_row, in_entry) = match differing.as_slice() {
-                    [] => ("the values of the row".to_owned(), "other values".to_owned()),
+                    [] => ("the values of the row".to_owned(), "different values".to_owned()),
                     pairs => (
                         side(pairs.iter().map(|(row, _)| row).collect()),
                         side(pairs.iter().map(|(_, entry)| entry).collect()),
@@ -510,7 +509,7 @@ impl Shown<'_> {
                 };
                 let found = match &values {
                     Some(values) => format!("none; the entry holds {}", values.text(context)),
-                    None => "no such row with these values".to_owned(),
+                    None => "no row with these values".to_owned(),
                 };
                 Draft::new(&rules::ENTRY_WITHOUT_ROW, entry.member.page, expected, found)
             }

@@ -77,6 +77,6 @@ impl Worker<'_> {
             format!("{} = {}", column.name, value_text(self.context, value))
         });
         let parts: Vec<String> = parts.collect();
-        if parts.is_empty() { "other values".to_owned() } else { parts.join(", ") }
+        if parts.is_empty() { "different values".to_owned() } else { parts.join(", ") }
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn after_pass(
     progress.advance(Phase::Match, 0, 0);
     let not_linked = gap(
         "links between pages, rows against index entries",
-        "the check was stopped before it had seen all pages",
+        "the check was stopped before all pages were read",
     );
     if passed.unreached_count > 0 {
         report.not_checked.push(not_linked);
@@ -167,11 +167,8 @@ pub(super) fn finish(
     } else if let Some(trouble) = trouble {
         report.unfinished = Some(trouble);
     } else if unreached_count > 0 {
-        let next = if keeps {
-            "the same command resumes there"
-        } else {
-            "with --resume FILE a later call can go on"
-        };
+        let next =
+            if keeps { "the same command resumes there" } else { "with --resume FILE a later call resumes" };
         report.unfinished = Some(format!("stopped before {unreached_count} pages of {page_count}; {next}"));
     }
     report.coverage = causes::coverage::covered(context, prepared, &worker, unreached_count == 0, report);

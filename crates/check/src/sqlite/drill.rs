@@ -124,7 +124,7 @@ classes! {
     "flip-in-header", PlaceKind::Rows, edits::flip_in_cell_count, ["sqlite-page-layout", "sqlite-cell-overlap"],
         "flips one bit in the number of cells of a table page";
     "torn-page", PlaceKind::Rows, edits::torn, ["sqlite-page-layout", "sqlite-cell-overlap", "sqlite-record", "sqlite-entry-differs", "sqlite-entry-without-row"],
-        "puts the second half of another page into a table page";
+        "replaces the second half of a table page by that of another page (torn write)";
     "zeroed-table-page", PlaceKind::Rows, edits::zeroed, ["sqlite-page-kind"],
         "fills a table page with zeros";
     "zeroed-index-page", PlaceKind::Entries, edits::zeroed, ["sqlite-page-kind"],
@@ -134,13 +134,13 @@ classes! {
     "misplaced-index-page", PlaceKind::Entries, edits::replaced, ["sqlite-parent-bounds"],
         "writes a page of an index over another page of the same index";
     "lost-row", PlaceKind::Rows, edits::without_cell, ["sqlite-entry-without-row"],
-        "removes a row from its page and leaves the page in order, as an older version of the page would";
+        "removes a row from its page; the page stays valid";
     "lost-entry", PlaceKind::Entries, edits::without_cell, ["sqlite-row-without-entry"],
-        "removes an index entry from its page and leaves the page in order";
+        "removes an index entry from its page; the page stays valid";
     "stale-page", PlaceKind::Rows, records::older, ["sqlite-entry-without-row"],
-        "puts the version of a table page back that it had before its newest rows (lost write)";
+        "restores a table page to the version before its newest rows (lost write)";
     "stale-index-page", PlaceKind::Entries, records::older, ["sqlite-row-without-entry"],
-        "puts the version of an index page back that it had before its newest entries (lost write)";
+        "restores an index page to the version before its newest entries (lost write)";
     "duplicate-key", PlaceKind::Entries, records::duplicate_key, ["sqlite-unique"],
         "gives two rows the same key under a unique index, in the table and in the index";
     "null-in-not-null", PlaceKind::Values, records::null_in_not_null, ["sqlite-not-null"],
@@ -148,59 +148,59 @@ classes! {
     "check-violated", PlaceKind::Values, records::check_violated, ["sqlite-check"],
         "gives a column a value that a CHECK constraint does not allow";
     "generated-value", PlaceKind::Values, records::generated_value, ["sqlite-generated-column"],
-        "gives a STORED generated column another value than that of its expression";
+        "gives a STORED generated column a different value than its expression";
     "lost-text-row", PlaceKind::Shadow(Shadow::Content), edits::without_cell, ["sqlite-full-text-row", "sqlite-full-text"],
-        "removes a row from the rows of a full-text table and leaves its index in order";
+        "removes a row of a full-text table; its index stays valid";
     "flip-in-text-index", PlaceKind::Shadow(Shadow::Index), edits::flip_in_term, ["sqlite-full-text"],
         "flips one bit in a word of a full-text index";
     "rtree-box", PlaceKind::Shadow(Shadow::Nodes), edits::wrong_box, ["sqlite-rtree"],
-        "gives a box in a node of an R-tree a least coordinate above its greatest one";
+        "gives a box in a node of an R-tree a minimum above its maximum";
     "lost-rtree-row", PlaceKind::Shadow(Shadow::Rowids), edits::without_cell, ["sqlite-rtree"],
-        "removes the row of an R-tree that says in which node an entry is";
+        "removes the %_rowid row of an entry of an R-tree";
     "swapped-rows", PlaceKind::Rows, edits::swapped_pointers, ["sqlite-rowid-order"],
         "swaps two rows in the pointer array of a page";
     "swapped-entries", PlaceKind::Entries, edits::swapped_pointers, ["sqlite-key-order"],
         "swaps two entries in the pointer array of a page";
     "doubled-pointer", PlaceKind::Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
-        "lets two pointers of a page refer to the same cell";
+        "makes two cell pointers of a page point to the same cell";
     "pointer-outside", PlaceKind::Rows, edits::pointer_outside, ["sqlite-page-layout"],
-        "lets a cell pointer refer to the header of its page";
+        "makes a cell pointer point to the header of its page";
     "free-block-outside", PlaceKind::Rows, edits::free_block_outside, ["sqlite-page-layout"],
-        "lets the list of free blocks refer behind the page";
+        "makes a freeblock point past the end of the page";
     "fragments", PlaceKind::Rows, edits::wrong_fragments, ["sqlite-page-layout"],
         "changes the count of fragmented bytes of a page";
     "serial-type", PlaceKind::Rows, edits::wrong_serial_type, ["sqlite-record"],
-        "gives a field a type that does not exist";
+        "gives a field an invalid serial type";
     "payload-length", PlaceKind::Rows, edits::long_payload, ["sqlite-page-layout", "sqlite-record", "sqlite-cell-overlap", "sqlite-overflow-chain"],
-        "makes a payload longer than it is";
+        "makes the length of a payload too large";
     "child-outside", PlaceKind::Inner, edits::child_outside, ["sqlite-child-pointer"],
-        "lets a child pointer refer behind the file";
+        "makes a child pointer point past the end of the file";
     "child-doubled", PlaceKind::Inner, edits::child_doubled, ["sqlite-page-used-twice"],
-        "lets two child pointers refer to the same page";
+        "makes two child pointers point to the same page";
     "children-swapped", PlaceKind::Inner, edits::children_swapped, ["sqlite-parent-bounds"],
         "swaps two child pointers";
     "chain-cut", PlaceKind::Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
-        "ends an overflow chain too early";
+        "truncates an overflow chain";
     "chain-crossed", PlaceKind::Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
-        "lets an overflow chain go on in its own page";
+        "makes an overflow page point to itself";
     "flip-in-overflow", PlaceKind::Overflow, edits::flip_in_overflow, [],
-        "flips one bit in a long value that no index holds: nothing in the format can show it";
+        "flips one bit in a long value without index: the format has no checksum to detect it";
     "free-list-count", PlaceKind::First, edits::free_list_count, ["sqlite-free-list"],
         "changes the number of free pages in the header";
     "leaked-page", PlaceKind::Trunk, edits::leaked_page, ["sqlite-page-unused"],
-        "takes a page off the free list";
+        "removes a page from the freelist";
     "free-page-in-use", PlaceKind::Trunk, edits::free_page_in_use, ["sqlite-page-used-twice"],
-        "puts page 2 or 3, which is in use, on the free list";
+        "adds page 2 or 3, which is in use, to the freelist";
     "pointer-map", PlaceKind::PointerMap, edits::wrong_pointer_map, ["sqlite-pointer-map"],
         "changes an entry of the pointer map";
     "magic", PlaceKind::First, edits::wrong_magic, ["sqlite-header"],
         "changes the first byte of the file";
     "zeroed-schema", PlaceKind::First, edits::zeroed_schema, ["sqlite-page-kind"],
-        "fills the page of the schema with zeros behind the header of the file";
+        "fills the schema page with zeros after the file header";
     "cut-pages", PlaceKind::File, |_| None, ["sqlite-file-size"],
-        "cuts whole pages off the end of the file";
+        "truncates the file by whole pages";
     "cut-inside-page", PlaceKind::File, |_| None, ["sqlite-file-size"],
-        "cuts the file in the middle of its last page";
+        "truncates the file inside its last page";
 }
 
 /// Makes one damage of a class in a copy. `seed` selects where.

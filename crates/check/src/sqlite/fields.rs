@@ -128,7 +128,7 @@ pub(super) fn unused_fields(anchor: &Anchor, context: &Context<'_>, has_objects:
     let is_read = anchor.page_count > 0 && anchor.reader.read(1, &mut bytes).is_ok();
     let word = |offset: usize| u32_at(&bytes, offset).filter(|_| is_read).unwrap_or(0);
     if is_read && has_objects && word(56) == 0 {
-        let why = "it is 0 beside a schema with objects; SQLite reads 0 as 1 (UTF-8)".to_owned();
+        let why = "it is 0 although the schema has objects; SQLite reads 0 as 1 (UTF-8)".to_owned();
         note("the text encoding in the header (byte 56)", why);
     }
     if header.largest_root != 0 && word(64) > 1 {

@@ -51,7 +51,7 @@ impl Worker<'_> {
             let draft = Draft::new(
                 &rules::UNIQUE,
                 place.page,
-                "a key that no other entry has".to_owned(),
+                "a unique key".to_owned(),
                 format!("{} twice", self.key_text(place, cell, order)),
             );
             self.report_order(place, (cell, cell), order, draft.slot(slot).tree(place.tree));

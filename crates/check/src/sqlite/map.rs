@@ -219,12 +219,12 @@ impl PageMap {
                 return;
             }
             if !self.is_allowed(trunk) {
-                let expected = format!("a page from 2 to {} that is no map, or 0", self.page_count);
+                let expected = format!("a page from 2 to {}, not a pointer map, or 0", self.page_count);
                 self.free_list_finding(from, None, expected, format!("trunk page {trunk}"));
                 return;
             }
             if let Err(first) = self.claim(trunk, Use::FreeTrunk) {
-                let what = "trunk page of the free list".to_owned();
+                let what = "trunk page of the freelist".to_owned();
                 self.used_twice(trunk, first, (from, None), what, None);
                 self.is_cut = true;
                 return;
@@ -244,10 +244,10 @@ impl PageMap {
             for (slot, leaf) in view.leaves().enumerate() {
                 let slot = Some(slot as u32);
                 if !self.is_allowed(leaf) {
-                    let expected = format!("a page from 2 to {} that is no map", self.page_count);
+                    let expected = format!("a page from 2 to {}, not a pointer map", self.page_count);
                     self.free_list_finding(trunk, slot, expected, format!("leaf page {leaf}"));
                 } else if let Err(first) = self.claim(leaf, Use::FreeLeaf) {
-                    let what = "leaf page of the free list".to_owned();
+                    let what = "leaf page of the freelist".to_owned();
                     self.used_twice(leaf, first, (trunk, slot), what, None);
                 }
             }
@@ -258,7 +258,7 @@ impl PageMap {
             self.free_list_finding(
                 1,
                 None,
-                format!("{expected_count} pages, as the header says"),
+                format!("{expected_count} pages, as in the header"),
                 format!("{count} pages"),
             );
         }

@@ -160,7 +160,7 @@ fn check_once(
     }
     if anchor.is_held() && anchor.view.age() >= view::notice::LONG_HOLD {
         let seconds = anchor.view.age().as_secs_f64();
-        progress.notice(&format!("the locks of the check were held for {seconds:.1} s"));
+        progress.notice(&format!("the check held its locks for {seconds:.1} s"));
     }
     (report, change)
 }
@@ -195,7 +195,7 @@ fn describe(anchor: &Anchor, report: &mut CheckReport) {
     fact("schema format", header.schema_format.to_string());
     fact("written by version", header.library_version.to_string());
     if let Some(log) = anchor.log {
-        fact("log frames laid over", log.committed_count.to_string());
+        fact("WAL frames applied", log.committed_count.to_string());
     }
 }
 
@@ -238,7 +238,7 @@ fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
             descending = fields::descending_tree(&anchor.reader, geometry, anchor.header.encoding, &falling);
             plans = if descending.is_some() { falling } else { plans };
         }
-        // Trees first: a page that is also on the free list keeps its rows.
+        // Trees first: a page that is also on the freelist keeps its rows.
         map.add_trees(&anchor.reader, &plans);
         map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
         // The pages of an object without a root page are not lost, only not found.
@@ -395,11 +395,11 @@ fn stopped_check(
     match resume::load(path, engine, identity) {
         Ok(stopped) => {
             let fact = format!("byte {}", stopped.next_offset_bytes);
-            report.facts.push(("goes on from".to_owned(), fact));
+            report.facts.push(("continues from".to_owned(), fact));
             Some(stopped)
         }
         Err(reason) => {
-            report.facts.push(("begins anew".to_owned(), reason));
+            report.facts.push(("starts over".to_owned(), reason));
             None
         }
     }
@@ -450,7 +450,7 @@ fn forget(path: &Path) -> std::io::Result<()> {
 
 fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
     let error = outcome.err()?;
-    Some(format!("could not keep how far the check came in \"{}\": {error}", path.display()))
+    Some(format!("could not store the state of the check in \"{}\": {error}", path.display()))
 }
 
 fn gap(what: &str, why: &str) -> NotChecked {

@@ -23,7 +23,7 @@ pub enum OpenedError {
     #[error("{0}")]
     Anchor(String),
     /// The header does not tell the page size.
-    #[error("cannot decode \"{}\": its header has no page size that can be", .0.display())]
+    #[error("cannot decode \"{}\": its header has no valid page size", .0.display())]
     Geometry(PathBuf),
     /// The page is not there.
     #[error("could not read page {page} of \"{}\": it has pages 1 to {page_count}", path.display())]

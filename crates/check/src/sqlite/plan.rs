@@ -179,7 +179,11 @@ pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32, 
     for part in parts(schema) {
         let outcome = connection().and_then(|mut connection| planner.add_definitions(&part, &mut connection));
         if let Err(error) = outcome {
-            planner.gap(None, "rows and index entries", &format!("could not ask the engine: {error}"));
+            planner.gap(
+                None,
+                "rows and index entries",
+                &format!("SQLite could not read the schema: {error}"),
+            );
         }
     }
     planner.plans
@@ -281,9 +285,9 @@ impl Planner<'_> {
                     self.not_understood(row, "that of its table is not");
                 }
                 None if known.has(row) => {}
-                None if row.is_table => self.not_understood(row, "it makes no table of that name"),
+                None if row.is_table => self.not_understood(row, "it creates no table of that name"),
                 None if row.definition.is_some() => {
-                    self.not_understood(row, "it makes no index of that name");
+                    self.not_understood(row, "it creates no index of that name");
                 }
                 None => self.not_understood(row, "it has none, and no table needs it"),
             }
@@ -306,7 +310,7 @@ impl Planner<'_> {
     /// Whether SQLite refuses the row is known before; what is not understood here is only not checked.
     fn not_understood(&mut self, row: &SchemaRow, reason: &str) {
         let (kind, what) = if row.is_table { ("table", "its rows") } else { ("index", "its entries") };
-        let why = format!("its definition is not understood: {reason}");
+        let why = format!("its definition cannot be parsed: {reason}");
         self.gap(Some(&format!("{kind} {}", row.name)), what, &why);
     }
 
@@ -522,12 +526,12 @@ impl Planner<'_> {
         match &results.condition {
             Some(Err(reason)) => {
                 let why = format!("it is a partial index whose condition cannot be computed: {reason}");
-                self.gap(Some(&object), "whether each row has its entry", &why);
+                self.gap(Some(&object), "rows without entry", &why);
                 unknown = Some(format!("the condition cannot be computed: {reason}"));
             }
             None if index.is_partial => {
                 let why = "it is a partial index whose condition was not found in its definition";
-                self.gap(Some(&object), "whether each row has its entry", why);
+                self.gap(Some(&object), "rows without entry", why);
                 unknown = Some("the condition was not found".to_owned());
             }
             _ => {}

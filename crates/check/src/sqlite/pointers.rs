@@ -90,7 +90,7 @@ fn entry_text(entry: Option<PointerMapEntry>) -> String {
         PointerMapKind::FirstOverflow => {
             format!("the first overflow page of a cell on page {}", entry.parent)
         }
-        PointerMapKind::LaterOverflow => format!("the overflow page behind page {}", entry.parent),
+        PointerMapKind::LaterOverflow => format!("the overflow page after page {}", entry.parent),
         PointerMapKind::Tree => format!("a tree page below page {}", entry.parent),
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn check(
     };
     report.not_checked.push(gap(
         "addresses of pages, links between them, the free list, rows against index entries, keys and values",
-        "raw mode judges the bytes of each page by itself",
+        "raw mode verifies each page by itself",
     ));
     let Some(geometry) = geometry else {
         report.accounting.bytes_expected = anchor.file_bytes;
@@ -75,7 +75,7 @@ pub(super) fn check(
     }
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
     if anchor.log.is_some_and(|log| log.committed_count > 0) {
-        report.not_checked.push(gap("pages in the log", "raw mode looks at the database file only"));
+        report.not_checked.push(gap("pages in the log", "raw mode reads the database file only"));
     }
     let now = Instant::now();
     let reading = Reading {
@@ -100,7 +100,7 @@ pub(super) fn check(
 fn no_database(anchor: &Anchor, report: &mut CheckReport) {
     report.not_checked.clear();
     report.unfinished = Some(format!(
-        "cannot check \"{}\": it is no SQLite database: no field of its first 100 bytes is that of a header, and none of its pages is an intact page of a b-tree",
+        "cannot check \"{}\": it is not a SQLite database: its first 100 bytes have no valid header field, and no page is a valid b-tree page",
         anchor.path.display()
     ));
 }
@@ -326,8 +326,8 @@ impl<'a> RawWorker<'a> {
         accounting.damaged_count = self.wrong;
         accounting.unreadable_count = self.unreadable;
         let reasons = [
-            (self.zeros, "they hold only zeros"),
-            (self.other, "they are no tree pages: overflow, free, map or damaged"),
+            (self.zeros, "they are all zeros"),
+            (self.other, "they are not b-tree pages: overflow, free, pointer map or damaged"),
         ];
         accounting.skipped = reasons
             .into_iter()

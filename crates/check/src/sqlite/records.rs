@@ -323,7 +323,7 @@ impl<'a> Worker<'a> {
         } else if class & column.classes == 0 {
             (&rules::VALUE_TYPE, classes_text(column.classes))
         } else if is_numeric_text {
-            (&rules::VALUE_TYPE, "no text that is a number".to_owned())
+            (&rules::VALUE_TYPE, "a text that is not a number".to_owned())
         } else {
             return;
         };

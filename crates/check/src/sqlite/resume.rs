@@ -198,7 +198,7 @@ pub(super) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
 pub(super) fn load(path: &Path, engine: &str, identity: &[u64]) -> Result<StoppedCheck, String> {
     let stopped = StoppedCheck::load(path).map_err(|error| error.to_string())?;
     if stopped.engine != engine || stopped.identity != identity {
-        return Err("the database or the level is another than when the check was stopped".to_owned());
+        return Err("the database or the level differs from those of the stopped check".to_owned());
     }
     Ok(stopped)
 }

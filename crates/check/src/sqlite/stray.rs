@@ -30,7 +30,8 @@ pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
     let mut pages = (1..=context.page_count).filter(|page| context.map.use_of(*page) == Use::None);
     if !context.is_cut.load(Ordering::Relaxed) {
         for page in pages {
-            let draft = Draft::new(&rules::PAGE_UNUSED, page, "a use or a place on the free list", "neither");
+            let draft =
+                Draft::new(&rules::PAGE_UNUSED, page, "a use, or an entry on the freelist", "neither");
             worker.report_at_once(draft);
         }
         return Strays::default();
@@ -67,15 +68,9 @@ pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
         }
     }
     let reasons = [
-        (zeros, "nothing that could be read refers to them, and they hold only zeros"),
-        (
-            others,
-            "nothing that could be read refers to them, and they are no tree pages: overflow, free or damaged",
-        ),
-        (
-            late,
-            "nothing that could be read refers to them, and the check was ended before they were looked at",
-        ),
+        (zeros, "no readable page refers to them, and they are all zeros"),
+        (others, "no readable page refers to them, and they are not b-tree pages: overflow, free or damaged"),
+        (late, "no readable page refers to them, and the check ended before they were verified"),
     ];
     let skipped = reasons.into_iter().filter(|(count, _)| *count > 0);
     Strays {
@@ -83,7 +78,7 @@ pub(super) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
         not_checked: (judged > 0).then(|| {
             gap(
                 &format!("links, rows and index entries of {judged} pages"),
-                "what refers to them could not be read; they were judged one by one",
+                "the pages that refer to them are unreadable; they were verified one by one",
             )
         }),
     }

@@ -39,7 +39,7 @@ pub(super) fn beyond(anchor: &Anchor) -> Option<NotChecked> {
         Content::Unread => format!("the first {} bytes of data are zeros", thousands(READ_BYTES_MAX)),
     };
     let pages = counted(u64::from(anchor.page_count), "page");
-    let what = format!("{} bytes behind the last page", thousands(length));
+    let what = format!("{} bytes past the last page", thousands(length));
     if !anchor.header.is_page_count_valid() && anchor.log.is_none_or(|log| log.committed_count == 0) {
         let why = format!(
             "the page count in the header is not valid, so that SQLite takes the size of the file; after {pages} it is a \

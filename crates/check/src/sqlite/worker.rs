@@ -138,8 +138,8 @@ impl<'a> Worker<'a> {
             let is_elsewhere =
                 || self.context.reader.pages_in_log(page, page.saturating_add(1)).next().is_some();
             if !has_right_checksum(bytes) && page != self.context.geometry.lock_page() && !is_elsewhere() {
-                let expected = "last 8 bytes that are the checksum of the others";
-                self.report(Draft::new(&rules::CHECKSUM, page, expected, "another checksum"));
+                let expected = "a valid checksum in the last 8 bytes";
+                self.report(Draft::new(&rules::CHECKSUM, page, expected, "a different checksum"));
                 self.confirm(page, bytes);
             }
         }
@@ -433,7 +433,7 @@ fn wrong_kind(
     let found = match formats::sqlite::PageKind::of(byte) {
         Some(kind) => format!("a {} page", kind.name()),
         None if bytes.iter().all(|byte| *byte == 0) => "a page of zeros".to_owned(),
-        None => format!("first byte {byte}, no tree page"),
+        None => format!("first byte {byte}, not a b-tree page"),
     };
     let mut draft = Draft::new(&rules::PAGE_KIND, page, format!("a {tree}{depth} page"), found);
     draft.offset_bytes = Some(header_offset as u64);

@@ -84,7 +84,7 @@ macro_rules! classes {
 
 classes! {
     "bit-flip", Target::Rows, false, edits::bit_flip, ["mssql-page-checksum"],
-        "one bit of a table page is flipped, its checksum stays as it was";
+        "one bit of a table page is flipped, its checksum is kept";
     "torn-page", Target::Rows, false, edits::torn, ["mssql-page-checksum", "mssql-page-torn"],
         "the second half of a table page is that of another write";
     "zeroed-table-page", Target::Rows, false, edits::zero, ["mssql-page-blank"],
@@ -96,55 +96,55 @@ classes! {
     "foreign-page", Target::Rows, true, edits::foreign, ["mssql-page-owner"],
         "a table page holds a page of another table, under its own number";
     "lost-row", Target::Rows, true, edits::lost_record, ["mssql-entry-without-row"],
-        "a table page is as it was before its last row was inserted";
+        "a table page is restored to the state before its last row was inserted (lost write)";
     "lost-entry", Target::Entries, true, edits::lost_record, ["mssql-row-without-entry"],
-        "an index page is as it was before its last entry was inserted";
+        "an index page is restored to the state before its last entry was inserted (lost write)";
     "key-order", Target::Rows, true, edits::key_order, ["mssql-key-order"],
-        "two neighbouring rows of a clustered index change places";
+        "two neighbouring rows of a clustered index are swapped";
     "wrong-sibling", Target::Entries, true, edits::sibling, ["mssql-index-sibling"],
-        "an index page names itself as the next one";
+        "the next-page link of an index page points to itself";
     "wrong-child", Target::Inner, true, edits::child, ["mssql-index-child"],
-        "an entry of an inner page names the boot page";
+        "an entry of an inner page points to the boot page";
     "two-parents", Target::Inner, true, edits::two_parents, ["mssql-index-two-parents", "mssql-index-orphan"],
-        "two entries of an inner page name the same page";
+        "two entries of an inner page point to the same page";
     "slot-outside", Target::Rows, true, edits::slot_outside, ["mssql-slot"],
-        "a slot points behind the page";
+        "a slot points past the end of the page";
     "doubled-slot", Target::Rows, true, edits::doubled_slot, ["mssql-record-overlap"],
         "two slots point to the same row";
     "record-kind", Target::Rows, true, edits::record_kind, ["mssql-record"],
-        "a row says that it is an index entry";
+        "the record type of a row is that of an index entry";
     "free-count", Target::Rows, true, edits::free_count, ["mssql-free-count"],
         "the count of free bytes of a page is wrong";
     "ghost-count", Target::Rows, true, edits::ghost_count, ["mssql-ghost-count"],
         "the count of deleted rows of a page is wrong";
     "header-version", Target::Rows, true, |scene| scene.put(0, &[7]), ["mssql-page-header"],
-        "the header of a page has a version that does not exist";
+        "the header of a page has an invalid version";
     "page-kind", Target::Rows, true, |scene| scene.put(1, &[3]), ["mssql-page-kind", "mssql-page-owner"],
-        "a table page says that it holds large values";
+        "the type of a table page is that of a LOB page";
     "large-value", Target::Large, true, edits::large_value, ["mssql-lob-target", "mssql-lob-orphan"],
-        "a piece of a large value carries the number of another one";
+        "a LOB record has the id of another value";
     "pfs-free", Target::Fixed(PageKind::Pfs), true, edits::pfs_free, ["mssql-pfs"],
-        "the PFS calls a page in use free";
+        "the PFS marks a page in use as free";
     "pfs-used", Target::Fixed(PageKind::Pfs), true, edits::pfs_used, ["mssql-page-unowned", "mssql-extent-free"],
-        "the PFS calls a free page used";
+        "the PFS marks a free page as used";
     "gam-free", Target::Fixed(PageKind::Gam), true, edits::gam_free, ["mssql-extent-free"],
-        "the GAM calls an extent in use free";
+        "the GAM marks an extent in use as free";
     "gam-leak", Target::Fixed(PageKind::Gam), true, edits::gam_leak, ["mssql-extent-leaked"],
-        "the GAM calls a free extent used";
+        "the GAM marks a free extent as used";
     "change-map", Target::Fixed(PageKind::DifferentialMap), true, |scene| scene.put(1, &[17]), ["mssql-map-page"],
-        "the differential map says that it is another map";
+        "the type of the differential map is that of another map";
     "iam-link", Target::Iam, true, edits::iam_link, ["mssql-iam-chain"],
-        "an allocation page names a wrong previous one";
+        "an IAM page points to a wrong previous page";
     "iam-range", Target::Iam, true, edits::iam_range, ["mssql-allocation-range"],
-        "an allocation page names an extent behind the end of the file";
+        "an IAM page has an extent past the end of the file";
     "boot-page", Target::Fixed(PageKind::Boot), true, |scene| scene.put(1, &[1]), ["mssql-boot-page"],
-        "the boot page says that it holds rows";
+        "the type of the boot page is that of a data page";
     "file-header", Target::Fixed(PageKind::FileHeader), true, |scene| scene.put(1, &[1]), ["mssql-file-header"],
-        "the header of the file says that it holds rows";
+        "the type of the file header page is that of a data page";
     "cut-pages", Target::CutPages, false, |_| None, ["mssql-file-size", "mssql-allocation-range"],
-        "the second half of the file is cut off";
+        "the second half of the file is truncated";
     "cut-inside", Target::CutInside, false, |_| None, ["mssql-file-size"],
-        "the file is cut inside its last page";
+        "the file is truncated inside its last page";
 }
 
 /// Copies a data file and damages the copy.

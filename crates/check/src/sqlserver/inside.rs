@@ -139,7 +139,7 @@ impl Worker<'_> {
         let Some(byte) = self.context.maps.pfs_byte(place.page).filter(|byte| !byte.suits(used)) else {
             return;
         };
-        let expected = format!("a step in the PFS that suits {used} bytes in use");
+        let expected = format!("a PFS fullness step for {used} bytes in use");
         let found = format!("step {} of 4, PFS byte {:#04x}", byte.fullness(), byte.0);
         self.between.push(place.draft(&rules::PFS_SPACE, expected, found));
     }
@@ -274,7 +274,7 @@ impl Worker<'_> {
             RecordKind::Primary | RecordKind::Index => {}
             _ => {
                 if record.has_complex() {
-                    let why = "deleted rows that are not removed yet may still have large values";
+                    let why = "ghost rows may still have LOB values";
                     self.facts.poison((FactKind::Lob, unit.rowset), why);
                 }
                 return;
@@ -373,6 +373,6 @@ fn judge_owner(place: &Place<'_>, drafts: &mut Vec<Draft>) {
     // Intermediate pages of sorts and loads are of kinds that are not looked into.
     if !suits && !matches!(header.kind, PageKind::Sort | PageKind::Other) {
         let found = format!("kind {}, level {}", header.kind.name(), header.level);
-        drafts.push(place.draft(&rules::PAGE_KIND, "a page of the kind that its owner has", found));
+        drafts.push(place.draft(&rules::PAGE_KIND, "a page of a type that its owner uses", found));
     }
 }

@@ -209,7 +209,7 @@ impl Maps {
                     *self.lost.entry(number).or_default() += 1;
                     self.has_lost_iam = true;
                 } else if !source.is_backup {
-                    let expected = "an IAM page that the database has".to_owned();
+                    let expected = "an IAM page inside the database".to_owned();
                     self.findings.push(
                         Draft::new(&rules::ALLOCATION_RANGE, referrer, expected, format!("page {at}"))
                             .unit(number),
@@ -250,7 +250,7 @@ impl Maps {
         }
     }
 
-    /// Whether a file is at hand; one that is not is kept in mind.
+    /// Whether a file is at hand; a key that is not contained in it is kept in mind.
     fn knows(&mut self, file: u16, referrer: PageId) -> bool {
         let is_known = self.files.iter().any(|map| map.file == file);
         if !is_known {
@@ -270,7 +270,7 @@ impl Maps {
         }
         let mut drafts = Vec::new();
         let mut out_of_range = |what: String| {
-            let expected = "pages that the database has".to_owned();
+            let expected = "pages inside the database".to_owned();
             drafts.push(Draft::new(&rules::ALLOCATION_RANGE, at, expected, what).unit(number));
         };
         let mut doubles = Vec::new();
@@ -322,8 +322,7 @@ impl Maps {
             *self.lost.entry(number).or_default() += lost_count;
         }
         for (rule, page, first, slot) in doubles {
-            let mut draft =
-                Draft::new(rule, page, "one owner".to_owned(), format!("also named by IAM page {at}"));
+            let mut draft = Draft::new(rule, page, "one owner".to_owned(), format!("also in IAM page {at}"));
             draft.also = Some(first);
             draft.slot = slot.map(|slot| slot as u64);
             self.findings.push(draft.unit(number));

@@ -54,26 +54,26 @@ impl FileMap {
             } else if is_free && owner != NOT_ALLOCATED {
                 let found = "GAM: free; owned as a whole".to_owned();
                 drafts.push(
-                    draft(&rules::EXTENT_FREE, "an extent without owner, as the GAM says", found).unit(owner),
+                    draft(&rules::EXTENT_FREE, "an extent without owner, as in the GAM", found).unit(owner),
                 );
             } else if is_free && let Some(used) = single.or(in_use) {
                 let found = format!("GAM: free; page {}:{used} is in use", self.file);
                 drafts.push(draft(
                     &rules::EXTENT_FREE,
-                    "an extent without pages in use, as the GAM says",
+                    "an extent without pages in use, as in the GAM",
                     found,
                 ));
             }
             if is_mixed && owner != NOT_ALLOCATED {
                 let found = "SGAM: a mixed extent; owned as a whole".to_owned();
                 drafts.push(
-                    draft(&rules::EXTENT_OWNED_TWICE, "an extent in mixed or in one use", found).unit(owner),
+                    draft(&rules::EXTENT_OWNED_TWICE, "a mixed or a uniform extent", found).unit(owner),
                 );
             }
             if let Some(single) = single.filter(|_| owner != NOT_ALLOCATED) {
                 let found = format!("owned as a whole; page {}:{single} also by itself", self.file);
                 drafts.push(
-                    draft(&rules::EXTENT_OWNED_TWICE, "an extent in mixed or in one use", found).unit(owner),
+                    draft(&rules::EXTENT_OWNED_TWICE, "a mixed or a uniform extent", found).unit(owner),
                 );
             }
             let is_used = state & (GAM_KNOWN | GAM_FREE) == GAM_KNOWN && state & SGAM_KNOWN != 0;
@@ -89,7 +89,7 @@ impl FileMap {
                 let mut pages = pages;
                 let may_be_mixed = pages.any(|page| self.byte(page).is_mixed());
                 if !may_be_mixed {
-                    let found = "GAM: in use; no IAM page and no SGAM names it".to_owned();
+                    let found = "GAM: in use; not in any IAM page or SGAM".to_owned();
                     drafts.push(draft(&rules::EXTENT_LEAKED, "an extent with an owner", found));
                 }
             }
@@ -116,7 +116,7 @@ impl FileMap {
             if !byte.is_allocated() {
                 // A page of an extent in one use may be free; a page that is named may not.
                 if let Some(unit) = single.or(iam) {
-                    pfs(Some(unit), "a page in use, as an allocation page names it");
+                    pfs(Some(unit), "an allocated page, as in the IAM page");
                 }
             } else if iam.is_some() {
                 if !byte.is_iam() {
@@ -125,12 +125,12 @@ impl FileMap {
             } else if of_extent != NOT_ALLOCATED || single.is_some() {
                 let unit = single.or(Some(of_extent));
                 if byte.is_iam() {
-                    pfs(unit, "a page that is no IAM page");
+                    pfs(unit, "a page other than an IAM page");
                 } else if byte.is_mixed() != (of_extent == NOT_ALLOCATED) {
                     let what = if of_extent == NOT_ALLOCATED {
                         "a page of a mixed extent"
                     } else {
-                        "a page of an extent in one use"
+                        "a page of a uniform extent"
                     };
                     pfs(unit, what);
                 }

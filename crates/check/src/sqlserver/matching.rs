@@ -68,7 +68,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
     for (group, mut names, mut there) in facts.unmatched() {
         if !drop_cut_off(context, group, &mut names, &mut there) {
             compared.unmatched.extend((group.0 == FactKind::Entry).then_some(group.1));
-            let why = "pages of it are past the end of a file that is too short";
+            let why = "some of its pages are past the end of a truncated file";
             compared.not_checked.push(NotChecked::coverage(
                 name_of(context, group).as_deref(),
                 "rows against index entries",
@@ -171,14 +171,13 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
         let state = state_of(context, other);
         match group.0 {
             FactKind::Sibling => {
-                let expected =
-                    format!("next page {} to name {} as its previous page", other.page, fact.place.page);
+                let expected = format!("next page {} with previous page {}", other.page, fact.place.page);
                 push(&rules::INDEX_SIBLING, fact, expected, state);
             }
             // Named a second time: the first entry took the page's own statement.
             FactKind::Child if !named.insert(other) || is_there_and_named(context, group.1, fact) => {
-                let expected = format!("page {} to be named once", other.page);
-                push(&rules::INDEX_TWO_PARENTS, fact, expected, "named again".to_owned());
+                let expected = format!("page {} referenced once", other.page);
+                push(&rules::INDEX_TWO_PARENTS, fact, expected, "referenced again".to_owned());
             }
             FactKind::Child => {
                 let expected = format!("page {} of the same index, one level below", other.page);
@@ -189,8 +188,8 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
                 push(&rules::FORWARD_TARGET, fact, expected, state);
             }
             FactKind::Lob if !is_there(other) && is_piece(context, other, group.1) => {
-                let expected = format!("the record at {other} to be named once");
-                push(&rules::LOB_TWICE, fact, expected, "named again".to_owned());
+                let expected = format!("the record at {other} referenced once");
+                push(&rules::LOB_TWICE, fact, expected, "referenced again".to_owned());
             }
             FactKind::Lob => {
                 let expected = format!("a record of this value at {other}");
@@ -200,13 +199,18 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
             // One that is not there, or not a piece, is told by the facts about the records themselves.
             FactKind::LobLength if !is_there(other) => {}
             FactKind::LobLength => {
-                let expected = format!("the piece at {other} to be as long as told here");
-                push(&rules::LOB_LENGTH, fact, expected, "another length".to_owned());
+                let expected = format!("the LOB record at {other} with the length stated here");
+                push(&rules::LOB_LENGTH, fact, expected, "a different length".to_owned());
             }
             FactKind::Entry => {
                 let index = name_of(context, group).unwrap_or_default();
                 let expected = format!("an entry for the row in {index}");
-                push(&rules::ROW_WITHOUT_ENTRY, fact, expected, "none with the row's values".to_owned());
+                push(
+                    &rules::ROW_WITHOUT_ENTRY,
+                    fact,
+                    expected,
+                    "no entry with the values of the row".to_owned(),
+                );
             }
         }
     }
@@ -214,28 +218,33 @@ fn name_facts(context: &Context<'_>, group: Group, names: &[Fact], there: &[Fact
         match group.0 {
             FactKind::Sibling => {
                 let expected =
-                    format!("previous page {} to name {} as its next page", fact.other.page, fact.place.page);
+                    format!("previous page {} with next page {}", fact.other.page, fact.place.page);
                 push(&rules::INDEX_SIBLING, fact, expected, state_of(context, fact.other));
             }
             FactKind::Child => {
-                let expected = "an entry above that names the page".to_owned();
+                let expected = "a parent entry for the page".to_owned();
                 push(&rules::INDEX_ORPHAN, fact, expected, "none".to_owned());
             }
             FactKind::Forward if fact.other.page.is_none() => {
                 let expected = "a back pointer to the forwarding stub of the row".to_owned();
-                push(&rules::FORWARD_ORPHAN, fact, expected, "a forwarded record without one".to_owned());
+                push(
+                    &rules::FORWARD_ORPHAN,
+                    fact,
+                    expected,
+                    "a forwarded record without back pointer".to_owned(),
+                );
             }
             FactKind::Forward => {
                 let expected = format!("a forwarding stub at {} that points to the row", fact.other);
                 push(&rules::FORWARD_ORPHAN, fact, expected, state_of(context, fact.other));
             }
             FactKind::Lob => {
-                let expected = "a row or node that names the record".to_owned();
+                let expected = "a row or node that references the record".to_owned();
                 push(&rules::LOB_ORPHAN, fact, expected, "none".to_owned());
             }
             FactKind::LobLength => {}
             FactKind::Entry => {
-                let expected = "a row with the entry's values".to_owned();
+                let expected = "a row with the values of the entry".to_owned();
                 let unit = name_of(context, group);
                 let found = format!("none for the entry of {}", unit.unwrap_or_default());
                 push(&rules::ENTRY_WITHOUT_ROW, fact, expected, found);

@@ -145,9 +145,8 @@ impl Plan {
                 None,
                 "keys, and rows against index entries",
                 match page.page {
-                    0 => "pages of the base tables that describe columns are past the end of the file"
-                        .to_owned(),
-                    _ => format!("page {page} of the base tables that describe columns is damaged"),
+                    0 => "pages of the system base tables are past the end of the file".to_owned(),
+                    _ => format!("page {page} of the system base tables is damaged"),
                 },
             )),
         }
@@ -202,7 +201,7 @@ impl Plan {
         }
         if index.status & !STATUS_KNOWN != 0 {
             return Err(format!(
-                "it has properties that are not known here (status {:#x}): it may be filtered",
+                "it has unknown properties (status {:#x}): it may be filtered",
                 index.status
             ));
         }
@@ -214,7 +213,7 @@ impl Plan {
             |ids: &[u64]| ids.first().and_then(|id| catalog.columns.get(id)).ok_or("it has no columns");
         let (entry, base_columns) = (columns_of(rowsets)?, columns_of(base)?);
         if entry.iter().chain(base_columns).any(RowsetColumn::has_unknown_status) {
-            return Err("bits in the status of its columns are not known".to_owned());
+            return Err("unknown status bits of its columns".to_owned());
         }
         let mut locators: Vec<&RowsetColumn> =
             base_columns.iter().filter(|column| column.key_ordinal > 0).collect();
@@ -242,9 +241,9 @@ impl Plan {
                 None => None,
             };
             let source =
-                source.ok_or_else(|| format!("its column {} is not in rows: computed", position + 1))?;
+                source.ok_or_else(|| format!("its column {} is computed and not stored", position + 1))?;
             if source.type_info != column.type_info {
-                return Err(format!("its column {} has another type than the row's", position + 1));
+                return Err(format!("its column {} has a different type than in the row", position + 1));
             }
             // Large values stand elsewhere, at two places.
             let is_large = column.type_info.fixed_bytes().is_none()
@@ -315,5 +314,5 @@ fn unit_name(catalog: &Catalog, kind: u8, object_id: u32, index_id: u32) -> Stri
         (_, Some(name)) if !name.is_empty() => format!("index {name} of {table}"),
         (number, _) => format!("index {number} of {table}"),
     };
-    if kind == 1 { table } else { format!("large values of {table}") }
+    if kind == 1 { table } else { format!("LOB data of {table}") }
 }

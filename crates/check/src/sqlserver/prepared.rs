@@ -27,7 +27,7 @@ pub(super) struct Prepared {
 /// Says that the base tables of a version are not known.
 pub(super) fn version_text(version: u16) -> String {
     format!(
-        "version {version} ({}) is not supported: the layout of its base tables is not known, that of versions {VERSIONS_KNOWN} is",
+        "version {version} ({}) is not supported: the layout of its base tables is unknown; versions {VERSIONS_KNOWN} are supported",
         product(version)
     )
 }
@@ -39,7 +39,7 @@ pub(super) fn version_text(version: u16) -> String {
 pub(super) fn prepare(paths: &[PathBuf]) -> Result<Result<Prepared, String>, CheckError> {
     let kinds = kinds(paths, false)?;
     if kinds.contains(&FileKind::CompressedBackup) {
-        return Ok(Err("the backup is compressed, and the compression is not published".to_owned()));
+        return Ok(Err("the backup is compressed, in an unpublished format".to_owned()));
     }
     let source = open(paths, kinds.contains(&FileKind::Backup))?;
     let mut maps = Maps::new(&source, &source.database_files(), true, MAP_BYTES_MAX);

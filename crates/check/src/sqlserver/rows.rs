@@ -62,9 +62,7 @@ fn row_bytes(
 fn push_value(bytes: &mut Vec<u8>, value: Value<'_>, may_be_virtual: bool) -> Result<(), &'static str> {
     match value {
         Value::Absent if may_be_virtual => {
-            return Err(
-                "rows were written before a column was added: its value may stand in the catalog alone",
-            );
+            return Err("rows were written before a column was added: its value may be only in the catalog");
         }
         Value::Null | Value::Absent => bytes.push(0),
         Value::Bytes(value) => {
@@ -72,7 +70,7 @@ fn push_value(bytes: &mut Vec<u8>, value: Value<'_>, may_be_virtual: bool) -> Re
             bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
             bytes.extend_from_slice(value);
         }
-        Value::Elsewhere(_) => return Err("values of some rows stand outside of the row"),
+        Value::Elsewhere(_) => return Err("values of some rows are off-row"),
     }
     Ok(())
 }

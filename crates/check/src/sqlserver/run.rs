@@ -181,7 +181,7 @@ impl Run<'_> {
             self.left_out(
                 None,
                 "owners, links, rows and index entries",
-                "the boot page or the catalog is out of reach",
+                "the boot page or the catalog cannot be read",
             );
         }
         self.confirm(boot.as_ref(), &maps, &catalog, &mut cross);
@@ -318,7 +318,7 @@ impl Run<'_> {
                 worker.unreadable_count += length_bytes / PAGE_BYTES as u64;
                 let page =
                     self.source.page_at(extent.file_index, extent.offset_bytes).and_then(|(_, page)| page);
-                let expected = format!("{length_bytes} bytes that can be read");
+                let expected = format!("{length_bytes} readable bytes");
                 let draft =
                     Draft { page, ..Draft::of_database(&rules::UNREADABLE, expected, error.to_string()) };
                 worker.findings.push(worker.context.finding(draft));

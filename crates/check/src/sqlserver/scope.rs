@@ -63,7 +63,7 @@ pub(super) fn gaps(catalog: &Catalog) -> Vec<NotChecked> {
     if has_full_text(catalog) {
         push(
             "contents of full-text indexes".to_owned(),
-            "no command of the server compares them; ALTER FULLTEXT CATALOG ... REBUILD makes them anew",
+            "no command of the server compares them; ALTER FULLTEXT CATALOG ... REBUILD rebuilds them",
         );
     }
     gaps.extend(indexes_elsewhere(catalog));

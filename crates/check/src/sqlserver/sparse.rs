@@ -81,7 +81,7 @@ impl<'a> Sparse<'a> {
         let mut object = object_of(first, described.collect(), overflow, strip);
         object.unclear_page_count = self.damaged_count - before;
         if object.unclear_page_count > 0 {
-            let why = "what lies below damaged pages, and the records of damaged leaves, are left out";
+            let why = "pages below damaged pages, and records of damaged leaves, are left out";
             object.notes.push(why.to_owned());
         }
         object

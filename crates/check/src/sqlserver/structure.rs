@@ -304,8 +304,8 @@ fn describe(
         });
     };
     if own_count > 0 && options.table.is_none() {
-        let what = format!("tables and indexes of the system: {own_count}");
-        left_out(None, what, "not asked for: --system includes them");
+        let what = format!("system tables and indexes: {own_count}");
+        left_out(None, what, "not selected: --system includes them");
     }
     for name in compressed {
         left_out(Some(name), "records".to_owned(), "compressed records are not read");

@@ -40,21 +40,21 @@ impl Run<'_> {
     pub(super) fn gaps(&mut self, context: &Context<'_>, plan: &Plan, worker: &Worker<'_>) {
         if worker.newer_count > 0 {
             let why = format!(
-                "{} pages were changed after the last checkpoint: attach or restore the database, so that the transaction log is replayed; DBCC CHECKDB verifies them",
+                "{} pages changed after the last checkpoint: attach or restore the database, which runs recovery; DBCC CHECKDB verifies them",
                 worker.newer_count
             );
-            self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
+            self.left_out(None, "comparisons between pages: owners, links, rows and index entries", &why);
         }
         if context.keys_are_cut.load(Ordering::Relaxed) {
-            let why = "the memory for keys was used up: give more with --max-memory";
-            self.left_out(None, "keys of some pages against the pages above", why);
+            let why = "the memory for keys was used up: use a larger --max-memory";
+            self.left_out(None, "keys of some pages against their parent pages", why);
         }
         let compressed: HashSet<&str> =
             plan.units.iter().filter(|unit| unit.is_compressed).map(|unit| unit.name.as_str()).collect();
         for name in compressed {
             self.left_out(
                 Some(name),
-                "records and what they say",
+                "records",
                 "compressed records are not read; DBCC CHECKTABLE verifies them",
             );
         }
@@ -69,7 +69,7 @@ impl Run<'_> {
             self.left_out(
                 name.as_deref(),
                 gaps::ORDER_OF_KEYS,
-                "the order of the collation is not known; DBCC CHECKTABLE verifies it",
+                "unknown order of the collation; DBCC CHECKTABLE verifies it",
             );
         }
     }

@@ -19,7 +19,7 @@ pub enum CheckError {
     },
     /// A file is none of SQL Server's.
     #[error(
-        "cannot check \"{path}\": it is no SQL Server data file and no backup{start}\nhint: look at its first bytes: a download that went wrong often is a web page",
+        "cannot check \"{path}\": it is neither a SQL Server data file nor a backup{start}\nhint: inspect its first bytes: a failed download is often a web page",
         path = path.display()
     )]
     NotSqlServer {
@@ -30,7 +30,7 @@ pub enum CheckError {
     },
     /// Files of different kinds were named together.
     #[error(
-        "cannot check \"{path}\" together with the first file: data files and backups do not belong together\nhint: name the data files of one database, or the stripes of one backup",
+        "cannot check \"{path}\" together with the first file: data files and backups cannot be checked together\nhint: give the data files of one database, or the stripes of one backup",
         path = path.display()
     )]
     Mixed {
@@ -115,9 +115,9 @@ pub(super) fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
     report.facts.push(("backup".to_owned(), "compressed (MSSQLBAK)".to_owned()));
     let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
     let what = format!("all of its blocks, {bytes} bytes");
-    let why = "the backup is compressed, and the compression is not published".to_owned();
+    let why = "the backup is compressed, in an unpublished format".to_owned();
     report.not_checked.push(NotChecked { object: None, what, why, kind: results::check::GapKind::Coverage });
     report.unfinished = Some(
-        "the backup is compressed: restore it, or make one WITH NO_COMPRESSION, and check that".to_owned(),
+        "the backup is compressed: restore it, or take one WITH NO_COMPRESSION, and check that".to_owned(),
     );
 }

@@ -17,10 +17,10 @@ use super::rules;
 use crate::findings::Findings;
 
 /// Why pages are not judged.
-const FREE: &str = "not in use: what they hold is no evidence";
-const NO_PLACE: &str = "no page of their extent tells where they belong: not in use";
-const NO_MAP: &str = "blank, and the map that tells whether they are in use is missing or damaged";
-const ONLY_READ: &str = "level read looks at nothing";
+const FREE: &str = "not in use";
+const NO_PLACE: &str = "not in use: no page of their extent has an owner";
+const NO_MAP: &str = "blank, and their allocation map is missing or damaged";
+const ONLY_READ: &str = "level read verifies no contents";
 const CHANGED: &str = "changed while they were read";
 /// Reasons for which a page has nothing to verify.
 pub(super) const NOT_IN_USE: [&str; 2] = [FREE, NO_PLACE];
@@ -169,8 +169,8 @@ impl<'a> Worker<'a> {
         };
         let header = Header::new(raw);
         if is_blank {
-            let expected = "a page with a header, since it is in use".to_owned();
-            drafts.push(Draft::new(&rules::PAGE_BLANK, page, expected, "zeros throughout".to_owned()));
+            let expected = "a page with a valid header, since it is in use".to_owned();
+            drafts.push(Draft::new(&rules::PAGE_BLANK, page, expected, "all zeros".to_owned()));
             self.inside_count += 1;
         } else {
             self.judge_header(page, usage, raw, &header, &mut drafts);

@@ -181,7 +181,7 @@ fn names_and_sizes_of_gnu_and_pax_headers_belong_to_the_member_behind_them() {
     let pax = stored(directory.path(), "pax.tar", &[&pax, &END]);
     for path in [gnu, pax] {
         let report = checked(&path, 256 << 20).unwrap();
-        assert!(report.unfinished.as_ref().is_none_or(|why| !why.contains("not whole")), "{report:#?}");
+        assert!(report.unfinished.as_ref().is_none_or(|why| !why.contains("incomplete")), "{report:#?}");
     }
 }
 
@@ -191,7 +191,7 @@ fn a_tar_file_without_the_mark_of_its_end_is_not_whole() {
     let plain = stored(directory.path(), "plain.tar", &[&version()]);
     let zeroed =
         stored(directory.path(), "zeroed.tar", &[&version(), &END[..512], &member("base/5/1", b'0', b"x")]);
-    for (path, why) in [(plain, "ends without the mark of its end"), (zeroed, "has zeros at byte 1024")] {
+    for (path, why) in [(plain, "ends without its end marker"), (zeroed, "has zeros at byte 1024")] {
         let report = checked(&path, 256 << 20).unwrap();
         assert!(report.unfinished.as_ref().is_some_and(|found| found.contains(why)), "{report:#?}");
     }
@@ -222,6 +222,6 @@ fn frames_of_parallel_compressors_are_read_one_after_the_other() {
     let lz4 = stored(directory.path(), "a.tar.lz4", &[&lz4(one), &lz4(two)]);
     for path in [zstandard, lz4] {
         let report = checked(&path, 256 << 20).unwrap();
-        assert!(report.unfinished.as_ref().is_none_or(|why| !why.contains("not whole")), "{report:#?}");
+        assert!(report.unfinished.as_ref().is_none_or(|why| !why.contains("incomplete")), "{report:#?}");
     }
 }

@@ -244,7 +244,7 @@ fn a_lost_tablespace_carries_what_indexes_and_tables_elsewhere_say() {
     let text = check::text::text(&report, &check::postgres::RULES);
     let [finding] = report.findings.as_slice() else { panic!("{text}") };
     assert_eq!(finding.rule, "pg-tablespace", "{text}");
-    assert!(finding.found.contains("3,000 index entries name rows of postgres.public.away"), "{text}");
+    assert!(finding.found.contains("3,000 index entries point to rows of postgres.public.away"), "{text}");
     assert!(finding.found.contains("3,000 rows have no entry in postgres.public.here_away"), "{text}");
 }
 

@@ -147,12 +147,12 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-page-special"],
     ),
     (
-        "table file cut by whole blocks",
+        "table file truncated by whole blocks",
         |e, s| e.file(&s.v, |b| b.truncate(b.len() - 10 * BLOCK)),
         &["pg-btree-tid"],
     ),
     (
-        "table file cut inside a block",
+        "table file truncated inside a block",
         |e, s| e.file(&s.v, |b| b.truncate(b.len() - 100)),
         &["pg-partial-block"],
     ),
@@ -301,7 +301,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-toast-pointer", "pg-toast-chunk"],
     ),
     (
-        "packed value in TOAST overwritten",
+        "compressed value in TOAST overwritten",
         |e, s| {
             // Row, number and piece, then size and method: the first control byte says that eight matches follow.
             e.sealed(&s.z_toast, 0, |p| {
@@ -312,7 +312,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-value-compression"],
     ),
     (
-        "packed value in TOAST with another size",
+        "compressed value in TOAST with another size",
         |e, s| {
             e.sealed(&s.z_toast, 0, |p| {
                 let t = tuple(p, 1);
@@ -423,7 +423,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         },
         &["pg-visibility-map"],
     ),
-    ("position in the log of the future", |e, s| e.sealed(&s.v, 12, |p| p[3] = 0x7F), &["pg-page-lsn"]),
+    ("LSN in the future", |e, s| e.sealed(&s.v, 12, |p| p[3] = 0x7F), &["pg-page-lsn"]),
     (
         "garbage with a position of the future",
         |e, s| {

@@ -99,8 +99,7 @@ fn blocks_of_an_access_method_that_is_not_known_are_tested_by_their_header_and_n
              create index b_bloom on b using bloom(n)\n",
         );
         let report = assert_silent(&cluster, "bloom");
-        let gap =
-            report.not_checked.iter().find(|gap| gap.why.starts_with("access method bloom is not known"));
+        let gap = report.not_checked.iter().find(|gap| gap.why.starts_with("unknown access method bloom"));
         assert_eq!(gap.unwrap().what, "contents of 1 index: public.b_bloom", "{:?}", report.not_checked);
         assert_eq!(gap.unwrap().kind, GapKind::Coverage);
         let path = cluster.path_of("b_bloom");

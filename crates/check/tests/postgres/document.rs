@@ -79,7 +79,7 @@ fn document() -> String {
     let written = std::fs::read_to_string(DOCUMENT).unwrap();
     let (introduction, _) = written.split_once("## Rules\n").unwrap();
     let mut text = format!(
-        "{introduction}## Rules\n\n| rule | from level | promise | when it is broken | source |\n|---|---|---|---|---|\n"
+        "{introduction}## Rules\n\n| id | level | rule | meaning | source |\n|---|---|---|---|---|\n"
     );
     RULES.iter().for_each(|rule| text.push_str(&rule_row(rule)));
     text.push_str(

@@ -165,18 +165,18 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-gin-page"],
     ),
     (
-        "GIN: row pointers above the block's right bound",
+        "GIN: TIDs above the right bound of the block",
         |e, s| change(e, s, POSTING_LEAF, 0, |p| put_u16(p, 26, 3)),
         &["pg-gin-posting"],
     ),
     (
-        "GIN: packed row pointers of a posting tree overwritten",
+        "GIN: compressed TIDs of a posting tree overwritten",
         // A difference of nothing: the same row pointer again.
         |e, s| change(e, s, POSTING_LEAF, 1, |p| p[40] = 0),
         &["pg-gin-posting"],
     ),
     (
-        "GIN: number of row pointers of an entry",
+        "GIN: number of TIDs of an entry",
         |e, s| {
             change(e, s, LEAF, 2, |p| {
                 let at = entry_with(p, 2);
@@ -186,7 +186,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-gin-posting"],
     ),
     (
-        "GIN: place of the row pointers in an entry",
+        "GIN: offset of the TIDs in an entry",
         |e, s| {
             change(e, s, LEAF, 2, |p| {
                 let at = entry_with(p, 2);
@@ -196,7 +196,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
         &["pg-gin-entry"],
     ),
     (
-        "GIN: row pointer beyond the table",
+        "GIN: TID past the end of the table",
         |e, s| {
             change(e, s, LEAF, 2, |p| {
                 let at = entry_with(p, 1);
@@ -214,7 +214,7 @@ pub(crate) const CLASSES: &[(&str, Damage, &[&str])] = &[
     ),
     ("GIN: version in the meta page", |e, s| e.sealed(&s.k_a, 0, |p| p[72] = 9), &["pg-gin-meta"]),
     (
-        "GIN: list of pending entries cut off in the middle",
+        "GIN: pending list truncated in the middle",
         |e, s| {
             let block = blocks(&e.read(&s.l_a), LIST)[2];
             e.sealed(&s.l_a, block, |p| put_u32(p, 8184, u32::MAX));

@@ -118,7 +118,7 @@ pub(crate) const CLASSES: &[(&str, HashDamage, &[&str])] = &[
         &["pg-hash-chain"],
     ),
     (
-        "hash: chain of a bucket cut off",
+        "hash: chain of a bucket truncated",
         |e, s| e.sealed(&s.index, s.bucket, |p| put_u32(p, 8180, u32::MAX)),
         &["pg-hash-chain"],
     ),

@@ -112,17 +112,17 @@ pub(crate) const CASES: &[Case] = &[
     ("table file missing", |editor, scene| editor.remove(&scene.plain), "pg-file-missing"),
     ("index file missing", |editor, scene| editor.remove(&scene.index), "pg-file-missing"),
     (
-        "table file cut by whole blocks",
+        "table file truncated by whole blocks",
         |editor, scene| editor.file(&scene.cold, |bytes| bytes.truncate(bytes.len() - 4 * BLOCK)),
         "pg-btree-tid",
     ),
     (
-        "table file cut by whole blocks, told by its map",
+        "table file truncated by whole blocks, told by its map",
         |editor, scene| editor.file(&scene.cold, |bytes| bytes.truncate(bytes.len() - 20 * BLOCK)),
         "pg-btree-tid",
     ),
     (
-        "table file cut inside a block",
+        "table file truncated inside a block",
         |editor, scene| editor.file(&scene.plain, |bytes| bytes.truncate(bytes.len() - 100)),
         "pg-partial-block",
     ),
@@ -140,7 +140,7 @@ pub(crate) const CASES: &[Case] = &[
         "pg-visibility-map",
     ),
     (
-        "position in the log of the future",
+        "LSN in the future",
         |editor, scene| editor.sealed(&scene.plain, 1, |page| page[2] = 0x70),
         "pg-page-lsn",
     ),

@@ -74,7 +74,7 @@ type Case = (&'static str, fn(&mut Editor, &Scene), &'static str);
 const CASES: &[Case] = &[
     ("table file missing", |e, s| e.remove(&s.cold), "pg-file-missing"),
     (
-        "table file cut by whole blocks",
+        "table file truncated by whole blocks",
         |e, s| e.file(&s.bare, |b| b.truncate(b.len() - 4 * BLOCK)),
         "pg-visibility-map",
     ),

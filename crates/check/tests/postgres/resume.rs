@@ -114,9 +114,13 @@ fn a_check_of_something_else_is_not_gone_on_with() {
     let options = Options { level: CheckLevel::Page, stop: None, ..options };
     let report = check_cluster(&cluster.data(), &options, &mut Silent).unwrap();
     assert_eq!((report.exit_code(), report.accounting.bytes_read % BLOCK as u64), (0, 0));
-    assert!(report.not_checked.iter().any(|gap| gap.what.contains("going on")), "{:?}", report.not_checked);
+    assert!(
+        report.not_checked.iter().any(|gap| gap.what.contains("resuming an earlier check")),
+        "{:?}",
+        report.not_checked
+    );
     std::fs::write(&path, "no state").unwrap();
     let report = check_cluster(&cluster.data(), &options, &mut Silent).unwrap();
     assert_eq!(report.exit_code(), 0);
-    assert!(report.not_checked.iter().any(|gap| gap.what.contains("going on")));
+    assert!(report.not_checked.iter().any(|gap| gap.what.contains("resuming an earlier check")));
 }

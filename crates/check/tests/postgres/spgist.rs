@@ -181,12 +181,12 @@ pub(crate) const CLASSES: &[(&str, SpGistDamage, &[&str])] = &[
         &["pg-row-without-entry"],
     ),
     (
-        "SP-GiST chain that goes in a circle",
+        "SP-GiST chain that goes in a cycle",
         |e, s| e.sealed(&s.index, s.leaf, |p| put_next(p, s.chain[1], s.chain[0])),
         &["pg-spgist-chain"],
     ),
     (
-        "SP-GiST chain cut off",
+        "SP-GiST chain truncated",
         |e, s| e.sealed(&s.index, s.leaf, |p| put_next(p, s.chain[0], 0)),
         &["pg-spgist-parent"],
     ),

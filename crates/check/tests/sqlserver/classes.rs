@@ -147,7 +147,7 @@ pub(crate) static CLASSES: &[Class] = &[
         &["mssql-index-child", "mssql-index-orphan"],
     ),
     (
-        "wrong child: behind the end",
+        "wrong child: past the end",
         NORTHWIND,
         |copy| write_record(copy, 268, 1, 9, &pointer(70_000)),
         &["mssql-index-child", "mssql-index-orphan"],
@@ -211,7 +211,7 @@ pub(crate) static CLASSES: &[Class] = &[
     ),
     ("large value: two rows share one", NORTHWIND, share_photo, &["mssql-lob-twice", "mssql-lob-orphan"]),
     (
-        "large value: piece shorter than its root tells",
+        "large value: piece shorter than its root states",
         NORTHWIND,
         |copy| {
             let end = copy.slot(216, 1) + 24;
@@ -292,7 +292,7 @@ pub(crate) static CLASSES: &[Class] = &[
         |copy| turn_extent(copy, 256, 36),
         &["mssql-page-unowned", "mssql-index-child"],
     ),
-    ("IAM: extent behind the end", NORTHWIND, |copy| turn_extent(copy, 256, 90), &["mssql-allocation-range"]),
+    ("IAM: extent past the end", NORTHWIND, |copy| turn_extent(copy, 256, 90), &["mssql-allocation-range"]),
     ("IAM: previous link", NORTHWIND, |copy| copy.write(287, 8, &pointer(256)), &["mssql-iam-chain"]),
     (
         "IAM: next link into another chain",
@@ -301,7 +301,7 @@ pub(crate) static CLASSES: &[Class] = &[
         &["mssql-iam-chain"],
     ),
     (
-        "IAM: next link behind the end",
+        "IAM: next link past the end",
         NORTHWIND,
         |copy| copy.write(287, 16, &pointer(90_000)),
         &["mssql-allocation-range"],
@@ -323,19 +323,19 @@ pub(crate) static CLASSES: &[Class] = &[
     ),
     ("file header of another kind", NORTHWIND, |copy| copy.write(0, 1, &[1]), &["mssql-file-header"]),
     (
-        "file cut by whole pages",
+        "file truncated by whole pages",
         NORTHWIND,
         |copy| copy.bytes.truncate(300 * PAGE_BYTES),
         &["mssql-file-size"],
     ),
     (
-        "file cut below the size in its header",
+        "file truncated below the size in its header",
         NORTHWIND,
         |copy| copy.bytes.truncate(200 * PAGE_BYTES),
         &["mssql-file-size"],
     ),
     (
-        "file cut inside a page",
+        "file truncated inside a page",
         NORTHWIND,
         |copy| copy.bytes.truncate(415 * PAGE_BYTES + 100),
         &["mssql-file-size"],

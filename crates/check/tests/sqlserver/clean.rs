@@ -103,7 +103,7 @@ fn a_stripe_of_a_backup_says_what_is_missing() {
         "{}",
         check::text::text(&report, &check::sqlserver::RULES)
     );
-    assert!(report.unfinished.unwrap().contains("stripe 1 is missing: name all of its stripes"));
+    assert!(report.unfinished.unwrap().contains("stripe 1 is missing: give all of its stripes"));
 }
 
 #[test]
@@ -113,14 +113,14 @@ fn a_saved_web_page_is_refused_with_its_first_words() {
     let page = format!("<!DOCTYPE html>\n<html lang=\"en\">{}</html>", "<p>Northwind</p>".repeat(9000));
     std::fs::write(&path, page).unwrap();
     let error = check::sqlserver::check(&[path], &Options::default(), &mut Silent).unwrap_err().to_string();
-    assert!(error.contains("no SQL Server data file") && error.contains("<!DOCTYPE html>"), "{error}");
+    assert!(error.contains("neither a SQL Server data file") && error.contains("<!DOCTYPE html>"), "{error}");
 }
 
 #[test]
 fn files_of_two_kinds_are_not_checked_together() {
     let (Some(data), Some(backup)) = (real(NORTHWIND), real("pubs-2012-checksum.bak")) else { return };
     let error = check::sqlserver::check(&[data, backup], &Options::default(), &mut Silent).unwrap_err();
-    assert!(error.to_string().contains("do not belong together"));
+    assert!(error.to_string().contains("cannot be checked together"));
 }
 
 #[test]

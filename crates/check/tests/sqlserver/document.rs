@@ -43,7 +43,7 @@ fn document() -> Option<String> {
     text.push_str(
         "## Rules\n\nDBCC: numbers of the messages of DBCC CHECKDB for the same fault, according to their published texts \
          (Microsoft Learn, \"Database engine events and errors\").\n\n\
-         | rule | from level | DBCC | promise | when it is broken | source |\n|---|---|---|---|---|---|\n",
+         | id | level | DBCC | rule | meaning | source |\n|---|---|---|---|---|---|\n",
     );
     RULES.iter().for_each(|rule| text.push_str(&rule_row(rule)));
     text.push_str(

@@ -262,7 +262,7 @@ fn of_several_backup_sets_the_last_full_one_is_checked_and_the_others_are_told()
         "{}",
         check::text::text(&report, &check::sqlserver::RULES)
     );
-    assert!(report.unfinished.unwrap().contains("holds 2 backup sets, and only set 2 is checked"));
+    assert!(report.unfinished.unwrap().contains("has 2 backup sets, only set 2 is checked"));
 }
 
 #[test]

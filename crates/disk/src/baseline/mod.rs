@@ -293,7 +293,7 @@ fn warnings_of(matrix: &Matrix, target: &TargetFacts, backend: &BackendFacts) ->
         warnings.push(why_not_polled(target, backend));
     }
     if let crate::file::CacheMode::PageCache { reason } = &target.cache {
-        warnings.push(format!("the figures are those of the page cache, not of a device: {reason}"));
+        warnings.push(format!("the values are those of the page cache, not of a device: {reason}"));
     }
     if target.is_sparse {
         warnings.push(

@@ -49,7 +49,7 @@ pub enum Flag {
     },
     /// Nothing was transferred in the time measured.
     NoTransfers,
-    /// IOPS times size is not the rate: some transfers were cut short.
+    /// IOPS times size is not the rate: some short transfers.
     UnitIdentity {
         /// By how much, in percent of the rate.
         off_percent: f64,
@@ -103,7 +103,7 @@ impl fmt::Display for Flag {
             }
             Flag::NoTransfers => f.write_str("nothing was transferred in the time measured"),
             Flag::UnitIdentity { off_percent } => {
-                write!(f, "IOPS x size is {off_percent:.1} % off the rate: transfers were cut short")
+                write!(f, "IOPS x size is {off_percent:.1} % off the rate: short transfers")
             }
             Flag::LittlesLaw { off_percent } => write!(
                 f,
@@ -129,7 +129,7 @@ impl fmt::Display for Flag {
                 limit.source
             ),
             Flag::OthersUsedCpu { cpu_percent } => {
-                write!(f, "others, kernel threads included, used {cpu_percent:.0} % of the processors")
+                write!(f, "other processes, kernel threads included, used {cpu_percent:.0} % of the CPUs")
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::counters::{disk_counters, machine_cpu, process_cpu_ns};
 use crate::facts::storage_behind;
 use crate::probe::{FlushBehaviour, behaviour_of, is_in_memory};
 
-/// A writer that has appended so much begins anew in an empty file, outside the time of any append. In memory a
+/// A writer that has appended so much starts over in an empty file, outside the time of any append. In memory a
 /// writer of large appends would otherwise fill gigabytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 

@@ -187,7 +187,7 @@ fn fill(file: &Arc<File>, size_bytes: u64, matrix: &Matrix) -> io::Result<()> {
         backend.wait(&mut completions)?;
         for completion in completions.drain(..) {
             if completion.outcome? < FILL_BYTES {
-                return Err(io::Error::new(io::ErrorKind::WriteZero, "a write was cut short"));
+                return Err(io::Error::new(io::ErrorKind::WriteZero, "a short write"));
             }
             free.push(completion.slot);
         }

@@ -120,7 +120,7 @@ fn a_directory_in_memory_is_titled_page_cache() {
     let baseline = run(directory.path(), &quick(vec![Pattern::read(8192, 100, 4)])).unwrap();
     if !baseline.target.cache.is_direct() {
         assert!(baseline.title().starts_with("page cache, "), "{}", baseline.title());
-        assert!(baseline.warnings[0].starts_with("the figures are those of the page cache"));
+        assert!(baseline.warnings[0].starts_with("the values are those of the page cache"));
     }
     let matrix = Matrix { want_direct: false, ..quick(vec![Pattern::read(8192, 100, 4)]) };
     let baseline = run(&std::env::temp_dir(), &matrix).unwrap();

@@ -31,7 +31,7 @@ pub enum CountersError {
         source: io::Error,
     },
     /// The file could be read but does not have the field.
-    #[error("could not find {field} in \"{}\": the line is missing, cut short or not a number", .path.display())]
+    #[error("could not find {field} in \"{}\": the line is missing, truncated or not a number", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,

@@ -103,7 +103,7 @@ pub(super) fn walk_down(tree: &SystemTree, mounts: &[Mount], start: Place) -> Be
     behind
 }
 
-/// Where the way goes on from one place.
+/// Where the way continues from one place.
 enum Step {
     Down(Vec<Place>),
     End(String),

@@ -90,7 +90,7 @@ fn machine_phrase(facts: &MachineFacts) -> String {
     let model = processors.model.as_ref().map_or_else(String::new, |model| format!(" {model}"));
     let memory =
         facts.memory.total_bytes.map_or_else(String::new, |b| format!(", {} of memory", format_bytes(b)));
-    format!("{} processors{model}{memory}, Linux {}", processors.online.len(), facts.kernel_release)
+    format!("{} CPUs{model}{memory}, Linux {}", processors.online.len(), facts.kernel_release)
 }
 
 /// The matrix of the command line or of a fio job file, and the path that the job file names.

@@ -142,16 +142,16 @@ fn the_classes_of_all_engines_are_listed_and_a_directory_that_is_no_cluster_is_r
     );
     let arguments = ["corrupt", ".", "--class", "lost-write", "--copy-to", "copy"];
     let (_, err) = bench.expect(2, &arguments);
-    assert!(err.contains("no PostgreSQL data directory"), "{err}");
+    assert!(err.contains("neither a PostgreSQL data directory"), "{err}");
     let (_, err) = bench.expect(2, &["check", "mysql://host/db"]);
     assert!(err.contains("postgres://"), "{err}");
     let (_, err) = bench.expect(2, &["check", "."]);
-    assert!(err.contains("no base backup"), "{err}");
+    assert!(err.contains("nor a base backup"), "{err}");
     let (_, err) = bench.expect(2, &["check", ".", "--checkpoint"]);
     assert!(err.contains("--checkpoint needs a server") && err.contains("\nhint: "), "{err}");
 }
 
-/// A relation file by itself: blocks that were added and never used are zeros throughout.
+/// A relation file by itself: blocks that were added and never used are all zeros.
 fn relation_file(bench: &Bench) -> Vec<std::path::PathBuf> {
     let file = std::fs::File::create(bench.path().join("16384")).unwrap();
     file.set_len(32 << 20).unwrap();

@@ -38,7 +38,7 @@ fn what_is_no_file_is_refused_and_never_waited_for() {
         ("pipe", "it is a pipe"),
         ("socket", "it is a socket"),
         ("/dev/zero", "it is a character device"),
-        ("directory", "is no PostgreSQL data directory"),
+        ("directory", "is neither a PostgreSQL data directory"),
         ("nowhere", "No such file"),
         ("", "a value is required"),
     ];
@@ -141,7 +141,7 @@ fn a_link_is_the_database_it_leads_to_with_its_log() {
     let (linked, _) = bench.expect(0, &["check", "links/link.db"]);
     for text in [direct, linked] {
         assert!(
-            text.contains("rows 2,000, index entries 2,000") && text.contains("log frames laid over"),
+            text.contains("rows 2,000, index entries 2,000") && text.contains("WAL frames applied"),
             "{text}"
         );
     }
@@ -179,7 +179,7 @@ fn a_database_that_is_written_or_was_left_in_the_middle_is_refused_with_the_reas
     connection.execute_batch("ROLLBACK").unwrap();
     let (out, err) = bench.expect(2, &["check", "cut.db"]);
     let said = format!("{out}{err}");
-    assert!(said.contains("cut.db-journal") && said.contains("was cut short"), "{said}");
+    assert!(said.contains("cut.db-journal") && said.contains("interrupted transaction"), "{said}");
     Connection::open(bench.path().join("cut.db"))
         .unwrap()
         .query_row("SELECT 1 FROM t", [], |_| Ok(()))
@@ -246,7 +246,7 @@ fn a_check_that_time_stops_goes_on_where_it_was_also_page_by_page() {
             assert!(call_count < 500, "{file}: the check does not come to an end");
             let output = bench.run(&words);
             let text = String::from_utf8(output.stdout).unwrap();
-            assert_eq!(text.contains("goes on from"), call_count > 1, "{text}");
+            assert_eq!(text.contains("continues from"), call_count > 1, "{text}");
             if !text.contains("could not finish") {
                 assert_eq!(output.status.code(), Some(last_status), "{text}");
                 break text;

@@ -16,7 +16,7 @@ pub enum State {
     StartingUp,
     /// Shut down in order.
     ShutDown,
-    /// A standby, shut down in order.
+    /// A standby, shut down cleanly.
     ShutDownInRecovery,
     /// In the middle of shutting down.
     ShuttingDown,

@@ -381,7 +381,7 @@ fn check_chains(
     });
     if let Some(item) = circle {
         let expected = "a chain that ends".to_owned();
-        damage.push(broken(Promise::SpGistChain, item, expected, "one that goes in a circle".to_owned()));
+        damage.push(broken(Promise::SpGistChain, item, expected, "one that goes in a cycle".to_owned()));
     }
 }
 

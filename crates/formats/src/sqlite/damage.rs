@@ -59,7 +59,7 @@ impl Damage {
     #[must_use]
     pub fn found_text(&self) -> String {
         match self.fault {
-            Fault::Magic => "other bytes".to_owned(),
+            Fault::Magic => "bytes other than zero".to_owned(),
             Fault::WalChecksum | Fault::WalMagic => format!("{:#010x}", self.found),
             Fault::CellOverlap => format!("bytes {} to {} used twice", self.offset_bytes, self.found),
             _ => self.found.to_string(),
@@ -119,7 +119,7 @@ pub enum Fault {
     SerialType,
     /// The fields of a record do not fill it exactly.
     RecordLength,
-    /// A trunk page of the free list counts more leaves than it has room for.
+    /// A trunk page of the freelist counts more leaves than it has room for.
     TrunkLeafCount,
     /// A pointer map entry has a kind other than 1 to 5.
     PointerMapKind,

@@ -33,7 +33,7 @@ impl Geometry {
     /// The pointer map page with the entry of `page`; `None` without auto-vacuum and for page 1.
     ///
     /// A page that answers itself is a pointer map page.
-    // EVIDENCE: sqlite fileformat2 1.8; the page behind the lock page takes its place when the two would coincide.
+    // EVIDENCE: sqlite fileformat2 1.8; the page behind the lock-byte page takes its place when the two would coincide.
     #[must_use]
     pub fn pointer_map_page(&self, page: u32) -> Option<u32> {
         if !self.auto_vacuum || page < POINTER_MAP_FIRST {

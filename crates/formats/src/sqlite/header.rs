@@ -36,9 +36,9 @@ pub struct Header {
     pub change_counter: u32,
     /// Pages of the file; holds only when [`Header::is_page_count_valid`].
     pub page_count: u32,
-    /// First trunk page of the free list, 0 for none.
+    /// First trunk page of the freelist, 0 for none.
     pub freelist_trunk: u32,
-    /// Pages on the free list.
+    /// Pages on the freelist.
     pub freelist_count: u32,
     /// Rises when the schema changes.
     pub schema_cookie: u32,

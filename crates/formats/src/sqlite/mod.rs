@@ -7,7 +7,7 @@
 //! | item | reads |
 //! |---|---|
 //! | [`Header`] | the first 100 bytes of the file |
-//! | [`Geometry`] | where the lock page and the pointer map pages lie, how much of a payload stays in its cell |
+//! | [`Geometry`] | where the lock-byte page and the pointer map pages lie, how much of a payload stays in its cell |
 //! | [`BtreePage`], [`Cell`], [`Coverage`] | pages of tables and indexes, and which bytes of them are in use |
 //! | [`Record`], [`Value`], [`KeyColumn`], [`compare_keys`] | rows, index entries and their order |
 //! | [`Trunk`] | pages of the free list |

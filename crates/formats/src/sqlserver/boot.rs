@@ -140,7 +140,7 @@ pub fn product(version: u16) -> &'static str {
         868 | 869 => "SQL Server 2017",
         895..=904 => "SQL Server 2019",
         957 => "SQL Server 2022",
-        _ => "a version not known here",
+        _ => "an unknown version",
     }
 }
 

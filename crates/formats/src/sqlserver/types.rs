@@ -200,7 +200,7 @@ impl TypeInfo {
             0xef => "nchar",
             0xf0 => "CLR type",
             0xf1 => "xml",
-            _ => "a type not known here",
+            _ => "an unknown type",
         }
     }
 }

@@ -31,7 +31,7 @@ fn the_edges_between_crates_are_those_of_the_written_list() {
 fn no_edge_leads_back() {
     let edges = written_edges();
     let mut crates: BTreeSet<&str> = edges.iter().filter_map(|edge| edge.split(' ').next()).collect();
-    // Crates without an edge to one that is left can be built; whoever remains is on a circle.
+    // Crates without an edge to one that is left can be built; whoever remains is on a cycle.
     loop {
         let buildable: Vec<&str> = crates
             .iter()
@@ -48,7 +48,7 @@ fn no_edge_leads_back() {
         }
         crates.retain(|name| !buildable.contains(name));
     }
-    assert!(crates.is_empty(), "these crates need each other in a circle: {crates:?}");
+    assert!(crates.is_empty(), "these crates need each other in a cycle: {crates:?}");
 }
 
 /// The block ```` ```edges ````: one crate per line, `lab -> disk results stats`.

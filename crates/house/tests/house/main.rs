@@ -5,6 +5,7 @@
 
 mod engines;
 mod graph_of_crates;
+mod language;
 mod licences;
 mod metadata;
 mod style;

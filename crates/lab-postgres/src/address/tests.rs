@@ -201,12 +201,13 @@ fn a_wrong_sslmode_is_refused_with_the_modes_there_are() {
     };
     let text = of("postgresql://db/x?sslmode=verify_full", "");
     assert!(
-        text.contains("its sslmode is none of disable") && text.contains("hint: write sslmode=verify-full"),
+        text.contains("its sslmode is not one of disable")
+            && text.contains("hint: write sslmode=verify-full"),
         "{text}"
     );
     let text = of("postgresql://db/x", "on");
     assert!(
-        text.contains("PGSSLMODE=\"on\" is none of disable") && text.contains("sslmode=require encrypts"),
+        text.contains("PGSSLMODE=\"on\" is not one of disable") && text.contains("sslmode=require encrypts"),
         "{text}"
     );
     // As libpq: also where no TLS can be.

@@ -41,7 +41,7 @@ impl Describe for ExternalPostgres {
             warnings.push(Warning {
                 code: "tls".to_owned(),
                 text: format!(
-                    "the connections are encrypted ({encryption}): clients and server spend processor time on it"
+                    "the connections are encrypted ({encryption}): which costs CPU time of clients and server"
                 ),
             });
         }
@@ -116,7 +116,7 @@ impl Observe for ExternalPostgres {
     }
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
-        let files = Err("the files of somebody else's server are not read");
+        let files = Err("files of an external server are not read");
         let Ok(control) = self.running() else { return LogRecords::default() };
         log_records::of_run(control, work, before, after, files)
     }

@@ -13,7 +13,7 @@ const OWN_PREFIX: &str = "fathom-control";
 /// Rows accepted of one look; PostgreSQL allows 262,143 connections, and a server with ten thousand is not known.
 const SESSIONS_MAX: usize = 10_000;
 
-/// Processes of which the group is remembered; a server that starts more of them begins anew.
+/// Processes of which the group is remembered; a server that starts more of them starts over.
 const GROUPS_MAX: usize = 100_000;
 
 /// Longest name kept.

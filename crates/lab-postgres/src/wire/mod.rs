@@ -276,7 +276,7 @@ impl Connection {
                         b"I" => TransactionState::Idle,
                         b"T" => TransactionState::Open,
                         b"E" => TransactionState::Failed,
-                        _ => return Err(self.protocol("transaction state is none of I, T and E")),
+                        _ => return Err(self.protocol("transaction state is not I, T or E")),
                     };
                     if let Some(error) = refused {
                         return Err(WireError::Server(error));

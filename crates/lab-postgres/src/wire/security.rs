@@ -143,7 +143,7 @@ impl Security {
         }
         assert!(
             *authorities != Authorities::Nobody || !matches!(mode, SslMode::VerifyCa | SslMode::VerifyFull),
-            "who verifies names somebody to trust"
+            "a verifying mode has roots to trust"
         );
         let client = match Client::new(host, authorities, mode == SslMode::VerifyFull) {
             Ok(client) => Some(client),

@@ -131,7 +131,7 @@ fn copy_with_log(from: &Path, to: &Path) -> Result<(), ExpandError> {
     }
     Err(ExpandError::Source {
         place: format!("\"{}\"", from.display()),
-        reason: "it was changed while it was copied\nhint: repeat it when nobody writes to the source"
+        reason: "it was changed while it was copied\nhint: repeat it when no process writes to the source"
             .to_owned(),
     })
 }

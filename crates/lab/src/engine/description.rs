@@ -29,7 +29,7 @@ pub struct Engine {
     pub time: TimeCosts,
     /// Bytes that it adds to runs.
     pub space: SpaceCosts,
-    /// The call by which it makes its log durable in a run; `None` for one that is not measured as a ceiling.
+    /// The call by which it makes its log durable in a run; `None` for a key that is not contained in it measured as a ceiling.
     pub sync_call: fn(&Work) -> Option<SyncCall>,
     /// Waits that it counts and times itself.
     pub counted: &'static [CountedWait],

@@ -111,7 +111,7 @@ impl Target for NoopTarget {
     fn limitations(&self, _work: &Work) -> Vec<Limitation> {
         vec![Limitation {
             subject: ENGINE.id.to_string(),
-            text: "no engine runs: the figures are the price of the harness itself".to_owned(),
+            text: "no engine runs: the values are the overhead of fathom itself".to_owned(),
             refuses: false,
         }]
     }

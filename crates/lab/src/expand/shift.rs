@@ -131,7 +131,7 @@ fn root_of(tables: &[Table], table: usize, column: usize) -> (usize, usize) {
             _ => return place,
         }
     }
-    // In a circle all columns have the same root: the first by position.
+    // In a cycle all columns have the same root: the first by position.
     let start = seen.iter().position(|one| *one == place).unwrap_or(0);
     seen.into_iter().skip(start).min().unwrap_or(place)
 }

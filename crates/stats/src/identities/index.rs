@@ -46,7 +46,7 @@ pub fn level_records(level: &IndexLevel, below: &IndexLevel) -> Outcome {
 
 /// Checks the logical reads of one ordered scan: each leaf page, each page of level 1 for the read-ahead, and three
 /// for the way from the root to the first leaf of a tree of four levels.
-// OBSERVED: the three ordered scans of published-tables/statistics_io.csv, exact in each.
+// OBSERVED: STATISTICS IO of three published ordered scans: 10,673,614, 244,803 and 7,190,799 reads, exact in each.
 pub fn logical_reads(leaf_page_count: u64, level_1_page_count: u64, logical_read_count: u64) -> Outcome {
     Printed::new(logical_read_count as f64, 0).check((leaf_page_count + level_1_page_count + 3) as f64)
 }

@@ -75,7 +75,7 @@ pub(super) fn members(path: &Path, bytes_left: &mut u64) -> Result<Members, Refu
             // A tar file has the mark of its end at least.
             let is_tar = member_count > 0 || cut.is_none();
             if !is_tar {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no tar file").into());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a tar file").into());
             }
             found.cut = cut;
             break;
@@ -122,7 +122,7 @@ impl Walk<'_> {
     /// Reads the header at an offset. Where there is none: how the file ends, or nothing if as it should.
     fn header_at(&self, offset: u64, block: &mut [u8; BLOCK_BYTES]) -> io::Result<Option<Option<String>>> {
         if offset >= self.length {
-            return Ok(Some(Some("ends without the mark of its end, two blocks of zeros".to_owned())));
+            return Ok(Some(Some("ends without its end marker (two zero blocks)".to_owned())));
         }
         if self.length - offset < BLOCK_BYTES as u64 {
             return Ok(Some(Some("ends inside a header".to_owned())));
@@ -131,7 +131,7 @@ impl Walk<'_> {
         if !Header::is_end(block) {
             // What the header held is no text that could be shown.
             let is_header = Header::read(block).is_some();
-            return Ok((!is_header).then(|| Some("holds a header that is none of tar".to_owned())));
+            return Ok((!is_header).then(|| Some("has an invalid tar header".to_owned())));
         }
         let at = offset + BLOCK_BYTES as u64;
         let mut second = [0; BLOCK_BYTES];
@@ -139,7 +139,7 @@ impl Walk<'_> {
             self.file.read_exact_at(&mut second, at)?;
         }
         let is_mark = Header::is_end(&second);
-        Ok(Some((!is_mark).then(|| format!("has zeros at byte {offset} in place of a header"))))
+        Ok(Some((!is_mark).then(|| format!("has zeros at byte {offset} instead of a header"))))
     }
 
     /// Adds what a header says; `keeps` tells whether there is memory for it.
@@ -161,7 +161,7 @@ impl Walk<'_> {
             Kind::Pax => {
                 let end = start.saturating_add(own_bytes).min(self.length);
                 if pax::read(self.file, start..end, |key, value| self.next.note(key, value))?.is_none() {
-                    found.cut = Some(format!("holds records of pax at byte {start} that cannot be read"));
+                    found.cut = Some(format!("has unreadable pax records at byte {start}"));
                 }
             }
             _ => return self.add_member(header, start, found, keeps),

@@ -73,7 +73,7 @@ impl Stream {
         }
         match Stream::new(input)? {
             Ok(stream) => Ok(Some(stream)),
-            Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "bytes behind its end are no frame")),
+            Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "bytes after its end are not a frame")),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Frames {
     }
 }
 
-/// Decompresses a file; `None` for one that is not compressed.
+/// Decompresses a file; `None` for a key that is not contained in it compressed.
 ///
 /// I/O: writes as much as comes out, long runs of zeros as holes, to a temporary file; leaves 256 MiB of its file system.
 pub(super) fn unpack(path: &Path, limits: &Limits) -> io::Result<Option<Unpacked>> {

@@ -78,7 +78,7 @@ fn fault_of_length(relation: &Relation, bytes: Option<u64>, block_bytes: u64) ->
     let none = || "none".to_owned();
     match (relation.persistence, bytes) {
         (b'u', None) if relation.storage != Storage::Other => {
-            Some((format!("a file {number}_init, since the relation is unlogged"), none()))
+            Some((format!("a file {number}_init: the relation is unlogged"), none()))
         }
         (b'u', Some(bytes)) => {
             let wanted = relation.storage.init_block_count()? * block_bytes;
@@ -89,7 +89,7 @@ fn fault_of_length(relation: &Relation, bytes: Option<u64>, block_bytes: u64) ->
         }
         (b'p', Some(bytes)) => {
             let expected = format!("no file {number}_init: the relation is not unlogged");
-            Some((expected, format!("one of {bytes} bytes; a start after a crash empties the relation")))
+            Some((expected, format!("{bytes} bytes; crash recovery empties the relation")))
         }
         _ => None,
     }

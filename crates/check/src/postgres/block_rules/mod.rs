@@ -16,7 +16,7 @@ pub(super) fn sequence_block<S>(page: &Page<'_>, damage: &mut Vec<Damage>, work:
     damage.clear();
     check_sequence(page, damage);
     if work.place.block > 0 {
-        let expected = "one block: a sequence has no more".to_owned();
+        let expected = "one block".to_owned();
         work.report(&rules::SEQUENCE, None, expected, format!("block {}", work.place.block));
     }
     work.drain(damage);
@@ -29,7 +29,7 @@ pub(super) fn visibility_block<S>(page: &Page<'_>, work: &mut Work<'_, S>) -> bo
     let Some(index) = frozen_not_visible(page) else { return true };
     let per_page = heap_pages_per_visibility_page(page.bytes().len());
     let heap_block = u64::from(work.place.block) * u64::from(per_page) + u64::from(index);
-    let expected = format!("heap block {heap_block} all-visible, since it is called all-frozen");
+    let expected = format!("heap block {heap_block} all-visible, since it is all-frozen");
     work.report(&rules::VISIBILITY_MAP, None, expected, "bits 10: all-frozen without all-visible".to_owned());
     true
 }

@@ -271,7 +271,12 @@ impl Agreement<'_> {
             by.extend(named.others.iter().take(NAMES_MAX).cloned());
             let label = named.type_name.clone().unwrap_or_else(|| format!("relation {oid}"));
             let expected = format!("a row with oid {oid} in pg_class");
-            self.report(file, &label, expected, format!("none; it is named by {}", by.join(", ")));
+            self.report(
+                file,
+                &label,
+                expected,
+                format!("no such row; it is referenced by {}", by.join(", ")),
+            );
         }
     }
 
@@ -292,7 +297,7 @@ impl Agreement<'_> {
                 .map(|number| number.to_string())
                 .collect();
             if !missing.is_empty() {
-                let expected = format!("{} columns in pg_attribute, as pg_class says", class.column_count);
+                let expected = format!("{} columns in pg_attribute, as in pg_class", class.column_count);
                 let found = format!("{}; without column {}", found.len(), missing.join(", "));
                 self.report(file, &class.name, expected, found);
             }
@@ -320,7 +325,7 @@ impl Agreement<'_> {
     fn check_large_objects(&mut self, data: (Oid, Layout), metadata: (Oid, Layout)) -> Option<()> {
         let data_fork = self.scan.fork(self.database, data.0)?;
         if data_fork.segments.iter().map(|segment| segment.part.bytes).sum::<u64>() > LARGE_OBJECT_BYTES_MAX {
-            let what = "that large objects have metadata";
+            let what = "metadata of large objects";
             let why = "pg_largeobject is larger than 1 GiB: SELECT DISTINCT loid FROM pg_largeobject EXCEPT SELECT oid FROM pg_largeobject_metadata";
             self.gaps.push(NotChecked::coverage(Some(&self.name), what, why));
             return None;
@@ -337,7 +342,7 @@ impl Agreement<'_> {
         for (id, pages) in without.into_iter().filter(|_| is_whole) {
             let object = format!("{}.large object {id}", self.name);
             let expected = format!("a row with oid {id} in pg_largeobject_metadata");
-            let found = format!("none, and {pages} rows of its data in pg_largeobject");
+            let found = format!("no such row, but {pages} rows of its data in pg_largeobject");
             let file = shown(fork);
             self.findings.push(file_finding(&rules::LARGE_OBJECT, &file, Some(&object), expected, found));
         }

@@ -119,7 +119,7 @@ impl Types {
             match self.shapes.get(&column.type_id) {
                 None if self.is_whole => {
                     let expected = format!("a row with oid {} in pg_type", column.type_id);
-                    let found = format!("none; it is the type of {}", column.shown());
+                    let found = format!("no such row; it is the type of {}", column.shown());
                     faults.push((Some(column.relation), expected, found));
                 }
                 None => {}

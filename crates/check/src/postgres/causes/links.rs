@@ -55,7 +55,7 @@ impl Exact<'_> {
         follow_count -= of_zeros.len() as u64;
         let mut text = match follow_count {
             0 => String::new(),
-            count => format!("; {} to or from lost blocks without counterpart", counted(count, "link")),
+            count => format!("; {} to or from lost blocks unmatched", counted(count, "link")),
         };
         for (to, (is_claim, link)) in of_zeros {
             let (rule, expected, _) = link.contradiction(is_claim);

@@ -41,7 +41,7 @@ impl Run<'_> {
             tables.iter().for_each(|count| affected += count.affected);
             let mut text = format!("; {}", rows_of(&tables, affected));
             let others = if std::mem::take(&mut is_first) { self.take_out_comparisons() } else { None };
-            text.extend(others.iter().map(|names| format!("; not compared for that reason: {names}")));
+            text.extend(others.iter().map(|names| format!("; therefore not compared: {names}")));
             let rule = rules::TRANSACTION_LOG.id;
             if !self.findings.attribute(rule, Some(&file), affected, &text) {
                 self.report_zeroed_log(&file, &tables, &text, affected, transactions);
@@ -83,7 +83,7 @@ impl Run<'_> {
                 Some(bytes.start / block_bytes % BLOCKS_PER_SEGMENT),
             ),
             None => (
-                format!("an entry for each multixact that rows name, {} for example", first.expected),
+                format!("an entry for each multixact that rows refer to, such as {}", first.expected),
                 first.found.clone(),
                 None,
             ),

@@ -218,7 +218,7 @@ impl Report<'_, '_> {
             .collect();
         let noun = if names.len() == 1 { "index" } else { "indexes" };
         let rows = counted(affected.row_count, "row");
-        let expected = format!("{rows} that have entries in {noun} {}", names.join(", "));
+        let expected = format!("{rows} with entries in {noun} {}", names.join(", "));
         let finding = self.exact.finding(&rules::ENTRY_WITHOUT_ROW, table, first, expected, found);
         self.findings.push_affecting(Finding { confidence, ..finding }, affected);
     }
@@ -247,7 +247,7 @@ impl Report<'_, '_> {
             let in_index = if entries.len() == 1 { String::new() } else { format!(" in {name}") };
             found.push(match difference {
                 Some((row, entry)) => format!("row: {row}; index entry{in_index}: {entry}"),
-                None => format!("another key{in_index}"),
+                None => format!("a different key{in_index}"),
             });
         }
         let noun = if expected.len() == 1 { "index" } else { "indexes" };

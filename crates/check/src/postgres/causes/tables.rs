@@ -53,7 +53,7 @@ impl Run<'_> {
             if let Some((rule, object)) = cause {
                 let text = match spaces.contains_key(&table) {
                     true => {
-                        format!("; {} name rows of {table}", counted(affected.entry_count, "index entry"))
+                        format!("; {} point to rows of {table}", counted(affected.entry_count, "index entry"))
                     }
                     false => format!("; {text}"),
                 };
@@ -134,7 +134,7 @@ impl Run<'_> {
         let is_tree = |count: &ObjectCount| count.first.rule == rules::BTREE_TID.id;
         let rule = if indexes.iter().any(is_tree) { &rules::BTREE_TID } else { &rules::INDEX_TID };
         let shown = file.map_or(first.file.as_str(), |file| file.shown.as_str());
-        let expected = format!("all rows that the indexes name, such as {}", first.found);
+        let expected = format!("all rows that index entries point to, such as {}", first.found);
         let found = format!("the table ends after {}; {text}", counted(u64::from(blocks), "block"));
         let finding = file_finding(rule, shown, Some(table), expected, found);
         self.findings.push_affecting(finding, affected);
@@ -186,7 +186,7 @@ impl Run<'_> {
             if self.findings.remove(unique, count.first.object.as_deref()).is_some() {
                 let keys = counted(count.found_count, "key");
                 let name = count.first.object.as_deref().unwrap_or("?");
-                let text = format!("; {keys} of {name} seem to stand twice for that reason");
+                let text = format!("; {keys} of {name} appear twice because of that");
                 self.findings.attribute(rule, Some(&table.name), Affected::default(), &text);
             }
         }

@@ -66,9 +66,8 @@ pub(crate) fn lost_label(tree: &Tree, control: Option<&Control>) -> Option<LostL
         let is_untouched = control.checkpoint_lsn < end && !was_started;
         is_untouched.then(|| format!("backup_label ({bytes} bytes), which backup_manifest lists"))
     });
-    let mapped = || {
-        tree.has("tablespace_map").then(|| "backup_label, which a backup with tablespace_map has".to_owned())
-    };
+    let mapped =
+        || tree.has("tablespace_map").then(|| "backup_label, since there is a tablespace_map".to_owned());
     let shown = listed.or_else(mapped);
     let confidence = if shown.is_some() { Confidence::Certain } else { Confidence::Possible };
     let expected = shown.or_else(|| never_started(tree, control))?;
@@ -93,8 +92,8 @@ fn never_started(tree: &Tree, control: Option<&Control>) -> Option<String> {
     let is_empty = tree.has_directory(subtrans) && tree.files(subtrans).is_ok_and(|files| files.is_empty());
     let is_backup = is_active && !has_signal && is_empty && !tree.has("postmaster.opts") && !tree.is_cut();
     is_backup.then(|| {
-        "backup_label, which a base backup has: pg_control is of a server that runs, while pg_subtrans is empty and there \
-         is no postmaster.opts, as in no directory on which a server was started"
+        "backup_label: pg_control is that of a running server, but pg_subtrans is empty and postmaster.opts is missing, \
+         so no server was started on this directory"
             .to_owned()
     })
 }
@@ -122,7 +121,7 @@ impl LostLabel {
                 let wanted =
                     self.start_lsn.map_or_else(String::new, |start| format!(", not from {}", Lsn(start)));
                 format!(
-                    "no such file: recovery would start from {}, the redo position in pg_control{wanted}",
+                    "no such file: recovery would start from {}, the redo point in pg_control{wanted}",
                     Lsn(control.redo_lsn)
                 )
             },
@@ -141,7 +140,7 @@ pub(crate) fn damaged_label(label: Label) -> Option<Finding> {
         (_, None) => "CHECKPOINT LOCATION",
         _ => return None,
     };
-    let expected = format!("a line \"{line}: \" with a position in the WAL");
+    let expected = format!("a line \"{line}: \" with an LSN");
     let found = "no such line".to_owned();
     Some(file_finding(&rules::BACKUP_LABEL, "backup_label", None, expected, found))
 }

@@ -69,7 +69,7 @@ impl Run<'_> {
         let Some(files) = WalFiles::new(self.cluster, control, timeline) else { return Outcome::Whole };
         let start = Lsn(start_lsn);
         if start_lsn == 0 {
-            return Outcome::NotKnown("no file says where the backup started".to_owned());
+            return Outcome::NotKnown("no file has the start of the backup".to_owned());
         }
         let recovery = Recovery {
             named_by: "backup_label",
@@ -86,7 +86,7 @@ impl Run<'_> {
             // A backup without WAL (pg_basebackup -X none) is whole: its WAL is kept elsewhere.
             let last = |end: u64| files.name(end.saturating_sub(1).max(start_lsn));
             let until = end_lsn.map_or_else(
-                || format!("{start} ({name}) to the end of the backup, which is not known without backup_manifest"),
+                || format!("{start} ({name}) to the end of the backup (unknown without backup_manifest)"),
                 |end| format!("{start} ({name}) to {} ({})", Lsn(end), last(end)),
             );
             let how = if may_be_restored(tree) { "" } else { "; restore_command is not set" };
@@ -98,7 +98,7 @@ impl Run<'_> {
         let outcome = recovery.judge(&self.cluster.standing, &files, from_elsewhere);
         match (outcome, end_lsn) {
             (Outcome::Whole, None) => Outcome::NotKnown(format!(
-                "without backup_manifest the end of the backup is not known: the WAL was read from {start} to the \
+                "without backup_manifest the end of the backup is unknown: the WAL was read from {start} to the \
                  checkpoint record only"
             )),
             (outcome, _) => outcome,
@@ -134,7 +134,7 @@ fn check_wal_of_control(cluster: &Cluster, mut control: Control, from_elsewhere:
             _ => return Outcome::Broken(finding),
         }
     }
-    Outcome::NotKnown("a checkpoint ended each time the control file was read".to_owned())
+    Outcome::NotKnown("the control file changed at each reading (checkpoints)".to_owned())
 }
 
 impl Recovery {
@@ -179,7 +179,7 @@ impl Recovery {
             return Outcome::NotKnown(format!("{} is not in pg_wal: {why}", gap.segment));
         }
         let expected = format!(
-            "the checkpoint record at {} with redo position {}, which {} names",
+            "the checkpoint record at {} with redo point {}, as in {}",
             Lsn(lsn),
             Lsn(self.redo_lsn),
             self.named_by
@@ -191,7 +191,7 @@ impl Recovery {
 
     fn missing(&self, segment: &str, found: String) -> Finding {
         let expected = format!(
-            "all WAL records from {} up to {}, which recovery from {} needs (time line {})",
+            "all WAL records from {} to {}, which recovery from {} needs (timeline {})",
             Lsn(self.redo_lsn),
             Lsn(self.until_lsn),
             self.named_by,
@@ -205,13 +205,13 @@ impl Recovery {
 fn next_step(standing: &Standing) -> &'static str {
     match standing {
         Standing::Stopped => {
-            "restore the segment from the WAL archive or a backup; else pg_resetwal on a copy: the cluster was shut down cleanly, so its data files hold every committed change"
+            "restore the segment from the WAL archive or a backup, or run pg_resetwal on a copy: the cluster was shut down cleanly, so its data files have every committed change"
         }
         Standing::Running => {
-            "run CHECKPOINT at once, then this check again: the server that runs does not need the record, but after a crash it could not start"
+            "run CHECKPOINT now, then this check again: the running server does not need the record, but it could not start after a crash"
         }
         Standing::Crashed => {
-            "restore the segment from the WAL archive; pg_resetwal only as a last resort and on a copy: changes that are in the WAL alone are lost, and tables and indexes no longer agree"
+            "restore the segment from the WAL archive; pg_resetwal only as a last resort and on a copy: changes that are only in the WAL are lost, and tables and indexes become inconsistent"
         }
         Standing::Backup { .. } => {
             "restore the segment from the WAL archive, or take another backup; removing backup_label or pg_resetwal would make an inconsistent cluster start"
@@ -246,8 +246,9 @@ fn removed_segments(tree: &Tree, segment: &str) -> Option<String> {
     if manifest.bytes_of(&format!("pg_wal/archive_status/{mark}")).is_some() {
         return Some(format!("no segment in pg_wal, while backup_manifest lists archive_status/{mark}"));
     }
-    (manifest.wal.is_some() && !has_directory(tree, "pg_wal/archive_status"))
-        .then(|| "pg_wal is empty: archive_status, which pg_basebackup makes, was removed as well".to_owned())
+    (manifest.wal.is_some() && !has_directory(tree, "pg_wal/archive_status")).then(|| {
+        "pg_wal is empty: archive_status, which pg_basebackup creates, is missing as well".to_owned()
+    })
 }
 
 /// Whether the configuration that was backed up sets restore_command, or is not in the data directory.

@@ -73,9 +73,8 @@ impl Run<'_> {
             }
             Some(false) => {}
             None => {
-                let why = format!(
-                    "{shown} is missing; the WAL that could have dropped the database is not here as a whole"
-                );
+                let why =
+                    format!("{shown} is missing; the WAL that could have dropped the database is incomplete");
                 self.not_checked.push(NotChecked::coverage(Some(&row.name), "everything", why));
             }
         }
@@ -185,11 +184,11 @@ fn tablespace_finding<'a>(
     }
     let label = name.map_or_else(|| format!("tablespace {space}"), |name| format!("tablespace {name}"));
     let expected = format!("a link to the directory of {label} (oid {space}), with {version} in it");
-    let found = format!("{found}; out of reach: {}", lost.join(", "));
+    let found = format!("{found}; not readable: {}", lost.join(", "));
     let mut finding = file_finding(&rules::TABLESPACE, &link, Some(&label), expected, found);
     if let Some(target) = target {
         finding.next_step = format!(
-            "mount or restore {target}, to which {link} leads; its relations need no restore as long as their files are there"
+            "mount or restore {target}, the target of {link}; if its files exist, no restore is needed"
         );
     }
     finding

@@ -45,7 +45,7 @@ impl Run<'_> {
             .filter(|name| !(is_archive && tree.link(name).is_some()))
             .map(|name| {
                 let found = match tree.link(name) {
-                    Some(target) => format!("a symbolic link to {target}, which is no directory"),
+                    Some(target) => format!("a symbolic link to {target}, which is not a directory"),
                     None => "no such directory".to_owned(),
                 };
                 file_finding(&rules::DIRECTORY, name, None, "a directory".to_owned(), found)

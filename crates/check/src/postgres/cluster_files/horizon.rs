@@ -32,19 +32,19 @@ impl Cluster {
     /// Why rows, index entries and transactions cannot be compared as of a checkpoint.
     pub(crate) fn reason_without_view(&self) -> String {
         let Some(control) = self.control.filter(|_| self.control_damage.is_empty()) else {
-            return "global/pg_control is missing or damaged, so no checkpoint is known".to_owned();
+            return "global/pg_control is missing or damaged, so the last checkpoint is unknown".to_owned();
         };
         match self.standing {
             Standing::Crashed | Standing::Backup { .. } if !self.checksums => {
-                "without data checksums a block that was half written cannot be told from a whole one, and the cluster was not shut down cleanly".to_owned()
+                "without data checksums torn blocks cannot be recognised, and the cluster was not shut down cleanly".to_owned()
             }
             Standing::Backup { start_lsn, .. } if control.redo_lsn != start_lsn => {
-                "pg_control in the backup is of another checkpoint than the one from which the backup starts".to_owned()
+                "pg_control in the backup is of a different checkpoint than the start of the backup".to_owned()
             }
             _ => {
                 let level = if control.wal_level == 0 { " (wal_level=minimal)" } else { "" };
                 format!(
-                    "the checkpoint does not record the oldest active transaction{level}, and the WAL since then cannot be read to its end"
+                    "the checkpoint does not record the oldest active transaction{level}, and the WAL since then cannot be read completely"
                 )
             }
         }

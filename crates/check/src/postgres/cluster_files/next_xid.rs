@@ -42,13 +42,14 @@ impl Run<'_> {
         let names: BTreeSet<&str> = kept.iter().filter_map(|finding| finding.object.as_deref()).collect();
         let shown: Vec<&str> = names.iter().take(NAMES_MAX).copied().collect();
         let more = if names.len() > NAMES_MAX { ", ..." } else { "" };
-        let mut found = format!("{rows} rows of {}{more} name transactions up to {last}", shown.join(", "));
+        let mut found =
+            format!("{rows} rows of {}{more} refer to transactions up to {last}", shown.join(", "));
         let blocks = self.findings.count_of(lsn);
         if blocks > 0 {
             let at = Lsn(control.checkpoint_lsn);
-            found.push_str(&format!("; {blocks} blocks have positions after the checkpoint at {at}"));
+            found.push_str(&format!("; {blocks} blocks have LSNs after the checkpoint at {at}"));
         }
-        let expected = format!("rows of transactions before {next}, the next transaction id of pg_control");
+        let expected = format!("transaction ids below {next}, nextXid of pg_control");
         let finding = file_finding(&rules::NEXT_XID, "global/pg_control", None, expected, found);
         let affected = Affected { row_count: rows, ..Affected::default() };
         self.findings.replace(&[xmin, xmax, lsn], finding, affected);

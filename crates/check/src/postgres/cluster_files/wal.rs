@@ -151,8 +151,8 @@ impl WalFiles {
         let record = self.body(start, header, &head, at)?;
         match record.header.checkpoint_redo(&record.body) {
             Some(redo) if redo == redo_lsn => Ok(()),
-            Some(redo) => Err(gap(format!("a checkpoint record with redo position {}", Lsn(redo)))),
-            None => Err(gap("a checkpoint record that cannot be read".to_owned())),
+            Some(redo) => Err(gap(format!("a checkpoint record with redo point {}", Lsn(redo)))),
+            None => Err(gap("an unreadable checkpoint record".to_owned())),
         }
     }
 
@@ -206,12 +206,12 @@ impl WalFiles {
         let page_start = start - start % self.page_bytes;
         let is_first = start == page_start + self.header_bytes(page_start);
         if is_first && continues_record(&self.page.borrow().bytes) {
-            let found = format!("a page that continues a record where one begins, at {}", Lsn(start));
+            let found = format!("a page that continues a record instead of a new record, at {}", Lsn(start));
             return Err(Gap { segment: self.name(start), is_absent: false, found });
         }
         let header = RecordHeader::read(&head).ok_or_else(|| {
             let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
-            let found = format!("no record: a length of {length} bytes");
+            let found = format!("an invalid record length of {length} bytes");
             Gap { segment: self.name(lsn), is_absent: false, found }
         })?;
         Ok((start, header, head, at))
@@ -236,7 +236,7 @@ impl WalFiles {
             rest -= step as u64;
         }
         if !header.is_whole(head, &body) {
-            let found = format!("a record of {} bytes whose CRC is wrong", header.bytes);
+            let found = format!("a record of {} bytes with a wrong CRC", header.bytes);
             return Err(Gap { segment: self.name(start), is_absent: false, found });
         }
         if header.is_switch() && !at.is_multiple_of(self.segment_bytes) {
@@ -326,7 +326,7 @@ impl WalFiles {
             // EVIDENCE: xlogreader.c: "out-of-sequence timeline ID"
             let is_earlier = position > before.0 && timeline < before.1;
             let of_time = is_earlier
-                .then(|| format!("time line {timeline} after time line {} at {}", before.1, Lsn(before.0)));
+                .then(|| format!("timeline {timeline} after timeline {} at {}", before.1, Lsn(before.0)));
             match self.identity.fault(&page.bytes, position).or(of_time) {
                 None => {
                     page.position = Some(position);
@@ -334,7 +334,7 @@ impl WalFiles {
                     return Ok(());
                 }
                 Some(fault) => {
-                    found = format!("no WAL page of position {} at byte {offset}: {fault}", Lsn(position));
+                    found = format!("no valid WAL page of LSN {} at byte {offset}: {fault}", Lsn(position));
                 }
             }
         }

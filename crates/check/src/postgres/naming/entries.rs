@@ -30,7 +30,7 @@ impl Exact<'_> {
             };
             let (block, item) = dead[at].entry;
             let place = Tid { block, item };
-            let expected = "an entry that is not marked dead, since its row is visible".to_owned();
+            let expected = "an entry without LP_DEAD, since its row is visible".to_owned();
             let found = format!("LP_DEAD, row {}", row.tid);
             self.report(&rules::ENTRY_DEAD, index, place, expected, found, findings);
             false
@@ -64,7 +64,7 @@ impl Exact<'_> {
     /// What stands where a row should be.
     pub(in super::super) fn describe(&self, heap: u32, tid: Tid) -> (String, Confidence) {
         let Some(block) = self.heap_block(heap, tid.block) else {
-            return ("a block that cannot be read".to_owned(), Confidence::Consequence);
+            return ("an unreadable block".to_owned(), Confidence::Consequence);
         };
         let page = Page::new(&block);
         if page.is_new() {
@@ -75,17 +75,20 @@ impl Exact<'_> {
             || (self.first.cluster.checksums && page.header().checksum != sum)
         {
             // What was found in the block itself explains the rest.
-            return ("a block that is damaged".to_owned(), Confidence::Consequence);
+            return ("a damaged block".to_owned(), Confidence::Consequence);
         }
         let found = match page.item(tid.item) {
             None => {
-                format!("a block with {} line pointers; the first that is named is {tid}", page.item_count())
+                format!(
+                    "a block with {} line pointers; the first TID in the index is {tid}",
+                    page.item_count()
+                )
             }
             Some(item) => match item.state {
                 ItemState::Normal => {
                     let header = page.item_bytes(item).and_then(TupleHeader::read);
                     let heap_only = header.is_some_and(|header| header.is_heap_only());
-                    let what = if heap_only { "a heap-only row" } else { "a row that cannot be read" };
+                    let what = if heap_only { "a heap-only row" } else { "an unreadable row" };
                     format!("{what} at {tid}")
                 }
                 state => format!("line pointer {tid} is {state:?}").to_lowercase(),

@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
             None => Catalogs::default(),
         };
         if cluster.control.is_none() {
-            self.left_out("the names of tables and indexes", "global/pg_control cannot be read");
+            self.left_out("names of tables and indexes", "global/pg_control cannot be read");
         }
         for (database, reason) in &catalogs.unreadable {
             self.left_out(&format!("everything in database {database}"), reason);
@@ -154,7 +154,7 @@ impl<'a> Work<'a> {
         self.report.left_out.append(&mut left_out);
         if let (Some(table), true) = (&self.options.table, subjects.is_empty()) {
             let hint = match cluster.standing {
-                Standing::Running => "; one made since the last checkpoint is not in the files yet",
+                Standing::Running => "; a table created since the last checkpoint is not in the files yet",
                 _ => "",
             };
             self.report.unfinished =
@@ -168,12 +168,10 @@ impl<'a> Work<'a> {
     fn describe(&mut self, cluster: &Cluster) {
         self.report.page_size_bytes = cluster.block_bytes as u64;
         let standing = match cluster.standing {
-            Standing::Stopped => "shut down in order",
-            Standing::Running => {
-                "a server is running: what it has not written since its last checkpoint is not seen"
-            }
-            Standing::Crashed => "left by a crash, or a standby: the log was not replayed",
-            Standing::Backup { .. } => "a base backup: the log was not replayed",
+            Standing::Stopped => "shut down cleanly",
+            Standing::Running => "a server is running: changes that are not written yet are missing",
+            Standing::Crashed => "not shut down cleanly (crash or standby): the WAL was not replayed",
+            Standing::Backup { .. } => "a base backup: the WAL was not replayed",
         };
         let mut fact = |name: &str, value: String| self.report.facts.push((name.to_owned(), value));
         fact("version", cluster.major.to_string());
@@ -184,25 +182,23 @@ impl<'a> Work<'a> {
     /// What a backup names and does not have.
     fn gaps_of_a_backup(&mut self, cluster: &Cluster) {
         if let Tree::Archive(archive) = &cluster.tree {
-            let kept = "read where it stands in its tar files".to_owned();
-            let packed = format!(
-                "unpacked to a temporary file of {} bytes before anything else",
-                archive.unpacked_bytes
-            );
+            let kept = "read from its tar files".to_owned();
+            let packed =
+                format!("decompressed to a temporary file of {} bytes first", archive.unpacked_bytes);
             let how = if archive.unpacked_bytes == 0 { kept } else { packed };
             self.report.facts.push(("backup".to_owned(), how));
             if let Some(cut) = &archive.cut {
-                self.left_out("what stands behind the end of a tar file", cut);
-                self.report.unfinished = Some(format!("the backup is not whole: {cut}"));
+                self.left_out("bytes after the end of a tar file", cut);
+                self.report.unfinished = Some(format!("the backup is incomplete: {cut}"));
             }
         }
         for space in &cluster.absent_tablespaces {
-            let why = "the backup names it, and none of its files is here";
+            let why = "the backup lists it, but none of its files exists";
             self.left_out(&format!("everything in tablespace {space}"), why);
         }
         if cluster.incremental_count > 0 {
             let why = format!(
-                "{} files of an incremental backup hold some blocks only: pg_combinebackup makes a whole one",
+                "{} files of an incremental backup have some blocks only: run pg_combinebackup first",
                 cluster.incremental_count
             );
             self.left_out("files named INCREMENTAL.*", &why);
@@ -351,7 +347,7 @@ impl<'a> Work<'a> {
         object.strip = Some(StripMap::thinned(leaves.len(), pages, self.options.strip_points_max));
         if piece_count > 1 {
             object.notes.push(format!(
-                "the chain of leaves is in {piece_count} pieces: blocks between them are damaged, or a server changed it meanwhile"
+                "the chain of leaves has {piece_count} pieces: blocks between them are damaged, or a server changed it during the check"
             ));
         }
         object
@@ -421,7 +417,7 @@ fn empty_object(subject: &Subject, gathered: &Gathered) -> ObjectStructure {
     let unclear_page_count = gathered.damaged_count + gathered.unreadable_count;
     let mut notes = subject.notes.clone();
     if unclear_page_count > 0 {
-        notes.push(format!("{unclear_page_count} blocks that are damaged or cannot be read are left out"));
+        notes.push(format!("{unclear_page_count} damaged or unreadable blocks are left out"));
     }
     ObjectStructure {
         table: subject.table.clone(),

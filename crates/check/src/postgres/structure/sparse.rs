@@ -99,9 +99,7 @@ impl Work<'_> {
             heap(subject, gathered)
         };
         if is_sample {
-            object
-                .notes
-                .push("pages are counted by the size of the files, never used ones included".to_owned());
+            object.notes.push("pages are counted by file size, unused ones included".to_owned());
         }
         object
     }
@@ -115,7 +113,7 @@ impl Work<'_> {
         let mut object = empty_object(subject, &Gathered::default());
         (object.free_page_count, object.unused_page_count) = (None, None);
         let Some((found, inner)) = follow(layout, reader, subject) else {
-            object.notes.push("its first block does not name a root".to_owned());
+            object.notes.push("its metapage has no root".to_owned());
             object.unclear_page_count = 1;
             return object;
         };

@@ -73,7 +73,7 @@ impl Subject {
         let table = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let (table, index) = match kind {
             Kind::Heap => (format!("file {table}"), None),
-            Kind::Tree => (format!("file {table}"), Some("(no catalog names it)".to_owned())),
+            Kind::Tree => (format!("file {table}"), Some("(not in the catalog)".to_owned())),
         };
         Ok(Some(Subject::new(table, index, kind, segments, block_bytes)))
     }
@@ -138,10 +138,7 @@ pub(super) fn subjects(
                 left_out.push(NotChecked {
                     object: Some(relation.name.clone()),
                     what: "levels, order and fill".to_owned(),
-                    why: format!(
-                        "access method {} has no levels of ordered pages that are known here",
-                        method(other)
-                    ),
+                    why: format!("access method {} has no known levels of ordered pages", method(other)),
                     kind: results::check::GapKind::Coverage,
                 });
                 continue;
@@ -164,14 +161,11 @@ pub(super) fn subjects(
     if unnamed > 0 && wish.table.is_none() {
         gap(
             format!("relation files without a name: {unnamed}"),
-            "no row of pg_class names them: left by a crash, or made since the last checkpoint",
+            "they are not in pg_class: left by a crash, or created since the last checkpoint",
         );
     }
     if own > 0 {
-        gap(
-            format!("tables and indexes of the server itself: {own}"),
-            "not asked for: --system includes them",
-        );
+        gap(format!("system tables and indexes: {own}"), "not selected: --system includes them");
     }
     (found, left_out)
 }

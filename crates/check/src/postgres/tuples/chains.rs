@@ -44,7 +44,7 @@ pub(crate) fn check_redirects<S>(slots: &[Slot], work: &mut Work<'_, S>) {
             }
             Some(_) => continue,
         };
-        let expected = format!("a heap-only row of this block, from 1 to {}", slots.len());
+        let expected = format!("a heap-only tuple of this block, line pointer 1 to {}", slots.len());
         work.report(&rules::ITEM_REDIRECT, Some(slot.item.number), expected, found);
     }
 }
@@ -188,7 +188,7 @@ impl Chains {
                     item: slot.item.number,
                     expected: "a chain of updates that leads here from a line pointer with index entries"
                         .to_owned(),
-                    found: "a visible heap-only row that nothing leads to".to_owned(),
+                    found: "a visible heap-only row that no line pointer leads to".to_owned(),
                 });
                 self.disputed.push(usize::from(slot.item.number) - 1);
             }

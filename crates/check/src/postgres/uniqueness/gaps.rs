@@ -24,7 +24,7 @@ pub(crate) fn unproven_keys(plan: &Plan) -> Vec<NotChecked> {
         NotChecked::coverage(
             Some(database),
             format!("equal keys of different bytes in {}", listed(&names, "unique index", "unique indexes")),
-            "the equality of the type or collation is not known here; byte-equal keys were compared. \
+            "unknown equality of the type or collation; byte-equal keys were compared. \
              bt_index_check(index, true, true) of amcheck 17 and later verifies it",
         )
     };

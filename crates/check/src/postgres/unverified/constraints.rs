@@ -46,11 +46,9 @@ impl Kind {
                 "rows of two tables are not compared: SELECT * FROM child c WHERE column IS NOT NULL AND NOT EXISTS \
                  (SELECT FROM parent p WHERE p.key = c.column)",
             ),
-            Kind::ForeignTable => (
-                "foreign table",
-                "foreign tables",
-                "their rows are kept by another server or program: check them there",
-            ),
+            Kind::ForeignTable => {
+                ("foreign table", "foreign tables", "their rows are stored elsewhere: check them there")
+            }
             Kind::Partition => (
                 "partition",
                 "partitions",

@@ -20,20 +20,20 @@ pub(crate) fn other_methods(relations: &[Relation]) -> Vec<NotChecked> {
         groups.entry(key).or_default().push(name);
     }
     let of_group = |((database, method, is_index), names): ((&str, &str, bool), Vec<&str>)| {
-        let tested = "header, checksum and WAL position of each block were tested";
+        let tested = "header, checksum and LSN of each block were verified";
         let (what, means) = if is_index {
             let indexes = listed(&names, "index", "indexes");
-            (indexes, "REINDEX INDEX builds one anew from its table")
+            (indexes, "REINDEX INDEX rebuilds one from its table")
         } else {
             (
                 listed(&names, "table", "tables"),
-                "a sequential scan (SELECT count(*)) reads one with its own code",
+                "a sequential scan (SELECT count(*)) reads one with the code of its access method",
             )
         };
         NotChecked::coverage(
             Some(database),
             format!("contents of {what}"),
-            format!("access method {method} is not known here; {tested}; {means}"),
+            format!("unknown access method {method}; {tested}; {means}"),
         )
     };
     groups.into_iter().map(of_group).collect()

@@ -101,7 +101,7 @@ fn differences(stored: &Header, right: &Header) -> Vec<WrongField> {
     let mut compare = |offset_bytes, name, expected: String, found: String| {
         if expected != found {
             let expected =
-                format!("{expected}: with it page 1 is intact and all rows of sqlite_schema can be read");
+                format!("{expected}: with it page 1 is valid and all rows of sqlite_schema can be read");
             fields.push(WrongField { offset_bytes, name, expected, found });
         }
     };

@@ -101,7 +101,7 @@ impl Resolver<'_> {
         if let Some((at, sql)) = sql_text.as_mut().and_then(|sql| Some((sql.find('\0')?, sql))) {
             sql.truncate(at);
             let expected = "a definition without zero bytes";
-            push(&mut damages, expected, format!("sql has a zero byte behind {at} bytes"), true);
+            push(&mut damages, expected, format!("sql has a zero byte after {at} bytes"), true);
         }
         let head = sql_text.as_deref().and_then(Definition::of);
         let word = text(kind).unwrap_or_default();

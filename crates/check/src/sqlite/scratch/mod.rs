@@ -171,7 +171,7 @@ impl Evaluator {
         let mut select = self.connection.prepare_cached(select).map_err(failed)?;
         let count = select.column_count();
         let mut rows = select.raw_query();
-        let row = rows.next().map_err(failed)?.ok_or("the row was not kept")?;
+        let row = rows.next().map_err(failed)?.ok_or("the row was not inserted")?;
         for index in 0..count {
             results.push(match row.get_ref(index).map_err(failed)? {
                 ValueRef::Null => OwnedValue::Null,
@@ -188,7 +188,7 @@ impl Evaluator {
     }
 }
 
-const NOT_UTF_16: &str = "a text is not valid UTF-16, so that it cannot be given to SQLite as it is";
+const NOT_UTF_16: &str = "a text is not valid UTF-16, so it cannot be passed to SQLite";
 
 /// A value as it is bound: bytes of UTF-8 as they are, valid or not.
 pub(super) struct Bound<'v>(ToSqlOutput<'v>);

@@ -63,10 +63,8 @@ pub fn structure(path: &Path, options: &Options, progress: &mut dyn Progress) ->
                 }
             }
             None => {
-                report.unfinished = Some(format!(
-                    "cannot measure \"{}\": its header has no page size that can be",
-                    path.display()
-                ));
+                report.unfinished =
+                    Some(format!("cannot measure \"{}\": its header has no valid page size", path.display()));
             }
         },
         Err(error) => report.unfinished = Some(error.to_string().replace("cannot check", "cannot measure")),
@@ -111,8 +109,8 @@ fn measure(
     if own_count > 0 {
         left_out(
             report,
-            &format!("tables and indexes of SQLite itself: {own_count}"),
-            "not asked for: --system includes them",
+            &format!("system tables and indexes: {own_count}"),
+            "not selected: --system includes them",
         );
     }
     subject::in_order(&mut report.objects);
@@ -133,9 +131,9 @@ fn describe(anchor: &Anchor, report: &mut StructureReport) {
     let mut fact = |name: &str, value: String| report.facts.push((name.to_owned(), value));
     fact("page size", header.page_size_bytes.to_string());
     fact("pages", anchor.page_count.to_string());
-    fact("pages on the free list", header.freelist_count.to_string());
+    fact("pages on the freelist", header.freelist_count.to_string());
     if let Some(log) = anchor.log {
-        fact("log frames laid over", log.committed_count.to_string());
+        fact("WAL frames applied", log.committed_count.to_string());
     }
     if header.encoding != Encoding::Utf8 {
         fact("encoding", "UTF-16".to_owned());
@@ -206,8 +204,8 @@ fn account(
     report.facts.push(("pages of pointer maps and locks".to_owned(), special.to_string()));
     let unclear = (accounting.page_count).saturating_sub(used + free);
     if unclear > 0 && !schema.is_cut {
-        let what = format!("{unclear} pages that belong to no tree, no long value and not to the free list");
-        left_out(report, &what, "damage above them, or a file that lost track of them: `fathom check` tells");
+        let what = format!("{unclear} pages outside all b-trees, overflow chains and the freelist");
+        left_out(report, &what, "damaged parent pages, or leaked pages: run `fathom check`");
     }
 }
 
@@ -333,7 +331,7 @@ impl Work<'_, '_> {
             object.notes.push("no level could be followed from the root to the leaves".to_owned());
         } else if lost_count > 0 {
             object.notes.push(format!(
-                "{lost_count} pages or references above the leaves are damaged: what lies below them is left out"
+                "{lost_count} pages or links above the leaves are damaged: the pages below them are left out"
             ));
         } else if object.unclear_page_count > 0 {
             let count = object.unclear_page_count;

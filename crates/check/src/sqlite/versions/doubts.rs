@@ -78,7 +78,7 @@ impl Doubts {
 pub(in crate::sqlite) fn with_versions(reason: &str, library_version: u32) -> String {
     let (own, writer) = (own_version(), version_text(library_version));
     format!(
-        "{reason}; the file, last written by {writer}, holds another result than {own} computes; PRAGMA \
+        "{reason}; the file, last written by {writer}, has a different result than {own} computes; PRAGMA \
          integrity_check in the application's own SQLite verifies it"
     )
 }

@@ -137,7 +137,7 @@ impl Dependence {
 // EVIDENCE: sqlite c_source_id, SQLITE_VERSION_NUMBER
 pub(super) fn version_text(number: u32) -> String {
     match number {
-        0 => "a version that the header does not name".to_owned(),
+        0 => "an unknown version".to_owned(),
         _ => format!("SQLite {}.{}.{}", number / 1_000_000, number / 1000 % 1000, number % 1000),
     }
 }

@@ -18,8 +18,8 @@ pub(in crate::sqlite) fn tell_of_locks(anchor: &Anchor, options: &Options, progr
         return;
     }
     progress.notice(if anchor.header.read_version == WAL_VERSION_BYTE {
-        "holds read locks until the check ends: checkpoints of other processes wait and the WAL grows; nobody is kept from reading or writing"
+        "holds read locks until the check ends: checkpoints of other processes wait and the WAL grows; reads and writes do not wait"
     } else {
-        "holds a shared lock until the check ends, as any reader of SQLite: commits of other processes wait, at most for their busy timeout; check a backup (.backup or VACUUM INTO) where that must not be"
+        "holds a shared lock until the check ends, as any reader of SQLite: commits of other processes wait, at most for their busy timeout; where that is not acceptable, check a backup (.backup or VACUUM INTO)"
     });
 }

@@ -165,14 +165,14 @@ fn text_of(outcome: &Result<Vec<Draft>, String>) -> Vec<String> {
 fn external_content(object: &str, name: &str, definition: &Definition) -> Option<NotChecked> {
     let content = definition.option("content")?;
     if content.is_empty() && matches!(definition.module.as_str(), "fts3" | "fts4") {
-        let why = "the table keeps no rows to compare them with; SQLite has no command that verifies them";
+        let why = "the table stores no rows to compare them with; SQLite has no command that verifies them";
         return Some(NotChecked::out_of_scope(Some(object), "index entries", why));
     }
     if content.is_empty() || definition.module != "fts5" {
         return None;
     }
     let command = format!("INSERT INTO {name}({name}, rank) VALUES('integrity-check', 1)");
-    let why = format!("the application keeps them equal, or not: {command} compares them");
+    let why = format!("the application maintains them: {command} compares them");
     Some(NotChecked::out_of_scope(Some(object), format!("index entries against the rows of {content}"), why))
 }
 
@@ -249,8 +249,7 @@ impl Tables<'_> {
                 }
             }
             "fts3" | "fts4" if definition.option("content").is_some_and(|content| !content.is_empty()) => {
-                Err("its rows are in another table, which the application keeps equal to the index"
-                    .to_owned())
+                Err("its rows are in another table, which the application maintains".to_owned())
             }
             "fts3" | "fts4" | "fts5" => {
                 let patience = Patience { stop: reading.options.stop.clone(), deadline: reading.deadline };

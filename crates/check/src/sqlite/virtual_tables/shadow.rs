@@ -70,7 +70,7 @@ pub(super) fn for_each_row(
             }
         };
         if page == 0 || page > context.page_count || !seen.insert(page) {
-            return Err(format!("page {page} is no page of its own"));
+            return Err(format!("page {page} does not belong to it"));
         }
         context.reader.read(page, &mut bytes).map_err(|error| error.to_string())?;
         let (view, damage) = BtreePage::new(&bytes, header_offset(page), context.geometry);

@@ -1,6 +1,6 @@
 //! A WAL whose 32-byte header is damaged: SQLite ignores all its frames.
 //!
-//! The frames tell for themselves that they belong together: all have the same salts, and the checksum of each goes on from
+//! The frames tell for themselves that they belong together: all have the same salts, and the checksum of each continues from
 //! the one before it. So they can be counted, and the header that they would need can be put together.
 
 use disk::input::File;
@@ -193,12 +193,11 @@ impl Chain {
             None => "SQLite ignores them".to_owned(),
         };
         let frames = format!(
-            "{} frames with {} commits follow it with right checksums, and {fate}",
+            "{} frames with {} commits follow it with valid checksums, and {fate}",
             self.committed_count, self.commit_count
         );
         let lost = match differing {
-            0 => "the database file has the same pages: a checkpoint had copied them, nothing is lost"
-                .to_owned(),
+            0 => "the database file has the same pages (checkpointed): nothing is lost".to_owned(),
             count => format!("{count} of their {} pages differ in the database file", self.offsets.len()),
         };
         HeaderDamage {

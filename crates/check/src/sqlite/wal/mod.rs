@@ -111,7 +111,7 @@ pub(super) fn read_wal(
             });
         }
     }
-    Err(io::Error::other("it is started anew again and again while it is read"))
+    Err(io::Error::other("it is restarted again and again while it is read"))
 }
 
 fn is_repeated(frames: &Frames, file: &File, facts: &LogFacts, brake: &Brake) -> io::Result<bool> {

@@ -28,10 +28,10 @@ impl Worker<'_> {
             let key = |record| place.unit.key_text(record, is_leaf);
             let (rule, expected) = match order {
                 Some(Ordering::Greater) => {
-                    (&rules::KEY_ORDER, format!("a key behind that of slot {before}, {}", key(left)))
+                    (&rules::KEY_ORDER, format!("a key after that of slot {before}, {}", key(left)))
                 }
                 Some(Ordering::Equal) if !is_ghost && !keys.is_empty() => {
-                    (&rules::KEY_DUPLICATE, format!("a key that slot {before} has not"))
+                    (&rules::KEY_DUPLICATE, format!("a key different from that of slot {before}"))
                 }
                 None => {
                     self.order_not_known.insert(place.number);

@@ -76,7 +76,7 @@ impl Whole {
         for (index, (file, layout)) in source.files.iter().zip(&source.layouts).enumerate() {
             let is_growing = source.length_now(index).is_some_and(|bytes| bytes != file.bytes);
             if is_growing {
-                self.reasons.push(format!("\"{}\" changed its length during the check", file.shown));
+                self.reasons.push(format!("the length of \"{}\" changed during the check", file.shown));
             } else if let Some(broken) = &layout.broken {
                 let draft =
                     Draft::of_database(&rules::BACKUP_STREAM, broken.expected.clone(), broken.found.clone());
@@ -84,7 +84,7 @@ impl Whole {
                 self.is_partial = true;
             }
             if let Some(offset) = layout.trailing {
-                self.reasons.push(format!("what stands at byte {offset} of \"{}\" is no block", file.shown));
+                self.reasons.push(format!("no valid block at byte {offset} of \"{}\"", file.shown));
             }
             let chosen = layout.chosen();
             if let Some(offset) = chosen.and_then(|set| layout.sets.get(set)?.encoded) {
@@ -95,11 +95,11 @@ impl Whole {
             }
             match chosen {
                 None if layout.broken.is_none() => self.reasons.push(format!(
-                    "\"{}\" holds no pages of data files: a backup of the transaction log, or the last stripe of a small backup",
+                    "\"{}\" has no data pages: a transaction log backup, or the last stripe of a small backup",
                     file.shown
                 )),
                 Some(chosen) if layout.sets.len() > 1 => self.reasons.push(format!(
-                    "\"{}\" holds {} backup sets, and only set {} is checked",
+                    "\"{}\" has {} backup sets, only set {} is checked",
                     file.shown,
                     layout.sets.len(),
                     chosen + 1
@@ -122,7 +122,7 @@ impl Whole {
         if !missing.is_empty() {
             self.is_partial = true;
             self.reasons.push(format!(
-                "the backup has {count} stripes, and stripe {} is missing: name all of its stripes together",
+                "the backup has {count} stripes, and stripe {} is missing: give all of its stripes",
                 missing.join(", ")
             ));
         }
@@ -135,7 +135,7 @@ impl Whole {
         if kinds.contains(&SetKind::Differential) {
             self.is_partial = true;
             self.reasons.push(
-                "it is a differential backup, which has only the extents that were changed since its full backup: restore both, and check the database".to_owned(),
+                "it is a differential backup (only extents changed since its full backup): restore both, and check the database".to_owned(),
             );
         }
         if self.is_partial {
@@ -161,7 +161,7 @@ impl Whole {
             let boot =
                 if file == 1 && missing.contains(&8) { "; the boot page 1:9 is among them" } else { "" };
             let expected =
-                format!("all extents of file {file} that its GAM calls allocated, as in a full backup");
+                format!("all extents of file {file} that its GAM marks allocated, as in a full backup");
             let found = format!(
                 "{} extents are missing, those of pages {}{more}{boot}",
                 missing.len(),
@@ -175,7 +175,7 @@ impl Whole {
     /// The data files at hand against those that the database has.
     fn look_at_files(&mut self, source: &Source) {
         let at_hand: Vec<u16> = source.database_files().iter().map(|(file, _)| *file).collect();
-        let in_backup = if source.is_backup { "in the backup" } else { "among the files that were named" };
+        let in_backup = if source.is_backup { "in the backup" } else { "among the given files" };
         if !at_hand.is_empty() && !at_hand.contains(&1) && !self.is_partial {
             let own: Vec<String> = at_hand.iter().map(u16::to_string).collect();
             self.reasons.push(format!(

@@ -24,7 +24,7 @@ impl Run<'_> {
             return whole.is_partial;
         }
         if whole.is_partial && self.options.level >= CheckLevel::Structure {
-            let why = "these files hold a part of the database";
+            let why = "these files are only a part of the database";
             self.left_out(None, "owners, links, rows and index entries", why);
         }
         self.reasons.extend(whole.reasons.iter().cloned());
@@ -64,11 +64,10 @@ impl Run<'_> {
             None => number.to_string(),
         };
         let names: Vec<String> = numbers.iter().map(name).collect();
-        let where_to =
-            if self.source.is_backup { "in the backup" } else { "among the files that were named" };
+        let where_to = if self.source.is_backup { "in the backup" } else { "among the given files" };
         let why = format!("file {} of the database is not {where_to}", names.join(", "));
         if self.options.level >= CheckLevel::Structure {
-            self.left_out(None, "facts between pages: owners, links, rows and index entries", &why);
+            self.left_out(None, "comparisons between pages: owners, links, rows and index entries", &why);
         }
         self.reasons.push(why);
     }
@@ -92,7 +91,7 @@ impl Run<'_> {
         }
         for file in self.source.files.iter().filter(|file| file.hole_bytes > 0) {
             let why = format!(
-                "a hole of \"{}\" behind the last page with data and the pages that the file header states: it was not read",
+                "a hole of \"{}\" past the last page with data and the pages that the file header states: it was not read",
                 file.shown
             );
             let what = format!("{} bytes at the end of a file", thousands(file.hole_bytes));

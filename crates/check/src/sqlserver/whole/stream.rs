@@ -8,7 +8,7 @@ use formats::sqlserver::{Block, Media, PAGE_BYTES, PAGES_OFFSET, STREAM_HEADER_B
 
 use crate::sqlserver::source::read_up_to;
 
-/// Blocks and streams of one backup that are followed; far more than one has, and an end for a circle.
+/// Blocks and streams of one backup that are followed; far more than one has, and an end for a cycle.
 const BLOCKS_MAX: usize = 1 << 20;
 
 /// What a backup file consists of.
@@ -60,15 +60,17 @@ impl Layout {
                 if is_behind {
                     layout.trailing = Some(offset);
                 } else {
-                    layout
-                        .break_at(format!("a block at byte {offset}"), "bytes that are no block".to_owned());
+                    layout.break_at(
+                        format!("a block at byte {offset}"),
+                        "bytes that are not a block".to_owned(),
+                    );
                 }
                 return Ok(layout);
             };
             if !Block::has_checksum(head) {
                 let name = String::from_utf8_lossy(&block.kind).into_owned();
                 let expected = format!("the checksum of block {name} at byte {offset}");
-                layout.break_at(expected, "another one: bytes of its header were changed".to_owned());
+                layout.break_at(expected, "a different checksum: bytes of its header changed".to_owned());
             }
             if let Some(kind) = SetKind::new(head) {
                 layout.begin_set(kind);
@@ -108,7 +110,7 @@ impl Layout {
             let Some(stream) = Stream::new(head.get(..length).unwrap_or_default()) else {
                 let found = match offset >= bytes {
                     true => format!("the end of the file at byte {bytes}"),
-                    false => "bytes that are no stream, or whose checksum differs".to_owned(),
+                    false => "bytes that are not a stream, or with a wrong checksum".to_owned(),
                 };
                 self.break_at(format!("the header of a stream at byte {offset}"), found);
                 return Ok(None);

@@ -29,7 +29,7 @@ pub(in crate::sqlserver) fn report_missing(prepared: &Prepared, report: &mut Str
     for file in missing {
         add_reason(
             report,
-            format!("data file {file} of the database was not named: its pages are not in the table"),
+            format!("data file {file} of the database was not given: its pages are not in the table"),
         );
     }
     for (number, count) in &prepared.maps.lost {

@@ -102,7 +102,7 @@ impl Kind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Meta => "the meta page",
+            Kind::Meta => "the metapage",
             Kind::Deleted => "a deleted block",
             Kind::List => "a block of pending entries",
             Kind::EntryLeaf => "a leaf of the key tree",
@@ -194,7 +194,7 @@ impl Opaque {
         };
         if !fits {
             let expected = match block {
-                META_BLOCK => "the meta page",
+                META_BLOCK => "the metapage",
                 ROOT_BLOCK => "the root of the key tree, without a right sibling",
                 _ => "a block of a tree, of the list, or a deleted one",
             };

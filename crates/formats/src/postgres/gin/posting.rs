@@ -66,19 +66,19 @@ impl<'a> PostingList<'a> {
         for tid in tids.by_ref() {
             count += 1;
             if let Some(before) = last.filter(|before| *before >= tid) {
-                report(format!("row pointers that ascend, after {before}"), tid.to_string());
+                report(format!("ascending TIDs, after {before}"), tid.to_string());
                 return (count, last);
             }
             if tid.item == 0 {
-                report("row pointers with an item number".to_owned(), tid.to_string());
+                report("TIDs with an offset number".to_owned(), tid.to_string());
                 return (count, last);
             }
             last = Some(tid);
         }
         if tids.is_broken {
             report(
-                format!("row pointers in {} bytes, whole segments", self.bytes.len()),
-                format!("bytes that make no row pointer, after {count} of them"),
+                format!("TIDs in {} bytes, whole segments", self.bytes.len()),
+                format!("bytes that are not a TID, after {count} of them"),
             );
         }
         (count, last)

@@ -81,8 +81,7 @@ impl<'a> EntryTuple<'a> {
                 let is_placed = (tuple.data_offset()..=length).contains(&start) && start.is_multiple_of(2);
                 let list = bytes.get(start..length).filter(|_| is_placed);
                 let Some(list) = list.and_then(|list| list_of_entry(list, count, block & PACKED != 0)) else {
-                    let expected =
-                        format!("a list of {count} row pointers inside the tuple's {length} bytes");
+                    let expected = format!("a list of {count} TIDs inside the tuple's {length} bytes");
                     damage.push(at(expected, format!("a list at byte {start}")));
                     return None;
                 };

@@ -124,7 +124,7 @@ fn kind_name(kind: u16) -> &'static str {
         flag::OVERFLOW => "an overflow page",
         flag::BUCKET => "the first page of a bucket",
         flag::BITMAP => "a bitmap page",
-        flag::META => "the meta page",
+        flag::META => "the metapage",
         _ => "a page of several kinds",
     }
 }
@@ -167,12 +167,12 @@ impl Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Meta => write!(f, "the meta page"),
+            Place::Meta => write!(f, "the metapage"),
             Place::Bucket(bucket) => write!(f, "the first page of bucket {bucket}"),
             Place::Reserved(bucket) => write!(f, "a page for bucket {bucket}, which is not in use yet"),
             Place::Bitmap(number) => write!(f, "bitmap page {number}"),
             Place::Overflow(bit) => write!(f, "overflow page {bit}, in use or free"),
-            Place::Beyond => write!(f, "a page behind the last one in use"),
+            Place::Beyond => write!(f, "a page past the last one in use"),
         }
     }
 }

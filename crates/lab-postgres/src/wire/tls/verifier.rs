@@ -33,7 +33,7 @@ impl Verifier {
     ) -> Self {
         assert!(
             roots.is_some() || !checks_name,
-            "a name counts only in a certificate that somebody vouches for"
+            "a name counts only in a certificate of a trusted authority"
         );
         Self { roots, checks_name, algorithms }
     }

@@ -88,15 +88,15 @@ pub(super) static READING: [Parameter; 19] = [
         name: "server_cores",
         aliases: &["cores"],
         kind: ParameterType::Integer { min: 1, max: 4096 },
-        unit: "processors",
+        unit: "CPUs",
         default: None,
-        doc: "Processors that the managed server may run on, by its CPU affinity, which is read back. Not set: all.",
+        doc: "CPUs that the managed server may use, by its CPU affinity, which is read back. Not set: all.",
     },
     Parameter {
         name: "check_level",
         aliases: &[],
         kind: ParameterType::Word(&[
-            ("read", "reads every byte and looks at none: what the device gives"),
+            ("read", "reads every byte and verifies nothing: the read rate of the device"),
             ("page", "each page by itself"),
             ("structure", "pages and how they hang together"),
             ("full", "rows and index entries too"),
