@@ -86,7 +86,8 @@ fn values_of_parameters(text: &str) -> Ranges {
             continue;
         }
         let start = sign + 1 + (text[sign + 1..].len() - text[sign + 1..].trim_start().len());
-        let word_start = text[..name_start].rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let space = text[..name_start].char_indices().rfind(|(_, letter)| letter.is_whitespace());
+        let word_start = space.map_or(0, |(at, letter)| at + letter.len_utf8());
         let is_query = text[word_start..name_start].contains(['?', '&']);
         let range = start..value_end(text, start, is_query);
         from = range.end;
@@ -238,6 +239,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn white_space_of_several_bytes_before_a_name_is_skipped_whole() {
+        for space in ['\u{85}', '\u{a0}', '\u{3000}', '\u{2028}'] {
+            let text = format!("host=a{space}?|password=b{space}c");
+            assert_eq!(redacted(&text), format!("host=a{space}?|password=***{space}c"));
+        }
+    }
 
     #[test]
     fn no_spelling_of_an_address_keeps_its_password() {
