@@ -108,7 +108,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let (_, err) = bench.expect(2, &["compare", "1", "2", "--metric", "nonsense"]);
     assert!(err.contains("measured nonsense"), "{err}");
     let (_, err) = bench.expect(2, &["compare", "1", "2", "--threshold", "much"]);
-    assert!(err.contains("no percentage"), "{err}");
+    assert!(err.contains("is not a percentage"), "{err}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn an_ending_without_a_format_or_with_another_one_is_refused() {
         assert!(err.contains("no format has the extension .pdf"), "{err}");
         assert!(err.contains("hint: extensions are .html, .svg, .png, .md, .json and .txt"), "{err}");
         let (_, err) = bench.expect(2, &[words, &["-o", "x.json", "--format", "html"]].concat());
-        assert!(err.contains("\"x.json\" does not have the ending of --format html"), "{err}");
+        assert!(err.contains("\"x.json\" does not have the extension of --format html"), "{err}");
         bench.expect(2, &[words, &["-o", "x.pdf", "--format", "html"]].concat());
         bench.expect(2, &[words, &["-o", "x.html", "--json"]].concat());
     }

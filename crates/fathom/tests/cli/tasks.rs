@@ -35,7 +35,7 @@ fn the_identities_of_the_published_table_hold_on_every_level_of_every_storage() 
         let bench = Bench::new();
         let out = run(&bench, "fragmentation-report", target, &["table_rows=14000", "workers=1"]);
         assert!(out.contains("held") && !out.contains("did not hold"), "{out}");
-        assert!(out.contains("Key figures") && out.contains("key_tree_fill_pct"), "{out}");
+        assert!(out.contains("Key metrics") && out.contains("key_tree_fill_pct"), "{out}");
         assert_eq!(values(&bench, "structure_broken_identities"), [0.0; 3]);
         let store = Store::open_read_only(&bench.results()).unwrap();
         assert_eq!(store.structures().unwrap().iter().filter(|one| one.run_id.is_some()).count(), 3);

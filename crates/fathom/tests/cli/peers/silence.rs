@@ -93,7 +93,8 @@ fn a_run_that_waits_for_a_server_says_so_after_the_first_signal() {
         wait_until_asked(&asked, 1);
         signal(&child, name);
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("waiting for the run")));
+        let said =
+            lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("waiting for the current run")));
         assert!(said.is_some(), "{name}");
         signal(&child, "TERM");
         assert_eq!(child.wait().unwrap().code(), Some(2), "{name}");
