@@ -1,12 +1,12 @@
 //! One run: prepare, connect, release the barrier, measure around it, look at what is left, judge.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting, Warning};
 use results::observations::Observations;
 
 use crate::cache::CacheLook;
-use crate::client::{Crew, CrewError, Dispatch, Progress};
+use crate::client::{Crew, CrewError, Dispatch};
 use crate::engine::{Aftermath, Counters, Engine, LogRecords, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
@@ -23,10 +23,12 @@ use crate::work::{LoopSide, WarmUp, Work};
 mod cautions;
 mod outcome;
 mod totals;
+mod watch;
 
 use cautions::{lost_looks_warnings, open_loop_warning, sync_latency};
 use outcome::{aftermath_metrics, outcome_metrics};
 use totals::MachineTotals;
+use watch::{Pulse, Watch};
 
 /// Names under which engines tell how much they wrote, best first.
 const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
@@ -283,80 +285,6 @@ fn samplers(target: &mut dyn Target, request: RunRequest<'_>, crew: &Crew) -> Ve
         samplers.push(Box::new(ExternalSampler::new(command.clone())));
     }
     samplers
-}
-
-/// Counters of an engine are asked for signs of life this often while its own loop runs.
-const PULSE_PERIOD: Duration = Duration::from_secs(2);
-
-/// Loops inside an engine that should end are interrupted this often until they do.
-const INTERRUPT_PERIOD: Duration = Duration::from_millis(500);
-
-/// Looks at the run ten times a second on behalf of the caller.
-struct Watch<'a> {
-    target: &'a mut dyn Target,
-    work: &'a Work,
-    on_tick: &'a mut dyn FnMut(Tick) -> Course,
-    pulse: Pulse,
-}
-
-/// Last sign of life of an engine that loops by itself.
-struct Pulse {
-    asked_at: Instant,
-    beats: u64,
-    last: Counters,
-    interrupted_at: Option<Instant>,
-}
-
-impl Pulse {
-    /// Is it time to interrupt the engine's loops, again if need be? An interrupt that comes before a loop has begun
-    /// is lost.
-    fn may_interrupt(&mut self) -> bool {
-        if self.interrupted_at.is_some_and(|at| at.elapsed() < INTERRUPT_PERIOD) {
-            return false;
-        }
-        self.interrupted_at = Some(Instant::now());
-        true
-    }
-}
-
-impl Default for Pulse {
-    fn default() -> Self {
-        Self { asked_at: Instant::now(), beats: 0, last: Counters::default(), interrupted_at: None }
-    }
-}
-
-impl<'a> Watch<'a> {
-    fn look(mut self) -> impl FnMut(&Progress) + 'a {
-        move |progress| {
-            if self.work.loop_side == LoopSide::Server {
-                self.feel_pulse();
-            }
-            let rows = progress.rows();
-            if (self.on_tick)(Tick { rows, pulse: rows + self.pulse.beats }) == Course::Stop {
-                progress.stop();
-            }
-            let is_over = progress.is_stopped() && self.work.loop_side == LoopSide::Server;
-            if is_over
-                && self.pulse.may_interrupt()
-                && let Some(Err(error)) = self.target.clients().map(|clients| clients.interrupt())
-            {
-                tracing::warn!("could not interrupt the loops in the engine: {error}");
-            }
-        }
-    }
-
-    fn feel_pulse(&mut self) {
-        if self.pulse.asked_at.elapsed() < PULSE_PERIOD {
-            return;
-        }
-        self.pulse.asked_at = Instant::now();
-        if let Ok(counters) = self.target.counters()
-            && counters != self.pulse.last
-        {
-            self.pulse.beats += 1;
-            self.pulse.last = counters;
-        }
-    }
 }
 
 /// What the clients of this run were counted for alone, where the engine counts by session.

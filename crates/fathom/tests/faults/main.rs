@@ -21,5 +21,6 @@ mod results_file;
 mod server;
 mod sqlite;
 mod sqlserver;
+mod stopped_server;
 mod without_fuse;
 mod writable;

@@ -194,7 +194,9 @@ fn older(cell: &Cell<'_>, answer: &Answer) -> Result<(), &'static str> {
 /// Whether a finding is about the file of the fault.
 fn is_of(cell: &Cell<'_>, file: &str) -> bool {
     let path = cell.planned.path.to_str().unwrap_or_default();
-    file.ends_with(path) || path.ends_with(file)
+    // pg_tblspc/OID is a link: the file has a name on either side of it.
+    let behind_link = file.split_once("pg_tblspc/").and_then(|(_, rest)| Some(rest.split_once('/')?.1));
+    file.ends_with(path) || path.ends_with(file) || behind_link.is_some_and(|below| path.ends_with(below))
 }
 
 fn is_named(cell: &Cell<'_>, answer: &Answer) -> bool {

@@ -152,9 +152,18 @@ impl Crew {
         is_due
     }
 
-    /// Closes all connections and collects the records.
+    /// Closes all connections and collects the records. Clients of an engine that was given up are left behind: they end
+    /// when the engine closes their connections, or with the process.
     pub fn dismiss(self) -> Dispatch {
         self.orders.give(Order::Leave);
+        if let Some(reason) = self.progress.given_up() {
+            let record = |index| ClientRecord {
+                errors: 1,
+                error: Some(reason.to_owned()),
+                ..ClientRecord::new(index)
+            };
+            return Dispatch { clients: (0..self.clients).map(record).collect(), workers: Vec::new() };
+        }
         let mut all = Dispatch { clients: Vec::new(), workers: Vec::new() };
         for worker in self.workers {
             match worker.join() {
@@ -186,7 +195,13 @@ impl Crew {
                         self.progress.stop();
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => on_tick(&self.progress),
+                Err(RecvTimeoutError::Timeout) => {
+                    on_tick(&self.progress);
+                    if self.progress.given_up().is_some() {
+                        self.failed = true;
+                        return;
+                    }
+                }
                 // Every worker is gone: the records (or their absence) tell why.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -272,6 +287,18 @@ mod tests {
         let work = Work { amount: Amount::Time(Duration::from_millis(30)), ..Work::example() };
         let done = run(&work, 2);
         assert!(done.clients.iter().all(|client| client.rows > 0 && client.end_ns.unwrap() >= 30_000_000));
+    }
+
+    #[test]
+    fn clients_of_an_engine_that_was_given_up_are_not_waited_for() {
+        let work = Work { amount: Amount::Time(Duration::from_secs(3600)), ..Work::example() };
+        let connector: Arc<dyn DynConnector> = Arc::new(NoopConnector);
+        let mut crew = Crew::assemble(&connector, &work, 2).unwrap();
+        crew.release();
+        crew.wait(&mut |progress| progress.give_up("no answer".to_owned()));
+        let done = crew.dismiss();
+        assert!(done.clients.iter().all(|client| client.error.as_deref() == Some("no answer")));
+        assert_eq!(done.clients.len(), work.connections as usize);
     }
 
     /// Connects no client.

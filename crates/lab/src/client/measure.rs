@@ -1,5 +1,6 @@
 //! One client's loop over transactions and what it writes down.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ const RETRIES_MAX: u64 = 1_000;
 pub struct Progress {
     rows: Vec<Counter>,
     stop: AtomicBool,
+    given_up: OnceLock<String>,
 }
 
 /// Alone on its cache lines, so that clients on different cores do not slow each other down.
@@ -29,7 +31,11 @@ struct Counter(AtomicU64);
 
 impl Progress {
     pub(crate) fn new(clients: u32) -> Self {
-        Self { rows: (0..clients).map(|_| Counter::default()).collect(), stop: AtomicBool::new(false) }
+        Self {
+            rows: (0..clients).map(|_| Counter::default()).collect(),
+            stop: AtomicBool::new(false),
+            given_up: OnceLock::new(),
+        }
     }
 
     /// Rows acknowledged so far over all clients, warm-up included. With the loop on the server a
@@ -41,6 +47,18 @@ impl Progress {
     /// Asks every client to end after the transaction that it is in.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the run without its clients, which wait for an engine that does not answer.
+    pub(crate) fn give_up(&self, reason: String) {
+        // The first reason stands.
+        let _ = self.given_up.set(reason);
+        self.stop();
+    }
+
+    /// Why the clients are not waited for any more.
+    pub(crate) fn given_up(&self) -> Option<&str> {
+        self.given_up.get().map(String::as_str)
     }
 
     /// Has somebody asked to end, or did a client fail?
