@@ -14,6 +14,7 @@ use results::check::{CheckLevel, Finding};
 
 use super::catalog::Catalogs;
 use super::cluster::{Cluster, ForkFiles, Standing};
+use super::cluster_files::moved_databases::has_moved;
 use super::finding::file_finding;
 use super::log_end::LogEnd;
 use super::pass::PassContext;
@@ -48,12 +49,14 @@ impl Run<'_> {
             self.left_out(None, "missing files and segments", why);
         }
         for (finding, (database, number)) in first.into_iter().zip(files) {
-            let is_there = || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true);
+            let stays = || log.and_then(|log| has_moved(self.cluster, log, database)) == Some(false);
+            let is_there =
+                || log.and_then(|log| log.ask(|log| log.is_there(database, number))) == Some(true) && stays();
             let is_whole = || log.is_some_and(|log| log.is_whole(database, number));
             let is_proven = if finding.rule == rules::SEGMENT_MISSING.id {
                 is_whole() && self.has_older_block(&finding, database, number)
             } else if finding.rule == rules::PARTIAL_BLOCK.id {
-                true
+                log.and_then(|log| log.ask(|log| log.is_there(database, number))) != Some(false)
             } else {
                 is_there()
             };

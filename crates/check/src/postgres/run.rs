@@ -141,6 +141,8 @@ pub(super) struct Run<'a> {
     pub(super) log_end: Option<&'a LogEnd>,
     /// Relations that changed since the redo point of the last checkpoint.
     pub(super) moved: HashSet<u32>,
+    /// Databases that the WAL makes, moves or drops.
+    pub(super) moved_databases: HashSet<formats::postgres::Oid>,
     /// Tables of which some blocks did, and how many.
     pub(super) changed: HashMap<u32, u64>,
     /// What was verified.
@@ -189,6 +191,7 @@ impl<'a> Run<'a> {
             unfinished: None,
             log_end: None,
             moved: HashSet::new(),
+            moved_databases: HashSet::new(),
             changed: HashMap::new(),
             covered: Covered::default(),
             stood_still: None,
@@ -513,6 +516,7 @@ impl<'a> Run<'a> {
                 "raw mode: each block is verified by itself",
             );
         }
+        self.leave_moved_out(&mut catalogs, transactions, truncations);
         let is_mapped = catalogs.map_damage.is_empty();
         let map_damage = std::mem::take(&mut catalogs.map_damage);
         let certain = transactions.map(|known| relation_maps::certain(self.cluster, known, map_damage));

@@ -64,6 +64,7 @@ pub(crate) struct Changes {
     made: HashSet<(Oid, Oid)>,
     dropped: HashSet<(Oid, Oid)>,
     databases: HashSet<Oid>,
+    shared_rows: HashSet<Oid>,
     backups: HashSet<u64>,
     /// The oldest transaction that ended.
     pub(crate) ended_xid: Option<Xid>,
@@ -82,6 +83,7 @@ impl Changes {
             FileChange::Made(database, number) => drop(self.made.insert((database, number))),
             FileChange::Dropped(files) => self.dropped.extend(files),
             FileChange::Database(database) => drop(self.databases.insert(database)),
+            FileChange::SharedRow(number) => drop(self.shared_rows.insert(number)),
             FileChange::BackupEnd(start) => drop(self.backups.insert(start)),
             FileChange::TransactionsCut(xid) => {
                 self.oldest_xid = self.oldest_xid.filter(|known| !precedes(*known, xid)).or(Some(xid));
@@ -116,6 +118,16 @@ impl Changes {
     /// Whether a database was made, moved or dropped.
     pub(crate) fn has_changed(&self, database: Oid) -> bool {
         self.databases.contains(&database)
+    }
+
+    /// Databases that were made, moved or dropped.
+    pub(crate) fn databases(&self) -> &HashSet<Oid> {
+        &self.databases
+    }
+
+    /// Whether rows of a shared catalog were changed in their places; its file number is given.
+    pub(crate) fn has_changed_in_place(&self, number: Oid) -> bool {
+        self.shared_rows.contains(&number)
     }
 
     /// Whether a relation's files were neither made nor dropped.

@@ -30,6 +30,7 @@ mod index_entries;
 mod live;
 mod live_damage;
 mod live_entries;
+mod moved_databases;
 mod objects_in_motion;
 mod peers;
 mod random;

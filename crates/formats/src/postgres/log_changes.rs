@@ -19,6 +19,8 @@ pub enum FileChange {
     Dropped(Vec<(Oid, Oid)>),
     /// A database was made, moved or dropped.
     Database(Oid),
+    /// A row of a shared catalog was changed in its place; its file number. DROP DATABASE begins so.
+    SharedRow(Oid),
     /// `pg_xact` was cut: no older transaction is needed.
     TransactionsCut(Xid),
     /// `pg_multixact` was cut: no older multixact is needed, and no member before that place.
@@ -37,11 +39,11 @@ impl RecordHeader {
     // EVIDENCE: rmgrlist.h: XLOG 0, XACT 1, SMGR 2, CLOG 3, DBASE 4, MULTIXACT 6; pg_control.h XLOG_BACKUP_END 0x50;
     // xact.h XLOG_XACT_OPMASK 0x70, COMMIT 0x00, ABORT 0x20, COMMIT_PREPARED 0x30, ABORT_PREPARED 0x40,
     // XLOG_XACT_HAS_INFO 0x80; storage_xlog.h XLOG_SMGR_CREATE 0x10, TRUNCATE 0x20; clog.h CLOG_TRUNCATE 0x10;
-    // multixact.h XLOG_MULTIXACT_TRUNCATE_ID 0x30
+    // multixact.h XLOG_MULTIXACT_TRUNCATE_ID 0x30; heapam_xlog.h HEAP 10, XLOG_HEAP_OPMASK 0x70, XLOG_HEAP_INPLACE 0x70
     #[must_use]
     pub fn may_change_files(&self) -> bool {
         match (self.manager, self.info & 0xF0) {
-            (0, 0x50) | (2, 0x10 | 0x20) | (3, 0x10) | (4, _) | (6, 0x30) => true,
+            (0, 0x50) | (2, 0x10 | 0x20) | (3, 0x10) | (4, _) | (6, 0x30) | (10, 0x70 | 0xF0) => true,
             (1, info) => info & 0x80 != 0 && matches!(info & 0x70, 0x00 | 0x20 | 0x30 | 0x40),
             _ => false,
         }
@@ -72,6 +74,12 @@ impl RecordHeader {
     // @12; dbcommands_xlog.h: the database @0 in all; clog.h xl_clog_truncate: the page (4 bytes until 16, 8 from 17),
     // the oldest transaction, its database; multixact.h xl_multixact_truncate: endTruncOff @8, endTruncMemb @16
     pub fn file_change(&self, body: &[u8]) -> Option<FileChange> {
+        if self.manager == 10 {
+            let shared = first_block_relation(body)?.filter(|(database, _)| *database == 0);
+            return Some(
+                shared.map_or(FileChange::Dropped(Vec::new()), |(_, file)| FileChange::SharedRow(file)),
+            );
+        }
         let data = main_data(body)?;
         let word = |offset| u32_at(data, offset);
         Some(match (self.manager, self.info & 0xF0) {
@@ -116,6 +124,24 @@ fn prepared_xid(info: u8, body: &[u8]) -> Option<Xid> {
         }
     }
     u32_at(data, at).filter(|_| flags & 0x10 != 0)
+}
+
+/// Database and file number of the first block that a record names; the inner `None` if it names none.
+// EVIDENCE: xlogrecord.h XLogRecordBlockHeader: id @0, fork_flags @1, data_length @2; BKPBLOCK_HAS_IMAGE 0x10:
+// XLogRecordBlockImageHeader: length @0, hole_offset @2, bimg_info @4, then the hole's length (2 bytes) if
+// BKPIMAGE_HAS_HOLE 0x01 and the image is compressed; then tablespace, database, file number. bimg_info beside the hole:
+// 14 compressed 0x02, BKPIMAGE_APPLY 0x04; from 15 apply 0x02, compressed 0x04, 0x08 or 0x10: two bits if it is compressed
+fn first_block_relation(body: &[u8]) -> Option<Option<(Oid, Oid)>> {
+    // The largest id of a block.
+    if u8_at(body, 0)? > 32 {
+        return Some(None);
+    }
+    let mut at = 4;
+    if u8_at(body, 1)? & 0x10 != 0 {
+        let info = u8_at(body, at + 4)?;
+        at += if info & 1 != 0 && (info & 0x1E).count_ones() > 1 { 7 } else { 5 };
+    }
+    Some(Some((u32_at(body, at + 4)?, u32_at(body, at + 8)?)))
 }
 
 /// The data of a record that names no blocks.
@@ -202,6 +228,23 @@ mod tests {
         assert_eq!(header(1, 0x20).transaction_end(&[]), Some(EndedTransaction::OfHeader));
         assert_eq!(header(1, 0x10).transaction_end(&[]), None);
         assert_eq!(header(2, 0x10).transaction_end(&[]), None);
+    }
+
+    #[test]
+    fn a_row_changed_in_place_names_its_shared_catalog() {
+        let place = |database: u32| words(&[1664, database, 1262, 0]);
+        let in_place = header(10, 0x70);
+        assert!(in_place.may_change_files() && !header(10, 0x00).may_change_files());
+        let wanted = Some(FileChange::SharedRow(1262));
+        assert_eq!(in_place.file_change(&[&[0, 0x20, 4, 0][..], &place(0)].concat()), wanted);
+        for (info, hole) in [(0x05, &[][..]), (0x03, &[]), (0x07, &[9, 0]), (0x0B, &[9, 0]), (0x02, &[])] {
+            let image = [&[0, 0x30, 4, 0, 1, 1, 2, 2, info][..], hole, &place(0)].concat();
+            assert_eq!(in_place.file_change(&image), wanted, "{info:#x}");
+        }
+        let own = in_place.file_change(&[&[0, 0x20, 4, 0][..], &place(5)].concat());
+        assert_eq!(own, Some(FileChange::Dropped(Vec::new())));
+        assert_eq!(in_place.file_change(&[255, 2, 1, 0]), Some(FileChange::Dropped(Vec::new())));
+        assert_eq!(in_place.file_change(&[0, 0x20, 4]), None);
     }
 
     #[test]

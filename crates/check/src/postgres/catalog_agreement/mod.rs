@@ -69,7 +69,8 @@ impl Run<'_> {
         }
         let scan = Scan { cluster, transactions, snapshot };
         // What pg_database does not name was left behind by an interrupted CREATE or DROP DATABASE.
-        let is_named = |oid: &Oid| names.is_empty() || names.contains_key(oid);
+        let moved = &self.moved_databases;
+        let is_named = |oid: &Oid| (names.is_empty() || names.contains_key(oid)) && !moved.contains(oid);
         for (database, directory) in cluster.databases.iter().filter(|(oid, _)| is_named(oid)) {
             let name = names.get(database).cloned().unwrap_or_else(|| database.to_string());
             let mut agreement =

@@ -7,6 +7,7 @@ use formats::postgres::Oid;
 use results::check::{Finding, NotChecked};
 
 use super::manifest::Manifest;
+use super::moved_databases::has_moved;
 use super::shared_catalogs::{Database, databases, tablespaces};
 use super::version::check_version;
 use crate::postgres::cluster::{Cluster, Standing};
@@ -55,62 +56,60 @@ impl Run<'_> {
         if cluster.absent_tablespaces.contains(&row.tablespace) {
             return;
         }
-        if cluster.tree.has_directory(&directory) {
+        let name = Some(row.name.as_str());
+        let (finding, is_listed) = if cluster.tree.has_directory(&directory) {
             let path = format!("{shown}/PG_VERSION");
-            let found = check_version(&cluster.tree, &path, cluster.major, Some(&row.name));
-            // A database that is being dropped loses its files in any order.
-            let is_there = || self.is_still_wanted(row, transactions, log) == Some(true);
-            self.findings_of(found.filter(|_| is_there()));
-            return;
-        }
-        match self.is_still_wanted(row, transactions, log) {
-            Some(true) => {
-                let expected = format!("the directory of database {} (oid {})", row.name, row.oid);
-                let found = "no such directory".to_owned();
-                let finding =
-                    file_finding(&rules::DATABASE_DIRECTORY, &shown, Some(&row.name), expected, found);
-                self.findings.push(finding);
-            }
+            let Some(found) = check_version(&cluster.tree, &path, cluster.major, name) else { return };
+            // A file of no length was listed while it was made.
+            (found, Manifest::read(&cluster.tree).and_then(|listed| listed.bytes_of(&path)) > Some(0))
+        } else {
+            let expected = format!("the directory of database {} (oid {})", row.name, row.oid);
+            let found = "no such directory".to_owned();
+            let below = format!("{shown}/");
+            let listed = Manifest::read(&cluster.tree);
+            let is_listed = listed.is_some_and(|listed| listed.below(&below).next().is_some());
+            (file_finding(&rules::DATABASE_DIRECTORY, &shown, name, expected, found), is_listed)
+        };
+        match self.is_still_wanted(row, transactions, log, is_listed) {
+            Some(true) => self.findings.push(finding),
             Some(false) => {}
             None => {
-                let why =
-                    format!("{shown} is missing; the WAL that could have dropped the database is incomplete");
-                self.not_checked.push(NotChecked::coverage(Some(&row.name), "everything", why));
+                let file = &finding.file;
+                let why = format!(
+                    "{file} is missing or not valid; the WAL that could have dropped or moved the database is incomplete, or marks a database as being dropped"
+                );
+                self.not_checked.push(NotChecked::coverage(name, "everything", why));
             }
         }
     }
 
-    fn findings_of(&mut self, found: Option<Finding>) {
-        found.into_iter().for_each(|finding| self.findings.push(finding));
-    }
-
-    /// Whether a database must be there: it was not dropped or moved since its row was written; `None` if that is not
-    /// known.
-    // EVIDENCE: src/backend/commands/dbcommands.c dropdb: the row is deleted and a checkpoint ends before the directory is
-    // removed, and the WAL gets a record; movedb: a record for both directories
+    /// Whether a database must be there: it was not made, dropped or moved since its row was written; `None` if that is
+    /// not known. `is_listed`: the manifest of the backup names what is not there.
+    // EVIDENCE: src/backend/commands/dbcommands.c dropdb: datconnlimit is changed in its place and a checkpoint ends before
+    // the directory is removed, and the WAL gets a record; movedb: a record for both directories; dbase_redo: the directory
+    // is removed and copied anew, so nothing in it is needed
     fn is_still_wanted(
         &self,
         row: &Database,
         transactions: &Transactions,
         log: Option<&Truncations>,
+        is_listed: bool,
     ) -> Option<bool> {
         let cluster = self.cluster;
         if cluster.standing == Standing::Stopped {
             return Some(true);
         }
-        let is_listed = || {
-            let below = format!("{}/", directory_of(cluster, row).to_string_lossy());
-            let is_backup = matches!(cluster.standing, Standing::Backup { .. });
-            is_backup
-                && Manifest::read(&cluster.tree).is_some_and(|listed| listed.below(&below).next().is_some())
-        };
-        if is_listed() {
-            return Some(true);
+        let is_backup = matches!(cluster.standing, Standing::Backup { .. });
+        let has_moved = log.and_then(|log| has_moved(cluster, log, row.oid));
+        match has_moved {
+            Some(true) => return Some(false),
+            _ if is_listed && is_backup => return Some(true),
+            None => return None,
+            Some(false) => {}
         }
-        let is_unchanged = !log?.ask(|changes| changes.has_changed(row.oid))?;
         let is_there_still =
             || databases(cluster, transactions).is_some_and(|rows| rows.iter().any(|again| again == row));
-        Some(is_unchanged && (cluster.standing != Standing::Running || is_there_still()))
+        Some(cluster.standing != Standing::Running || is_there_still())
     }
 
     /// Tablespaces whose directory is not there. Of a cluster that was not shut down cleanly only those in which the

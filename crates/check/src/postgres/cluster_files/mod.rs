@@ -8,6 +8,7 @@ mod directories;
 mod homes;
 pub(super) mod horizon;
 mod manifest;
+pub(super) mod moved_databases;
 mod next_xid;
 pub(super) mod relation_maps;
 pub(super) mod shared_catalogs;

@@ -7,6 +7,7 @@ use formats::postgres::{Damage, Oid, relmap};
 
 use super::databases::directory_of;
 use super::manifest::Manifest;
+use super::moved_databases::has_moved;
 use super::shared_catalogs::databases;
 use crate::postgres::cluster::{Cluster, Standing};
 use crate::postgres::transactions::Transactions;
@@ -49,21 +50,24 @@ fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bo
     {
         return false;
     }
-    let is_listed = Manifest::read(&cluster.tree)
-        .is_some_and(|listed| listed.below(&path.to_string_lossy()).next().is_some());
-    if is_listed && matches!(cluster.standing, Standing::Backup { .. }) {
+    let control = cluster.control.filter(|_| cluster.control_damage.is_empty());
+    let log = control.as_ref().map(|control| Truncations::new(cluster, control));
+    let moved = log.and_then(|log| has_moved(cluster, &log, oid));
+    if moved == Some(true) {
+        return false;
+    }
+    // A file of no length was listed while it was made.
+    let listed = Manifest::read(&cluster.tree).and_then(|listed| listed.bytes_of(&path.to_string_lossy()));
+    if listed > Some(0) && matches!(cluster.standing, Standing::Backup { .. }) {
         return true;
     }
     let is_named = || is_home(cluster, transactions, oid, directory);
     if is_named() == Some(false) {
         return false;
     }
-    let control = cluster.control.filter(|_| cluster.control_damage.is_empty());
-    let log = control.as_ref().map(|control| Truncations::new(cluster, control));
-    let has_changed = log.and_then(|log| log.ask(|changes| changes.has_changed(oid)));
     // Without the WAL it is not known whether replay creates the map.
     let is_still_named = || !is_running || is_named() != Some(false);
-    !has_changed.unwrap_or(is_missing)
+    !moved.unwrap_or(is_missing || listed.is_some())
         && is_still_named()
         && (!is_running || cluster.tree.has_directory(directory))
 }

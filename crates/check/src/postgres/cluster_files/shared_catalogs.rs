@@ -63,10 +63,7 @@ fn each(
     layout: &Layout,
     mut take: impl FnMut(&Row<'_>),
 ) -> Option<()> {
-    let map = cluster.tree.read_small("global/pg_filenode.map").ok()?;
-    let mut damage = Vec::new();
-    let pairs = relmap::read(&map, &mut damage);
-    let number = pairs.iter().find(|(id, _)| *id == catalog).filter(|_| damage.is_empty())?.1;
+    let number = file_number(cluster, catalog)?;
     let fork = cluster
         .forks
         .iter()
@@ -77,4 +74,16 @@ fn each(
         }
     })
     .ok()
+}
+
+/// The file number of pg_database; `None` if the map cannot be read.
+pub(crate) fn pg_database_file(cluster: &Cluster) -> Option<Oid> {
+    file_number(cluster, PG_DATABASE)
+}
+
+fn file_number(cluster: &Cluster, catalog: Oid) -> Option<Oid> {
+    let map = cluster.tree.read_small("global/pg_filenode.map").ok()?;
+    let mut damage = Vec::new();
+    let pairs = relmap::read(&map, &mut damage);
+    Some(pairs.iter().find(|(id, _)| *id == catalog).filter(|_| damage.is_empty())?.1)
 }
