@@ -130,6 +130,8 @@ fn a_run_ends_when_its_server_was_stopped_while_clients_worked() {
         return eprintln!("NOT RUN: no major has psql");
     };
     let cluster = Cluster::new(&bin, &[]);
+    // Databases are made from it; clusters of these tests have none.
+    cluster.run_all("create database template1 template postgres\n");
     cluster.start("-c checkpoint_timeout=1h");
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("long.toml"), LONG).unwrap();
