@@ -93,8 +93,18 @@ impl Bench {
         (out, err)
     }
 
+    /// Starts the program with the default disposition of signals: tests may run under nohup, which ignores SIGHUP.
     pub(crate) fn start(&self, words: &[&str]) -> Child {
-        self.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        let program = self.command(words);
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP,INT,TERM").arg(program.get_program()).args(program.get_args());
+        for (name, value) in program.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.current_dir(self.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The latest study with all its runs.
