@@ -71,9 +71,23 @@ pub fn sqlite_page(bytes: &[u8]) {
     );
 }
 
+/// The engines whose files are read.
+static ENGINES: [&check::Engine; 4] =
+    [&check::sqlite::ENGINE, &check::postgres::ENGINE, &check::sqlserver::ENGINE, &check::innodb::ENGINE];
+
 /// The last byte selects the engine and the kind of page.
 pub fn decode(bytes: &[u8]) {
-    check::decode::exercise_part(bytes);
+    let Some((choice, bytes)) = bytes.split_last() else { return };
+    let word = |offset: usize| {
+        bytes.get(offset..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_be_bytes(*word))
+    };
+    let (number, other) = (word(0), word(4));
+    match choice % 4 {
+        0 => drop(check::sqlite::decode::exercise(number, other, bytes)),
+        1 => drop(check::postgres::decode::exercise(number, other, bytes)),
+        2 => drop(check::sqlserver::decode::exercise(number, other, bytes)),
+        _ => drop(check::innodb::decode::exercise(number, other, bytes)),
+    }
 }
 
 /// What is done with a file: one thing for each input, so that a fuzzer tries four times as many.
@@ -111,7 +125,7 @@ fn read_sqlite(path: &Path, way: Way) {
         }
         Way::Structure => drop(check::sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
-            let _ = (check::decode::file(path, 1), check::decode::file(path, 2));
+            let _ = (check::decode::file(&ENGINES, path, 1), check::decode::file(&ENGINES, path, 2));
         }
     }
 }
@@ -171,7 +185,7 @@ pub fn postgres_cluster(bytes: &[u8]) {
             Way::Decode => {
                 let index = directory.join("base/5/16385");
                 drop(check::postgres::structure_file(&index, &structure_options(), &mut Silent));
-                let _ = check::decode::file(&table, 0);
+                let _ = check::decode::file(&ENGINES, &table, 0);
             }
         }
     });
@@ -210,7 +224,7 @@ pub fn sqlserver_file(bytes: &[u8]) {
             }
             Way::Structure => drop(check::sqlserver::structure(&paths, &structure_options(), &mut Silent)),
             Way::Decode => {
-                let _ = (check::sqlserver::inventory(&paths), check::decode::file(&paths[0], 1));
+                let _ = (check::sqlserver::inventory(&paths), check::decode::file(&ENGINES, &paths[0], 1));
             }
         }
     });

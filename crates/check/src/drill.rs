@@ -3,6 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A class of damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrillClass {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What is done, in one sentence without a full stop.
+    pub what: &'static str,
+}
+
 /// What a drill did to the copy of a cluster or of a data file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drill {
@@ -20,8 +29,21 @@ pub struct Drill {
     pub offset_bytes: u64,
     /// Number of bytes that differ, or that are gone.
     pub changed_bytes: u64,
+    /// The bytes before and after, where the engine lists them.
+    pub changes: Vec<Change>,
     /// The command that finds it.
     pub command: String,
+}
+
+/// A change of bytes in the copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Where in the file.
+    pub offset_bytes: u64,
+    /// The bytes before; at most 16 of them.
+    pub before: Vec<u8>,
+    /// The bytes after; at most 16 of them. A cut has none.
+    pub after: Vec<u8>,
 }
 
 /// Why a drill could not be made.

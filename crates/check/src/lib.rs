@@ -20,21 +20,24 @@
 //! | [`text`] | a report for people |
 //! | [`decode`] | what a page is, by its number and by its bytes |
 //! | [`drill`] | damage in a copy: what all engines have in common |
-//! | [`subject`] | what a path is |
+//! | [`engine`] | an engine as a value, what a path is, and what an engine can do |
 //! | [`structure`] | how tables and indexes lie on their pages: what all engines have in common |
 //! | [`sqlite`] | everything about SQLite |
 //! | [`postgres`] | everything about PostgreSQL |
 //! | [`sqlserver`] | everything about SQL Server |
+//! | [`innodb`] | everything about InnoDB |
 
 #![forbid(unsafe_code)]
 
 pub mod advice;
 pub mod decode;
 pub mod drill;
+pub mod engine;
 mod evidence;
 pub mod findings;
 mod gaps;
 mod holes;
+pub mod innodb;
 pub mod options;
 pub mod postgres;
 pub mod progress;
@@ -42,6 +45,7 @@ pub mod rule;
 pub mod sqlite;
 pub mod sqlserver;
 pub mod structure;
-pub mod subject;
 pub mod sums;
 pub mod text;
+
+pub use engine::Engine;

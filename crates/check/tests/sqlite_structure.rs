@@ -352,7 +352,7 @@ fn every_page_of_a_tree_is_decoded_with_the_tree_that_dbstat_names() {
         assert!(pages.len() > 200, "{}", pages.len());
         let mut named = 0;
         for (name, page, kind) in pages {
-            let decoded = check::decode::file(&place.path(), page).unwrap();
+            let decoded = check::decode::file(&[&check::sqlite::ENGINE], &place.path(), page).unwrap();
             let belongs =
                 decoded.facts.iter().find(|(fact, _)| fact == "belongs to").map(|(_, tree)| tree.as_str());
             let cost = decoded.facts.iter().any(|(fact, _)| fact == "pages read for that");

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use check::{CheckArguments, CorruptArguments, EngineWord, LevelWord};
+pub(crate) use check::{CheckArguments, CorruptArguments, LevelWord};
 pub(crate) use compare::{Better, CompareArguments, HistoryArguments};
 pub(crate) use expand::ExpandArguments;
 pub(crate) use io::{IoArguments, IoEngine, IoFormat};

@@ -1,6 +1,10 @@
 //! The engines of this program: the only list.
 
-use check::rule::{Rule, RuleBook};
+use std::path::Path;
+
+use anyhow::Context;
+use check::engine::{Probe, ProbeError};
+use check::rule::RuleBook;
 use lab::engine::{Engine, engine_of_address};
 use results::EngineId;
 
@@ -37,17 +41,32 @@ pub(crate) fn target_words() -> String {
     format!("{} or a URL such as {}", names.join(", "), url_example())
 }
 
-/// The rules of all engines whose files are checked, in the order in which they are documented.
-pub(crate) const RULES: RuleBook<'static> =
-    RuleBook(&[&check::sqlite::RULES, &check::postgres::RULES, &check::sqlserver::RULES]);
+/// Engines whose files are read, in the order in which messages and documents name them.
+pub(crate) static CHECKERS: [&check::Engine; 4] =
+    [&check::sqlite::ENGINE, &check::postgres::ENGINE, &check::sqlserver::ENGINE, &check::innodb::ENGINE];
 
-/// The rule of a name, in any engine.
-pub(crate) fn rule(id: &str) -> Option<&'static Rule> {
-    RULES.get(id)
+/// The rules of all engines whose files are checked, in the order in which they are documented.
+pub(crate) fn rules() -> RuleBook {
+    RuleBook(CHECKERS.iter().map(|engine| engine.rules).collect())
+}
+
+/// The checker of an engine.
+pub(crate) fn checker(id: EngineId) -> anyhow::Result<&'static check::Engine> {
+    let found = CHECKERS.iter().find(|engine| engine.id() == id).copied();
+    found.with_context(|| format!("files of {} cannot be checked", id.title()))
+}
+
+/// Looks at a path, and finds the engine that it belongs to.
+pub(crate) fn recognise(path: &Path) -> Result<(Probe, Option<&'static check::Engine>), ProbeError> {
+    let probe = Probe::open(path)?;
+    let engine = check::engine::recognise(&CHECKERS, &probe)?.map(|(engine, _)| engine);
+    Ok((probe, engine))
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use check::advice::proposes;
     use check::rule::{Suspect, explanation};
 
@@ -73,13 +92,34 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_what_its_bytes_say_and_a_name_counts_for_less() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = |path: &Path| recognise(path).unwrap().1.map(check::Engine::id);
+        let place = |name: &str, bytes: &[u8]| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            engine(&path)
+        };
+        assert_eq!(place("database.mdf", b"SQLite format 3\0 and so on"), Some(EngineId::Sqlite));
+        assert_eq!(place("database.mdf", b"nothing of the kind"), Some(EngineId::Sqlserver));
+        assert_eq!(place("database.mdf", b""), None);
+        assert_eq!(place("base.tar.gz", b"whatever"), Some(EngineId::Postgres));
+        assert_eq!(place("16384", b"SQLite format 3"), Some(EngineId::Postgres));
+        assert_eq!((place("app.db", b""), place("notes.txt", b"SQLite format 3")), (None, None));
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(directory.path().join("database.mdf"), &link).unwrap();
+        std::fs::write(directory.path().join("database.mdf"), b"SQLite format 3\0").unwrap();
+        assert_eq!(engine(&link), Some(EngineId::Sqlite));
+    }
+
+    #[test]
     fn every_rule_has_a_name_of_its_own_and_all_its_texts() {
-        let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
+        let mut ids: Vec<_> = rules().iter().map(|rule| rule.id).collect();
         let count = ids.len();
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), count);
-        for rule in RULES.iter() {
+        for rule in rules().iter() {
             for text in [rule.promise, rule.meaning, rule.next_step, rule.evidence] {
                 assert!(!text.is_empty(), "{}", rule.id);
             }
@@ -90,7 +130,7 @@ mod tests {
 
     #[test]
     fn no_rule_that_calls_its_table_into_question_proposes_to_rebuild_from_it() {
-        let wrong: Vec<String> = RULES
+        let wrong: Vec<String> = rules()
             .iter()
             .filter(|rule| {
                 let role = rule.role;

@@ -209,6 +209,7 @@ pub fn damage(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> Resul
         return Err(write_error(error));
     }
     Ok(Drill {
+        changes: Vec::new(),
         class: class.name,
         what: class.what,
         file: copy_to.join(change.file),

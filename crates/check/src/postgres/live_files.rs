@@ -16,7 +16,6 @@ use super::catalog::Catalogs;
 use super::cluster::{Cluster, ForkFiles, Standing};
 use super::cluster_files::moved_databases::has_moved;
 use super::finding::file_finding;
-use super::log_end::LogEnd;
 use super::pass::PassContext;
 use super::plan::Plan;
 use super::rules;
@@ -25,6 +24,7 @@ use super::source::Tree;
 use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::{Truncations, log_files_end};
+use crate::engine::LogEnd;
 
 /// Blocks at the beginning of a segment that are looked at to see whether it is old.
 const OLDER_BLOCKS_LOOKED_AT: u64 = 64;

@@ -19,13 +19,13 @@ use super::gin_rows::RowSets;
 use super::gist_tree::GistTree;
 use super::heap::{HeapScratch, RowSink as _};
 use super::keyed::Key;
-use super::log_end::LogEnd;
 use super::plan::{Plan, PlanFile};
 use super::rules;
 use super::seams::Seams;
 use super::sums::Sums;
 use super::transactions::Transactions;
 use super::truncations::Truncations;
+use crate::engine::LogEnd;
 use crate::findings::Findings;
 
 /// How often a block is read again that looks damaged and changes meanwhile.

@@ -101,10 +101,10 @@ impl RuleSet {
 }
 
 /// The rules of all engines: for readers of reports of any of them.
-#[derive(Debug, Clone, Copy)]
-pub struct RuleBook<'a>(pub &'a [&'static RuleSet]);
+#[derive(Debug, Clone)]
+pub struct RuleBook(pub Vec<&'static RuleSet>);
 
-impl RuleBook<'_> {
+impl RuleBook {
     /// The rules of the engine of a report; none, with general words, where a newer version made it.
     #[must_use]
     pub fn of(&self, report: &CheckReport) -> &'static RuleSet {

@@ -20,7 +20,7 @@ use super::map::{Use, header_offset};
 use super::virtual_tables::{ShadowKind, shadow_kind};
 use super::{Prepared, prepare};
 use crate::drill;
-pub use crate::drill::DrillError;
+pub use crate::drill::{Change, Drill, DrillError};
 
 /// A kind of damage.
 #[derive(Debug, Clone, Copy)]
@@ -79,32 +79,6 @@ impl Shadow {
             Self::Rowids => is_rtree && kind.kind == "_rowid",
         }
     }
-}
-
-/// What a drill did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drill {
-    /// The class.
-    pub class: &'static str,
-    /// What was done, in one sentence.
-    pub what: &'static str,
-    /// The page damaged; 0 for the file as a whole.
-    pub page: u32,
-    /// Offset in the file, bytes before and bytes after, of each change. A cut has no bytes after.
-    pub changes: Vec<Change>,
-    /// The command that finds it.
-    pub command: String,
-}
-
-/// A change of bytes in the copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Where in the file.
-    pub offset_bytes: u64,
-    /// The bytes before; at most 16 of them.
-    pub before: Vec<u8>,
-    /// The bytes after; at most 16 of them.
-    pub after: Vec<u8>,
 }
 
 macro_rules! classes {
@@ -244,7 +218,17 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
         DrillError::Write { path: copy_to.to_owned(), source }
     })?;
     let command = drill::command(copy_to, " --level full");
-    Ok(Drill { class: class.name, what: class.what, page, changes, command })
+    Ok(Drill {
+        class: class.name,
+        what: class.what,
+        file: copy_to.to_owned(),
+        object: None,
+        page: (page > 0).then_some(page),
+        offset_bytes: changes.first().map_or(0, |change| change.offset_bytes),
+        changed_bytes: changes.iter().map(|change| change.before.len() as u64).sum(),
+        changes,
+        command,
+    })
 }
 
 /// The first page from a place that the seed gives on which the class is possible.

@@ -178,6 +178,7 @@ pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<D
         return Err(DrillError::Write { path: copy_to.to_owned(), source });
     }
     Ok(Drill {
+        changes: Vec::new(),
         class: class.name,
         what: class.what,
         file: copy_to.to_owned(),

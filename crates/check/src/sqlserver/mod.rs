@@ -18,8 +18,10 @@
 mod catalog;
 mod context;
 mod coverage;
+pub mod decode;
 pub mod drill;
 mod drill_edits;
+mod engine;
 mod facts;
 mod finding;
 mod inside;
@@ -46,6 +48,7 @@ mod target;
 mod whole;
 mod worker;
 
+pub use engine::ENGINE;
 pub use inventory::{Inventory, Table, inventory};
 pub use rules::RULES;
 pub use run::check;

@@ -1,8 +1,9 @@
 //! A server at work: nothing is found that is not there, and what is there is found, also between files.
 #![allow(clippy::unwrap_used)]
 
+use check::engine::LogEnd;
 use check::options::Options;
-use check::postgres::{LogEnd, check_cluster, check_running};
+use check::postgres::{check_cluster, check_running};
 use check::progress::Silent;
 use results::check::{CheckLevel, CheckReport};
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use results::EngineId;
 
 use super::ResultsArguments;
 
@@ -82,17 +83,14 @@ pub(crate) struct CheckArguments {
     pub(crate) no_store: bool,
 }
 
-/// Engines whose files can be damaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineWord {
-    /// SQLite
-    Sqlite,
-    /// PostgreSQL
-    #[value(alias = "postgresql")]
-    Postgres,
-    /// SQL Server
-    #[value(alias = "mssql")]
-    Sqlserver,
+/// An engine whose files can be damaged, by its name or an alias.
+fn drilled_engine(text: &str) -> Result<EngineId, String> {
+    let drilled = || crate::engines::CHECKERS.iter().filter(|engine| !(engine.drills)().is_empty());
+    let found = EngineId::typed(text).filter(|id| drilled().any(|engine| engine.id() == *id));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = drilled().map(|engine| engine.id().name()).collect();
+        format!("possible values: {}", names.join(", "))
+    })
 }
 
 #[derive(Debug, Args)]
@@ -104,8 +102,8 @@ pub(crate) struct CorruptArguments {
     #[arg(long, value_name = "CLASS")]
     pub(crate) class: Option<String>,
     /// List the classes of an engine, or of all
-    #[arg(long, value_enum, value_name = "ENGINE", num_args = 0..=1, conflicts_with_all = ["file", "class"])]
-    pub(crate) list: Option<Option<EngineWord>>,
+    #[arg(long, value_parser = drilled_engine, value_name = "ENGINE", num_args = 0..=1, conflicts_with_all = ["file", "class"])]
+    pub(crate) list: Option<Option<EngineId>>,
     /// File or directory for the damaged copy; it must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) copy_to: Option<PathBuf>,

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::bail;
+use check::engine::{LogEnd, Source};
 use check::options::Options;
-use check::postgres::LogEnd;
 use check::progress::{Phase, Progress};
-use check::subject::{Subject, recognise};
 use results::check::{CheckLevel, CheckReport};
 
 use super::checks;
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
         print_json(&report.to_json_lines())?;
     } else {
         let shown_max = arguments.max_findings.unwrap_or(check::text::SHOWN_PER_OBJECT);
-        print(&fitted(&check::text::text_of(&report, engines::RULES.of(&report), shown_max)))?;
+        print(&fitted(&check::text::text_of(&report, engines::rules().of(&report), shown_max)))?;
     }
     let missing = report.missing_for_full();
     let is_short = arguments.require.is_some() && !missing.is_empty();
@@ -81,39 +80,38 @@ fn check(
 ) -> anyhow::Result<CheckReport> {
     // One record of reads for both: a file that changes between them changed during the check.
     let _entered = disk::input::Record::default().enter();
-    let subject = recognise(target)?;
-    require_one_database(target, more, subject)?;
-    if subject != Subject::Directory && (!more.is_empty() || subject == Subject::SqlServer) {
-        let paths: Vec<PathBuf> = [target.to_owned()].into_iter().chain(more.iter().cloned()).collect();
-        if options.resume_file.is_some() {
-            say("--resume has no effect on SQL Server files: the check starts from the beginning");
+    let (probe, engine) = engines::recognise(target)?;
+    require_each_once(target, more)?;
+    let any_file = || engines::CHECKERS.iter().copied().find(|engine| engine.supports.raw_of_any_file);
+    let Some(engine) = engine.or_else(|| any_file().filter(|_| options.is_raw)) else {
+        if probe.is_empty() {
+            bail!(
+                "cannot check \"{}\": it is empty\nhint: SQLite treats an empty file as a database without tables; if it had tables, restore a backup",
+                target.display()
+            );
         }
-        return Ok(check::sqlserver::check(&paths, options, progress)?);
-    }
-    match subject {
-        Subject::Directory | Subject::Archive => {
-            return Ok(check::postgres::check_cluster(target, options, progress)?);
-        }
-        Subject::Sqlite => return Ok(check::sqlite::check(target, options, progress)),
-        _ if options.is_raw => return Ok(check::sqlite::check(target, options, progress)),
-        _ => {}
-    }
-    match check::postgres::check_file(target, options, progress) {
-        Ok(report) => Ok(report),
-        Err(check::postgres::CheckError::NotARelation(_)) if subject == Subject::Empty => bail!(
-            "cannot check \"{}\": it is empty\nhint: SQLite treats an empty file as a database without tables; if it had tables, restore a backup",
-            target.display()
-        ),
-        Err(check::postgres::CheckError::NotARelation(_)) => bail!(
+        bail!(
             "\"{}\" is not recognised: it does not begin as a SQLite database and is not a relation file of a PostgreSQL data directory\nhint: an encrypted or compressed database looks like this as well: decompress it first; --raw checks the file page by page as a SQLite database with a damaged header",
             target.display()
-        ),
-        Err(error) => Err(error.into()),
+        );
+    };
+    if !more.is_empty() && !engine.supports.several_files {
+        let kind = if probe.is_directory { "a directory" } else { "a file" };
+        bail!(
+            "cannot check \"{}\" together with other files: it is {kind} of {}, and only the files of one SQL Server database or backup are checked together\nhint: check one after the other",
+            target.display(),
+            engine.id().title()
+        );
     }
+    if engine.supports.check {
+        engine.supports.admit(engine.id(), options)?;
+    }
+    let paths: Vec<PathBuf> = std::iter::once(target.to_owned()).chain(more.iter().cloned()).collect();
+    Ok((engine.check)(&Source::Files(&paths), options, progress)?)
 }
 
-/// Several files are those of one SQL Server database or backup, each named once.
-fn require_one_database(target: &Path, more: &[PathBuf], subject: Subject) -> anyhow::Result<()> {
+/// Each file is named once.
+fn require_each_once(target: &Path, more: &[PathBuf]) -> anyhow::Result<()> {
     let mut seen: Vec<PathBuf> = Vec::new();
     for path in std::iter::once(target).chain(more.iter().map(PathBuf::as_path)) {
         let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -121,18 +119,6 @@ fn require_one_database(target: &Path, more: &[PathBuf], subject: Subject) -> an
             bail!("cannot check \"{}\" twice in one check\nhint: name each file once", path.display());
         }
         seen.push(place);
-    }
-    let kind = match subject {
-        Subject::Directory => "a directory",
-        Subject::Sqlite => "a SQLite database",
-        Subject::Archive => "a tar file",
-        _ => return Ok(()),
-    };
-    if !more.is_empty() {
-        bail!(
-            "cannot check \"{}\" together with other files: it is {kind}, and only the files of one SQL Server database or backup are checked together\nhint: check one after the other",
-            target.display()
-        );
     }
     Ok(())
 }
@@ -146,7 +132,7 @@ fn check_url(
 ) -> anyhow::Result<CheckReport> {
     let local = LocalServer::ask(url, "check")?;
     let name = local.name();
-    let LocalServer { mut server, directory } = local;
+    let LocalServer { mut server, directory, engine } = local;
     if server.log_end().is_none() {
         say(&format!(
             "{} does not report the end of its WAL: block LSNs are not compared with it",
@@ -158,7 +144,8 @@ fn check_url(
     }
     let server = Mutex::new(server);
     let log_end = LogEnd::new(move || server.lock().ok()?.log_end());
-    let mut report = check::postgres::check_running(&directory, &log_end, options, progress)?;
+    let source = Source::Server { directory: &directory, log_end: &log_end };
+    let mut report = (engine.check)(&source, options, progress)?;
     report.facts.push(("directory".to_owned(), directory.to_string_lossy().into_owned()));
     report.target = name;
     Ok(report)

@@ -5,18 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use check::decode::{self, Decoded, Map};
+use check::decode::{self, Decoded};
+use check::engine::PageShape;
 use report::plain::plain;
 
 use crate::Verdict;
 use crate::arguments::DecodeArguments;
+use crate::engines;
 use crate::terminal::{print, print_json};
-
-/// Page sizes where no file and no option tells.
-// EVIDENCE: sqlite fileformat2 1.3.2 and PRAGMA page_size; block_size of PostgreSQL; innodb_page_size
-const SQLITE_PAGE_BYTES: u32 = 4096;
-const POSTGRES_BLOCK_BYTES: u32 = 8192;
-const INNODB_PAGE_BYTES: u32 = 16384;
 
 pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
     let decoded = decode(arguments)?;
@@ -31,28 +27,21 @@ pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
 fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
     let Some(page) = arguments.page.to_str() else { return in_file_of_bytes(&arguments.page) };
     let words: Vec<&str> = page.split(':').collect();
-    let hint = "\nhint: write FILE:PAGE, DATABASE:FILE:PAGE as SQL Server does, or sqlite:PAGE, postgres:PAGE, innodb:PAGE";
+    let shape = PageShape { page_bytes: arguments.page_size, auto_vacuum: arguments.auto_vacuum };
+    if let Some(decoded) = engines::CHECKERS.iter().find_map(|engine| (engine.page)(&words, shape)) {
+        return Ok(decoded?);
+    }
+    let names: Vec<&str> = engines::CHECKERS.iter().flat_map(|engine| engine.page_names).copied().collect();
+    let hint = format!("\nhint: write FILE:PAGE, or by number alone {}", names.join(", "));
     match words.as_slice() {
-        [_] => bail!("\"{page}\" is not a page{hint}"),
-        // A file of such a name is meant only with a directory: ./5:1:100.
-        [database, file, page] if [database, file, page].iter().all(|word| is_number(word)) => {
-            Ok(decode::sqlserver(Some(number(database)?), number(file)?, number(page)?))
-        }
-        ["sqlserver", file, page] => Ok(decode::sqlserver(None, number(file)?, number(page)?)),
-        ["sqlite", page] => sqlite(number(page)?, arguments),
-        ["postgres", page] => postgres(Map::Main, page, arguments),
-        ["postgres", "fsm", page] => postgres(Map::FreeSpace, page, arguments),
-        ["postgres", "vm", page] => postgres(Map::Visibility, page, arguments),
-        ["innodb", page] => innodb(page, false, arguments),
-        ["innodb", "system", page] => innodb(page, true, arguments),
-        [file @ .., page] => {
+        [file @ .., page] if !file.is_empty() => {
             let file = file.join(":");
-            let Ok(page) = number(page) else { bail!("\"{page}\" is not a page number{hint}") };
-            let mut decoded = decode::file(Path::new(&file), page)?;
+            let Ok(page) = page.parse() else { bail!("\"{page}\" is not a page number{hint}") };
+            let mut decoded = decode::file(&engines::CHECKERS, Path::new(&file), page)?;
             decoded.facts.insert(0, ("file".to_owned(), file));
             Ok(decoded)
         }
-        [] => bail!("there is no page to decode{hint}"),
+        _ => bail!("\"{page}\" is not a page{hint}"),
     }
 }
 
@@ -65,44 +54,9 @@ fn in_file_of_bytes(word: &OsStr) -> anyhow::Result<Decoded> {
     let page =
         page.with_context(|| format!("\"{}\" is not a page\nhint: write FILE:PAGE", word.display()))?;
     let file = Path::new(OsStr::from_bytes(file));
-    let mut decoded = decode::file(file, page)?;
+    let mut decoded = decode::file(&engines::CHECKERS, file, page)?;
     decoded.facts.insert(0, ("file".to_owned(), file.display().to_string()));
     Ok(decoded)
-}
-
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn number<T: std::str::FromStr>(word: &str) -> anyhow::Result<T> {
-    word.parse().ok().with_context(|| format!("\"{word}\" is not a valid page, file or database number"))
-}
-
-fn sqlite(page: u32, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
-    let page_bytes = arguments.page_size.unwrap_or(SQLITE_PAGE_BYTES);
-    let geometry = decode::sqlite_geometry(page_bytes, arguments.auto_vacuum).with_context(|| {
-        format!("{page_bytes} is not a SQLite page size: use a power of two from 512 to 65536")
-    })?;
-    if page == 0 {
-        bail!("SQLite pages are numbered from 1");
-    }
-    Ok(decode::sqlite(page, geometry))
-}
-
-fn postgres(map: Map, block: &str, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
-    let block_bytes = arguments.page_size.unwrap_or(POSTGRES_BLOCK_BYTES);
-    if !block_bytes.is_power_of_two() || !(1024..=32768).contains(&block_bytes) {
-        bail!("{block_bytes} is not a PostgreSQL block size: use a power of two from 1024 to 32768");
-    }
-    Ok(decode::postgres(map, number(block)?, block_bytes as usize))
-}
-
-fn innodb(page: &str, is_system: bool, arguments: &DecodeArguments) -> anyhow::Result<Decoded> {
-    let page_bytes = arguments.page_size.unwrap_or(INNODB_PAGE_BYTES);
-    if !page_bytes.is_power_of_two() || !(1024..=65536).contains(&page_bytes) {
-        bail!("{page_bytes} is not an InnoDB page size: use a power of two from 1024 to 65536");
-    }
-    Ok(decode::innodb(number(page)?, page_bytes, is_system))
 }
 
 fn text(decoded: &Decoded) -> String {

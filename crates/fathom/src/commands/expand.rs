@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::bail;
-use check::subject::{Subject, recognise};
 use disk::space::{format_bytes, require_free};
 use lab::expand::{Grown, Wish};
 use lab_postgres::{NewDatabase, SourceDatabase, expand_database};
 use lab_sqlite::{Source, expand_file};
 use report::plain::plain;
+use results::EngineId;
 use results::redaction::redacted;
 
 use crate::Verdict;
 use crate::arguments::ExpandArguments;
+use crate::engines;
 use crate::progress::ByteProgress;
 use crate::quantities::bytes;
 use crate::stopping::{self, Ending};
@@ -106,7 +107,8 @@ fn plan(arguments: &ExpandArguments) -> anyhow::Result<Plan> {
             bail!("the URL of the source has an unknown scheme\nhint: use postgres://user@host/database")
         }
         (_, false, false) => {
-            if recognise(source)? != Subject::Sqlite {
+            let is_sqlite = |engine: &check::Engine| engine.id() == EngineId::Sqlite;
+            if !engines::recognise(source)?.1.is_some_and(is_sqlite) {
                 bail!(
                     "\"{}\" is not a SQLite database\nhint: give one, or `sample` for the schema that fathom ships",
                     source.display()

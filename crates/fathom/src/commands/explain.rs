@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
     found.extend(lab::spec::parameter(name).map(parameter_text));
     found.extend([METRICS, STRUCTURE].into_iter().filter_map(|document| metric_text(document, name)));
     found.extend(report::catalogue::explain(name));
-    found.extend(engines::rule(name).map(check::rule::explanation));
+    found.extend(engines::rules().get(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
     if found.is_empty() {
         found.extend(glossary_texts(name));
@@ -102,6 +102,7 @@ fn nearest(name: &str) -> Option<&str> {
     let parameters = lab::spec::parameters().iter().map(|parameter| parameter.name);
     let experiments = lab::spec::shipped().iter().map(|shipped| shipped.name);
     let waits = report::catalogue::names();
-    let rules = engines::RULES.iter().map(|rule| rule.id);
+    let book = engines::rules();
+    let rules = book.iter().map(|rule| rule.id);
     lab::spec::nearest(name, metrics.chain(parameters).chain(experiments).chain(rules).chain(waits))
 }

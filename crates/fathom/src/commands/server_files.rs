@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use lab_postgres::ServerPlace;
+use results::EngineId;
+
+use crate::engines;
 
 /// A server whose data directory lies on this machine.
 pub(super) struct LocalServer {
@@ -11,6 +14,8 @@ pub(super) struct LocalServer {
     pub(super) server: ServerPlace,
     /// Its data directory, proven to be that of this server where the server tells its system identifier.
     pub(super) directory: PathBuf,
+    /// Checks its files.
+    pub(super) engine: &'static check::Engine,
 }
 
 impl LocalServer {
@@ -44,7 +49,7 @@ impl LocalServer {
                 server.server
             );
         }
-        Ok(Self { server, directory })
+        Ok(Self { server, directory, engine: engines::checker(EngineId::Postgres)? })
     }
 
     /// How a report names what was read: the address without what is secret in it.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use check::engine::Source;
 use check::progress::Progress;
 use check::structure::Options;
-use check::subject::{Subject, recognise};
 use report::plain::plain;
 use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
@@ -16,6 +16,7 @@ use super::checks::{is_within, place, seconds};
 use super::server_files::LocalServer;
 use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
+use crate::engines;
 use crate::quantities::{bytes_per_s, jobs};
 use crate::stopping::{self, Ending};
 use crate::terminal::{form as text_form, print, print_document, print_json, say};
@@ -53,31 +54,24 @@ fn measure(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<StructureReport> {
-    if !more.is_empty() {
-        let paths: Vec<PathBuf> = std::iter::once(target.to_owned()).chain(more.iter().cloned()).collect();
-        return Ok(check::sqlserver::structure(&paths, options, progress)?);
-    }
-    if let Some(url) = target.to_str().filter(|target| target.contains("://")) {
+    if let Some(url) = target.to_str().filter(|target| target.contains("://")).filter(|_| more.is_empty()) {
         return measure_server(url, options, progress);
     }
-    match recognise(target)? {
-        Subject::Directory | Subject::Archive => {
-            return Ok(check::postgres::structure_cluster(target, options, progress)?);
-        }
-        Subject::SqlServer => {
-            return Ok(check::sqlserver::structure(&[target.to_owned()], options, progress)?);
-        }
-        Subject::Sqlite => return Ok(check::sqlite::structure(target, options, progress)),
-        Subject::Innodb | Subject::Empty | Subject::Other => {}
-    }
-    match check::postgres::structure_file(target, options, progress) {
-        Ok(report) => Ok(report),
-        Err(check::postgres::CheckError::NotARelation(_)) => bail!(
+    let (_, engine) = engines::recognise(target)?;
+    let Some(engine) = engine else {
+        bail!(
             "\"{}\" is not recognised: it does not begin as a SQLite database and is not a table or B-tree of PostgreSQL",
             target.display()
-        ),
-        Err(error) => Err(error.into()),
+        );
+    };
+    if !more.is_empty() && !engine.supports.several_files {
+        bail!(
+            "cannot measure \"{}\" together with other files: only the data files of one SQL Server database are measured together\nhint: measure one after the other",
+            target.display()
+        );
     }
+    let paths: Vec<PathBuf> = std::iter::once(target.to_owned()).chain(more.iter().cloned()).collect();
+    Ok((engine.structure)(&Source::Files(&paths), options, progress)?)
 }
 
 /// Measures a running server by its address: its files must be on this machine, and are read as they are on it.
@@ -87,7 +81,8 @@ fn measure_server(
     progress: &mut dyn Progress,
 ) -> anyhow::Result<StructureReport> {
     let local = LocalServer::ask(url, "measure structure")?;
-    let mut report = check::postgres::structure_cluster(&local.directory, options, progress)?;
+    let paths = [local.directory.clone()];
+    let mut report = (local.engine.structure)(&Source::Files(&paths), options, progress)?;
     report.facts.push(("directory".to_owned(), local.directory.to_string_lossy().into_owned()));
     report.target = local.name();
     Ok(report)

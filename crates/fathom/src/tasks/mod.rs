@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use check::engine::Source;
 use check::options::Options;
 use check::progress::Silent;
 use disk::baseline::{Matrix, Pattern, Row, measure};
@@ -16,6 +17,8 @@ use results::EngineId;
 use results::check::{CheckLevel, CheckReport};
 use results::model::Metric;
 use results::structure::{LevelStructure, ObjectStructure, StorageKind, StructureReport};
+
+use crate::engines;
 
 /// Points of the strip map that a run stores.
 const STRIP_POINTS: usize = 1000;
@@ -61,13 +64,10 @@ impl Tasks {
             stop: Some(Arc::clone(&self.stop)),
             ..check::structure::Options::default()
         };
-        let path = &order.place.path;
-        let report = match order.place.engine {
-            EngineId::Sqlite => check::sqlite::structure(path, &options, &mut Silent),
-            EngineId::Postgres => check::postgres::structure_cluster(path, &options, &mut Silent)
-                .map_err(|error| error.to_string())?,
-            other => return Err(format!("files of {other} cannot be measured in a run")),
-        };
+        let engine = engines::checker(order.place.engine).map_err(|error| error.to_string())?;
+        let paths = [order.place.path.clone()];
+        let report = (engine.structure)(&Source::Files(&paths), &options, &mut Silent)
+            .map_err(|error| error.to_string())?;
         if let Some(reason) = &report.unfinished {
             return Err(reason.clone());
         }
@@ -91,13 +91,9 @@ fn options_of(subject: &Subject) -> Options {
 }
 
 fn check(path: &Path, engine: EngineId, options: &Options) -> Result<CheckReport, String> {
-    match engine {
-        EngineId::Sqlite => Ok(check::sqlite::check(path, options, &mut Silent)),
-        EngineId::Postgres => {
-            check::postgres::check_cluster(path, options, &mut Silent).map_err(|error| error.to_string())
-        }
-        other => Err(format!("files of {other} cannot be checked in a run")),
-    }
+    let engine = engines::checker(engine).map_err(|error| error.to_string())?;
+    let paths = [path.to_path_buf()];
+    (engine.check)(&Source::Files(&paths), options, &mut Silent).map_err(|error| error.to_string())
 }
 
 /// A check that found something, or that did not see all bytes, is no measurement of a check.

@@ -4,9 +4,14 @@ use std::path::Path;
 
 use formats::sqlite::{BtreePage, Damage, Geometry, PointerMapEntry, PointerMapKind, Trunk, u32_at};
 
-use super::sqlite_owner::{Owner, owner, owner_of_part};
-use super::{Decoded, offset_text, sqlite_owner};
+mod owner;
+
+use crate::decode::{Decoded, offset_text};
+use crate::engine::number;
+use crate::engine::{EngineError, PageShape, Probe};
 use crate::sqlite::{Opened, OpenedError, fault_text};
+use owner::{Owner, owner, owner_of_part};
+use results::EngineId;
 
 /// References of a page that are listed.
 const LISTED_MAX: usize = 8;
@@ -23,7 +28,7 @@ pub fn place(page: u32, geometry: Geometry) -> Decoded {
     } else {
         format!("page {page}: b-tree page, overflow page, or free")
     };
-    let mut decoded = Decoded::new("sqlite", title);
+    let mut decoded = Decoded::new(EngineId::Sqlite, title);
     decoded.fact(
         "offset in the file",
         offset_text(u64::from(page).saturating_sub(1), geometry.page_size_bytes.into()),
@@ -55,7 +60,7 @@ pub(super) fn page(path: &Path, number: u32) -> Result<Decoded, OpenedError> {
         pointer_map(number, &bytes, geometry, file.page_count(), &mut decoded);
         return Ok(decoded);
     }
-    let entry = sqlite_owner::entry(&file, number);
+    let entry = owner::entry(&file, number);
     if let Some(entry) = entry {
         decoded.fact("pointer map says", entry_text(entry));
     }
@@ -217,16 +222,73 @@ fn listed(pages: &[u32]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
+/// The geometry of a SQLite file of usual options; `None` for a page size that cannot be.
+#[must_use]
+fn geometry_of(page_size_bytes: u32, auto_vacuum: bool) -> Option<Geometry> {
+    let is_size = page_size_bytes.is_power_of_two() && (512..=65536).contains(&page_size_bytes);
+    is_size.then_some(Geometry { page_size_bytes, usable_bytes: page_size_bytes, auto_vacuum })
+}
+
+/// Page size where no option tells.
+// EVIDENCE: sqlite fileformat2 1.3.2 and PRAGMA page_size
+const PAGE_BYTES: u32 = 4096;
+
+/// A page by its number: `sqlite:PAGE`.
+pub(crate) fn by_number(words: &[&str], shape: PageShape) -> Option<Result<Decoded, EngineError>> {
+    let ["sqlite", page] = words else { return None };
+    Some(numbered(page, shape))
+}
+
+fn numbered(page: &str, shape: PageShape) -> Result<Decoded, EngineError> {
+    let page: u32 = number(page)?;
+    let size = shape.page_bytes.unwrap_or(PAGE_BYTES);
+    let geometry = geometry_of(size, shape.auto_vacuum).ok_or_else(|| {
+        EngineError(format!("{size} is not a SQLite page size: use a power of two from 512 to 65536"))
+    })?;
+    match page {
+        0 => Err(EngineError("SQLite counts pages from 1".to_owned())),
+        page => Ok(place(page, geometry)),
+    }
+}
+
+/// A page of a file.
+pub(crate) fn of_file(probe: &Probe, number: u32) -> Result<Decoded, EngineError> {
+    page(&probe.path, number).map_err(EngineError::of)
+}
+
+/// Describes any bytes as every kind of page; nothing may panic. For fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn exercise(number: u32, other: u32, bytes: &[u8]) -> Vec<Decoded> {
+    let trees = [512, 4096, 65536].iter().filter_map(|size| in_each_use(number, other, *size, bytes));
+    trees.collect()
+}
+
+/// A page of SQLite in each of its uses.
+fn in_each_use(number: u32, other: u32, page_bytes: u32, bytes: &[u8]) -> Option<Decoded> {
+    let geometry = geometry_of(page_bytes, other & 1 == 1)?;
+    let mut decoded = place(number, geometry);
+    let page = bytes.get(..page_bytes as usize).unwrap_or(bytes);
+    free_trunk(page, geometry, number, &mut decoded);
+    pointer_map(number, page, geometry, other, &mut decoded);
+    overflow(number, page, other & 1 == 1, &mut decoded);
+    for start in [0, 100] {
+        if let (Some(view), damage) = BtreePage::new(page, start, geometry) {
+            tree(number, &view, damage, &mut decoded);
+        }
+    }
+    Some(decoded)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::decode::sqlite_geometry;
 
     #[test]
     fn fixed_places_have_their_names() {
-        let geometry = sqlite_geometry(4096, true).unwrap();
+        let geometry = geometry_of(4096, true).unwrap();
         assert!(place(1, geometry).title.contains("header"));
         assert_eq!(place(262_145, geometry).title, "page 262145: the page with the lock byte, never used");
         let map = place(2, geometry);
@@ -236,8 +298,8 @@ mod tests {
             place(821, geometry).facts.contains(&("described by".to_owned(), "pointer map 2".to_owned()))
         );
         assert_eq!(place(822, geometry).title, "page 822: pointer map");
-        assert!(!place(2, sqlite_geometry(4096, false).unwrap()).title.contains("map"));
-        assert_eq!((sqlite_geometry(1000, false), sqlite_geometry(0, false)), (None, None));
+        assert!(!place(2, geometry_of(4096, false).unwrap()).title.contains("map"));
+        assert_eq!((geometry_of(1000, false), geometry_of(0, false)), (None, None));
         let _ = place(u32::MAX, geometry);
         let _ = place(0, geometry);
     }

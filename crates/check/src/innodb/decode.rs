@@ -2,7 +2,11 @@
 
 use formats::innodb::{FixedPage, Header, PAGE_NONE, fixed_page, interval_of, kind_name};
 
-use super::{Decoded, offset_text};
+use results::EngineId;
+
+use crate::decode::{Decoded, offset_text, page_bytes};
+use crate::engine::number;
+use crate::engine::{EngineError, PageShape, Probe};
 
 /// What is due at a page number of a tablespace; `is_system`: tablespace 0.
 #[must_use]
@@ -12,7 +16,7 @@ pub fn place(page: u32, page_bytes: u32, is_system: bool) -> Decoded {
         Some(fixed) => format!("page {page}: {}", fixed.name()),
         None => format!("page {page}: index page, BLOB page, or free"),
     };
-    let mut decoded = Decoded::new("innodb", title);
+    let mut decoded = Decoded::new(EngineId::Innodb, title);
     decoded.fact("offset in the tablespace", offset_text(page.into(), page_bytes.into()));
     let interval = interval_of(page, page_bytes);
     let (first, last) = (interval.start, interval.end - 1);
@@ -52,6 +56,45 @@ pub(super) fn page(number: u32, bytes: &[u8]) -> Decoded {
         decoded.fact("next page", link(header.next));
     }
     decoded
+}
+
+/// Page size where no file and no option tells.
+// EVIDENCE: innodb_page_size
+const PAGE_BYTES: u32 = 16384;
+
+/// A page by its number: `innodb:PAGE`, or `innodb:system:PAGE` in the system tablespace.
+pub(crate) fn by_number(words: &[&str], shape: PageShape) -> Option<Result<Decoded, EngineError>> {
+    let (page, is_system) = match words {
+        ["innodb", page] => (page, false),
+        ["innodb", "system", page] => (page, true),
+        _ => return None,
+    };
+    let page_bytes = shape.page_bytes.unwrap_or(PAGE_BYTES);
+    if !page_bytes.is_power_of_two() || !(1024..=65536).contains(&page_bytes) {
+        let reason = "is not an InnoDB page size: use a power of two from 1024 to 65536";
+        return Some(Err(EngineError(format!("{page_bytes} {reason}"))));
+    }
+    Some(number(page).map(|page| place(page, page_bytes, is_system)))
+}
+
+/// A page of a file.
+pub(crate) fn of_file(probe: &Probe, number: u32) -> Result<Decoded, EngineError> {
+    let Some(size) = formats::innodb::page_bytes(&probe.start) else {
+        let path = probe.path.display();
+        return Err(EngineError(format!("cannot decode \"{path}\": it is not an InnoDB tablespace")));
+    };
+    Ok(page(number, &page_bytes(probe, number, size as usize)?))
+}
+
+/// Describes any bytes as a page; nothing may panic. For fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn exercise(number: u32, other: u32, bytes: &[u8]) -> Vec<Decoded> {
+    let _ = formats::innodb::is_first_page(bytes);
+    let sizes = [other, bytes.len() as u32, 16_384];
+    let places = sizes.map(|size| place(number, size, other & 1 == 1));
+    let all = places.into_iter().chain([page(number, bytes)]);
+    all.collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,22 @@
 //! Blocks of PostgreSQL.
 
-use formats::postgres::BLOCK_NONE;
+use std::path::PathBuf;
+
 use formats::postgres::btree::{IndexTuple, Meta, Opaque, flag};
 use formats::postgres::checksum::page_checksum;
-use formats::postgres::file_name::Fork;
+use formats::postgres::file_name::{FileName, Fork};
 use formats::postgres::maps::{
     free_space, free_space_of, free_space_place, free_space_slots, heap_pages_per_visibility_page, visibility,
 };
 use formats::postgres::page::{ItemState, LAYOUT_VERSION, Page};
+use formats::postgres::{BLOCK_NONE, BLOCK_SIZE_DEFAULT};
 
-use super::{Decoded, offset_text};
+use results::EngineId;
+
+use super::{Cluster, data_directory_of};
+use crate::decode::{Decoded, offset_text, page_bytes};
+use crate::engine::number;
+use crate::engine::{EngineError, PageShape, Probe};
 
 /// The forks whose blocks have a meaning by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +46,7 @@ pub fn place(map: Map, block: u32, block_bytes: usize) -> Decoded {
             None => format!("block {block} of the free space map"),
         },
     };
-    let mut decoded = Decoded::new("postgres", title);
+    let mut decoded = Decoded::new(EngineId::Postgres, title);
     match map {
         Map::Visibility => {
             let first = number * per_visibility_page;
@@ -77,6 +84,11 @@ pub(super) fn is_page(bytes: &[u8], block_bytes: usize) -> bool {
     bytes.len() == block_bytes
         && usize::from(header.size_bytes) == block_bytes
         && header.version == LAYOUT_VERSION
+}
+
+/// Whether the start of a file may be a block of the usual size.
+pub(super) fn is_block(start: &[u8]) -> bool {
+    is_page(start.get(..BLOCK_SIZE_DEFAULT).unwrap_or(start), BLOCK_SIZE_DEFAULT)
 }
 
 /// What a block of a file holds.
@@ -230,6 +242,64 @@ fn tree(page: &Page<'_>, block: u32, items: String, decoded: &mut Decoded) {
             decoded.fact("downlinks", format!("{} blocks, the first {first}, the last {last}", below.len()));
         }
     }
+}
+
+/// Block size where no file and no option tells.
+// EVIDENCE: block_size of PostgreSQL
+const BLOCK_BYTES: u32 = 8192;
+/// Blocks of a full segment where no control file tells.
+const SEGMENT_BLOCKS: u32 = 131_072;
+
+/// A block by its number: `postgres:BLOCK`, `postgres:fsm:BLOCK`, `postgres:vm:BLOCK`.
+pub(crate) fn by_number(words: &[&str], shape: PageShape) -> Option<Result<Decoded, EngineError>> {
+    let (map, block) = match words {
+        ["postgres", block] => (Map::Main, block),
+        ["postgres", "fsm", block] => (Map::FreeSpace, block),
+        ["postgres", "vm", block] => (Map::Visibility, block),
+        _ => return None,
+    };
+    let block_bytes = shape.page_bytes.unwrap_or(BLOCK_BYTES);
+    if !block_bytes.is_power_of_two() || !(1024..=32768).contains(&block_bytes) {
+        let reason = "is not a PostgreSQL block size: use a power of two from 1024 to 32768";
+        return Some(Err(EngineError(format!("{block_bytes} {reason}"))));
+    }
+    Some(number(block).map(|block| place(map, block, block_bytes as usize)))
+}
+
+/// A block of a file.
+pub(crate) fn of_file(probe: &Probe, number: u32) -> Result<Decoded, EngineError> {
+    let name = probe.path.file_name().and_then(|name| name.to_str()).and_then(FileName::parse);
+    let open = |path: PathBuf| Cluster::open(data_directory_of(&path)?).ok();
+    let cluster = probe.path.canonicalize().ok().and_then(open);
+    let block_bytes = cluster.as_ref().map_or(BLOCK_SIZE_DEFAULT, |cluster| cluster.block_bytes);
+    let is_known = is_page(probe.start.get(..block_bytes).unwrap_or(&probe.start), block_bytes)
+        || name.is_some() && cluster.is_some();
+    if !is_known {
+        let path = probe.path.display();
+        return Err(EngineError(format!(
+            "cannot decode \"{path}\": it is not a relation file of PostgreSQL"
+        )));
+    }
+    let bytes = page_bytes(probe, number, block_bytes)?;
+    let segment_blocks = cluster.as_ref().map_or(SEGMENT_BLOCKS, |cluster| cluster.segment_blocks);
+    let (fork, segment) = name.map_or((Fork::Main, 0), |name| (name.fork, name.segment));
+    let block = segment.saturating_mul(segment_blocks).saturating_add(number);
+    Ok(page(fork, block, &bytes, cluster.map(|cluster| cluster.checksums)))
+}
+
+/// Describes any bytes as every kind of block; nothing may panic. For fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn exercise(number: u32, other: u32, bytes: &[u8]) -> Vec<Decoded> {
+    let _ = is_page(bytes, bytes.len());
+    let forks = [Fork::Main, Fork::FreeSpace, Fork::Visibility, Fork::Init];
+    let blocks = forks
+        .into_iter()
+        .flat_map(|fork| [Some(other & 1 == 1), None].map(|checksums| page(fork, number, bytes, checksums)));
+    let maps = [Map::Main, Map::FreeSpace, Map::Visibility];
+    let sizes = [other as usize, bytes.len(), 16_384];
+    let places = maps.into_iter().flat_map(|map| sizes.map(|size| place(map, number, size)));
+    blocks.chain(places).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,11 @@ use formats::sqlserver::{
     audit_protection, needs_restore, pfs_byte, place as fixed, product, restore,
 };
 
-use super::{Decoded, offset_text};
+use results::EngineId;
+
+use crate::decode::{Decoded, offset_text, page_bytes};
+use crate::engine::number;
+use crate::engine::{EngineError, PageShape, Probe};
 
 /// Most slots that are counted by kind: all that a page can have.
 const SLOTS_MAX: u16 = ((PAGE_BYTES - 96) / 2) as u16;
@@ -31,7 +35,7 @@ pub fn place(database: Option<u32>, file: u16, page: u32) -> Decoded {
         (Some(kind), None) => format!("{} page of file {file}", kind.name()),
         (None, _) => format!("page {page} of file {file}: data, index, large values or IAM"),
     };
-    let mut decoded = Decoded::new("sqlserver", title);
+    let mut decoded = Decoded::new(EngineId::Sqlserver, title);
     if let Some(database) = database {
         decoded.fact("database", database_text(database));
     }
@@ -184,6 +188,41 @@ fn contents(bytes: &[u8], header: &Header, decoded: &mut Decoded) {
         }
         _ => {}
     }
+}
+
+/// A page by its number: `DATABASE:FILE:PAGE` as the server writes it, or `sqlserver:FILE:PAGE`.
+pub(crate) fn by_number(words: &[&str], _shape: PageShape) -> Option<Result<Decoded, EngineError>> {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    match words {
+        // A file of such a name is meant only with a directory: ./5:1:100.
+        [database, file, page] if [database, file, page].iter().all(|word| is_number(word)) => {
+            Some(numbered(Some(database), file, page))
+        }
+        ["sqlserver", file, page] => Some(numbered(None, file, page)),
+        _ => None,
+    }
+}
+
+fn numbered(database: Option<&str>, file: &str, page: &str) -> Result<Decoded, EngineError> {
+    Ok(place(database.map(number).transpose()?, number(file)?, number(page)?))
+}
+
+/// A page of a file.
+pub(crate) fn of_file(probe: &Probe, number: u32) -> Result<Decoded, EngineError> {
+    if !is_first_page(&probe.start) {
+        let path = probe.path.display();
+        return Err(EngineError(format!("cannot decode \"{path}\": it is not a SQL Server data file")));
+    }
+    Ok(page(number, &page_bytes(probe, number, PAGE_BYTES)?, &probe.start))
+}
+
+/// Describes any bytes as a page; nothing may panic. For fuzzing.
+#[doc(hidden)]
+#[must_use]
+pub fn exercise(number: u32, other: u32, bytes: &[u8]) -> Vec<Decoded> {
+    let _ = is_first_page(bytes);
+    let all = [page(number, bytes, bytes), place((other & 1 == 1).then_some(other), other as u16, number)];
+    all.to_vec()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ impl LogEnd {
     }
 
     /// A position at or before which the log ends for sure: one known before if it reaches to `lsn`, else a new answer.
-    pub(crate) fn at_least(&self, lsn: u64) -> Option<u64> {
+    pub fn at_least(&self, lsn: u64) -> Option<u64> {
         let known = self.known.load(Ordering::Relaxed);
         if known >= lsn {
             return Some(known);
