@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accounting;
 pub mod ceiling;
 pub mod check;
 pub mod coverage;

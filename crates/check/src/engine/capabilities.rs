@@ -47,7 +47,7 @@ impl Capabilities {
             (
                 options.resume_file.is_some() && !self.resume,
                 "resume",
-                "a check of them that is stopped starts anew",
+                "a stopped check of them starts from the beginning",
                 "leave --resume out; --max-time ends a check with what was verified until then",
             ),
             (

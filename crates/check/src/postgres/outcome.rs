@@ -37,20 +37,9 @@ impl Run<'_> {
         let mut exact = Exact::new(first, second, self.options.memory_bytes_max, None);
         let broken = state.sums.not_clean.iter().filter(|(_, breaks_own_bytes)| **breaks_own_bytes);
         exact.broken = broken.map(|(place, _)| *place).collect();
-        let mut numbers: Vec<u32> =
-            state.sums.entries.iter().chain(state.sums.links.iter()).map(|(number, _)| number).collect();
-        numbers.extend(
-            plan.trees
-                .iter()
-                .filter(|(_, tree)| tree.matching == Matching::EntriesOnly)
-                .map(|(number, _)| *number),
-        );
-        numbers.sort_unstable();
-        numbers.dedup();
         let left_behind = self.compare_gin(state, &mut exact);
-        let is_gin = |number| plan.relation(number).is_some_and(|relation| relation.storage == Storage::Gin);
         let seams = self.broken_seams(state, plan);
-        for number in numbers {
+        for number in compared_relations(state, plan) {
             let tree = plan.trees.get(&number);
             let is_moved = |number| state.sums.moved.contains(&number) || plan.is_empty(number);
             // The pieces of values in TOAST do not name the row that they belong to.
@@ -69,19 +58,7 @@ impl Run<'_> {
             let is_unfinished = state.sums.unfinished.contains_key(&number);
             let is_by_tid =
                 plan.relation(number).is_some_and(|relation| relation.storage.entry_method().is_some());
-            if is_unfinished && is_by_tid {
-                let why = "a bucket split was interrupted by a crash, or was in progress at the checkpoint; the next insertion completes it";
-                self.left_out(object.as_deref(), "rows against entries", why);
-            } else if is_unfinished && !is_gin(number) {
-                self.left_out(object.as_deref(), "links between levels", "a split or deletion was interrupted by a crash; the next insertion or VACUUM completes it");
-            }
-            if state.sums.order_not_known.contains_key(&number) {
-                self.left_out(
-                    object.as_deref(),
-                    gaps::ORDER_OF_KEYS,
-                    "unknown order of the type or collation",
-                );
-            }
+            self.say_what_is_open(number, state, plan);
             if let Some(ledger) = state.sums.links.get(number).filter(|ledger| !ledger.differing().is_empty())
             {
                 if self.is_out_of_time(object.as_deref()) {
@@ -123,6 +100,25 @@ impl Run<'_> {
         let mismatches = std::mem::take(&mut exact.mismatches);
         self.report_mismatches(mismatches, state, &exact);
         self.account_named(&exact, state);
+    }
+
+    /// Says what of a relation is not compared, since the server has not finished a change, or its order is not known.
+    fn say_what_is_open(&mut self, number: u32, state: &PassState, plan: &Plan) {
+        let Some(relation) = plan.relation(number) else { return };
+        let object = Some(relation.name.as_str());
+        let is_unfinished = state.sums.unfinished.contains_key(&number);
+        if is_unfinished && relation.storage.entry_method().is_some() {
+            let why = "a bucket split was interrupted by a crash, or was in progress at the checkpoint; the next insertion completes it";
+            self.left_out(object, "rows against entries", why);
+        } else if is_unfinished && relation.storage != Storage::Gin {
+            let why =
+                "a split or deletion was interrupted by a crash; the next insertion or VACUUM completes it";
+            self.left_out(object, "links between levels", why);
+        }
+        if state.sums.order_not_known.contains_key(&number) {
+            let why = "unknown order of the type or collation";
+            self.left_out(object, gaps::ORDER_OF_KEYS, why);
+        }
     }
 
     /// Looks again at neighbouring blocks of a B-tree whose keys do not fit each other.
@@ -237,6 +233,16 @@ impl Run<'_> {
         settle(self.watch, cluster, plan, &mut report);
         report
     }
+}
+
+/// Relations with sums, and trees that have entries only, in ascending order.
+fn compared_relations(state: &PassState, plan: &Plan) -> Vec<u32> {
+    let with_sums = state.sums.entries.iter().chain(state.sums.links.iter()).map(|(number, _)| number);
+    let entries_only = plan.trees.iter().filter(|(_, tree)| tree.matching == Matching::EntriesOnly);
+    let mut numbers: Vec<u32> = with_sums.chain(entries_only.map(|(number, _)| *number)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
 }
 
 /// Indexes by table, TOAST tables by the table whose values they keep.

@@ -12,14 +12,11 @@ const SHARED: [&str; 4] =
     ["crates/lab/src/", "crates/report/src/", "crates/results/src/", "crates/fathom/src/"];
 
 /// Files that name an engine, each with its reason. May only become fewer.
-const EXCEPTIONS: [&str; 5] = [
+const EXCEPTIONS: [&str; 3] = [
     // The list of ids.
     "crates/results/src/engine.rs",
     // The engine that is none: its own record of facts.
     "crates/lab/src/engine/noop.rs",
-    // Words of arguments that choose a format of pages.
-    "crates/fathom/src/arguments/check.rs",
-    "crates/fathom/src/commands/decode.rs",
     // Names in the files of stopped checks.
     "crates/fathom/src/commands/resume_file.rs",
 ];

@@ -85,7 +85,7 @@ fn functions(text: &str) -> Vec<(String, usize)> {
             .take_while(|word| !word.contains('(') || word.starts_with("pub("))
             .any(|word| word == "fn")
             || head.starts_with("fn ");
-        if !is_function || head.starts_with("//") || head.ends_with(';') {
+        if !is_function || head.starts_with("//") || head.ends_with(';') || head.ends_with('}') {
             continue;
         }
         let indent = line.len() - head.len();
@@ -99,9 +99,9 @@ fn functions(text: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn the_length_of_a_function_is_counted_from_its_first_line_to_its_brace() {
-    let text =
-        "impl A {\n    pub(crate) fn b(\n        c: u8,\n    ) -> u8 {\n        c\n    }\n}\nfn d() {}\n";
+    let text = "impl A {\n    fn a() {}\n    pub(crate) fn b(\n        c: u8,\n    ) -> u8 {\n        c\n    }\n}\nfn d() {}\n";
     let found = functions(text);
+    assert_eq!(found.len(), 1);
     assert_eq!(found[0], ("pub(crate) fn b(".to_owned(), 5));
 }
 

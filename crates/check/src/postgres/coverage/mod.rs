@@ -2,5 +2,6 @@
 
 mod counts;
 mod shares;
+mod standing;
 
 pub(crate) use counts::Covered;
