@@ -181,13 +181,16 @@ impl Cluster {
         let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' {settings}");
         let (data, log) = (self.data(), format!("{place}/log"));
         let data = data.to_str().unwrap();
-        self.tool("pg_ctl", &["-D", data, "-l", &log, "-w", "-o", &settings, "start"]) == Some(0)
+        self.tool("pg_ctl", &["-D", data, "-l", &log, "-w", "-t", "600", "-o", &settings, "start"]) == Some(0)
     }
 
     /// Stops the server: in order, or as a crash would.
     pub(crate) fn stop(&self, mode: &str) {
         let data = self.data();
-        assert_eq!(self.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", mode, "-w", "stop"]), Some(0));
+        assert_eq!(
+            self.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", mode, "-w", "-t", "600", "stop"]),
+            Some(0)
+        );
     }
 
     /// A client of the running server, with arguments that say what it does.

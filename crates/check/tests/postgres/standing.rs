@@ -33,14 +33,17 @@ fn a_running_server_is_told_and_its_blocks_are_tested_one_by_one() {
     let log = format!("{place}/log");
     let directory = data.to_str().unwrap();
     assert_eq!(
-        cluster.tool("pg_ctl", &["-D", directory, "-l", &log, "-w", "-o", &settings, "start"]),
+        cluster.tool("pg_ctl", &["-D", directory, "-l", &log, "-w", "-t", "600", "-o", &settings, "start"]),
         Some(0)
     );
     let clean = check(&cluster, CheckLevel::Full, 2);
     // The server has not read this block: what stands in the file is what is found.
     Editor::new(&data).block(&path, 4, |page| page[5000] ^= 1);
     let damaged = check(&cluster, CheckLevel::Full, 2);
-    assert_eq!(cluster.tool("pg_ctl", &["-D", directory, "-m", "immediate", "-w", "stop"]), Some(0));
+    assert_eq!(
+        cluster.tool("pg_ctl", &["-D", directory, "-m", "immediate", "-w", "-t", "600", "stop"]),
+        Some(0)
+    );
     assert!(clean.facts.contains(&("state".to_owned(), "running".to_owned())), "{:?}", clean.facts);
     assert!(clean.findings.is_empty(), "{:#?}", clean.findings);
     // What changed since the checkpoint is listed, if anything did.
@@ -143,7 +146,7 @@ fn a_map_is_missed_only_in_a_database_that_is_neither_created_nor_dropped() {
     let while_running = maps("running");
     std::fs::write(data.join(&lost), bytes).unwrap();
     assert_eq!(
-        cluster.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", "immediate", "-w", "stop"]),
+        cluster.tool("pg_ctl", &["-D", data.to_str().unwrap(), "-m", "immediate", "-w", "-t", "600", "stop"]),
         Some(0)
     );
     std::fs::remove_file(data.join(&lost)).unwrap();
