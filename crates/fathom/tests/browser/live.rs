@@ -124,9 +124,9 @@ fn an_address_that_others_reach_needs_a_token() {
         assert_eq!(done.status.code(), Some(2), "{words:?}");
         String::from_utf8(done.stderr).unwrap()
     };
-    assert!(refused(&["--listen", "0.0.0.0:0"]).contains("no token protects it"));
+    assert!(refused(&["--listen", "0.0.0.0:0"]).contains("has no token"));
     assert!(refused(&["--listen", "0.0.0.0:0", "--token", "short"]).contains("fewer than 16"));
-    assert!(refused(&["--listen", "here"]).contains("no address with a port"));
+    assert!(refused(&["--listen", "here"]).contains("not an address with a port"));
     let server = Server::start(directory.path(), &["--listen", "0.0.0.0:0", "--token", TOKEN]);
     assert_eq!(server.get("/").0, 401);
     assert_eq!(server.get("/?token=another-token-of-16").0, 401);

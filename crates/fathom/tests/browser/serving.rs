@@ -95,5 +95,5 @@ fn clear_text_on_an_address_that_others_reach_is_warned_of() {
     let (_directory, mut server) = server(&["--listen", "0.0.0.0:0", "--token", TOKEN]);
     assert!(server.said_first().contains("not encrypted"));
     let (_directory, mut server) = self::server(&["--listen", "127.0.0.1:0", "--token", TOKEN]);
-    assert!(server.said_first().contains("reading only"));
+    assert!(server.said_first().contains("read-only"));
 }

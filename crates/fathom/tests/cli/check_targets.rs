@@ -93,7 +93,7 @@ fn files_of_one_database_are_named_once_and_sqlite_databases_one_at_a_time() {
     for (words, phrase) in [
         (["check", "one.db", "one.db"], "cannot check \"one.db\" twice"),
         (["check", "one.db", "./one.db"], "cannot check \"./one.db\" twice"),
-        (["check", "one.db", "two.db"], "it is a SQLite database"),
+        (["check", "one.db", "two.db"], "it is a file of SQLite"),
     ] {
         let (_, err) = bench.expect(2, &words);
         assert!(err.contains(phrase) && err.contains("hint:"), "{err}");
