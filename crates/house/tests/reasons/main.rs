@@ -82,7 +82,7 @@ fn reason_and_run(results: &StudyResults) -> Option<(CellReason, &Run)> {
     let reason = reasons.remove(0);
     for sentence in &reason.sentences {
         let has_figure = sentence.chars().any(|character| character.is_ascii_digit());
-        let is_advice = sentence.contains("`fathom run ") || sentence.starts_with("Run it again ");
+        let is_advice = sentence.contains("`fathom run ") || sentence.starts_with("Repeat it ");
         assert!(has_figure || is_advice, "no figure in: {sentence}");
     }
     Some((reason, &stored.run))
