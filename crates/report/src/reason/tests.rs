@@ -45,7 +45,7 @@ fn has_its_figures(reason: &CellReason) {
     for sentence in &reason.sentences {
         let has_figure = sentence.chars().any(|character| character.is_ascii_digit());
         assert!(
-            has_figure || sentence.contains("`fathom run ") || sentence.starts_with("Run it again "),
+            has_figure || sentence.contains("`fathom run ") || sentence.starts_with("Repeat it "),
             "no figure in: {sentence}"
         );
     }
