@@ -39,7 +39,7 @@ enum Verdict {
     Clean,
     /// Done, but something did not count.
     Findings,
-    /// Ended early, stopped by the user; the same command goes on.
+    /// Stopped by the user; the same command resumes.
     Stopped,
 }
 

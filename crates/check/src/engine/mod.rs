@@ -96,7 +96,7 @@ impl Source<'_> {
     }
 }
 
-/// What a page is, or why it cannot be told.
+/// What a page is, or why it is not known.
 pub type Described = Result<Decoded, EngineError>;
 
 /// The size and kind of pages that are named by their number alone.

@@ -1,4 +1,4 @@
-//! What a path is: the one place where files and directories are told apart before they are checked, measured or shown.
+//! What a path is: recognises files and directories before they are checked, measured or shown.
 
 use std::fs::Metadata;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Engine;
 
-/// Bytes of the start of a file that tell what it is.
+/// Bytes of the start of a file that are read to recognise it.
 const START_BYTES: usize = 8192;
 
 /// How strong the evidence is that a path belongs to an engine; the strongest counts.
@@ -38,11 +38,11 @@ pub struct Probe {
     pub is_directory: bool,
     /// Length of the file, bytes.
     pub length_bytes: u64,
-    /// Up to 8 KiB of its start; nothing of a directory.
+    /// Up to 8 KiB of its start; empty for a directory.
     pub start: Vec<u8>,
 }
 
-/// Why it cannot be told what a path is.
+/// Why a path cannot be recognised.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// It is not there, or must not be read.

@@ -59,7 +59,7 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Counts an entry that names a row past the end of the table: whether the table or the index is at fault is told
+    /// Counts an entry that names a row past the end of the table: whether the table or the index is damaged is decided
     /// when all of its indexes are known.
     pub(super) fn report_beyond<S>(
         &self,

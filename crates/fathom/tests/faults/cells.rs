@@ -181,7 +181,7 @@ fn page_faults(new: &[u8], old: &[u8]) -> Vec<(usize, Fault)> {
 
 fn file_faults(length: u64, met_count: u64) -> Vec<(usize, Fault)> {
     let mut faults = Vec::new();
-    // Not before the check: what a file is, is told by its first bytes.
+    // Not before the check: the first bytes decide what a file is.
     for after in [met_count / 2, met_count * 9 / 10] {
         faults.push((6, Fault::Cut { bytes: length / 2, after }));
         faults.push((7, Fault::Removed { after }));

@@ -1,4 +1,4 @@
-//! A server that is stopped (SIGSTOP) answers nobody and closes nothing: every command ends, and says what it waited for.
+//! A server that is stopped (SIGSTOP) sends nothing and keeps its connections open: every command ends and says what it waited for.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

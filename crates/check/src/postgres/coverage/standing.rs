@@ -12,7 +12,7 @@ use crate::postgres::run::Run;
 use crate::postgres::source::Tree;
 
 impl Run<'_> {
-    /// Says how much of a cluster that does not stand still could be compared.
+    /// Reports how much of a running, crashed or copied cluster could be compared.
     pub(in crate::postgres) fn report_share(&mut self, plan: &Plan, is_snapshot: bool) {
         let is_whole =
             self.only.is_none() && !self.options.is_raw && self.options.level >= CheckLevel::Structure;
