@@ -16,6 +16,9 @@ use crate::postgres::source::Part;
 
 /// The longest checkpoint record that is read, bytes; real ones have 114.
 const CHECKPOINT_BYTES_MAX: u32 = 1024;
+/// Bytes of the first field of a record's header.
+// EVIDENCE: src/include/access/xlogrecord.h XLogRecord: uint32 xl_tot_len @0
+const LENGTH_BYTES: usize = 4;
 
 /// A position in the WAL, as PostgreSQL writes it: `16/B374D848`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +204,11 @@ impl WalFiles {
         let start = lsn + self.header_bytes(lsn);
         let mut at = lsn;
         let mut head = [0; RECORD_HEADER_BYTES];
-        self.payload(lsn, &mut at, &mut head, None)?;
+        // Records are aligned: the length is in one page, also where the rest of the header is in the next.
+        let (length, others) = head.split_at_mut(LENGTH_BYTES);
+        self.payload(lsn, &mut at, length, None)?;
+        let length = length.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        self.payload(lsn, &mut at, others, Some(length.saturating_sub(LENGTH_BYTES as u64)))?;
         // EVIDENCE: xlogreader.c XLogDecodeNextRecord: "contrecord is requested by"
         let page_start = start - start % self.page_bytes;
         let is_first = start == page_start + self.header_bytes(page_start);
@@ -281,7 +288,7 @@ impl WalFiles {
             let offset = (*at % self.page_bytes) as usize;
             let is_begun = page_start > start && offset as u64 == self.header_bytes(page_start);
             let rest = rest_of_record(&page.bytes);
-            if let Some(left) = left.map(|left| left - done as u64)
+            if let Some(left) = left.map(|left| left.saturating_sub(done as u64))
                 && is_begun
                 && u64::from(rest) != left
             {
