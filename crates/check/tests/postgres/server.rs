@@ -178,7 +178,10 @@ impl Cluster {
     /// As [`Cluster::start`]; whether the server starts.
     pub(crate) fn starts(&self, settings: &str) -> bool {
         let place = self.place.path().to_str().unwrap();
-        let settings = format!("-c listen_addresses='' -c unix_socket_directories='{place}' {settings}");
+        // A checkpoint by the clock would meet what a test has taken away from a running server.
+        let settings = format!(
+            "-c listen_addresses='' -c unix_socket_directories='{place}' -c checkpoint_timeout=1h {settings}"
+        );
         let (data, log) = (self.data(), format!("{place}/log"));
         let data = data.to_str().unwrap();
         self.tool("pg_ctl", &["-D", data, "-l", &log, "-w", "-t", "600", "-o", &settings, "start"]) == Some(0)

@@ -28,17 +28,22 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-fn scenes() -> Vec<Scene> {
+/// Rows of tables where only what stands around them is damaged.
+const FEW_ROWS: u32 = 20_000;
+/// Rows of tables that a slow check reads for seconds.
+const MANY_ROWS: u32 = 120_000;
+
+fn scenes(row_count: u32) -> Vec<Scene> {
     let mut scenes = Vec::new();
     let sqlite = place();
     let target = sqlite.path().join("a.db");
     let connection = rusqlite::Connection::open(&target).unwrap();
     connection
-        .execute_batch(
+        .execute_batch(&format!(
             "CREATE TABLE t(x, y); CREATE INDEX t_x ON t(x);
-             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
-             INSERT INTO t SELECT i, 'padding padding padding padding ' || i FROM n;",
-        )
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {row_count})
+             INSERT INTO t SELECT i, 'padding padding padding padding ' || i FROM n;"
+        ))
         .unwrap();
     connection.close().unwrap();
     scenes.push(Scene { _place: sqlite, engine: "sqlite", parts: vec![target.clone()], target });
@@ -50,7 +55,7 @@ fn scenes() -> Vec<Scene> {
     }
     if let Some((_, bin)) = servers().pop() {
         let cluster = Cluster::new(&bin, &["-k"]);
-        cluster.run_all("create table t(id int primary key)\ninsert into t select generate_series(1, 40000)\nvacuum\ncheckpoint\n");
+        cluster.run_all(&format!("create table t(id int primary key)\ninsert into t select generate_series(1, 2 * {row_count})\nvacuum\ncheckpoint\n"));
         let heap = cluster.path_of("t");
         let place = place();
         let target = place.path().join("data");
@@ -118,7 +123,7 @@ fn files_and_directories_without_permission_end_a_check_and_accuse_nothing() {
     let program_place = place();
     let program = program_place.path().join("fathom");
     std::fs::copy(env!("CARGO_BIN_EXE_fathom"), &program).unwrap();
-    for scene in scenes() {
+    for scene in scenes(FEW_ROWS) {
         if rustix::process::geteuid().is_root() {
             give(&scene.target);
             chown(scene.target.parent().unwrap(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
@@ -142,7 +147,7 @@ fn files_and_directories_without_permission_end_a_check_and_accuse_nothing() {
 
 #[test]
 fn a_limit_of_open_files_ends_a_check_and_accuses_nothing() {
-    for scene in scenes() {
+    for scene in scenes(FEW_ROWS) {
         for limit in [8, 10, 12, 14, 16, 20, 24, 32, 48, 64] {
             let mut command = Command::new("timeout");
             let script = format!("ulimit -n {limit}; exec \"$@\"");
@@ -159,7 +164,7 @@ fn a_limit_of_open_files_ends_a_check_and_accuses_nothing() {
 
 #[test]
 fn files_that_are_cut_replaced_or_removed_during_a_check_accuse_nothing() {
-    for scene in scenes() {
+    for scene in scenes(MANY_ROWS) {
         for part in scene.parts.iter().filter(|part| part.is_file()) {
             for fault in ["cut", "replaced", "removed"] {
                 let original = std::fs::read(part).unwrap();
@@ -185,11 +190,7 @@ fn changed_meanwhile(target: &Path, part: &Path, original: &[u8], fault: &str) -
     // Slow enough that the file changes while its pages are read, at whatever speed the machine has.
     command.args(["-s", "KILL", "60", env!("CARGO_BIN_EXE_fathom")]).args(CHECK);
     command.args(["--max-read-rate", "4MiB/s"]).arg(target);
-    let (started, part) = (std::time::Instant::now(), part.to_path_buf());
-    let is_open = {
-        let part = part.clone();
-        move || is_open_by_fathom(&part)
-    };
+    let part = part.to_path_buf();
     let change = {
         let (part, aside, other, fault) = (part.clone(), aside.clone(), other.clone(), fault.to_owned());
         let half = original.len() as u64 / 2;
@@ -202,14 +203,12 @@ fn changed_meanwhile(target: &Path, part: &Path, original: &[u8], fault: &str) -
             _ => std::fs::rename(&part, &aside).unwrap(),
         }
     };
-    let changer = std::thread::spawn(move || {
-        while !is_open() && started.elapsed().as_secs() < 30 {
-            std::thread::yield_now();
-        }
-        change();
-    });
+    let changer = {
+        let part = part.clone();
+        std::thread::spawn(move || while_open(&part, change))
+    };
     let said = answer(command);
-    changer.join().unwrap();
+    assert!(changer.join().unwrap(), "{} was never seen open", part.display());
     for path in [&aside, &other] {
         // Only one of them is there.
         let _ = std::fs::remove_file(path);
@@ -218,16 +217,44 @@ fn changed_meanwhile(target: &Path, part: &Path, original: &[u8], fault: &str) -
     said
 }
 
-/// Whether a process of the program under test has a file open.
-fn is_open_by_fathom(part: &Path) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    processes.flatten().any(|process| {
-        let is_ours = std::fs::read_link(process.path().join("exe"))
-            .is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_fathom")));
-        let open = is_ours.then(|| std::fs::read_dir(process.path().join("fd")).ok()).flatten();
-        open.into_iter()
-            .flatten()
-            .flatten()
-            .any(|open| std::fs::read_link(open.path()).is_ok_and(|to| to == part))
-    })
+/// Stops the program under test while it has a file open, changes the file, and lets the program continue.
+///
+/// The change takes as long as the disk needs: without the stop, the check may end before.
+fn while_open(part: &Path, change: impl Fn()) -> bool {
+    let started = std::time::Instant::now();
+    while started.elapsed().as_secs() < 30 {
+        let Some(process) = process_with(part) else {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            continue;
+        };
+        // The process may have ended, or closed the file, since.
+        let stopped = rustix::process::kill_process(process, rustix::process::Signal::STOP).is_ok();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let is_open = stopped && has_open(process.as_raw_nonzero().get(), part);
+        if is_open {
+            change();
+        }
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::CONT);
+        if is_open {
+            return true;
+        }
+    }
+    false
+}
+
+/// The process of the program under test that has a file open.
+fn process_with(part: &Path) -> Option<rustix::process::Pid> {
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let numbers = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+    let mut ours = numbers.filter(|number| {
+        std::fs::read_link(format!("/proc/{number}/exe"))
+            .is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_fathom")))
+    });
+    ours.find(|number| has_open(*number, part)).and_then(rustix::process::Pid::from_raw)
+}
+
+/// Whether a process has a file open.
+fn has_open(process: i32, part: &Path) -> bool {
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    open.into_iter().any(|open| std::fs::read_link(open.path()).is_ok_and(|to| to == part))
 }
