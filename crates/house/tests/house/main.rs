@@ -8,6 +8,8 @@ mod graph_of_crates;
 mod language;
 mod licences;
 mod metadata;
+mod modules;
+mod structure;
 mod style;
 mod tree;
 mod unsafe_code;
