@@ -1,5 +1,6 @@
 //! The URL of an external server, read into a login. The password goes into keeping at once.
 
+mod connection_string;
 mod environment;
 mod exercise;
 mod passfile;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use lab::engine::TargetError;
 
-use super::connection_string::{Parameters, parameters};
 use super::wire::{Authorities, Endpoint, Login, Secret, Security, SslMode};
+use crate::address::connection_string::{Parameters, parameters};
 pub use exercise::exercise_address;
 
 /// Port when the URL names none.

@@ -11,9 +11,11 @@ use results::settings::recorded;
 use super::capabilities::Capabilities;
 use super::control::Control;
 
-mod aftermath;
+pub(crate) mod clients;
+mod post_run_state;
+pub(crate) mod wal_records;
 
-pub(super) use aftermath::aftermath;
+pub(super) use post_run_state::aftermath;
 
 /// Looks at the collector of PostgreSQL 14 until its figures are newer than the question: it writes them down at
 /// most every half second.

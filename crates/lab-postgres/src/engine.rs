@@ -11,7 +11,7 @@ use results::ceiling::SyncCall;
 
 use super::counted::COUNTED;
 use super::waits::live::LivePostgres;
-use super::{
+use crate::{
     ExternalOptions, ExternalPostgres, ManagedOptions, ManagedPostgres, ServerBinaries, address, costs,
     find_servers, inventory, managed_limitations, require_servers,
 };

@@ -14,18 +14,22 @@ use lab::work::{Durability, Work};
 
 use super::capabilities::{Capabilities, Family};
 use super::control::{Control, identifier, literal};
-use super::external_limits::{ServerState, refusals};
-use super::guid::{self, Stock};
-use super::look_up::LookUp;
-use super::own_database::{KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
 use super::wire::{Endpoint, Login};
-use super::{ENGINE, address};
-use super::{counters, schema, stock, waits};
+use crate::external::limits::{ServerState, refusals};
+use crate::external::own_database::{
+    KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment,
+};
+use crate::workload::guid::{self, Stock};
+use crate::workload::look_up::LookUp;
+use crate::workload::{fixture, schema};
+use crate::{ENGINE, address, counters, waits};
 
 mod abilities;
 pub(super) mod connecting;
+mod limits;
+pub(crate) mod own_database;
 mod session_settings;
 
 use connecting::connect;
@@ -140,7 +144,7 @@ impl ExternalPostgres {
     /// Makes the tables that look-ups read, once for each shape of them.
     fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
         let mut stocks = std::mem::take(&mut self.stocks);
-        let provided = self.running().and_then(|control| stock::provide(control, &mut stocks, work));
+        let provided = self.running().and_then(|control| fixture::provide(control, &mut stocks, work));
         self.stocks = stocks;
         provided.map(drop)
     }
@@ -260,7 +264,7 @@ impl Target for ExternalPostgres {
     fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
         let (capabilities, answers) = (self.capabilities.clone(), self.answers.clone());
         if work.workload.looks_up() {
-            return stock::aftermath(self.running()?, work, &answers);
+            return fixture::aftermath(self.running()?, work, &answers);
         }
         counters::aftermath(self.running()?, &capabilities, work)
     }

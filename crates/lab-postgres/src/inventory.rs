@@ -9,7 +9,7 @@ use lab::inventory::{InventoryRow, ServerQuestion};
 use super::control::literal;
 use super::external::connecting::connect;
 use super::wire::{Endpoint, Login, Rows, WireError};
-use super::{ENGINE, address};
+use crate::{ENGINE, address};
 
 /// Memory for the rows of one answer: a version, or ten settings.
 pub(super) const ANSWER_BYTES_MAX: usize = 1 << 20;

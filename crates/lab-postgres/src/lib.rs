@@ -1,58 +1,41 @@
 //! PostgreSQL, managed or external, and the servers that speak its protocol.
 //!
-//! `discovery` finds server binaries, `cluster` makes and removes one of our own, `managed` drives it as a target; `external` drives a
-//! server that a URL (read by `address`) names, inside a database of our own.
+//! `server` finds server binaries, and makes and removes a cluster of our own; `managed` drives it as a target. `external` drives a
+//! server that a URL (read by `address`) names, inside a database of our own. `workload` has the tables and statements of both.
 //! `wire` is the protocol for the measured loop in `session`; `control` uses it too, blocking. What a server is
-//! able to tell is found out by `capabilities`, asked for by `counters`.
+//! able to report is found out by `capabilities`, read by `counters`, `series` and `waits`.
 
 #![forbid(unsafe_code)]
 
 mod address;
 mod capabilities;
-mod checkpoints;
-mod client_counters;
-pub mod cluster;
-mod confine;
-mod connection_string;
 mod control;
 mod costs;
 mod counted;
 mod counters;
-pub mod discovery;
 mod engine;
+mod expand;
 mod external;
-mod external_limits;
-mod grow;
-mod grow_spread;
-mod guid;
 mod inventory;
-mod leftovers;
-mod log_place;
-mod log_records;
-mod log_space;
-mod look_up;
 mod managed;
-mod memory;
-mod own_database;
 mod place;
-mod process;
-mod schema;
 mod series;
-mod server_user;
+mod server;
 mod session;
 mod settings;
-mod stock;
 mod waits;
 mod wire;
+mod workload;
 
 pub use address::exercise_address;
-pub use discovery::{ServerBinaries, find_servers, require_servers};
 pub use engine::ENGINE;
+pub use expand::{NewDatabase, SourceDatabase, expand_database};
 pub use external::{ExternalOptions, ExternalPostgres};
-pub use grow::{NewDatabase, SourceDatabase, expand_database};
 pub use managed::{ManagedOptions, ManagedPostgres};
 pub use place::ServerPlace;
 pub use series::series_of;
+pub use server::discovery::{ServerBinaries, find_servers, require_servers};
+pub use server::{cluster, discovery};
 pub use session::{PostgresConnector, PostgresSession};
 pub use settings::managed_limitations;
 pub use waits::live::{LiveInterval, LivePostgres};

@@ -13,16 +13,18 @@ use lab::work::{Placement, Work};
 
 use super::ENGINE;
 use super::capabilities::Capabilities;
-use super::cluster::{Cluster, ClusterOptions};
-use super::confine::MemoryGroup;
 use super::control::Control;
-use super::discovery::ServerBinaries;
-use super::guid::{self, Stock};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{
     backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
 };
-use super::{confine, counters, log_place, log_space, schema, stock, waits};
+use crate::server::cluster::{Cluster, ClusterOptions};
+use crate::server::confine::MemoryGroup;
+use crate::server::discovery::ServerBinaries;
+use crate::server::{confine, wal_place};
+use crate::workload::guid::{self, Stock};
+use crate::workload::{fixture, schema, wal_space};
+use crate::{counters, waits};
 
 mod abilities;
 mod reading;
@@ -191,7 +193,7 @@ impl Target for ManagedPostgres {
         let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
         let cluster = self.cluster_mut()?;
         cluster.stop();
-        log_place::place_log(cluster, log.as_deref())?;
+        wal_place::place_log(cluster, log.as_deref())?;
         self.settle(work)?;
         self.start(work)?;
         self.clean()?;
@@ -206,7 +208,7 @@ impl Target for ManagedPostgres {
             control.complete("could not make the objects of the run", &statement)?;
         }
         if work.workload.adds_rows() {
-            log_space::provide(control, log_space::segments_wanted(work))?;
+            wal_space::provide(control, wal_space::segments_wanted(work))?;
         }
         waits::provide(control);
         control.complete("could not write a checkpoint before the run", "CHECKPOINT")?;
@@ -247,7 +249,7 @@ impl Target for ManagedPostgres {
         let confinement = self.confinement(work);
         let control = self.running()?;
         let mut aftermath = match work.workload.looks_up() {
-            true => stock::aftermath(control, work, &answers)?,
+            true => fixture::aftermath(control, work, &answers)?,
             false => counters::aftermath(control, &capabilities, work)?,
         };
         aftermath.metrics.extend(confinement);

@@ -16,11 +16,11 @@ use lab::observe::series::{Looks, Probe, SeriesSampler, Told, series};
 use lab::work::Work;
 
 use super::address;
-use super::checkpoints;
 use super::control::Control;
 use super::counters::RELATION_PAGES_SOURCE;
 use super::wire::Login;
 
+mod checkpoints;
 mod groups;
 
 use groups::{CHECKPOINTER, GROUPS};

@@ -12,10 +12,10 @@ use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use stats::random::{Random, derive_seed};
 
-use super::client_counters;
-use super::look_up::LookUp;
-use super::schema::RowStatement;
 use super::wire::{Connection, Login, TransactionState, WireError};
+use crate::counters::clients;
+use crate::workload::look_up::LookUp;
+use crate::workload::schema::RowStatement;
 
 /// Name of the prepared statement.
 const STATEMENT: &str = "row";
@@ -178,7 +178,7 @@ impl Session for PostgresSession {
     /// Has the backend hand in its figures; they are complete when this returns. What goes wrong shows as a figure that
     /// is missing, or at the next statement.
     async fn hand_in(&mut self) {
-        let _ = self.connection.query(client_counters::HAND_IN).await;
+        let _ = self.connection.query(clients::HAND_IN).await;
     }
 
     /// Says good-bye without waiting.

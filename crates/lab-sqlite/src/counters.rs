@@ -6,6 +6,8 @@ use results::model::Metric;
 
 use super::vfs::{Call, Role, Tally, Totals};
 
+pub(crate) mod cache;
+
 /// Where every figure here comes from.
 pub(super) const SOURCE: &str = "calls of SQLite to its VFS";
 

@@ -7,7 +7,7 @@ use lab::inventory::Survey;
 use lab::work::Work;
 use results::EngineId;
 
-use super::{SqliteTarget, costs, inventory, limitations, sync_call};
+use crate::{SqliteTarget, costs, inventory, limitations, sync_call};
 
 /// Embedded SQLite.
 pub static ENGINE: Engine = Engine {

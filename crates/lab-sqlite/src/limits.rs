@@ -4,7 +4,7 @@ use lab::cache;
 use lab::engine::Limitation;
 use lab::work::{BackupMethod, LoopSide, Placement, Work};
 
-use super::schema;
+use crate::workload::schema;
 
 /// What SQLite cannot do or does in its own way; needs no database.
 pub fn limitations(work: &Work) -> Vec<Limitation> {

@@ -11,10 +11,10 @@ use rusqlite::{Connection, ErrorCode};
 use rustix::thread::{Pid, gettid};
 use stats::random::{Random, derive_seed};
 
-use super::database::Database;
-use super::look_up::LookUp;
-use super::schema;
 use super::vfs::Meter;
+use crate::embedded::database::Database;
+use crate::workload::look_up::LookUp;
+use crate::workload::schema;
 
 /// How long a connection waits for the one writer before the transaction counts as a retry.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(30);

@@ -2,8 +2,8 @@
 
 use lab::engine::TargetError;
 
-use super::super::connection_string::Parameters;
 use super::ONLY;
+use crate::address::connection_string::Parameters;
 
 /// Variables of libpq with the parameters that they stand for. Those of passwords, files and TLS are read where they are
 /// needed.

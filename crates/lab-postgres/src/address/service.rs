@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::connection_string::Parameters;
+use crate::address::connection_string::Parameters;
 
 /// Service file in a home directory.
 const HOME_FILE: &str = ".pg_service.conf";

@@ -11,11 +11,12 @@ use lab::observe::Sampler;
 use lab::work::{CacheState, Work};
 use results::model::{Setting, Warning};
 
-use super::super::guid::{self, Stock};
 use super::super::wire::Login;
-use super::super::{client_counters, counters, log_records, series, waits};
 use super::ExternalPostgres;
 use super::connecting::kept_words;
+use crate::counters::{clients, wal_records};
+use crate::workload::guid::{self, Stock};
+use crate::{counters, series, waits};
 
 impl Describe for ExternalPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
@@ -88,7 +89,7 @@ impl ClientControl for ExternalPostgres {
             return Ok(None);
         };
         let name = name.application_name().to_owned();
-        client_counters::read(self.running()?, &name).map(Some)
+        clients::read(self.running()?, &name).map(Some)
     }
 }
 
@@ -118,6 +119,6 @@ impl Observe for ExternalPostgres {
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let files = Err("files of an external server are not read");
         let Ok(control) = self.running() else { return LogRecords::default() };
-        log_records::of_run(control, work, before, after, files)
+        wal_records::of_run(control, work, before, after, files)
     }
 }

@@ -12,10 +12,12 @@ use lab::task::Place;
 use lab::work::{Placement, Work};
 use results::model::{Setting, Warning};
 
-use super::super::cluster::Cluster;
 use super::super::settings::name_sources;
-use super::super::{client_counters, counters, log_records, series, stock, waits};
 use super::{CONTROL_NAME, DATABASE, ManagedPostgres};
+use crate::counters::{clients, wal_records};
+use crate::server::cluster::Cluster;
+use crate::workload::fixture;
+use crate::{counters, series, waits};
 
 impl Describe for ManagedPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
@@ -102,7 +104,7 @@ impl ClientControl for ManagedPostgres {
             return Ok(None);
         };
         let name = name.application_name().to_owned();
-        client_counters::read(self.running()?, &name).map(Some)
+        clients::read(self.running()?, &name).map(Some)
     }
 }
 
@@ -112,7 +114,7 @@ impl CacheControl for ManagedPostgres {
             return Ok(None);
         }
         let data = self.cluster().data();
-        let files = stock::files(self.running()?, &data, work)?;
+        let files = fixture::files(self.running()?, &data, work)?;
         cache::set(&files, work.subject.cache).map(Some)
     }
 }
@@ -140,8 +142,8 @@ impl Observe for ManagedPostgres {
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
-        let files = log_records::LogFiles { directory, server };
+        let files = wal_records::LogFiles { directory, server };
         let Ok(control) = self.running() else { return LogRecords::default() };
-        log_records::of_run(control, work, before, after, Ok(&files))
+        wal_records::of_run(control, work, before, after, Ok(&files))
     }
 }

@@ -6,17 +6,18 @@ use lab::work::{Durability, Work};
 use results::model::Metric;
 
 use super::super::ENGINE;
-use super::super::confine::{self, MemoryGroup};
-use super::super::guid::Stock;
-use super::super::look_up::LookUp;
-use super::super::{cluster, stock};
 use super::{DATABASE, ManagedPostgres};
+use crate::server::cluster;
+use crate::server::confine::{self, MemoryGroup};
+use crate::workload::fixture;
+use crate::workload::guid::Stock;
+use crate::workload::look_up::LookUp;
 
 impl ManagedPostgres {
     /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
     pub(super) fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
         let mut stocks = std::mem::take(&mut self.stocks);
-        let provided = stock::provide(self.running()?, &mut stocks, work);
+        let provided = fixture::provide(self.running()?, &mut stocks, work);
         self.stocks = stocks;
         if provided? {
             self.control = None;
@@ -74,7 +75,7 @@ impl ManagedPostgres {
             port: cluster.port(),
             user: cluster::SUPERUSER.to_owned(),
         });
-        let files = if work.workload.is_task() { stock::all_files(&path)? } else { Vec::new() };
+        let files = if work.workload.is_task() { fixture::all_files(&path)? } else { Vec::new() };
         Ok(Place { engine: ENGINE.id, path, files, scratch, server })
     }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use lab::engine::TargetError;
 use lab::work::{Placement, Work};
 
-use super::super::cluster;
 use super::super::control::{identifier, literal};
 use super::ManagedPostgres;
-use crate::grow_spread::sql_path;
+use crate::expand::spread::sql_path;
+use crate::server::cluster;
 
 impl ManagedPostgres {
     /// The tablespace in each directory that holds data of this run, made when it is first needed.

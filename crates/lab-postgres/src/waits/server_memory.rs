@@ -12,7 +12,7 @@ use std::ops::Range;
 use object::read::ReadCache;
 use object::{Object, ObjectKind, ObjectSymbol};
 
-use crate::memory::ProcessMemory;
+use crate::server::memory::ProcessMemory;
 
 const SYMBOL: &str = "my_wait_event_info";
 

@@ -1,0 +1,88 @@
+//! The state of the table after a run.
+
+use lab::engine::{Aftermath, TargetError};
+use lab::work::{Work, Workload};
+use results::model::Metric;
+
+use crate::capabilities::Capabilities;
+use crate::control::Control;
+use crate::workload::schema::{self, TABLE};
+
+/// Rows, pages and bytes of the run's table. Reads the table once, to count.
+pub(crate) fn aftermath(
+    control: &mut Control,
+    capabilities: &Capabilities,
+    work: &Work,
+) -> Result<Aftermath, TargetError> {
+    if !work.workload.adds_rows() {
+        return Ok(Aftermath::default());
+    }
+    let context = "could not count the rows of the table";
+    let rows: u64 = control.count(context, &format!("SELECT count(*) FROM {TABLE}"))?;
+    let mut aftermath = Aftermath {
+        rows: Some(rows),
+        payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
+        ..Aftermath::default()
+    };
+    aftermath.metrics.extend(spread(control, work)?);
+    if capabilities.storage_plain {
+        aftermath.rows_per_page = match work.workload {
+            Workload::Populate => Some(1),
+            Workload::GuidPopulate => Some(crate::workload::guid::ROWS_PER_PAGE),
+            _ => None,
+        };
+    }
+    if let (true, Some(page_size_bytes)) = (capabilities.relation_size, capabilities.page_size_bytes) {
+        let sum_over_parts = |function: &str| {
+            format!(
+                "SELECT sum({function}(part))::bigint FROM (SELECT '{TABLE}'::regclass AS part UNION ALL \
+                 SELECT inhrelid FROM pg_inherits WHERE inhparent = '{TABLE}'::regclass) AS parts"
+            )
+        };
+        let context = "could not ask for the size of the table";
+        let table_bytes: u64 = control.count(context, &sum_over_parts("pg_relation_size"))?;
+        let table_pages = table_bytes / page_size_bytes;
+        aftermath.table_pages = Some(table_pages);
+        if aftermath.rows_per_page.is_some() {
+            // A server whose sessions queue for a new page adds several at a time; those that nobody needed stay
+            // empty. Rows are only inserted, so a page that holds any holds a first one.
+            let context = "could not count the pages that hold rows";
+            let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
+            let occupied_pages: u64 = control.count(context, &sql)?;
+            aftermath.table_pages = Some(occupied_pages);
+            aftermath.metrics.push(Metric {
+                name: "table_empty_pages".to_owned(),
+                value: table_pages.saturating_sub(occupied_pages) as f64,
+                unit: "1".to_owned(),
+                source: "pg_relation_size() over the block size, less pages with a first row".to_owned(),
+            });
+        }
+        aftermath.total_bytes = Some(control.count(context, &sum_over_parts("pg_total_relation_size"))?);
+        let index_bytes: u64 = control.count(context, &sum_over_parts("pg_indexes_size"))?;
+        aftermath.metrics.push(Metric {
+            name: "index_bytes".to_owned(),
+            value: index_bytes as f64,
+            unit: "bytes".to_owned(),
+            source: "pg_indexes_size()".to_owned(),
+        });
+    }
+    Ok(aftermath)
+}
+
+/// Rows of the largest partition over the mean of all, where there are several.
+fn spread(control: &mut Control, work: &Work) -> Result<Option<Metric>, TargetError> {
+    if work.data_files < 2 {
+        return Ok(None);
+    }
+    let sql = format!(
+        "SELECT max(part) * {} / greatest(sum(part), 1) FROM (SELECT count(*)::float8 AS part FROM {TABLE} \
+         GROUP BY tableoid) AS parts",
+        work.data_files
+    );
+    Ok(Some(Metric {
+        name: "largest_file_over_mean".to_owned(),
+        value: control.count("could not count the rows of each partition", &sql)?,
+        unit: "1".to_owned(),
+        source: "rows by tableoid".to_owned(),
+    }))
+}

@@ -1,0 +1,97 @@
+//! The database that fathom makes on somebody else's server, and the mark that says so.
+//!
+//! As long as a fathom lives it holds a connection to its database; a marked database without any connection is
+//! what a crashed run left, and is dropped at the next start.
+
+use lab::engine::TargetError;
+
+use crate::control::{Control, identifier, literal};
+use crate::wire::Login;
+
+/// Comment on a database in use; what begins with [`MARK`] may be dropped by a later fathom.
+pub(crate) const MARK: &str = "made by fathom";
+
+/// Comment on a database that was kept on purpose.
+pub(crate) const KEPT_MARK: &str = "kept by fathom";
+
+/// Databases of crashed runs that are dropped at one start.
+const LEFTOVERS_MAX: usize = 100;
+
+fn comment_of(maintenance: &mut Control, name: &str) -> Result<Option<Option<String>>, TargetError> {
+    let sql = format!(
+        "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = {}",
+        literal(name)
+    );
+    let rows = maintenance.rows(&format!("could not look for database \"{name}\""), &sql)?;
+    Ok(rows.into_iter().next().map(|row| row.into_iter().next().flatten()))
+}
+
+/// Makes the name free: refuses a database that is not marked or is in use, drops a marked a key that is not contained in it.
+pub(crate) fn make_way(maintenance: &mut Control, name: &str) -> Result<(), TargetError> {
+    match comment_of(maintenance, name)? {
+        None => Ok(()),
+        Some(Some(comment)) if comment.starts_with(MARK) => {
+            let in_use = |reason: String| {
+                TargetError::refused(
+                    format!("cannot use database \"{name}\": another fathom works in it{reason}"),
+                    "wait for it to end, or name another database",
+                )
+            };
+            // Asked first: the server would wait five seconds for the others to leave before it refuses.
+            let sessions = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = {}", literal(name));
+            if maintenance.probe(&sessions).is_some_and(|count| count != "0") {
+                return Err(in_use(String::new()));
+            }
+            let sql = format!("DROP DATABASE {}", identifier(name));
+            maintenance.work(&sql).map(drop).map_err(|error| in_use(format!(" ({error})")))
+        }
+        Some(_) => Err(TargetError::refused(
+            format!("cannot use database \"{name}\": it exists and was not made by fathom"),
+            "name a database that does not exist; fathom makes and drops its own",
+        )),
+    }
+}
+
+pub(crate) fn create_database(
+    maintenance: &mut Control,
+    login: &Login,
+    name: &str,
+) -> Result<(), TargetError> {
+    maintenance.work(&format!("CREATE DATABASE {}", identifier(name))).map(drop).map_err(|error| {
+        if error.code() == Some("42501") {
+            TargetError::refused(
+                format!("user \"{}\" may not create a database at {}", login.user, login.endpoint),
+                format!("let an administrator run: ALTER ROLE {} CREATEDB", identifier(&login.user)),
+            )
+        } else {
+            TargetError::engine(format!("could not create database \"{name}\" at {}", login.endpoint), error)
+        }
+    })
+}
+
+pub(crate) fn set_comment(control: &mut Control, name: &str, text: &str) -> Result<(), TargetError> {
+    control
+        .rows(
+            &format!("could not mark database \"{name}\""),
+            &format!("COMMENT ON DATABASE {} IS {}", identifier(name), literal(text)),
+        )
+        .map(drop)
+}
+
+/// Drops marked databases that nobody is connected to. What cannot be dropped is left and logged.
+pub(crate) fn drop_leftovers(maintenance: &mut Control) {
+    let sql = format!(
+        "SELECT datname FROM pg_database AS d WHERE shobj_description(oid, 'pg_database') LIKE '{MARK}%' \
+         AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.datname = d.datname) LIMIT {LEFTOVERS_MAX}"
+    );
+    let Ok(rows) = maintenance.query(&sql) else {
+        return;
+    };
+    for name in rows.into_iter().filter_map(|row| row.into_iter().next().flatten()) {
+        // Without FORCE: should somebody have connected since, the server refuses.
+        match maintenance.work(&format!("DROP DATABASE {}", identifier(&name))) {
+            Ok(_) => tracing::info!(database = name, "dropped what a crashed run left"),
+            Err(error) => tracing::warn!(database = name, %error, "could not drop what a crashed run left"),
+        }
+    }
+}

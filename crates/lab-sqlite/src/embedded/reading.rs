@@ -1,0 +1,64 @@
+//! What the target does for runs that read: a file of tables made once, look-ups, and keys to load.
+
+use std::path::PathBuf;
+
+use lab::engine::look_up::{self, Answers};
+use lab::engine::{Aftermath, TargetError};
+use lab::work::Work;
+use results::model::Metric;
+use rusqlite::Connection;
+
+use crate::embedded::{SqliteRun, SqliteTarget};
+use crate::session::SqliteConnector;
+use crate::workload::guid::{self, Stock};
+use crate::workload::look_up::LookUp;
+use crate::workload::schema;
+
+impl SqliteTarget {
+    /// Makes the file that the work reads, when no earlier run did, and nothing else: it is not written to.
+    pub(crate) fn prepare_reading(&mut self, stock: &Stock, work: &Work) -> Result<(), TargetError> {
+        stock.provide(work)?;
+        let meter = schema::is_timed(work).then(|| self.instrument.meter());
+        let answers = Answers::default();
+        let look_up = LookUp {
+            question: stock.question(work),
+            page_bytes: schema::PAGE_SIZE_BYTES,
+            meter,
+            answers: answers.clone(),
+        };
+        let connector = SqliteConnector::new(self.database(work), work, meter);
+        let connector = connector.with_look_up(work.workload.looks_up().then_some(look_up));
+        self.run = Some(SqliteRun { work: work.clone(), connector, answers, _keeper: None, _reader: None });
+        Ok(())
+    }
+
+    /// The keys of one load, where the work is one.
+    pub(crate) fn source(&self, work: &Work) -> Result<Option<PathBuf>, TargetError> {
+        if !work.is_one_load() {
+            return Ok(None);
+        }
+        let path = self.directory().join("source.db");
+        guid::make_source(&path, work)
+            .map_err(|error| TargetError::engine("could not make the keys to load", error))?;
+        Ok(Some(path))
+    }
+
+    /// What the look-ups found and cost.
+    pub(crate) fn look_up_aftermath(&self, stock: &Stock, work: &Work) -> Result<Aftermath, TargetError> {
+        let look_ups = self.run.as_ref().map(|run| run.answers.all()).unwrap_or_default();
+        let connection = Connection::open(stock.path())
+            .map_err(|error| TargetError::engine("could not open the tables of the run", error))?;
+        let found: String = connection
+            .query_row(&stock.finding(work), [], |row| row.get::<_, Option<String>>(0))
+            .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
+            .unwrap_or_default();
+        let mut metrics = look_up::metrics(&look_ups);
+        metrics.push(Metric {
+            name: "finding_hash".to_owned(),
+            value: look_up::hash_of(found.trim_end()) as f64,
+            unit: "1".to_owned(),
+            source: "first 48 bits of the SHA-256 of what was found".to_owned(),
+        });
+        Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
+    }
+}

@@ -1,0 +1,5 @@
+//! What clients work on: tables, statements, and rows that exist before a run.
+
+pub(crate) mod guid;
+pub(crate) mod look_up;
+pub(crate) mod schema;
