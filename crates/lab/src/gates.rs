@@ -283,16 +283,18 @@ fn prefixed(what: &str, names: Vec<String>) -> Vec<String> {
 /// Looks more frequent than this are samples of an estimate, not a series: each stands for the time that it really
 /// covers, so that fewer of them make the estimate coarser, not wrong.
 const SERIES_PERIOD_NS_MIN: u64 = 500_000_000;
-/// Smallest share of the looks of an estimate.
+/// Smallest share of the looks of an estimate, unless a study asks for less of all samplers.
 const ESTIMATE_FRACTION: f64 = 0.5;
 
 /// Were the counters looked at every second? One look may always be missing, since short runs have few. A sampler that
 /// is not able to look at all is named, and no reason to throw the run away.
 fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
-    let percent = 100.0 * limits.samples_present_fraction;
+    let (series_fraction, estimate_fraction) =
+        (limits.samples_present_fraction, limits.samples_present_fraction.min(ESTIMATE_FRACTION));
     let expected = format!(
-        "{percent:.0} % of the samples of each series, or all but one, and {:.0} % of those of an estimate",
-        100.0 * ESTIMATE_FRACTION
+        "{:.0} % of the samples of each series, or all but one, and {:.0} % of those of an estimate",
+        100.0 * series_fraction,
+        100.0 * estimate_fraction
     );
     let able: Vec<&SamplerRecord> = evidence.samplers.iter().filter(|sampler| is_able(sampler)).collect();
     if able.is_empty() {
@@ -300,7 +302,7 @@ fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     }
     let wanted_fraction = |sampler: &SamplerRecord| {
         let is_series = sampler.period_ns >= SERIES_PERIOD_NS_MIN;
-        if is_series { limits.samples_present_fraction } else { ESTIMATE_FRACTION }
+        if is_series { series_fraction } else { estimate_fraction }
     };
     let short: Vec<String> = able
         .iter()

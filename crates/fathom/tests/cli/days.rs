@@ -1,9 +1,18 @@
 //! Bad days: what is killed, interrupted, broken or full.
 
-use crate::bench::{Bench, signal, text, wait_for};
+use crate::bench::{Bench, signal, state, text, until_met, wait_for};
 
 /// Rows enough that a study is still under way when it is looked at.
 const SLOW: [&str; 6] = ["run", "quick.toml", "--set", "rows_total=3000", "--repetitions", "8"];
+
+/// Has the process heard SIGSTOP? `false` when it had ended before.
+fn is_stopped(child: &std::process::Child) -> bool {
+    wait_for("the process to stop or to end", || match state(child) {
+        'T' => Some(true),
+        'Z' => Some(false),
+        _ => None,
+    })
+}
 
 #[test]
 fn kill_9_at_any_moment_loses_at_most_the_run_in_flight_and_the_next_call_goes_on() {
@@ -27,11 +36,14 @@ fn kill_9_at_any_moment_loses_at_most_the_run_in_flight_and_the_next_call_goes_o
 #[test]
 fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
     for name in ["INT", "TERM", "HUP"] {
-        let bench = Bench::new();
-        let child = bench.start(&SLOW);
-        wait_for("a finished run", || (bench.counting() >= 2).then_some(()));
-        signal(&child, name);
-        let output = child.wait_with_output().unwrap();
+        let (bench, output) = until_met("a signal before the end of the study", || {
+            let bench = Bench::new();
+            let child = bench.start(&SLOW);
+            wait_for("a finished run", || (bench.counting() >= 2).then_some(()));
+            signal(&child, name);
+            let output = child.wait_with_output().unwrap();
+            (bench.counting() < 16).then_some((bench, output))
+        });
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
         assert!(text(&output.stderr).contains("this command resumes the study:"));
         assert!(!bench.results().join("work").exists());
@@ -43,13 +55,18 @@ fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
 /// The same command would start another study: the printed one must go on with this one.
 #[test]
 fn after_ctrl_c_with_again_the_printed_command_resumes_the_study() {
-    let bench = Bench::new();
-    bench.finish(&["run", "quick.toml"]);
-    let first = bench.stored().study.key;
-    let child = bench.start(&[&SLOW[..], &["--again"]].concat());
-    wait_for("a finished run", || (bench.stored().study.key != first && bench.counting() >= 2).then_some(()));
-    signal(&child, "INT");
-    let output = child.wait_with_output().unwrap();
+    let (bench, output) = until_met("a signal before the end of the study", || {
+        let bench = Bench::new();
+        bench.finish(&["run", "quick.toml"]);
+        let first = bench.stored().study.key;
+        let child = bench.start(&[&SLOW[..], &["--again"]].concat());
+        wait_for("a finished run", || {
+            (bench.stored().study.key != first && bench.counting() >= 2).then_some(())
+        });
+        signal(&child, "INT");
+        let output = child.wait_with_output().unwrap();
+        (bench.counting() < 16).then_some((bench, output))
+    });
     let err = text(&output.stderr);
     let command =
         err.lines().find_map(|line| line.strip_prefix("  fathom run ")).unwrap_or_else(|| panic!("{err}"));
@@ -62,9 +79,18 @@ fn after_ctrl_c_with_again_the_printed_command_resumes_the_study() {
 
 #[test]
 fn a_second_program_on_the_same_results_is_refused() {
-    let bench = Bench::new();
-    let mut child = bench.start(&SLOW);
-    wait_for("a finished run", || (bench.counting() >= 1).then_some(()));
+    let (bench, mut child) = until_met("a program that is stopped in the middle of its study", || {
+        let bench = Bench::new();
+        let mut child = bench.start(&SLOW);
+        wait_for("a finished run", || (bench.counting() >= 1).then_some(()));
+        // It cannot end before the second program has asked.
+        signal(&child, "STOP");
+        if is_stopped(&child) {
+            return Some((bench, child));
+        }
+        child.wait().unwrap();
+        None
+    });
     let (_, err) = bench.expect(2, &["run", "quick.toml"]);
     assert!(err.contains("in use"), "{err}");
     signal(&child, "KILL");

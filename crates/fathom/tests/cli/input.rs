@@ -123,15 +123,27 @@ fn a_directory_that_cannot_be_used_is_named() {
 
 #[test]
 fn a_study_that_does_not_fit_on_the_disk_is_refused_with_both_figures() {
-    refused(&["run", "populate-batch"], &["populate-batch", "does not fit", "TiB", "--ignore-space"]);
+    // The most rows that can be asked for, 2 EiB of pages: no file system has room for them, and nothing is started.
+    let words = ["run", "populate-batch", "--set", "rows_total=281474976710656"];
+    refused(&words, &["populate-batch", "does not fit", "2.0 EiB needed", "--ignore-space"]);
 }
 
 #[test]
 fn help_the_manual_and_completions_come_from_the_same_definitions() {
     let bench = Bench::new();
-    for words in [&["run", "--help"][..], &["man"], &["completions", "bash"]] {
-        let (out, _) = bench.expect(0, words);
-        assert!(out.contains("repeat-until") || out.contains("repeat\\-until"), "{words:?}");
+    let (help, _) = bench.expect(0, &["run", "--help"]);
+    // Every long option of the help, not one that somebody remembered.
+    let options: Vec<&str> = help
+        .lines()
+        .filter_map(|line| line.trim_start().split_once("--").filter(|(before, _)| before.len() <= 4))
+        .map(|(_, rest)| rest.split(|end: char| end != '-' && !end.is_alphanumeric()).next().unwrap())
+        .collect();
+    assert!(options.len() > 25 && options.contains(&"repeat-until"), "{options:?}");
+    let (manual, _) = bench.expect(0, &["man"]);
+    let (completions, _) = bench.expect(0, &["completions", "bash"]);
+    for option in options {
+        assert!(manual.contains(&format!("\\-\\-{}", option.replace('-', "\\-"))), "--{option} in man");
+        assert!(completions.contains(&format!("--{option}")), "--{option} in completions");
     }
 }
 

@@ -15,8 +15,9 @@ fn targets() -> Vec<&'static str> {
 }
 
 fn run(bench: &Bench, experiment: &str, target: &str, settings: &[&str]) -> String {
+    let experiment = bench.lenient(experiment);
     let mut words =
-        vec!["run", experiment, "--mini", "--repetitions", "1", "--ceilings", "never", "-t", target];
+        vec!["run", &experiment, "--mini", "--repetitions", "1", "--ceilings", "never", "-t", target];
     settings.iter().for_each(|setting| words.extend(["--set", setting]));
     bench.expect(0, &words).0
 }
@@ -92,7 +93,8 @@ fn a_backup_by_the_tool_of_the_server_is_one_stream_and_comes_back_whole_in_seve
     for server in with.first().into_iter().chain(without.first()) {
         let bench = Bench::new();
         let bin = server.bin_dir.to_str().unwrap();
-        let mut words = vec!["run", "backup-restore-parallelism", "--mini", "--repetitions", "1"];
+        let experiment = bench.lenient("backup-restore-parallelism");
+        let mut words = vec!["run", &experiment, "--mini", "--repetitions", "1"];
         words.extend(["--ceilings", "never", "-t", "postgres", "--pg-bin", bin, "-s", "table_rows=2000"]);
         words.extend(["-s", "streams=2", "-s", "backup_method=reader,pg_basebackup"]);
         // Many packages of a server come without the tools of its clients.

@@ -31,6 +31,13 @@ fn clean_aftermath() -> Result<Aftermath, String> {
 fn failed(
     change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
 ) -> Vec<String> {
+    failed_within(&Limits::default(), change)
+}
+
+fn failed_within(
+    limits: &Limits,
+    change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
+) -> Vec<String> {
     let (mut clients, mut aftermath) = (clean_clients(), clean_aftermath());
     let samplers = vec![sampler(4, 4, None)];
     let mut loose = Loose { seen: Some(2), written: 420_000, cpu_ns: 1_000_000, samplers };
@@ -48,7 +55,7 @@ fn failed(
             is_embedded: false,
             samplers: &loose.samplers,
         },
-        &Limits::default(),
+        limits,
     );
     gates.into_iter().filter(|gate| gate.outcome == GateOutcome::Failed).map(|gate| gate.gate).collect()
 }
@@ -82,6 +89,8 @@ fn a_run_with_too_few_looks_does_not_count_unless_the_sampler_could_not_look() {
     let estimate = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 100, None) };
     assert!(gate(vec![estimate(60)]).is_empty());
     assert_eq!(gate(vec![estimate(40)]), ["samples_present"]);
+    let none = Limits { samples_present_fraction: 0.0, ..Limits::default() };
+    assert!(failed_within(&none, |_, _, loose| loose.samplers = vec![estimate(0)]).is_empty());
     let deed = SamplerRecord { name: manual_checkpoint::SAMPLER.to_owned(), ..sampler(5, 100, None) };
     assert!(gate(vec![deed]).is_empty(), "checkpoints that take long are no missing looks");
 }
