@@ -10,5 +10,5 @@ cd "$(dirname "$0")/.."
 own=$(mktemp -d "${TMPDIR:-/tmp}/bench-check.XXXXXX")
 trap 'rm -rf "$own"' EXIT
 [ $# -ge 2 ] || directory=$own
-"${CARGO:-cargo}" run --locked --release -q -p check --example bench_sqlserver -- \
+"${CARGO:-cargo}" run --locked --release -q -p check-sqlserver --example bench_sqlserver -- \
     "$base" "$directory/large.mdf" "${3:-1024}" "${4:-5}"

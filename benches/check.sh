@@ -11,10 +11,10 @@ own=$(mktemp -d "${TMPDIR:-/tmp}/bench-check.XXXXXX")
 trap 'rm -rf "$own"' EXIT
 # The server has a user of its own.
 chmod 755 "$own"
-run=("${CARGO:-cargo}" run --locked --release -q -p check --example)
+run=("${CARGO:-cargo}" run --locked --release -q --example)
 
 if [ "${BENCH_ONLY:-sqlite}" = sqlite ]; then
-    "${run[@]}" bench_check_sqlite -- "${1:-$own}" "${2:-400000}" "${3:-3}"
+    "${run[@]}" bench_check_sqlite -p check-sqlite -- "${1:-$own}" "${2:-400000}" "${3:-3}"
 fi
 if [ "${BENCH_ONLY:-postgres}" = postgres ]; then
     bins=(/usr/lib/postgresql/*/bin)
@@ -25,5 +25,5 @@ if [ "${BENCH_ONLY:-postgres}" = postgres ]; then
     fi
     data=${BENCH_PGDATA:-${1:-$own}/pgdata}
     [ -e "$data" ] || benches/data/postgres.sh "$data" "$bin" "${BENCH_PGROWS:-2500000}"
-    "${run[@]}" bench_postgres -- "$data" "$bin" "${3:-3}"
+    "${run[@]}" bench_postgres -p check-postgres -- "$data" "$bin" "${3:-3}"
 fi

@@ -8,7 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 rows=${1:-700000} rounds=${2:-3}
-"${CARGO:-cargo}" build --locked --release -q -p check --example bench_structure
+"${CARGO:-cargo}" build --locked --release -q -p fathom --example bench_structure
 bench="${CARGO_TARGET_DIR:-target}/release/examples/bench_structure"; bench=$(realpath "$bench")
 place=$(mktemp -d "${BENCH_DIR:-.}/bench-structure.XXXXXX"); place=$(cd "$place" && pwd)
 as=() data="$place/pg/data" bin=${BENCH_BIN:-}

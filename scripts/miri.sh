@@ -22,5 +22,5 @@ miri() {
 
 miri -p disk --lib -- buffer:: backend::memory backend::threads
 miri -p formats --lib
-miri -p check --lib -- archive::header
+miri -p check-postgres --lib -- archive::header
 miri -p results --lib -- histogram::

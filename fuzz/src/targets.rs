@@ -73,7 +73,7 @@ pub fn sqlite_page(bytes: &[u8]) {
 
 /// The engines whose files are read.
 static ENGINES: [&check::Engine; 4] =
-    [&check::sqlite::ENGINE, &check::postgres::ENGINE, &check::sqlserver::ENGINE, &check::innodb::ENGINE];
+    [&check_sqlite::ENGINE, &check_postgres::ENGINE, &check_sqlserver::ENGINE, &check_innodb::ENGINE];
 
 /// The last byte selects the engine and the kind of page.
 pub fn decode(bytes: &[u8]) {
@@ -83,10 +83,10 @@ pub fn decode(bytes: &[u8]) {
     };
     let (number, other) = (word(0), word(4));
     match choice % 4 {
-        0 => drop(check::sqlite::decode::exercise(number, other, bytes)),
-        1 => drop(check::postgres::decode::exercise(number, other, bytes)),
-        2 => drop(check::sqlserver::decode::exercise(number, other, bytes)),
-        _ => drop(check::innodb::decode::exercise(number, other, bytes)),
+        0 => drop(check_sqlite::decode::exercise(number, other, bytes)),
+        1 => drop(check_postgres::decode::exercise(number, other, bytes)),
+        2 => drop(check_sqlserver::decode::exercise(number, other, bytes)),
+        _ => drop(check_innodb::decode::exercise(number, other, bytes)),
     }
 }
 
@@ -121,9 +121,9 @@ fn read_sqlite(path: &Path, way: Way) {
         Way::Check | Way::CheckRaw => {
             let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
             let _ =
-                check::text::text(&check::sqlite::check(path, &options, &mut Silent), &check::sqlite::RULES);
+                check::text::text(&check_sqlite::check(path, &options, &mut Silent), &check_sqlite::RULES);
         }
-        Way::Structure => drop(check::sqlite::structure(path, &structure_options(), &mut Silent)),
+        Way::Structure => drop(check_sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
             let _ = (check::decode::file(&ENGINES, path, 1), check::decode::file(&ENGINES, path, 2));
         }
@@ -132,8 +132,8 @@ fn read_sqlite(path: &Path, way: Way) {
 
 /// The reports on a sound database that results files have as seeds, without what differs from run to run.
 pub(crate) fn reports(path: &Path) -> (results::check::CheckReport, results::structure::StructureReport) {
-    let mut check = check::sqlite::check(path, &options(), &mut Silent);
-    let mut structure = check::sqlite::structure(path, &structure_options(), &mut Silent);
+    let mut check = check_sqlite::check(path, &options(), &mut Silent);
+    let mut structure = check_sqlite::structure(path, &structure_options(), &mut Silent);
     check.target.clear();
     check.counters = Default::default();
     structure.target.clear();
@@ -154,7 +154,7 @@ pub fn sql_text(bytes: &[u8]) {
 }
 
 pub fn sql_expression(bytes: &[u8]) {
-    check::sqlite::exercise_definition(&String::from_utf8_lossy(bytes));
+    check_sqlite::exercise_definition(&String::from_utf8_lossy(bytes));
 }
 
 /// A database whose schema has a text in the place of a definition.
@@ -181,10 +181,10 @@ pub fn postgres_cluster(bytes: &[u8]) {
         let table = directory.join("base/5/16384");
         match way {
             Way::Check | Way::Structure => read_cluster(directory, way),
-            Way::CheckRaw => drop(check::postgres::check_file(&table, &options(), &mut Silent)),
+            Way::CheckRaw => drop(check_postgres::check_file(&table, &options(), &mut Silent)),
             Way::Decode => {
                 let index = directory.join("base/5/16385");
-                drop(check::postgres::structure_file(&index, &structure_options(), &mut Silent));
+                drop(check_postgres::structure_file(&index, &structure_options(), &mut Silent));
                 let _ = check::decode::file(&ENGINES, &table, 0);
             }
         }
@@ -193,9 +193,9 @@ pub fn postgres_cluster(bytes: &[u8]) {
 
 fn read_cluster(path: &Path, way: Way) {
     if let Way::Structure = way {
-        let _ = check::postgres::structure_cluster(path, &structure_options(), &mut Silent);
-    } else if let Ok(report) = check::postgres::check_cluster(path, &options(), &mut Silent) {
-        let _ = check::text::text(&report, &check::postgres::RULES);
+        let _ = check_postgres::structure_cluster(path, &structure_options(), &mut Silent);
+    } else if let Ok(report) = check_postgres::check_cluster(path, &options(), &mut Silent) {
+        let _ = check::text::text(&report, &check_postgres::RULES);
     }
 }
 
@@ -218,13 +218,13 @@ pub fn sqlserver_file(bytes: &[u8]) {
         match Way::of(*choice) {
             way @ (Way::Check | Way::CheckRaw) => {
                 let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
-                if let Ok(report) = check::sqlserver::check(&paths, &options, &mut Silent) {
-                    let _ = check::text::text(&report, &check::sqlserver::RULES);
+                if let Ok(report) = check_sqlserver::check(&paths, &options, &mut Silent) {
+                    let _ = check::text::text(&report, &check_sqlserver::RULES);
                 }
             }
-            Way::Structure => drop(check::sqlserver::structure(&paths, &structure_options(), &mut Silent)),
+            Way::Structure => drop(check_sqlserver::structure(&paths, &structure_options(), &mut Silent)),
             Way::Decode => {
-                let _ = (check::sqlserver::inventory(&paths), check::decode::file(&ENGINES, &paths[0], 1));
+                let _ = (check_sqlserver::inventory(&paths), check::decode::file(&ENGINES, &paths[0], 1));
             }
         }
     });

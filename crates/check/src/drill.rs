@@ -107,7 +107,7 @@ pub enum DrillError {
 }
 
 /// Finds a class by its name.
-pub(crate) fn class<'a, C>(
+pub fn class<'a, C>(
     classes: &'a [C],
     name_of: impl Fn(&C) -> &'static str,
     name: &str,
@@ -120,7 +120,7 @@ pub(crate) fn class<'a, C>(
 }
 
 /// Refuses a copy that is there already; a link that leads nowhere counts too, because it would be written through.
-pub(crate) fn refuse_existing(copy_to: &Path) -> Result<(), DrillError> {
+pub fn refuse_existing(copy_to: &Path) -> Result<(), DrillError> {
     match copy_to.symlink_metadata() {
         Ok(_) => Err(DrillError::Exists { path: copy_to.to_owned() }),
         Err(_) => Ok(()),
@@ -128,13 +128,13 @@ pub(crate) fn refuse_existing(copy_to: &Path) -> Result<(), DrillError> {
 }
 
 /// The place of `count` at which a seed begins to look; 0 when there is none.
-pub(crate) fn start(seed: u64, count: usize) -> usize {
+pub fn start(seed: u64, count: usize) -> usize {
     // A step that spreads seeds over the file; the golden ratio of 2^64.
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % count.max(1)
 }
 
 /// The command that finds the damage of a copy, as a shell takes it.
-pub(crate) fn command(copy_to: &Path, options: &str) -> String {
+pub fn command(copy_to: &Path, options: &str) -> String {
     let path = copy_to.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     let word = if path.bytes().all(is_plain) && !path.starts_with('-') {
@@ -149,20 +149,6 @@ pub(crate) fn command(copy_to: &Path, options: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_class_stands_in_the_table_of_the_document() {
-        let table = include_str!("../../../docs/check/drills.md");
-        let sqlite = crate::sqlite::drill::CLASSES.iter().map(|class| class.name);
-        let postgres = crate::postgres::drill::CLASSES.iter().map(|class| class.name);
-        let sqlserver = crate::sqlserver::drill::CLASSES.iter().map(|class| class.name);
-        let absent: Vec<&str> = sqlite
-            .chain(postgres)
-            .chain(sqlserver)
-            .filter(|name| !table.contains(&format!("`{name}`")))
-            .collect();
-        assert!(absent.is_empty(), "docs/check/drills.md lacks {absent:?}");
-    }
 
     #[test]
     fn a_path_of_any_characters_is_one_word_of_the_shell() {

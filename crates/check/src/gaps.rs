@@ -6,13 +6,13 @@ use results::check::{GapKind, NotChecked};
 use results::wording::thousands;
 
 /// The gap of an index whose keys are of a type or collation whose order is not known.
-pub(crate) const ORDER_OF_KEYS: &str = "order of some keys";
+pub const ORDER_OF_KEYS: &str = "order of some keys";
 /// Objects that one line names.
 const NAMED_MAX: usize = 3;
 
 /// Makes one gap of all with [`ORDER_OF_KEYS`] of a database and for the same reason: how many objects, and the first names. Its object is
 /// the database, absent where `database_of` names none. One alone stays as it is.
-pub(crate) fn fold_orders(gaps: &mut Vec<NotChecked>, database_of: impl Fn(&str) -> Option<String>) {
+pub fn fold_orders(gaps: &mut Vec<NotChecked>, database_of: impl Fn(&str) -> Option<String>) {
     let is_meant = |gap: &NotChecked| gap.what == ORDER_OF_KEYS && gap.kind == GapKind::Coverage;
     let mut groups: BTreeMap<(Option<String>, String), Vec<String>> = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| is_meant(gap)) {

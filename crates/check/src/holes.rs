@@ -12,7 +12,7 @@ const STRETCH_COUNT_MAX: usize = 1 << 16;
 const HOLE_BYTES_MIN: u64 = 1 << 30;
 
 /// The length of a file without a long hole at its end, rounded up to whole pages.
-pub(crate) fn length_without_hole(file: &File, length: u64, page_bytes: u64) -> u64 {
+pub fn length_without_hole(file: &File, length: u64, page_bytes: u64) -> u64 {
     if length < HOLE_BYTES_MIN {
         return length;
     }
@@ -21,7 +21,7 @@ pub(crate) fn length_without_hole(file: &File, length: u64, page_bytes: u64) -> 
 }
 
 /// Where the last data of a file ends; behind it there is only a hole.
-pub(crate) fn data_end(file: &File, length: u64) -> u64 {
+pub fn data_end(file: &File, length: u64) -> u64 {
     let mut end = 0;
     for _ in 0..STRETCH_COUNT_MAX {
         match stretch_from(file, end, length) {
@@ -34,7 +34,7 @@ pub(crate) fn data_end(file: &File, length: u64) -> u64 {
 
 /// The next stretch of data from an offset on; `None` when only a hole follows. A file system that does not know of holes
 /// has one stretch.
-pub(crate) fn stretch_from(file: &File, at: u64, end: u64) -> Option<Range<u64>> {
+pub fn stretch_from(file: &File, at: u64, end: u64) -> Option<Range<u64>> {
     if at >= end {
         return None;
     }

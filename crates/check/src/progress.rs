@@ -41,7 +41,7 @@ impl Progress for Silent {
 }
 
 /// Runs a pass over the pages while another thread tells the progress and watches the clock.
-pub(crate) fn with_ticker<R>(
+pub fn with_ticker<R>(
     deadline: Option<Instant>,
     stop: &AtomicBool,
     done: &AtomicU64,
@@ -53,22 +53,24 @@ pub(crate) fn with_ticker<R>(
 }
 
 /// A phase whose progress is told while it works, and that is halted when its time is over or somebody asks for it.
-pub(crate) struct Watched<'a> {
-    pub(crate) phase: Phase,
+pub struct Watched<'a> {
+    /// What is under way.
+    pub phase: Phase,
     /// When to halt; no limit without.
-    pub(crate) deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
     /// The wish to stop, from outside.
-    pub(crate) stop: Option<&'a AtomicBool>,
+    pub stop: Option<&'a AtomicBool>,
     /// Ends the work when set.
-    pub(crate) halt: &'a AtomicBool,
-    /// Bytes dealt with, of so many.
-    pub(crate) done: &'a AtomicU64,
-    pub(crate) total: u64,
+    pub halt: &'a AtomicBool,
+    /// Bytes read so far.
+    pub done: &'a AtomicU64,
+    /// Bytes to be read.
+    pub total: u64,
 }
 
 impl Watched<'_> {
     /// Runs `work` while another thread tells the progress, watches the clock, and passes on the wish to stop.
-    pub(crate) fn run<R>(&self, progress: &mut dyn Progress, work: impl FnOnce() -> R) -> R {
+    pub fn run<R>(&self, progress: &mut dyn Progress, work: impl FnOnce() -> R) -> R {
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             let is_over = &is_over;

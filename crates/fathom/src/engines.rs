@@ -43,7 +43,7 @@ pub(crate) fn target_words() -> String {
 
 /// Engines whose files are read, in the order in which messages and documents name them.
 pub(crate) static CHECKERS: [&check::Engine; 4] =
-    [&check::sqlite::ENGINE, &check::postgres::ENGINE, &check::sqlserver::ENGINE, &check::innodb::ENGINE];
+    [&check_sqlite::ENGINE, &check_postgres::ENGINE, &check_sqlserver::ENGINE, &check_innodb::ENGINE];
 
 /// The rules of all engines whose files are checked, in the order in which they are documented.
 pub(crate) fn rules() -> RuleBook {
@@ -160,5 +160,14 @@ mod tests {
             .map(|rule| format!("{}: {}", rule.id, rule.next_step))
             .collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn every_class_of_damage_stands_in_the_table_of_the_document() {
+        let table = include_str!("../../../docs/check/drills.md");
+        let classes = CHECKERS.iter().flat_map(|engine| (engine.drills)());
+        let absent: Vec<&str> =
+            classes.map(|class| class.name).filter(|name| !table.contains(&format!("`{name}`"))).collect();
+        assert!(absent.is_empty(), "docs/check/drills.md lacks {absent:?}");
     }
 }

@@ -81,7 +81,7 @@ fn decode(engines: &[&'static Engine], path: &Path, page: u32) -> Result<Decoded
 ///
 /// # Errors
 /// When the file cannot be read, or ends before the page.
-pub(crate) fn page_bytes(probe: &Probe, page: u32, size: usize) -> Result<Vec<u8>, EngineError> {
+pub fn page_bytes(probe: &Probe, page: u32, size: usize) -> Result<Vec<u8>, EngineError> {
     let path = || probe.path.clone();
     let failed = |source| EngineError::of(DecodeError::Read { path: path(), source });
     let file = disk::input::File::open(&probe.path).map_err(failed)?;

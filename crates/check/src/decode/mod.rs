@@ -5,7 +5,7 @@
 
 mod file;
 
-pub(crate) use file::page_bytes;
+pub use file::page_bytes;
 pub use file::{DecodeError, file};
 
 use results::EngineId;

@@ -122,6 +122,6 @@ impl EngineError {
 }
 
 /// A number that a user wrote.
-pub(crate) fn number<T: std::str::FromStr>(word: &str) -> Result<T, EngineError> {
+pub fn number<T: std::str::FromStr>(word: &str) -> Result<T, EngineError> {
     word.parse().map_err(|_| EngineError(format!("\"{word}\" is not a valid page, file or database number")))
 }

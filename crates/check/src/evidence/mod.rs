@@ -21,55 +21,57 @@ use results::check::CheckReport;
 use crate::rule::{Rule, RuleSet};
 
 /// What an engine says about its files.
-pub(crate) struct Terms<'a> {
+pub struct Terms<'a> {
     /// The rules of the engine.
-    pub(crate) rules: &'static RuleSet,
+    pub rules: &'static RuleSet,
     /// The rule about readings that differ.
-    pub(crate) differ: &'static Rule,
+    pub differ: &'static Rule,
     /// The rule about pages that cannot be read.
-    pub(crate) unreadable: &'static Rule,
+    pub unreadable: &'static Rule,
     /// Whether a server runs on the files: that they change, differ or go away is its work.
-    pub(crate) is_served: bool,
+    pub is_served: bool,
     /// Files whose changes the engine judges by itself, by locks and stamps of its own.
-    pub(crate) judges_changes: bool,
+    pub judges_changes: bool,
     /// Whether pages lie in a compressed file, so that each rests on all of its bytes.
-    pub(crate) is_archive: fn(&Path) -> bool,
+    pub is_archive: fn(&Path) -> bool,
     /// The name of a place.
-    pub(crate) place: &'a dyn Fn(&Path, u64) -> Place,
+    pub place: &'a dyn Fn(&Path, u64) -> Place,
 }
 
 /// A place as reports name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) file: String,
+pub struct Place {
+    /// Its path.
+    pub file: String,
     /// The page, as the engine counts; absent in files without pages.
-    pub(crate) page: Option<u64>,
-    pub(crate) object: Option<String>,
+    pub page: Option<u64>,
+    /// The table or index that it belongs to.
+    pub object: Option<String>,
 }
 
 /// Notes the reads of a check from its begin to its report.
-pub(crate) struct Watch {
+pub struct Watch {
     record: Record,
     _entered: Entered,
 }
 
 impl Watch {
     /// Begins to note the reads of this thread and of scans that it starts.
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         let record = Record::default();
         let entered = record.enter();
         Self { record, _entered: entered }
     }
 
     /// As [`Watch::begin`], in the record of this thread if it has one: what tells what a file is has read it before.
-    pub(crate) fn go_on() -> Self {
+    pub fn go_on() -> Self {
         let Some(record) = Record::current() else { return Self::begin() };
         let entered = record.enter();
         Self { record, _entered: entered }
     }
 
     /// The first failure of the environment so far, where a check could not begin.
-    pub(crate) fn failure(&self) -> Option<(PathBuf, io::Error)> {
+    pub fn failure(&self) -> Option<(PathBuf, io::Error)> {
         let failures = self.record.failures();
         let first = failures.into_iter().find(|failure| failure.error_number.is_some())?;
         let number = first.error_number?;
@@ -78,7 +80,7 @@ impl Watch {
 
     /// The first failure so far that is no work of a server, in a sentence with a hint: where numbers of pages that were
     /// not read would be shown.
-    pub(crate) fn reason(&self, is_served: bool) -> Option<String> {
+    pub fn reason(&self, is_served: bool) -> Option<String> {
         let is_absence = |number: Option<i32>| number == Some(rustix::io::Errno::NOENT.raw_os_error());
         let failures = self.record.failures();
         let first = failures.iter().find(|failure| !(is_served && is_absence(failure.error_number)))?;
@@ -88,7 +90,7 @@ impl Watch {
     /// Takes back what the reads do not allow to be concluded, and says what they showed.
     ///
     /// I/O: where something was found, the single reads of the check once more; places that differed some more times.
-    pub(crate) fn settle(self, report: &mut CheckReport, terms: &Terms<'_>) {
+    pub fn settle(self, report: &mut CheckReport, terms: &Terms<'_>) {
         let record = self.record;
         let is_absence = |number: Option<i32>| number == Some(rustix::io::Errno::NOENT.raw_os_error());
         let failures = record.failures();

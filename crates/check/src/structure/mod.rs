@@ -14,9 +14,9 @@
 //! | [`walk`] | levels of a tree by the references of its inner pages |
 //! | [`subject`] | which tables and indexes are meant, and their order in the output |
 
-pub(crate) mod subject;
-pub(crate) mod tally;
-pub(crate) mod walk;
+pub mod subject;
+pub mod tally;
+pub mod walk;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,7 +27,7 @@ use results::structure::{StructureMode, StructureReport};
 use crate::evidence::Watch;
 
 /// Leaves no numbers in a report whose reads failed: a page that was not read would count as a key that is not contained in it there.
-pub(crate) fn settle(watch: &Watch, is_served: bool, report: &mut StructureReport) {
+pub fn settle(watch: &Watch, is_served: bool, report: &mut StructureReport) {
     let Some(reason) = watch.reason(is_served) else { return };
     let (page_count, bytes_expected) = (report.accounting.page_count, report.accounting.bytes_expected);
     report.objects.clear();
@@ -43,10 +43,10 @@ pub const STRIP_POINTS_DEFAULT: usize = 4096;
 
 /// Leaves of a tree, or pages of a heap, from which on a sample is taken; below, all are looked at.
 // EVIDENCE: SQL Server, sys.dm_db_index_physical_stats, mode SAMPLED: below 10,000 pages DETAILED is used
-pub(crate) const SAMPLE_FROM_PAGES: usize = 10_000;
+pub const SAMPLE_FROM_PAGES: usize = 10_000;
 /// One page of so many is looked at in a sample.
 // EVIDENCE: as above, "1 percent sample of all the pages"
-pub(crate) const SAMPLE_STEP: usize = 100;
+pub const SAMPLE_STEP: usize = 100;
 
 /// What the user asks for.
 #[derive(Debug, Clone)]

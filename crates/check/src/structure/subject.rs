@@ -3,7 +3,7 @@
 use results::structure::ObjectStructure;
 
 /// Whether a table is the one that the user names: the whole qualified name or its end, without case.
-pub(crate) fn is_meant(qualified: &str, wanted: &str) -> bool {
+pub fn is_meant(qualified: &str, wanted: &str) -> bool {
     let (qualified, wanted) = (qualified.to_lowercase(), wanted.to_lowercase());
     qualified == wanted || qualified.strip_suffix(&wanted).is_some_and(|rest| rest.ends_with('.'))
 }
@@ -11,7 +11,7 @@ pub(crate) fn is_meant(qualified: &str, wanted: &str) -> bool {
 /// Sorts a table before its indexes and numbers them: 0 a heap, 1 a tree that holds the rows, others from 2 on.
 ///
 /// Objects come in the order in which the catalog made them; that order is kept among the indexes of a table.
-pub(crate) fn in_order(objects: &mut [ObjectStructure]) {
+pub fn in_order(objects: &mut [ObjectStructure]) {
     objects.sort_by(|left, right| {
         (&left.table, left.index.is_some()).cmp(&(&right.table, right.index.is_some()))
     });

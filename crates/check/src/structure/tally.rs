@@ -4,28 +4,28 @@ use results::structure::LevelStructure;
 
 /// What one page holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PageFigures {
+pub struct PageFigures {
     /// Records: rows or entries of a leaf, references of an inner page.
-    pub(crate) record_count: u64,
+    pub record_count: u64,
     /// References that stand outside of any record (the right child of SQLite's inner pages); among `record_count`.
     pub(crate) bare_count: u64,
     /// Bytes of the records, without those of bare references.
-    pub(crate) record_bytes: u64,
+    pub record_bytes: u64,
     /// The shortest record; `u64::MAX` without any.
-    pub(crate) record_bytes_min: u64,
+    pub record_bytes_min: u64,
     /// The longest.
-    pub(crate) record_bytes_max: u64,
+    pub record_bytes_max: u64,
     /// Deleted records that still take space.
-    pub(crate) ghost_count: u64,
+    pub ghost_count: u64,
     /// Bytes that are free.
-    pub(crate) free_bytes: u64,
+    pub free_bytes: u64,
     /// Bytes that could hold records and their slots.
-    pub(crate) room_bytes: u64,
+    pub room_bytes: u64,
 }
 
 impl PageFigures {
     /// A page with so much room, of which so much is free, and no record yet.
-    pub(crate) fn new(room_bytes: usize, free_bytes: usize) -> Self {
+    pub fn new(room_bytes: usize, free_bytes: usize) -> Self {
         Self {
             record_bytes_min: u64::MAX,
             room_bytes: room_bytes as u64,
@@ -36,7 +36,7 @@ impl PageFigures {
 
     /// Adds a record.
     #[inline]
-    pub(crate) fn add_record(&mut self, bytes: usize) {
+    pub fn add_record(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         self.record_count += 1;
         self.record_bytes += bytes;
@@ -45,7 +45,7 @@ impl PageFigures {
     }
 
     /// Adds a reference that takes no space of a record.
-    pub(crate) fn add_bare(&mut self) {
+    pub fn add_bare(&mut self) {
         self.record_count += 1;
         self.bare_count += 1;
     }
@@ -53,7 +53,7 @@ impl PageFigures {
 
 /// The sums of one level. Merges by addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LevelTally {
+pub struct LevelTally {
     sum: PageFigures,
     looked_at_count: u64,
     /// Pages with a successor.
@@ -79,7 +79,7 @@ impl Default for LevelTally {
 impl LevelTally {
     /// Adds a page that was looked at.
     #[inline]
-    pub(crate) fn add_page(&mut self, page: &PageFigures) {
+    pub fn add_page(&mut self, page: &PageFigures) {
         self.looked_at_count += 1;
         self.add_figures(page);
     }
@@ -97,14 +97,14 @@ impl LevelTally {
     }
 
     /// Adds that one page follows another in the order of the level.
-    pub(crate) fn add_link(&mut self, page: u64, successor: u64) {
+    pub fn add_link(&mut self, page: u64, successor: u64) {
         self.successor_count += 1;
         self.adjacent_count += u64::from(successor == page.wrapping_add(1));
         self.backward_count += u64::from(successor < page);
     }
 
     /// Adds the links of a level whose pages are listed in its order.
-    pub(crate) fn add_order(&mut self, pages: &[u32]) {
+    pub fn add_order(&mut self, pages: &[u32]) {
         for pair in pages.windows(2) {
             if let &[page, successor] = pair {
                 self.add_link(page.into(), successor.into());
@@ -113,13 +113,13 @@ impl LevelTally {
     }
 
     /// Adds the links of pages in physical order that form so many runs.
-    pub(crate) fn add_runs(&mut self, page_count: u64, run_count: u64) {
+    pub fn add_runs(&mut self, page_count: u64, run_count: u64) {
         self.successor_count += page_count.saturating_sub(1);
         self.adjacent_count += page_count.saturating_sub(run_count);
     }
 
     /// Adds what another worker saw.
-    pub(crate) fn merge(&mut self, other: &LevelTally) {
+    pub fn merge(&mut self, other: &LevelTally) {
         self.looked_at_count += other.looked_at_count;
         self.successor_count += other.successor_count;
         self.adjacent_count += other.adjacent_count;
@@ -131,7 +131,7 @@ impl LevelTally {
     ///
     /// Where fewer pages were looked at for want of time (`is_sampled`), counts are scaled up and marked as estimates;
     /// fill and sizes are those of the sample.
-    pub(crate) fn level(&self, index_level: u32, page_count: u64, is_sampled: bool) -> LevelStructure {
+    pub fn level(&self, index_level: u32, page_count: u64, is_sampled: bool) -> LevelStructure {
         let sum = &self.sum;
         let has_looked = self.looked_at_count > 0;
         let is_estimate = is_sampled && has_looked && self.looked_at_count < page_count;

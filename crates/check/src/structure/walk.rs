@@ -4,7 +4,7 @@
 const DEPTH_MAX: usize = 40;
 
 /// What the walk asks of a tree.
-pub(crate) trait Tree {
+pub trait Tree {
     /// References of inner pages, in their order; `None` for a page that is damaged or no inner page.
     fn children(&mut self, pages: &[u32]) -> Vec<Option<Vec<u32>>>;
 
@@ -17,15 +17,15 @@ pub(crate) trait Tree {
 
 /// The pages of a tree, level by level.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Levels {
+pub struct Levels {
     /// Page numbers in the order of the keys; leaves first, the root last.
-    pub(crate) levels: Vec<Vec<u32>>,
+    pub levels: Vec<Vec<u32>>,
     /// Branches that were lost: pages that could not be read, references to pages that cannot be.
-    pub(crate) lost_count: u64,
+    pub lost_count: u64,
 }
 
 /// Follows a tree from its root. Every page is taken at most once, so that the walk ends with the file.
-pub(crate) fn levels(root: u32, tree: &mut impl Tree) -> Levels {
+pub fn levels(root: u32, tree: &mut impl Tree) -> Levels {
     let mut found = Levels::default();
     if !tree.claim(root) {
         found.lost_count = 1;

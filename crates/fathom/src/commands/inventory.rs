@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
 
 /// What the files of one SQL Server database, or a backup, say about it.
 fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
-    let inventory = check::sqlserver::inventory(files)?;
+    let inventory = check_sqlserver::inventory(files)?;
     if let Some(problem) = &inventory.problem {
         bail!(
             "cannot list what is in \"{}\": {problem}",

@@ -34,7 +34,7 @@ impl LocalServer {
                 server.server
             );
         };
-        let cluster = check::postgres::Cluster::open(&directory).with_context(|| {
+        let cluster = check_postgres::Cluster::open(&directory).with_context(|| {
             format!(
                 "could not open the data directory \"{}\" of {} on this machine\nhint: run fathom on the machine of the server, as a user who may read it, or name a base backup",
                 directory.display(),

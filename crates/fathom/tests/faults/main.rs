@@ -10,13 +10,14 @@ mod answer;
 mod attributes;
 mod cells;
 mod commands;
+mod decode_bytes;
 mod fault;
 mod leftovers;
 mod matrix;
 mod mount;
 mod postgres;
 mod results_file;
-#[path = "../../../check/tests/postgres/server.rs"]
+#[path = "../../../check-postgres/tests/postgres/scene/server.rs"]
 #[allow(dead_code)]
 mod server;
 mod sqlite;

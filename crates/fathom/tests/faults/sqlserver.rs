@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cells::{Database, Kind};
 use crate::matrix::run;
 
-#[path = "../../../check/tests/sqlserver/large.rs"]
+#[path = "../../../check-sqlserver/tests/sqlserver/large.rs"]
 #[allow(dead_code)]
 mod large;
 

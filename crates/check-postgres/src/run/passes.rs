@@ -1,0 +1,302 @@
+//! One pass over a batch: reading, progress, limits, and what is kept when it is stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use disk::input::carried;
+use disk::scan::{ScanFile, ScanOptions, ScanOutcome, scan};
+use results::stopped_cluster::StoppedCluster;
+
+use crate::cluster::Standing;
+use crate::plan::batch::{Position, bytes_of, rest_of};
+use crate::plan::{Plan, PlanFile};
+use crate::run::coverage::Covered;
+use crate::run::pass::{PassContext, PassState};
+use crate::run::{CheckError, Run};
+use check::findings::{Findings, Lists};
+use check::progress::{Phase, Progress};
+
+/// Bytes of one claim, if the user does not say.
+const CLAIM_BYTES_DEFAULT: usize = 1 << 20;
+/// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
+const SUMS_VERSION: u64 = 5;
+/// How often the clock is looked at while workers read.
+const LOOK_PERIOD: Duration = Duration::from_millis(5);
+
+impl Run<'_> {
+    /// Reads the files of one pass from a place on; what is learned is added to `state`.
+    pub(crate) fn pass(
+        &mut self,
+        context: &PassContext<'_>,
+        from: Position,
+        state: &mut PassState,
+        progress: &mut dyn Progress,
+    ) -> Result<(), CheckError> {
+        let block_bytes = self.cluster.block_bytes as u64;
+        let all_bytes = bytes_of(context.files);
+        let files = rest_of(context.files, from.bytes, block_bytes);
+        let all = *context;
+        let context = PassContext { files: &files, ..*context };
+        self.accounting.page_count += page_count(&files, block_bytes);
+        if self.unfinished.is_some() || files.is_empty() {
+            self.accounting.bytes_expected += bytes_of(&files);
+            self.accounting.unreached_count += page_count(&files, block_bytes);
+            for file in &files {
+                let count = file.part.bytes.div_ceil(block_bytes);
+                state.sums.covered.pages_left_out(file.relation, count);
+            }
+            self.bytes_before += all_bytes;
+            return Ok(());
+        }
+        let stop = self.options.stop.clone().unwrap_or_default();
+        let outcome = self.read(&context, from.bytes, &stop, progress)?;
+        self.account(&outcome, block_bytes);
+        let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+        for part in outcome.states {
+            self.take(part, state);
+        }
+        let unclaimed_files = outcome.files.iter().zip(&files);
+        let not_reached: Vec<(Option<u32>, u64)> = unclaimed_files
+            .map(|(file, plan)| (plan.relation, file.unclaimed_bytes.div_ceil(block_bytes)))
+            .collect();
+        if unclaimed > 0 {
+            self.unfinished = Some("stopped before the end".to_owned());
+            let place = Position { bytes: all_bytes - unclaimed, ..from };
+            self.keep(&all, place, unclaimed, state);
+        }
+        // Of what is gone on with later nothing is left out.
+        for (relation, count) in not_reached {
+            state.sums.covered.pages_left_out(relation, count);
+        }
+        self.bytes_before += all_bytes;
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        context: &PassContext<'_>,
+        bytes_before: u64,
+        stop: &Arc<AtomicBool>,
+        progress: &mut dyn Progress,
+    ) -> Result<ScanOutcome<PassState>, CheckError> {
+        let done = Arc::new(AtomicU64::new(0));
+        let options = self.scan_options(&done, stop);
+        let files: Vec<ScanFile> = context.files.iter().map(PlanFile::scan_file).collect();
+        let per_rule = self.options.findings_per_rule_max;
+        let memory = self.options.memory_bytes_max / (2 * self.options.worker_count.max(1) as u64);
+        let ended = AtomicBool::new(false);
+        let outcome = std::thread::scope(|scope| {
+            let watcher = std::thread::current();
+            let ended = &ended;
+            let work = scope.spawn(carried(move || {
+                let outcome = scan(
+                    &files,
+                    &options,
+                    |_| PassState::with_memory(context.plan, per_rule, memory),
+                    |state, extent| context.visit(state, extent),
+                );
+                ended.store(true, Ordering::Release);
+                watcher.unpark();
+                outcome
+            }));
+            while !ended.load(Ordering::Acquire) {
+                // Each call gets on, however short: else a check in parts would never end.
+                if done.load(Ordering::Relaxed) > 0 && self.is_time_over() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                let so_far = self.bytes_before + bytes_before + done.load(Ordering::Relaxed);
+                progress.advance(Phase::Pass, so_far, self.bytes_total);
+                std::thread::park_timeout(LOOK_PERIOD);
+            }
+            work.join()
+        });
+        match outcome {
+            Ok(outcome) => Ok(outcome?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Whether the user's limit is reached, or the user wants an end.
+    pub(crate) fn is_time_over(&self) -> bool {
+        self.options.time_max.is_some_and(|limit| self.start.elapsed() >= limit)
+            || self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn scan_options(&self, done: &Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> ScanOptions {
+        let pages = self.options.page_batch.map(|pages| pages.max(1) * self.cluster.block_bytes);
+        ScanOptions {
+            worker_count: self.options.worker_count,
+            // The reader takes multiples of 4 KiB.
+            extent_bytes: pages.unwrap_or(CLAIM_BYTES_DEFAULT).next_multiple_of(4096),
+            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
+            retry_bytes: self.cluster.block_bytes,
+            want_direct: self.options.want_direct,
+            stop: Some(Arc::clone(stop)),
+            progress_bytes: Some(Arc::clone(done)),
+            ..ScanOptions::default()
+        }
+    }
+
+    fn account(&mut self, outcome: &ScanOutcome<PassState>, block_bytes: u64) {
+        let claim_bytes = self.scan_options(&Arc::default(), &Arc::default()).extent_bytes as u64;
+        self.accounting.bytes_expected += outcome.expected_bytes();
+        self.accounting.bytes_read += outcome.read_bytes();
+        for file in &outcome.files {
+            self.accounting.unreached_count += file.unclaimed_bytes.div_ceil(block_bytes);
+            // A server at work drops and cuts files; these pages are counted as skipped, and not expected to be read.
+            if self.cluster.standing == Standing::Running {
+                let vanished = if file.cache.is_none() { file.unreadable_bytes } else { 0 };
+                self.accounting.bytes_expected -= file.missing_bytes + vanished;
+            }
+        }
+        let counters = &mut self.counters;
+        counters.worker_count = counters.worker_count.max(outcome.states.len() as u64);
+        counters.claim_bytes = claim_bytes;
+        let claimed = |expected: u64, unclaimed: u64| (expected - unclaimed).div_ceil(claim_bytes);
+        counters.claim_count +=
+            outcome.files.iter().map(|file| claimed(file.expected_bytes, file.unclaimed_bytes)).sum::<u64>();
+        counters.pass_ns += outcome.elapsed_ns;
+        counters.worker_cpu_ns += outcome.worker_cpu_ns;
+        counters.claim_wait_ns += outcome.claim_wait_ns;
+        let way = match outcome.page_cache_reason() {
+            None => "direct".to_owned(),
+            Some(reason) => format!("through the page cache: {reason}"),
+        };
+        counters.reader = format!("{:?}, {way}", outcome.backend.engine).to_lowercase();
+    }
+
+    fn take(&mut self, part: PassState, into: &mut PassState) {
+        let reads_again = part.read_again + part.range_read_count();
+        self.findings.merge(part.findings);
+        self.accounting.clean_count += part.clean;
+        self.accounting.damaged_count += part.damaged;
+        self.accounting.affected_count += part.affected;
+        self.accounting.unreadable_count += part.unreadable;
+        for (why, count) in part.skipped {
+            *self.skipped.entry(why.to_owned()).or_default() += count;
+        }
+        self.counters.extra_read_count += reads_again;
+        self.counters.extra_read_bytes += reads_again * self.cluster.block_bytes as u64;
+        into.sums.merge(part.sums);
+    }
+
+    /// Keeps what a stopped check needs to go on.
+    fn keep(&mut self, context: &PassContext<'_>, place: Position, unclaimed_bytes: u64, state: &PassState) {
+        let Some(path) = &self.options.resume_file else { return };
+        let block_bytes = self.cluster.block_bytes as u64;
+        let mut accounting = self.accounting.clone();
+        accounting.page_count -= accounting.unreached_count;
+        accounting.unreached_count = 0;
+        accounting.bytes_expected -= unclaimed_bytes;
+        accounting.skipped = self
+            .skipped
+            .iter()
+            .map(|(why, page_count)| results::check::Skipped { why: why.clone(), page_count: *page_count })
+            .collect();
+        let consequences = self.findings.consequences();
+        let Lists { findings, rule_counts, object_counts, .. } = self.findings.clone().into_lists();
+        let rest = rest_of(context.files, place.bytes, block_bytes);
+        let next = rest.first();
+        let whole = next.and_then(|next| context.files.iter().find(|file| file.shown == next.shown));
+        let next_offset_bytes =
+            next.zip(whole).map_or(0, |(next, whole)| next.part.offset_bytes - whole.part.offset_bytes);
+        let mut stopped = StoppedCluster {
+            engine: "postgres".to_owned(),
+            identity: self.identity(context.plan),
+            next_file: next.map_or_else(String::new, |file| file.shown.clone()),
+            next_offset_bytes,
+            seed: self.seed,
+            batch_index: place.batch as u64,
+            pass_index: place.pass,
+            claimed_bytes: place.bytes,
+            accounting,
+            counters: self.counters.clone(),
+            findings,
+            rule_counts,
+            object_counts,
+            consequences,
+            ..StoppedCluster::default()
+        };
+        let mut covered = self.covered.clone();
+        covered.merge(state.sums.covered.clone());
+        stopped.coverage = covered.stored();
+        state.sums.store(&mut stopped);
+        // In the second pass the row pointers of the first stand in the context.
+        let codes = state.sums.exceptions.iter().map(|(table, codes)| (*table, codes.all()));
+        let looked_up = context.exceptions.iter().map(|(table, list)| (*table, list.codes().all()));
+        stopped.exceptions = codes.chain(looked_up).collect();
+        stopped.exceptions.sort_unstable();
+        self.unfinished = Some(match stopped.store(path) {
+            Ok(()) => format!(
+                "stopped before the end; the same command with --resume {} resumes here",
+                path.display()
+            ),
+            Err(error) => {
+                format!("stopped before the end; could not write \"{}\": {error}", path.display())
+            }
+        });
+    }
+
+    /// A check that was stopped and can go on here; says why when it cannot.
+    pub(crate) fn resume(&mut self, plan: &Plan) -> Option<StoppedCluster> {
+        let path = self.options.resume_file.as_ref().filter(|path| path.exists())?;
+        let stopped = match StoppedCluster::load(path) {
+            Ok(stopped) if stopped.identity == self.identity(plan) => stopped,
+            Ok(_) => {
+                let why = "the cluster or the options differ from those of the stopped check";
+                self.left_out(None, "resuming an earlier check", why);
+                return None;
+            }
+            Err(error) => {
+                let why = format!("could not read \"{}\": {error}", path.display());
+                self.left_out(None, "resuming an earlier check", &why);
+                return None;
+            }
+        };
+        let mut accounting = stopped.accounting.clone();
+        for skipped in accounting.skipped.drain(..) {
+            *self.skipped.entry(skipped.why).or_default() += skipped.page_count;
+        }
+        self.accounting = accounting;
+        self.counters = stopped.counters.clone();
+        self.findings = Findings::from_lists(
+            self.options.findings_per_rule_max,
+            Lists {
+                rules: &crate::RULES,
+                findings: stopped.findings.clone(),
+                rule_counts: stopped.rule_counts.clone(),
+                object_counts: stopped.object_counts.clone(),
+            },
+        );
+        self.findings.restore_consequences(stopped.consequences.clone());
+        self.resumed_ns = stopped.counters.elapsed_ns;
+        self.covered = Covered::restored(&stopped.coverage, plan.relations.len());
+        self.seed = stopped.seed;
+        Some(stopped)
+    }
+
+    /// Numbers that tell whether a cluster is still the one whose check was stopped.
+    fn identity(&self, plan: &Plan) -> Vec<u64> {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let control = self.cluster.control.as_ref();
+        let batch = self.options.object_batch.map_or(u64::MAX, |batch| batch as u64);
+        let switches = [self.options.level as u64, batch, u64::from(self.options.is_raw), SUMS_VERSION];
+        if self.cluster.standing == Standing::Running {
+            // Files come and grow; the place is found by name.
+            let system = control.map(|control| control.system_identifier);
+            return switches.into_iter().chain(system).collect();
+        }
+        let mut hasher = DefaultHasher::new();
+        for file in plan.first_files.iter().chain(&plan.second_files) {
+            file.shown.hash(&mut hasher);
+            file.part.bytes.hash(&mut hasher);
+        }
+        let of_control = control.map(|control| [control.system_identifier, control.checkpoint_lsn]);
+        switches.into_iter().chain([hasher.finish()]).chain(of_control.into_iter().flatten()).collect()
+    }
+}
+
+fn page_count(files: &[PlanFile], block_bytes: u64) -> u64 {
+    files.iter().map(|file| file.part.bytes.div_ceil(block_bytes)).sum()
+}

@@ -1,0 +1,6 @@
+//! Clusters made by real servers, and what is done to them.
+
+pub(crate) mod clean;
+pub(crate) mod edit;
+pub(crate) mod peers;
+pub(crate) mod server;

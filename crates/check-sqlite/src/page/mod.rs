@@ -1,0 +1,7 @@
+//! Rules of one page: records, the order of keys, the bounds set by the pages above.
+
+pub(crate) mod bounds;
+pub(crate) mod key_order;
+pub(crate) mod keys;
+pub(crate) mod raw;
+pub(crate) mod records;

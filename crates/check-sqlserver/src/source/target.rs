@@ -1,0 +1,123 @@
+//! What the user named: which files there are, of which kind, and why they cannot be checked.
+
+use std::path::{Path, PathBuf};
+
+use results::check::{CheckLevel, CheckReport, NotChecked};
+
+use crate::source::{FileKind, Source, recognise};
+
+/// Why a check could not be done at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A file could not be opened or read.
+    #[error("could not read \"{path}\": {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is none of SQL Server's.
+    #[error(
+        "cannot check \"{path}\": it is neither a SQL Server data file nor a backup{start}\nhint: inspect its first bytes: a failed download is often a web page",
+        path = path.display()
+    )]
+    NotSqlServer {
+        /// The file.
+        path: PathBuf,
+        /// What it begins with, in words.
+        start: String,
+    },
+    /// Files of different kinds were named together.
+    #[error(
+        "cannot check \"{path}\" together with the first file: data files and backups cannot be checked together\nhint: give the data files of one database, or the stripes of one backup",
+        path = path.display()
+    )]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Two data files say that they have the same place in their database.
+    #[error(
+        "cannot check \"{path}\" together with the files before it: one of them is also file {number} of its database\nhint: name the data files of one database, each once",
+        path = path.display()
+    )]
+    SameNumber {
+        /// The file.
+        path: PathBuf,
+        /// Its number.
+        number: u16,
+    },
+    /// The allocation maps take more memory than the check may use.
+    #[error(
+        "cannot check \"{path}\": the allocation maps of {page_count} pages take more than {bytes_max} bytes of memory, half of --max-memory\nhint: run it again with --max-memory {needed_mib}MiB",
+        path = path.display(),
+        needed_mib = (page_count.saturating_mul(4) >> 20).max(bytes_max >> 19).saturating_add(1)
+    )]
+    Memory {
+        /// The first file.
+        path: PathBuf,
+        /// Pages that the files have.
+        page_count: u64,
+        /// What the maps may take.
+        bytes_max: u64,
+    },
+    /// The files could not be scanned.
+    #[error(transparent)]
+    Scan(#[from] disk::scan::ScanError),
+}
+
+pub(crate) fn kinds(paths: &[PathBuf], is_raw: bool) -> Result<Vec<FileKind>, CheckError> {
+    let mut kinds = Vec::new();
+    for path in paths {
+        let kind = recognise(path).map_err(|source| CheckError::Read { path: path.clone(), source })?;
+        match kind {
+            Some(kind) if kinds.first().is_none_or(|first| *first == kind) => kinds.push(kind),
+            Some(_) => return Err(CheckError::Mixed { path: path.clone() }),
+            None if is_raw => kinds.push(FileKind::Data),
+            None => return Err(CheckError::NotSqlServer { path: path.clone(), start: start_text(path) }),
+        }
+    }
+    Ok(kinds)
+}
+
+/// Opens the files, which are all of one kind.
+pub(crate) fn open(paths: &[PathBuf], is_backup: bool) -> Result<Source, CheckError> {
+    let first = paths.first().cloned().unwrap_or_default();
+    let source = Source::open(paths, is_backup).map_err(|source| CheckError::Read { path: first, source })?;
+    match source.doubled() {
+        Some((path, number)) => Err(CheckError::SameNumber { path: path.to_owned(), number }),
+        None => Ok(source),
+    }
+}
+
+/// What a file begins with, when that is text.
+fn start_text(path: &Path) -> String {
+    use std::io::Read as _;
+    let mut start = Vec::new();
+    let read = disk::input::File::open(path).and_then(|file| file.take(40).read_to_end(&mut start));
+    let is_text = start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    match read {
+        Ok(0) => "; it is empty".to_owned(),
+        Ok(_) if is_text => {
+            let text = String::from_utf8_lossy(&start);
+            format!("; it begins with \"{}\"", text.lines().next().unwrap_or_default().trim())
+        }
+        _ => String::new(),
+    }
+}
+
+pub(crate) fn empty_report(target: String, level: CheckLevel) -> CheckReport {
+    CheckReport::empty("sqlserver", &target, level)
+}
+
+pub(crate) fn refuse_compressed(paths: &[PathBuf], report: &mut CheckReport) {
+    report.facts.push(("backup".to_owned(), "compressed (MSSQLBAK)".to_owned()));
+    let bytes: u64 = paths.iter().filter_map(|path| path.metadata().ok()).map(|facts| facts.len()).sum();
+    let what = format!("all of its blocks, {bytes} bytes");
+    let why = "the backup is compressed, in an unpublished format".to_owned();
+    report.not_checked.push(NotChecked { object: None, what, why, kind: results::check::GapKind::Coverage });
+    report.unfinished = Some(
+        "the backup is compressed: restore it, or take one WITH NO_COMPRESSION, and check that".to_owned(),
+    );
+}

@@ -1,0 +1,403 @@
+//! How tables and indexes lie on their pages: the columns of dm_db_index_physical_stats, from the file.
+//!
+//! Every page is looked at once, in physical order; of leaves, number and successor are kept, eight bytes each.
+
+pub(crate) mod sparse;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use disk::scan::{Content, Extent, ScanOptions, scan};
+use formats::sqlserver::{
+    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, audit_protection, audit_records,
+    product, restore,
+};
+use results::check::{Accounting, NotChecked, Skipped};
+use results::structure::{
+    LevelStructure, ObjectStructure, StorageKind, StripMap, StructureCounters, StructureMode, StructureReport,
+};
+
+use crate::catalog::prepared::{Prepared, prepare};
+use crate::maps::Use;
+use crate::plan::Unit;
+use crate::source::target::CheckError;
+use crate::structure::sparse::Sparse;
+use crate::whole::report_missing;
+use check::progress::{Phase, Progress};
+use check::structure::tally::{LevelTally, PageFigures};
+use check::structure::{Options, subject};
+
+/// Measures the tables and indexes in data files or in a backup.
+///
+/// I/O: maps and base tables; then, in detail, all pages once in physical order; else the pages above the leaves one by
+/// one, and in a sample some of the leaves.
+///
+/// # Errors
+/// When a file cannot be read, is none of SQL Server's, or scanning cannot be set up. Damage is no error.
+pub fn structure(
+    paths: &[PathBuf],
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<StructureReport, CheckError> {
+    let started = Instant::now();
+    let mut report = StructureReport {
+        engine: "sqlserver".to_owned(),
+        target: paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        mode: options.mode,
+        page_size_bytes: PAGE_BYTES as u64,
+        facts: Vec::new(),
+        objects: Vec::new(),
+        free_page_count: None,
+        left_out: Vec::new(),
+        accounting: Accounting::default(),
+        counters: StructureCounters::default(),
+        unfinished: None,
+    };
+    let watch = check::evidence::Watch::begin();
+    progress.advance(Phase::Map, 0, 0);
+    match prepare(paths)? {
+        Ok(prepared) if options.mode == StructureMode::Detailed => {
+            let all = measure(&prepared, options, progress, &mut report)?;
+            report.free_page_count = Some(all.free_count);
+            describe(&prepared, options, &mut report, |key, unit| object(key, unit, &all, options));
+            report_missing(&prepared, &mut report);
+        }
+        Ok(prepared) => {
+            let mut sparse = Sparse::new(&prepared, options);
+            describe(&prepared, options, &mut report, |key, unit| sparse.object(key, unit));
+            sparse.account(&mut report);
+            report_missing(&prepared, &mut report);
+        }
+        Err(why) => report.unfinished = Some(format!("cannot measure \"{}\": {why}", report.target)),
+    }
+    check::structure::settle(&watch, false, &mut report);
+    report.counters.elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+/// What was seen of one level.
+#[derive(Default)]
+struct Level {
+    tally: LevelTally,
+    page_count: u64,
+    stub_count: u64,
+    /// Page and successor; of leaves only.
+    links: Vec<(PageId, PageId)>,
+    /// Pages without a predecessor.
+    firsts: Vec<PageId>,
+}
+
+/// Object, index, whether a page is a leaf, and the level in its header.
+type LevelKey = (u32, u32, bool, u8);
+
+/// What one worker has seen.
+#[derive(Default)]
+struct Gathered {
+    levels: HashMap<LevelKey, Level>,
+    overflow: HashMap<(u32, u32), u64>,
+    clean_count: u64,
+    damaged_count: u64,
+    free_count: u64,
+    unreadable_count: u64,
+}
+
+fn measure(
+    prepared: &Prepared,
+    options: &Options,
+    progress: &mut dyn Progress,
+    report: &mut StructureReport,
+) -> Result<Gathered, CheckError> {
+    let scan_options = ScanOptions {
+        worker_count: options.worker_count.max(1),
+        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
+        want_direct: options.want_direct,
+        stop: options.stop.clone(),
+        ..ScanOptions::default()
+    };
+    let total = prepared.source.scan_bytes();
+    progress.advance(Phase::Pass, 0, total);
+    let outcome = scan(
+        &prepared.source.scan_files(),
+        &scan_options,
+        |_| Gathered::default(),
+        |gathered, extent| {
+            visit(prepared, gathered, &extent);
+        },
+    )?;
+    let counters = &mut report.counters;
+    counters.worker_count = outcome.states.len() as u64;
+    counters.pass_ns = outcome.elapsed_ns;
+    counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
+    counters.reader = format!("{}, {way}", outcome.backend.engine);
+    let (expected, read) = (total, outcome.read_bytes());
+    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    let mut all = Gathered::default();
+    outcome.states.into_iter().for_each(|state| all.merge(state));
+    report.accounting = Accounting {
+        page_count: total / PAGE_BYTES as u64,
+        clean_count: all.clean_count,
+        damaged_count: all.damaged_count,
+        affected_count: 0,
+        skipped: vec![Skipped { why: "not in use".to_owned(), page_count: all.free_count }],
+        unreadable_count: all.unreadable_count,
+        unreached_count: unclaimed / PAGE_BYTES as u64,
+        bytes_expected: expected,
+        bytes_read: read,
+    };
+    if unclaimed > 0 {
+        report.unfinished = Some("stopped before the end".to_owned());
+    }
+    Ok(all)
+}
+
+fn visit(prepared: &Prepared, gathered: &mut Gathered, extent: &Extent<'_>) {
+    match &extent.content {
+        Content::Bytes(bytes) => {
+            let mut offset = extent.offset_bytes;
+            for raw in bytes.chunks_exact(PAGE_BYTES) {
+                let page = prepared.source.page_at(extent.file_index, offset).and_then(|(_, page)| page);
+                look(prepared, gathered, page, raw);
+                offset += PAGE_BYTES as u64;
+            }
+        }
+        Content::Unreadable { length_bytes, .. } | Content::Missing { length_bytes } => {
+            gathered.unreadable_count += length_bytes / PAGE_BYTES as u64;
+        }
+    }
+}
+
+fn look(prepared: &Prepared, gathered: &mut Gathered, page: Option<PageId>, raw: &[u8]) {
+    let usage = page.map_or(Use::Free, |page| prepared.maps.use_of(page));
+    let (Use::Unit(number), Some(page)) = (usage, page) else {
+        let counter = if usage == Use::Free { &mut gathered.free_count } else { &mut gathered.clean_count };
+        *counter += 1;
+        return;
+    };
+    let Some(unit) = prepared.plan.units.get(number as usize) else { return };
+    let key = (unit.object, unit.index_id);
+    if unit.kind != 1 {
+        let header = Header::new(raw);
+        let mut is_sound = header.page == page && unit.is_stated_by(&header);
+        audit_protection(raw, &header, |_| is_sound = false);
+        *gathered.overflow.entry(key).or_default() += 1;
+        gathered.clean_count += u64::from(is_sound);
+        gathered.damaged_count += u64::from(!is_sound);
+        return;
+    }
+    let Some(seen) = see(unit, page, raw, |_, _| {}) else {
+        gathered.damaged_count += 1;
+        return;
+    };
+    gathered.clean_count += 1;
+    let Header { level, next, previous, .. } = seen.header;
+    let level = gathered.levels.entry((key.0, key.1, seen.is_leaf, level)).or_default();
+    level.tally.add_page(&seen.figures);
+    level.page_count += 1;
+    level.stub_count += seen.stub_count;
+    if seen.is_leaf {
+        level.links.push((page, next));
+    }
+    if unit.is_tree && previous.is_none() {
+        level.firsts.push(page);
+    }
+    if unit.is_tree && !next.is_none() {
+        level.tally.add_link(position(page), position(next));
+    }
+}
+
+/// What a page of rows or entries shows.
+pub(super) struct Seen {
+    pub(super) header: Header,
+    pub(super) figures: PageFigures,
+    pub(super) stub_count: u64,
+    pub(super) is_leaf: bool,
+}
+
+/// Looks at a page as it was read, and shows its records; `None` when it is damaged or another's.
+pub(super) fn see(
+    unit: &Unit,
+    page: PageId,
+    raw: &[u8],
+    mut show: impl FnMut(&Header, &Record<'_>),
+) -> Option<Seen> {
+    let header = Header::new(raw);
+    let mut is_sound = header.page == page && unit.is_stated_by(&header);
+    audit_protection(raw, &header, |_| is_sound = false);
+    let mut restored = raw.to_vec();
+    restore(&mut restored);
+    let mut figures = PageFigures::new(PAGE_BYTES - HEADER_BYTES, header.free_count.into());
+    let mut stub_count = 0;
+    let look = |_: usize, record: &Record<'_>| {
+        show(&header, record);
+        if record.kind.is_ghost() {
+            figures.ghost_count += 1;
+        } else {
+            stub_count += u64::from(record.kind == RecordKind::Stub);
+            figures.add_record(record.bytes.len());
+        }
+    };
+    audit_records(&restored, &header, look, |_| is_sound = false);
+    let is_leaf = header.kind == PageKind::Data || (header.level == 0 && unit.index_id > 1);
+    is_sound.then_some(Seen { header, figures, stub_count, is_leaf })
+}
+
+/// A number that grows by one with each page of a file and never does so from one file to the next.
+pub(super) fn position(page: PageId) -> u64 {
+    u64::from(page.file) << 33 | u64::from(page.page)
+}
+
+impl Gathered {
+    fn merge(&mut self, other: Self) {
+        for (key, mut level) in other.levels {
+            let mine = self.levels.entry(key).or_default();
+            mine.tally.merge(&level.tally);
+            mine.page_count += level.page_count;
+            mine.stub_count += level.stub_count;
+            mine.links.append(&mut level.links);
+            mine.firsts.append(&mut level.firsts);
+        }
+        for (key, count) in other.overflow {
+            *self.overflow.entry(key).or_default() += count;
+        }
+        self.clean_count += other.clean_count;
+        self.damaged_count += other.damaged_count;
+        self.free_count += other.free_count;
+        self.unreadable_count += other.unreadable_count;
+    }
+}
+
+/// The facts of the database, and all objects that are meant.
+fn describe(
+    prepared: &Prepared,
+    options: &Options,
+    report: &mut StructureReport,
+    mut object: impl FnMut((u32, u32), &Unit) -> ObjectStructure,
+) {
+    let boot = &prepared.boot;
+    let mut fact = |name: &str, value: String| report.facts.push((name.to_owned(), value));
+    fact("database", boot.name.clone());
+    fact("version", format!("{} ({})", boot.version, product(boot.version)));
+    // One object for all partitions of an index.
+    let mut objects: BTreeMap<(u32, u32), &Unit> = BTreeMap::new();
+    for unit in prepared.plan.units.iter().filter(|unit| unit.kind == 1) {
+        objects.entry((unit.object, unit.index_id)).or_insert(unit);
+    }
+    let (mut own_count, mut compressed) = (0, Vec::new());
+    for (key, unit) in objects {
+        let is_meant = match &options.table {
+            Some(table) => subject::is_meant(&unit.table, table),
+            None => options.with_system || !unit.is_system,
+        };
+        if !is_meant {
+            own_count += u64::from(unit.is_system);
+        } else if unit.is_compressed {
+            compressed.push(unit.name.clone());
+        } else {
+            report.objects.push(object(key, unit));
+        }
+    }
+    let mut left_out = |object: Option<String>, what: String, why: &str| {
+        report.left_out.push(NotChecked {
+            object,
+            what,
+            why: why.to_owned(),
+            kind: results::check::GapKind::Coverage,
+        });
+    };
+    if own_count > 0 && options.table.is_none() {
+        let what = format!("system tables and indexes: {own_count}");
+        left_out(None, what, "not selected: --system includes them");
+    }
+    for name in compressed {
+        left_out(Some(name), "records".to_owned(), "compressed records are not read");
+    }
+    report.left_out.sort();
+    report.objects.sort_by(|left, right| (&left.table, left.index_id).cmp(&(&right.table, right.index_id)));
+}
+
+fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> ObjectStructure {
+    let mut levels: Vec<(&LevelKey, &Level)> =
+        all.levels.iter().filter(|((object, index, ..), _)| (*object, *index) == key).collect();
+    levels.sort_by_key(|((_, _, is_leaf, level), _)| (!*is_leaf, *level));
+    let leaf = levels.iter().find(|((_, _, is_leaf, _), _)| *is_leaf).map(|(_, level)| *level);
+    let described: Vec<LevelStructure> = (0u32..)
+        .zip(&levels)
+        .map(|(number, (_, level))| {
+            let mut tally = level.tally;
+            if !unit.is_tree {
+                tally.add_runs(level.page_count, run_count(level));
+            }
+            let mut described = tally.level(number, level.page_count, false);
+            described.ghost_record_count = described.ghost_record_count.or(Some(0));
+            if !unit.is_tree {
+                described.forwarded_record_count = Some(level.stub_count);
+            }
+            described
+        })
+        .collect();
+    let overflow = all.overflow.get(&key).copied();
+    let strip = leaf.filter(|_| unit.is_tree).map(|leaf| strip(leaf, options.strip_points_max));
+    object_of(unit, described, overflow, strip)
+}
+
+/// An object with its levels, leaves first.
+pub(super) fn object_of(
+    unit: &Unit,
+    levels: Vec<LevelStructure>,
+    overflow_page_count: Option<u64>,
+    strip: Option<StripMap>,
+) -> ObjectStructure {
+    let kind = match unit.index_id {
+        0 => StorageKind::Heap,
+        1 => StorageKind::ClusteredTree,
+        _ => StorageKind::IndexTree,
+    };
+    ObjectStructure {
+        table: unit.table.clone(),
+        index: unit.index.clone().filter(|_| unit.index_id > 1),
+        index_id: unit.index_id,
+        kind,
+        index_depth: levels.len() as u32,
+        page_count: levels.iter().map(|level| level.page_count).sum::<u64>()
+            + overflow_page_count.unwrap_or(0),
+        levels,
+        overflow_page_count,
+        free_page_count: None,
+        unused_page_count: None,
+        unclear_page_count: 0,
+        strip,
+        notes: Vec::new(),
+    }
+}
+
+/// Stretches of neighbouring pages of a heap.
+fn run_count(level: &Level) -> u64 {
+    runs_of(level.links.iter().map(|(page, _)| *page))
+}
+
+/// Stretches of neighbouring pages.
+pub(super) fn runs_of(pages: impl Iterator<Item = PageId>) -> u64 {
+    let mut pages: Vec<u64> = pages.map(position).collect();
+    pages.sort_unstable();
+    let breaks = pages.windows(2).filter(|pair| matches!(pair, [one, two] if *two != *one + 1)).count();
+    breaks as u64 + u64::from(!pages.is_empty())
+}
+
+/// The leaves in the order of their links.
+fn strip(leaf: &Level, points_max: usize) -> StripMap {
+    let next: HashMap<PageId, PageId> = leaf.links.iter().copied().collect();
+    let mut seen: HashSet<PageId> = HashSet::new();
+    let mut order = Vec::with_capacity(next.len());
+    let mut firsts = leaf.firsts.clone();
+    firsts.sort_unstable();
+    for first in firsts {
+        let mut at = Some(first);
+        while let Some(page) = at.filter(|page| seen.insert(*page)) {
+            order.push(u64::from(page.page));
+            at = next.get(&page).copied().filter(|next| !next.is_none());
+        }
+    }
+    StripMap::thinned(order.len(), order.into_iter(), points_max)
+}

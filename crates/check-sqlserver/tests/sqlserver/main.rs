@@ -1,0 +1,22 @@
+//! SQL Server's files: real ones as they are, and copies of them with one damage each.
+//!
+//! The files are in `../shared/data/sqlserver` beside the checkout (or below `$FATHOM_SHARED`). Where they are absent,
+//! tests say so and prove nothing.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../../check/tests/support/advice.rs"]
+mod advice;
+mod classes;
+mod clean;
+mod copy;
+mod coverage;
+mod document;
+mod drill;
+mod edits;
+mod large;
+mod naming;
+mod random;
+mod several;
+mod structure;
+mod versions;
+mod whole;

@@ -1,7 +1,0 @@
-//! What a check verified of what there is: counted while blocks are read, put together at the end.
-
-mod counts;
-mod shares;
-mod standing;
-
-pub(crate) use counts::Covered;

@@ -1,9 +1,0 @@
-//! How findings name rows and index entries: by key, with values.
-
-mod entries;
-mod keys;
-mod rows;
-mod values;
-
-pub(super) use keys::tuple_key_text;
-pub(super) use rows::{entry_difference, row_text};
