@@ -41,8 +41,8 @@ test: ## Installs what the tests need, checks style and lints, and runs all test
 	@$(MAKE) --no-print-directory fetch-postgres
 	$(CARGO) fetch --locked --quiet
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) clippy --locked --workspace --all-targets --features fathom/png -- -D warnings
+	$(CARGO) test --locked --workspace --no-fail-fast --features fathom/png
 
 .PHONY: fetch-postgres
 fetch-postgres: ## Fetches PostgreSQL servers of further majors for the tests, where Maven is there

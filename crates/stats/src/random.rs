@@ -8,7 +8,7 @@
 //! and passes the usual batteries; it is not for secrets.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A seeded source of random numbers whose sequence is part of the contract.
 ///

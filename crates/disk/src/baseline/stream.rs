@@ -1,7 +1,7 @@
 //! Where each transfer of a job goes: a pure function of pattern, share of the file, and seed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::matrix::Pattern;
 use crate::backend::Operation;

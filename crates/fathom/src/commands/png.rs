@@ -12,9 +12,12 @@ pub(crate) fn from_svg(svg: &str) -> anyhow::Result<Vec<u8>> {
     drawn::draw(svg, fonts)
 }
 
+/// Refuses, in a build without the feature `png`.
 #[cfg(not(feature = "png"))]
 pub(crate) fn from_svg(_: &str) -> anyhow::Result<Vec<u8>> {
-    anyhow::bail!("this build cannot draw PNG\nhint: build with `--features png`, or use --format svg")
+    anyhow::bail!(
+        "could not draw a PNG: this build is without the feature \"png\"\nhint: write slide.svg, which needs no feature, or build with `cargo build --release -p fathom --features png`"
+    )
 }
 
 #[cfg(feature = "png")]

@@ -62,6 +62,22 @@ fn an_ending_without_a_format_or_with_another_one_is_refused() {
 }
 
 #[test]
+fn a_picture_in_pixels_needs_a_build_with_the_feature() {
+    let bench = with_a_study_and_a_check();
+    let slide = bench.path().join("slide.png");
+    if cfg!(feature = "png") {
+        let output = bench.run(&["report", "1", "-o", "slide.png"]);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(slide.is_file() || err.contains("hint: install a font"), "{err}");
+        return;
+    }
+    let (_, err) = bench.expect(2, &["report", "1", "-o", "slide.png"]);
+    assert!(err.contains("could not draw a PNG: this build is without the feature \"png\""), "{err}");
+    assert!(err.contains("hint: write slide.svg") && err.contains("--features png"), "{err}");
+    assert!(!slide.exists());
+}
+
+#[test]
 fn a_study_is_named_by_its_experiment_too() {
     let bench = with_a_study_and_a_check();
     bench.expect(0, &["run", "quick.toml", "--again"]);
