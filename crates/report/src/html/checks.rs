@@ -8,6 +8,7 @@ use results::wording::thousands;
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, Bar, Shares, against};
 use super::definitions::{Definitions, Tables};
+use super::markup::{Markup, markup};
 use super::{figure, tables};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{ABSENT, number};
@@ -22,15 +23,13 @@ const LINEAR_FACTOR_MAX: f64 = 20.0;
 const MEBIBYTE: f64 = 1_048_576.0;
 
 /// The body of a page about the checks of one place: the wanted one first, then the others of the same place.
-pub(super) fn html(checks: &[StoredCheck], definitions: &Definitions) -> String {
+pub(super) fn html(checks: &[StoredCheck], definitions: &Definitions) -> Markup {
     let definitions = &definitions.of(Tables::Checks);
-    let mut html: String = checks.iter().take(1).map(|check| detail(check, true, definitions)).collect();
-    html.push_str("<div class=\"charts\">");
-    for svg in [accounting(checks), speed(checks), scaling(checks)].into_iter().flatten() {
-        html.push_str(&figure(&svg, ""));
-    }
-    html.push_str("</div>");
-    html.push_str(&tables::titled(&overview(checks), definitions));
+    let mut html: Markup = checks.iter().take(1).map(|check| detail(check, true, definitions)).collect();
+    let charts = [accounting(checks), speed(checks), scaling(checks)].into_iter().flatten();
+    let charts = charts.map(|svg| figure(&svg, &Markup::default())).collect::<Markup>();
+    html.push(&markup!("<div class=\"charts\">{}</div>", charts));
+    html.push(&tables::titled(&overview(checks), definitions));
     html.extend(checks.iter().skip(1).map(|check| detail(check, false, definitions)));
     html
 }
@@ -43,7 +42,7 @@ fn name(check: &StoredCheck) -> String {
 }
 
 /// All pages of each check, by what became of them.
-fn accounting(checks: &[StoredCheck]) -> Option<String> {
+fn accounting(checks: &[StoredCheck]) -> Option<Markup> {
     let bar = |check: &StoredCheck| {
         let accounting = &check.report.accounting;
         let part = |words: &str, pages: u64| {
@@ -92,7 +91,7 @@ fn seen(mut parts: Vec<(f64, String)>) -> Vec<(f64, String)> {
 }
 
 /// Speed in percent of reading alone, where that was measured.
-fn speed(checks: &[StoredCheck]) -> Option<String> {
+fn speed(checks: &[StoredCheck]) -> Option<Markup> {
     let bar = |check: &StoredCheck| {
         let (rate, ceiling) = (check.bytes_per_s()?, check.read_ceiling_bytes_per_s?);
         Some(Against {
@@ -106,7 +105,7 @@ fn speed(checks: &[StoredCheck]) -> Option<String> {
 }
 
 /// Speed over the number of workers, for places that were checked with several numbers.
-fn scaling(checks: &[StoredCheck]) -> Option<String> {
+fn scaling(checks: &[StoredCheck]) -> Option<Markup> {
     let mut workers: Vec<u64> = checks.iter().map(|check| check.report.counters.worker_count).collect();
     workers.sort_unstable();
     workers.dedup();
@@ -191,7 +190,7 @@ fn overview(checks: &[StoredCheck]) -> Section {
 }
 
 /// Findings, what was not checked, and why a check did not finish.
-fn detail(check: &StoredCheck, is_open: bool, definitions: &Definitions) -> String {
+fn detail(check: &StoredCheck, is_open: bool, definitions: &Definitions) -> Markup {
     let report = &check.report;
     let verdict = report.verdict();
     let mut blocks = vec![Block::Paragraph(sentence(&verdict.text))];

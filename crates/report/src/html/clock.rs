@@ -6,6 +6,7 @@ use results::observations::Series;
 
 use super::chart::panels::{self, Mark, Panel};
 use super::definitions::Definitions;
+use super::markup::{Markup, markup};
 use super::{Page, absent, figure};
 use crate::number::counted_from_one;
 use crate::timeline::{Figures, name_with_unit, short};
@@ -36,19 +37,20 @@ const PICTURES_MAX: usize = 6;
 const POINTS_MAX: usize = 220;
 
 /// The section. `thinned` is the number of looks that one embedded value stands for.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -> Markup {
     let with_series: Vec<&StoredRun> =
         page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty()).collect();
     if with_series.is_empty() {
         return absent("No counter was sampled during these runs; runs of the noop target have none.");
     }
-    let mut html = String::from("<div id=\"clock\" class=\"scripted\"></div>");
+    let mut html = markup!("<div id=\"clock\" class=\"scripted\"></div>");
     if thinned > 1 {
-        html.push_str(&format!(
-            "<p class=\"note scripted\">Each drawn value is the mean of {thinned} samples, to keep the page small; the legend has the values of all samples.</p>"
+        html.push(&markup!(
+            "<p class=\"note scripted\">Each drawn value is the mean of {} samples, to keep the page small; the legend has the values of all samples.</p>",
+            thinned
         ));
     }
-    let mut pictures = String::new();
+    let mut pictures = Markup::default();
     let mut shown = 0;
     for cell in &page.summary.cells {
         let of_cell = with_series.iter().filter(|stored| stored.run.key.cell_index == cell.cell_index);
@@ -60,7 +62,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
         let block = counted_from_one(stored.run.key.block_index);
         let title = format!("{}: run {}, block {block}", cell.label, stored.run_id);
         if let Some(svg) = picture(&title, &stored.run, definitions) {
-            pictures.push_str(&figure(&svg, ""));
+            pictures.push(&figure(&svg, &Markup::default()));
             shown += 1;
         }
     }
@@ -72,13 +74,15 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
             String::new()
         }
     );
-    html.push_str(&format!(
-        "<div class=\"plain\"><p class=\"note\">{note}</p><div class=\"charts\">{pictures}</div></div>"
+    html.push(&markup!(
+        "<div class=\"plain\"><p class=\"note\">{}</p><div class=\"charts\">{}</div></div>",
+        note,
+        pictures
     ));
     html
 }
 
-fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<String> {
+fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<Markup> {
     let mut chosen: Vec<(&Series, Figures)> = run
         .observations
         .series

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::chart::escape;
+use super::markup::{Markup, markup};
 
 const METRICS: &str = include_str!("../../../../docs/lab/metrics.md");
 const STRUCTURE: &str = include_str!("../../../../docs/check/structure.md");
@@ -140,15 +140,10 @@ impl Definitions {
     }
 
     /// A header as markup, with its definition on hover and a way to the footnote where it has one.
-    pub(crate) fn header(&self, header: &str) -> String {
-        let Some(entry) = self.find(header) else { return escape(header) };
+    pub(crate) fn header(&self, header: &str) -> Markup {
+        let Some(entry) = self.find(header) else { return markup!("{}", header) };
         self.used.borrow_mut().insert(entry.number - 1);
-        format!(
-            "<a class=\"def\" href=\"#def-{}\" title=\"{}\">{}</a>",
-            entry.number,
-            escape(&entry.text),
-            escape(header)
-        )
+        markup!("<a class=\"def\" href=\"#def-{}\" title=\"{}\">{}</a>", entry.number, entry.text, header)
     }
 
     /// The entries that headers were asked for, by number.
@@ -210,7 +205,7 @@ mod tests {
         }
         assert_eq!(definitions.find("no such thing"), None);
         assert!(definitions.used().is_empty());
-        assert!(definitions.header("log_bytes [bytes]").contains("href=\"#def-"));
+        assert!(definitions.header("log_bytes [bytes]").as_str().contains("href=\"#def-"));
         assert_eq!(definitions.used().len(), 1);
     }
 

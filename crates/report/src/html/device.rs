@@ -2,18 +2,18 @@
 
 use results::io::{IoRow, IoTable};
 
-use super::chart::escape;
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, against};
 use super::definitions::{Definitions, Tables};
+use super::markup::{Markup, markup};
 use super::{Page, absent, figure, tables};
 use crate::io_table;
 use crate::tables::ceilings;
 
 /// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let summary = page.summary;
-    let mut html = String::new();
+    let mut html = Markup::default();
     match ceilings::ceilings(summary) {
         Some(section) => {
             let bar = |line: &crate::summary::CeilingLine| Against {
@@ -25,36 +25,37 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
             if let Some(svg) =
                 against("Reached, in % of the maximum of the device alone", "the device alone", &bars)
             {
-                let note =
-                    "The device alone was measured with the same access pattern, which the table names.";
-                html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
+                let note = markup!(
+                    "The device alone was measured with the same access pattern, which the table names."
+                );
+                html.push(&markup!("<div class=\"charts wide\">{}</div>", figure(&svg, &note)));
             }
-            html.push_str(&tables::titled(&section, definitions));
+            html.push(&tables::titled(&section, definitions));
         }
-        None => html.push_str(&absent("No ceiling was measured with this study.")),
+        None => html.push(&absent("No ceiling was measured with this study.")),
     }
     if page.baselines.is_empty() {
-        html.push_str(&absent("No baseline of a device (fathom io) is stored in this results file."));
+        html.push(&absent("No baseline of a device (fathom io) is stored in this results file."));
     }
     for (index, table) in page.baselines.iter().enumerate() {
-        html.push_str(&baseline(table, index, &definitions.of(Tables::Baselines)));
+        html.push(&baseline(table, index, &definitions.of(Tables::Baselines)));
     }
     html
 }
 
 /// The published matrix, the further columns, the flushes, and what speaks against rows.
-fn baseline(table: &IoTable, index: usize, definitions: &Definitions) -> String {
+fn baseline(table: &IoTable, index: usize, definitions: &Definitions) -> Markup {
     let sections = io_table::sections(table);
-    let mut html = format!("<h3>Baseline: {}</h3>", escape(&table.title));
+    let mut html = markup!("<h3>Baseline: {}</h3>", table.title);
     if let Some(svg) = matrix(table).draw() {
-        let note = "Rates of the device alone by pattern and queue depth; flagged rows are crosses.";
-        html.push_str(&format!("<div class=\"charts wide\">{}</div>", figure(&svg, note)));
+        let note = markup!("Rates of the device alone by pattern and queue depth; flagged rows are crosses.");
+        html.push(&markup!("<div class=\"charts wide\">{}</div>", figure(&svg, &note)));
     }
     for (place, section) in sections.iter().enumerate() {
         if section.title.is_empty() {
-            html.push_str(&tables::blocks(section, definitions));
+            html.push(&tables::blocks(section, definitions));
         } else {
-            html.push_str(&tables::folded(&format!("io-{index}-{place}"), section, definitions, place < 2));
+            html.push(&tables::folded(&format!("io-{index}-{place}"), section, definitions, place < 2));
         }
     }
     html

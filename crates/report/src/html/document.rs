@@ -1,13 +1,14 @@
 //! Pages of one subject: a comparison with the differences drawn, a history with its changes marked.
 
-use askama::Template;
 use results::store::{StoredCheck, StoredStructure, StoredStudy};
 
+use super::chart::difference;
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::shares::{Bar, Shares};
-use super::chart::{difference, escape};
 use super::definitions::Definitions;
-use super::{Shell, figure, tables};
+use super::markup::{Markup, markup};
+use super::shell::Content;
+use super::{figure, tables};
 use crate::comparison::{self, ComparisonSummary, Pair, WaitShare};
 use crate::history::{self, History, Series};
 use crate::layout::Section;
@@ -15,28 +16,18 @@ use crate::number::number;
 use crate::summary::Verdict;
 use crate::tables::moment;
 
-#[derive(Template)]
-#[template(path = "document.html")]
-struct DocumentTemplate {
-    shell: Shell,
-    parts: Vec<String>,
-}
-
-/// A page whose script draws no counters over time.
-const NO_DATA: &str = r#"{"counters":[],"clocks":[],"runs":[]}"#;
-
 /// A comparison as one page: what changed, the verdict, the differences with their intervals, the waits side by side.
 pub fn comparison(summary: &ComparisonSummary) -> String {
     let lines = differences(summary);
-    let note = "Each bar is the 95 % interval of the difference; zero is the baseline.";
+    let note = markup!("Each bar is the 95 % interval of the difference; zero is the baseline.");
     let reach = difference::reach(&lines, summary.threshold_percent);
     let picture = difference::draw(&difference_title(summary), &lines, summary.threshold_percent, reach);
-    let mut pictures = picture.map_or(String::new(), |svg| figure(&svg, note));
+    let mut pictures = picture.map_or_else(Markup::default, |svg| figure(&svg, &note));
     if let Some(svg) = waits(summary).and_then(|shares| shares.draw()) {
-        pictures
-            .push_str(&figure(&svg, "Waits by type, idle time, and the rest, in % of the clients' time."));
+        let note = Markup::trusted("Waits by type, idle time, and the rest, in % of the clients' time.");
+        pictures.push(&figure(&svg, &note));
     }
-    let picture = format!("<div class=\"charts\">{pictures}</div>");
+    let picture = markup!("<div class=\"charts\">{}</div>", pictures);
     document("Comparison", &summary.measure.name, &comparison::sections(summary), &picture)
 }
 
@@ -111,9 +102,9 @@ fn waits(summary: &ComparisonSummary) -> Option<Shares> {
 /// A history as one page: one chart per configuration, each study with its interval, changes of the level in words.
 pub fn history(history: &History) -> String {
     let (charts, note) = charts(history);
-    let note = if note.is_empty() { String::new() } else { format!("<p class=\"note\">{note}</p>") };
-    let drawn: String = charts.iter().filter_map(|(series, chart)| picture(series, chart)).collect();
-    let pictures = format!("<div class=\"charts\">{drawn}</div>{note}");
+    let note = if note.is_empty() { Markup::default() } else { markup!("<p class=\"note\">{}</p>", note) };
+    let drawn: Markup = charts.iter().filter_map(|(series, chart)| picture(series, chart)).collect();
+    let pictures = markup!("<div class=\"charts\">{}</div>{}", drawn, note);
     let title = format!("History of {}", history.measure.name);
     document(&title, &history.experiment, &history::sections(history), &pictures)
 }
@@ -124,14 +115,14 @@ pub fn check(checks: &[StoredCheck]) -> String {
     let place = checks.first().map_or("", |check| check.place.as_str());
     let definitions = Definitions::load();
     let body = super::checks::html(checks, &definitions);
-    shelled(&title, place, vec![body], &definitions)
+    shelled(&title, place, &[body], &definitions)
 }
 
 /// One structure that was measured by itself, as one page.
 pub fn structure(stored: &StoredStructure) -> String {
     let definitions = Definitions::load();
     let body = super::structure::alone(stored, &definitions);
-    shelled(&format!("Structure {}", stored.id), &stored.place, vec![body], &definitions)
+    shelled(&format!("Structure {}", stored.id), &stored.place, &[body], &definitions)
 }
 
 /// What a results file holds that has a page.
@@ -151,63 +142,58 @@ pub fn list(index: &Index<'_>) -> String {
         let study = &stored.study;
         let title = if study.title.is_empty() { &study.experiment } else { &study.title };
         let cells = [
-            ("l", escape(&study.experiment)),
-            ("l", escape(&study.engine)),
-            ("l", escape(&moment(&study.created_at))),
+            ("l", study.experiment.clone()),
+            ("l", study.engine.to_string()),
+            ("l", moment(&study.created_at)),
         ];
         row("study", stored.id.0, title, &cells)
     };
     let check = |stored: &StoredCheck| {
-        let verdict = escape(&stored.report.verdict().text);
-        let cells = [
-            ("l", stored.report.level.name().to_owned()),
-            ("w", verdict),
-            ("l", escape(&moment(&stored.stored_at))),
-        ];
+        let verdict = stored.report.verdict().text;
+        let cells =
+            [("l", stored.report.level.name().to_owned()), ("w", verdict), ("l", moment(&stored.stored_at))];
         row("check", stored.id, &stored.place, &cells)
     };
     let structure = |stored: &StoredStructure| {
-        let cells = [("l", stored.report.mode.name().to_owned()), ("l", escape(&moment(&stored.stored_at)))];
+        let cells = [("l", stored.report.mode.name().to_owned()), ("l", moment(&stored.stored_at))];
         row("structure", stored.id, &stored.place, &cells)
     };
     let mut html = if index.studies.is_empty() {
-        "<p class=\"absent\">This results file holds no study yet.</p>".to_owned()
+        super::absent("This results file holds no study yet.")
     } else {
-        let rows: String = index.studies.iter().rev().map(study).collect();
+        let rows: Markup = index.studies.iter().rev().map(study).collect();
         listed(&["study", "title", "experiment", "target", "created"], &rows)
     };
     if !index.checks.is_empty() {
-        let rows: String = index.checks.iter().rev().map(check).collect();
-        html.push_str("<h2>Checks</h2>");
-        html.push_str(&listed(&["check", "place", "level", "verdict", "stored"], &rows));
+        let rows: Markup = index.checks.iter().rev().map(check).collect();
+        html.push(&markup!("<h2>Checks</h2>"));
+        html.push(&listed(&["check", "place", "level", "verdict", "stored"], &rows));
     }
     if !index.structures.is_empty() {
-        let rows: String = index.structures.iter().rev().map(structure).collect();
-        html.push_str("<h2>Structures</h2>");
-        html.push_str(&listed(&["structure", "place", "mode", "stored"], &rows));
+        let rows: Markup = index.structures.iter().rev().map(structure).collect();
+        html.push(&markup!("<h2>Structures</h2>"));
+        html.push(&listed(&["structure", "place", "mode", "stored"], &rows));
     }
     document("Studies", "results", &[], &html)
 }
 
-/// A row whose title is a link; the other cells are escaped already.
-fn row(kind: &str, number: i64, title: &str, cells: &[(&str, String)]) -> String {
-    let cells: String =
-        cells.iter().map(|(class, text)| format!("<td class=\"{class}\">{text}</td>")).collect();
-    let title = escape(title);
-    format!(
-        "<tr><td class=\"r\">{number}</td><td class=\"w\"><a href=\"/{kind}/{number}\">{title}</a></td>{cells}</tr>"
+/// A row whose title is a link.
+fn row(kind: &str, number: i64, title: &str, cells: &[(&str, String)]) -> Markup {
+    let cells = cells.iter().map(|(class, text)| tables::cell(class, &markup!("{}", text)));
+    markup!(
+        "<tr><td class=\"r\">{0}</td><td class=\"w\"><a href=\"/{1}/{0}\">{2}</a></td>{3}</tr>",
+        number,
+        kind,
+        title,
+        cells.collect::<Markup>()
     )
 }
 
-fn listed(headers: &[&str], rows: &str) -> String {
+fn listed(headers: &[&str], rows: &Markup) -> Markup {
     let header = |(place, name): (usize, &&str)| {
-        let class = if place == 0 { " class=\"r\"" } else { "" };
-        format!("<th{class}>{name}</th>")
+        tables::header(if place == 0 { "r" } else { "l" }, &markup!("{}", name))
     };
-    let headers: String = headers.iter().enumerate().map(header).collect();
-    format!(
-        "<div class=\"scroll\"><table><thead><tr>{headers}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    tables::table(None, &headers.iter().enumerate().map(header).collect(), rows)
 }
 
 /// One chart per configuration, and the sentence that they have axes of their own, or nothing where they share one.
@@ -237,10 +223,10 @@ fn share_axis(charts: &mut [(&Series, LevelChart)]) -> &'static str {
     ""
 }
 
-fn picture(series: &Series, chart: &LevelChart) -> Option<String> {
+fn picture(series: &Series, chart: &LevelChart) -> Option<Markup> {
     let has_change = series.points.iter().any(|point| point.change.is_some());
     let mark = if has_change { ": dashed lines are change points, with the mean of each level." } else { "" };
-    Some(figure(&chart.draw()?, &format!("<b>{}</b>{mark}", escape(&series.label))))
+    Some(figure(&chart.draw()?, &markup!("<b>{}</b>{}", series.label, mark)))
 }
 
 fn chart(history: &History, series: &Series) -> LevelChart {
@@ -300,28 +286,27 @@ fn stretches(series: &Series) -> Vec<Stretch> {
     begins.zip(ends).map(stretch).collect()
 }
 
-fn document(title: &str, kicker: &str, sections: &[Section], pictures: &str) -> String {
+fn document(title: &str, kicker: &str, sections: &[Section], pictures: &Markup) -> String {
     let definitions = Definitions::load();
-    let mut parts: Vec<String> = sections
+    let mut parts: Vec<Markup> = sections
         .iter()
         .filter(|section| !section.blocks.is_empty())
-        .map(|section| {
-            format!("<h2>{}</h2>{}", escape(&section.title), tables::blocks(section, &definitions))
-        })
+        .map(|section| markup!("<h2>{}</h2>{}", section.title, tables::blocks(section, &definitions)))
         .collect();
     // The pictures belong to what came out: the verdict, which stands behind what changed around it.
     let place = sections.iter().position(|section| section.title == "Verdict").unwrap_or(0);
     match parts.get_mut(place) {
-        Some(part) => part.push_str(pictures),
-        None => parts.push(pictures.to_owned()),
+        Some(part) => part.push(pictures),
+        None => parts.push(pictures.clone()),
     }
-    shelled(title, kicker, parts, &definitions)
+    shelled(title, kicker, &parts, &definitions)
 }
 
-fn shelled(title: &str, kicker: &str, parts: Vec<String>, definitions: &Definitions) -> String {
-    let shell = Shell::new(escape(title), escape(kicker), definitions, NO_DATA.to_owned(), false);
-    let template = DocumentTemplate { shell, parts };
-    template.render().expect("a template that writes to memory renders")
+fn shelled(title: &str, kicker: &str, parts: &[Markup], definitions: &Definitions) -> String {
+    let sections = parts.iter().map(|part| markup!("<section>{}</section>\n", part));
+    let content =
+        Content { title, kicker: kicker.to_owned(), sections: sections.collect(), ..Content::default() };
+    content.page(definitions)
 }
 
 #[cfg(test)]

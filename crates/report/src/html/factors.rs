@@ -2,10 +2,10 @@
 
 use results::model::{Level, RunState};
 
-use super::chart::escape;
 use super::chart::heat::HeatMap;
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::definitions::Definitions;
+use super::markup::{Markup, markup};
 use super::{Page, figure, tables};
 use crate::number::{Decimals, counted_from_one, factor, number};
 use crate::quantity::Quantity;
@@ -33,18 +33,19 @@ pub(super) struct Facets {
 }
 
 /// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let summary = page.summary;
     let facets = quantity_facets(page);
-    let mut html = String::from("<div class=\"charts\">");
-    html.push_str(&drawn(&facets, &caption(summary, definitions)));
-    html.push_str(&logarithmic(&facets));
-    html.push_str(&gains(summary, definitions));
-    for map in heat_maps(summary) {
-        html.push_str(&map.draw().map(|svg| figure(&svg, "")).unwrap_or_default());
-    }
-    html.push_str("</div>");
-    html.push_str(&tables::titled(&outcome::means(summary), definitions));
+    let maps = heat_maps(summary);
+    let maps = maps.iter().filter_map(|map| Some(figure(&map.draw()?, &Markup::default())));
+    let mut html = markup!(
+        "<div class=\"charts\">{}{}{}{}</div>",
+        drawn(&facets, &caption(summary, definitions)),
+        logarithmic(&facets),
+        gains(summary, definitions),
+        maps.collect::<Markup>()
+    );
+    html.push(&tables::titled(&outcome::means(summary), definitions));
     let improvement = "Improvement factor: time at the first level of the columns over the time at each";
     let title = outcome::means_title(summary);
     for section in [
@@ -56,22 +57,22 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     .into_iter()
     .flatten()
     {
-        html.push_str(&tables::titled(&section, definitions));
+        html.push(&tables::titled(&section, definitions));
     }
-    html.push_str(&expectations(summary, definitions));
-    html.push_str(&metric_charts(summary));
+    html.push(&expectations(summary, definitions));
+    html.push(&metric_charts(summary));
     for section in metrics::transposed(summary).into_iter().chain(outcome::latencies(summary)) {
-        html.push_str(&tables::titled(&section, definitions));
+        html.push(&tables::titled(&section, definitions));
     }
     html
 }
 
-fn expectations(summary: &StudySummary, definitions: &Definitions) -> String {
+fn expectations(summary: &StudySummary, definitions: &Definitions) -> Markup {
     outcome::expectations(summary).map(|section| tables::titled(&section, definitions)).unwrap_or_default()
 }
 
-fn caption(summary: &StudySummary, definitions: &Definitions) -> String {
-    format!(
+fn caption(summary: &StudySummary, definitions: &Definitions) -> Markup {
+    markup!(
         "{}: each small point is one run, the large mark their mean, the bar its 95 % {}; × is a run that does \
          not count.",
         definitions.header(summary.quantity.name()),
@@ -189,33 +190,33 @@ fn is_numeric(levels: &[Level]) -> bool {
     levels.len() > 1 && levels.iter().all(|level| level.as_number().is_some())
 }
 
-fn drawn(facets: &Facets, caption: &str) -> String {
+fn drawn(facets: &Facets, caption: &Markup) -> Markup {
     let one = |(heading, chart): &(String, LevelChart)| {
         let svg = chart.draw()?;
-        let heading = if heading.is_empty() { String::new() } else { format!("<b>{}</b> ", escape(heading)) };
-        Some(figure(&svg, &format!("{heading}{caption}")))
+        let bold = if heading.is_empty() { Markup::default() } else { markup!("<b>{}</b> ", heading) };
+        Some(figure(&svg, &markup!("{}{}", bold, caption)))
     };
     facets.charts.iter().filter_map(one).collect()
 }
 
 /// The same on logarithms where small values would vanish; the picture says that it does not start at zero.
-fn logarithmic(facets: &Facets) -> String {
+fn logarithmic(facets: &Facets) -> Markup {
     let range = facets.charts.first().and_then(|(_, chart)| chart.range);
     if !range.is_some_and(|(smallest, largest)| smallest > 0.0 && largest / smallest > SPAN_FOR_LOGARITHMS) {
-        return String::new();
+        return Markup::default();
     }
     let one = |(heading, chart): &(String, LevelChart)| {
         // A bar needs a foot at zero, which logarithms do not have: marks instead.
         let chart = LevelChart { is_logarithmic: true, is_ordered: true, ..chart.clone() };
-        Some(figure(&chart.draw()?, &format!("{} The same values, logarithmic.", escape(heading))))
+        Some(figure(&chart.draw()?, &markup!("{} The same values, logarithmic.", heading)))
     };
     facets.charts.iter().filter_map(one).collect()
 }
 
 /// Gain against the previous level of the last factor.
-fn gains(summary: &StudySummary, definitions: &Definitions) -> String {
+fn gains(summary: &StudySummary, definitions: &Definitions) -> Markup {
     if !summary.cells.iter().any(|cell| cell.vs_previous.is_some()) {
-        return String::new();
+        return Markup::default();
     }
     let has_room = summary.cells.len() <= 12;
     let mut facets = facets(summary, "Gain over the level before [% less time]", |cell, _| {
@@ -231,7 +232,7 @@ fn gains(summary: &StudySummary, definitions: &Definitions) -> String {
         Spot { mean: gain, title: title.unwrap_or_default(), words, ..Spot::default() }
     });
     facets.charts.iter_mut().for_each(|(_, chart)| chart.is_ordered = false);
-    let caption = format!(
+    let caption = markup!(
         "{} against the previous level, the other factors unchanged; below zero it took longer. The first level has \
          none before it.",
         definitions.header("time_reduction_percent")
@@ -289,14 +290,14 @@ fn short_field(value: f64) -> String {
 }
 
 /// Small pictures of what else changed with the factors.
-fn metric_charts(summary: &StudySummary) -> String {
+fn metric_charts(summary: &StudySummary) -> Markup {
     let differs = |name: &&str| {
         let metric = summary.metrics.iter().find(|metric| metric.name == **name)?;
         let means: Vec<f64> = metric.cells.iter().flatten().map(|estimate| estimate.mean).collect();
         let is_flat = means.iter().all(|mean| (mean - means[0]).abs() <= 1e-9 * means[0].abs());
         (means.len() > 1 && !is_flat).then_some(metric)
     };
-    let mut html = String::new();
+    let mut html = Markup::default();
     for metric in DRAWN.iter().filter_map(differs).take(DRAWN_MAX) {
         let unit = if metric.unit == "1" { "count" } else { &metric.unit };
         let facets = facets(summary, &format!("{} [{unit}], mean per run", metric.name), |cell, index| {
@@ -313,12 +314,12 @@ fn metric_charts(summary: &StudySummary) -> String {
                 ..Spot::default()
             }
         });
-        html.push_str(&drawn(&facets, ""));
+        html.push(&drawn(&facets, &Markup::default()));
     }
     if html.is_empty() {
         html
     } else {
-        format!("<h3>Other metrics by factor</h3><div class=\"charts\">{html}</div>")
+        markup!("<h3>Other metrics by factor</h3><div class=\"charts\">{}</div>", html)
     }
 }
 

@@ -11,35 +11,25 @@ mod definitions;
 mod device;
 mod document;
 mod factors;
+mod markup;
 mod record;
+mod shell;
 mod slide;
 mod structure;
 mod tables;
 mod why;
 
-use askama::Template;
-use base64::Engine;
 use results::io::IoTable;
 use results::model::{Scale, StoredRun};
 use results::store::{StoredStructure, StudyResults};
-use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::summary::StudySummary;
-use chart::escape;
 use definitions::Definitions;
+use markup::{Markup, markup};
 
 pub use document::{Index, check, comparison, history, list, structure as structure_page};
 pub use slide::{comparison as comparison_svg, history as history_svg, svg};
-
-const STYLE: &str = concat!(
-    include_str!("../../vendor/uplot-1.6.32/uPlot.min.css"),
-    include_str!("../../assets/chart.css"),
-    include_str!("../../assets/page.css")
-);
-const UPLOT: &str = include_str!("../../vendor/uplot-1.6.32/uPlot.iife.min.js");
-const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot-1.6.32/LICENSE");
-const SCRIPT: &str = concat!(include_str!("../../assets/zoom.js"), include_str!("../../assets/page.js"));
 
 /// Everything that a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -58,57 +48,11 @@ pub struct Page<'a> {
     pub is_live: bool,
 }
 
-/// One numbered part of the page.
+/// One part of the page behind the answer.
 struct Part {
     id: &'static str,
     title: &'static str,
-    html: String,
-}
-
-#[derive(Template)]
-#[template(path = "page.html")]
-struct PageTemplate<'a> {
-    shell: Shell,
-    question: String,
-    answer: Answer,
-    parts: Vec<Part>,
-    uplot: &'a str,
-    licence: &'a str,
-}
-
-/// What all pages have: head, colours, definitions, script.
-struct Shell {
-    title: String,
-    kicker: String,
-    definitions: Vec<Footnote>,
-    style: &'static str,
-    policy: String,
-    script: &'static str,
-    data: String,
-    is_live: bool,
-}
-
-impl Shell {
-    /// A shell around escaped words; `data` is what scripts draw.
-    fn new(title: String, kicker: String, definitions: &Definitions, data: String, is_live: bool) -> Self {
-        Self {
-            title,
-            kicker,
-            definitions: footnotes(definitions),
-            style: STYLE,
-            policy: policy(is_live),
-            script: SCRIPT,
-            data,
-            is_live,
-        }
-    }
-}
-
-/// A definition, cut into its paragraph and its points.
-struct Footnote {
-    number: usize,
-    names: String,
-    lines: Vec<String>,
+    html: Markup,
 }
 
 /// Writes the page. The same figures give the same bytes.
@@ -117,7 +61,7 @@ struct Footnote {
 pub fn page(page: &Page<'_>) -> String {
     let definitions = Definitions::load();
     let embedded = data::embedded(page);
-    let parts = vec![
+    let parts = [
         Part { id: "factors", title: "By factor", html: factors::html(page, &definitions) },
         Part { id: "why", title: "Why", html: why::html(page, &definitions) },
         Part { id: "time", title: "Over time", html: clock::html(page, &definitions, embedded.thinned) },
@@ -130,41 +74,72 @@ pub fn page(page: &Page<'_>) -> String {
         Scale::Full => "full scale",
         Scale::Miniature => "miniature",
     };
-    let (experiment, engine) = (escape(&summary.experiment), escape(&summary.engine));
-    let kicker = format!("{experiment} on {engine}, {scale} · {}", counts(summary));
-    let template = PageTemplate {
-        question: escape(&summary.question),
-        answer: harmless(Answer::of(summary)),
-        parts,
-        uplot: UPLOT,
-        licence: UPLOT_LICENCE,
-        shell: Shell::new(escape(&summary.heading()), kicker, &definitions, embedded.json, page.is_live),
+    let question = match summary.question.as_str() {
+        "" => Markup::default(),
+        question => markup!("<p class=\"question\">{}</p>", question),
     };
-    template.render().expect("a template that writes to memory renders")
+    let links = parts.iter().map(|part| markup!("<a href=\"#{}\">{}</a>", part.id, part.title));
+    let mut sections = answer(&Answer::of(summary));
+    sections.extend(parts.iter().zip(2_usize..).map(|(part, number)| {
+        markup!(
+            "<section id=\"{}\"><h2><span>{}</span> {}</h2>\n{}\n</section>\n",
+            part.id,
+            number,
+            part.title,
+            part.html
+        )
+    }));
+    let content = shell::Content {
+        title: &summary.heading(),
+        kicker: format!("{} on {}, {scale} · {}", summary.experiment, summary.engine, counts(summary)),
+        lead: markup!("{}\n<p id=\"live\" hidden></p>\n", question),
+        links: markup!(
+            "<nav aria-label=\"Sections\"><a href=\"#answer\">Answer</a>{}</nav>",
+            links.collect::<Markup>()
+        ),
+        sections,
+        data: Some(embedded.json),
+        is_live: page.is_live,
+    };
+    content.page(&definitions)
+}
+
+/// The first section: the result in sentences.
+fn answer(answer: &Answer) -> Markup {
+    let cautions = answer.cautions.iter().map(|caution| markup!("<li>{}</li>", caution)).collect::<Markup>();
+    let invalid = answer
+        .invalid
+        .as_deref()
+        .map(|runs| markup!("<p class=\"invalid\"><b>Invalid runs.</b> {}</p>", runs));
+    let environment =
+        said(&answer.environment).map(|words| markup!("<p class=\"environment\">{}</p>", words));
+    let listed = (!cautions.is_empty()).then(|| markup!("<ul class=\"cautions\">{}</ul>", cautions));
+    let headline = markup!("<p class=\"headline\">{}</p>", answer.headline);
+    let certainty = said(&answer.certainty).map(|words| markup!("<p class=\"certainty\">{}</p>", words));
+    let limit = said(&answer.limit).map(|words| markup!("<p>{}</p>", words));
+    let remarks = answer.remarks.iter().map(|remark| markup!("<p class=\"remark\">{}</p>", remark));
+    let lines = [invalid, environment, listed, Some(headline), certainty, limit, Some(remarks.collect())];
+    let lines = lines.map(|line| markup!("\n{}", line.unwrap_or_default())).into_iter();
+    markup!(
+        "<section id=\"answer\"><h2><span>1</span> The answer</h2>{}\n</section>\n",
+        lines.collect::<Markup>()
+    )
+}
+
+/// Words, where there are any.
+fn said(words: &str) -> Option<&str> {
+    (!words.is_empty()).then_some(words)
 }
 
 /// A sentence in place of a section that has nothing to show.
-fn absent(sentence: &str) -> String {
-    format!("<p class=\"absent\">{}</p>", escape(sentence))
+fn absent(sentence: &str) -> Markup {
+    markup!("<p class=\"absent\">{}</p>", sentence)
 }
 
-fn figure(svg: &str, caption: &str) -> String {
+fn figure(svg: &Markup, caption: &Markup) -> Markup {
     let caption =
-        if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
-    format!("<figure>{svg}{caption}</figure>")
-}
-
-/// Labels in the sentences come from outside.
-fn harmless(answer: Answer) -> Answer {
-    Answer {
-        invalid: answer.invalid.as_deref().map(escape),
-        environment: escape(&answer.environment),
-        cautions: answer.cautions.iter().map(|caution| escape(caution)).collect(),
-        headline: escape(&answer.headline),
-        certainty: escape(&answer.certainty),
-        limit: escape(&answer.limit),
-        remarks: answer.remarks.iter().map(|remark| escape(remark)).collect(),
-    }
+        if caption.is_empty() { Markup::default() } else { markup!("<figcaption>{}</figcaption>", caption) };
+    markup!("<figure>{}{}</figure>", svg, caption)
 }
 
 fn counts(summary: &StudySummary) -> String {
@@ -182,53 +157,4 @@ fn counts(summary: &StudySummary) -> String {
         }
     }
     words
-}
-
-fn footnotes(definitions: &Definitions) -> Vec<Footnote> {
-    let of_one = |entry: &definitions::Definition| Footnote {
-        number: entry.number,
-        names: entry.names.join(", "),
-        lines: entry.text.lines().map(|line| line.trim_start_matches("- ").to_owned()).collect(),
-    };
-    definitions.used().into_iter().map(of_one).collect()
-}
-
-/// What the page may do: run its own two scripts, and nothing from elsewhere; a live page may ask its own server.
-fn policy(is_live: bool) -> String {
-    let hash = |script: &str| {
-        let digest = Sha256::digest(script.as_bytes());
-        format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
-    };
-    let connect = if is_live { "connect-src 'self'; " } else { "" };
-    format!(
-        "default-src 'none'; {connect}style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
-         script-src {} {}",
-        hash(UPLOT),
-        hash(SCRIPT)
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_vendored_files_are_those_that_their_sums_name() {
-        let sums = include_str!("../../vendor/uplot-1.6.32/VENDOR.toml");
-        let css = include_str!("../../vendor/uplot-1.6.32/uPlot.min.css");
-        for (name, text) in [("LICENSE", UPLOT_LICENCE), ("uPlot.iife.min.js", UPLOT), ("uPlot.min.css", css)]
-        {
-            let digest: String =
-                Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-            assert!(sums.contains(&format!("\"{name}\" = \"{digest}\"")), "{name} has the sum {digest}");
-        }
-    }
-
-    #[test]
-    fn no_script_of_ours_can_end_its_element() {
-        for text in [UPLOT, SCRIPT] {
-            assert!(!text.contains("</script") && !text.contains("<!--"));
-        }
-        assert!(!STYLE.contains("</style"));
-    }
 }

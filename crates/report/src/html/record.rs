@@ -2,8 +2,8 @@
 
 use results::model::{GateOutcome, StoredRun};
 
-use super::chart::escape;
 use super::definitions::Definitions;
+use super::markup::{Markup, markup};
 use super::{Page, tables};
 use crate::export;
 use crate::layout::{Align, Block, Grid, Section};
@@ -20,20 +20,20 @@ const CLIENTS_MAX: usize = 400;
 const CSV_BYTES_MAX: usize = 400_000;
 
 /// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let summary = page.summary;
     let mut html = downloads(page);
     if let Some(section) = corrections::corrections(summary) {
-        html.push_str(&tables::titled(&section, definitions));
+        html.push(&tables::titled(&section, definitions));
     }
     for (index, section) in record_sections(summary).iter().enumerate() {
         let is_open = OPEN.contains(&section.title.as_str());
-        html.push_str(&tables::folded(&format!("record-{index}"), section, definitions, is_open));
+        html.push(&tables::folded(&format!("record-{index}"), section, definitions, is_open));
     }
-    html.push_str(&tables::folded("gates", &gates(page.runs), definitions, false));
-    html.push_str(&tables::folded("clients", &clients(page.runs), definitions, false));
+    html.push(&tables::folded("gates", &gates(page.runs), definitions, false));
+    html.push(&tables::folded("clients", &clients(page.runs), definitions, false));
     if !page.results.study.spec_toml.is_empty() {
-        html.push_str(&format!(
+        html.push(&markup!(
             "<details id=\"spec\"><summary>Spec of the experiment (TOML)</summary><pre>{}</pre></details>",
             preformatted(&page.results.study.spec_toml)
         ));
@@ -42,29 +42,34 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
 }
 
 /// Lines stay lines; everything else is made harmless.
-fn preformatted(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(escape).collect();
-    lines.join("\n")
+fn preformatted(text: &str) -> Markup {
+    text.lines().map(|line| markup!("{}\n", line)).collect()
 }
 
 /// Links that hold the files themselves: they work without scripts and without a network.
-fn downloads(page: &Page<'_>) -> String {
+fn downloads(page: &Page<'_>) -> Markup {
     let link = |name: &str, format: &str, what: &str, csv: &str| {
         if csv.len() > CSV_BYTES_MAX {
-            return format!(
-                "<li>{what}: too large for this page; <code>fathom export --format {format}</code> writes it</li>"
+            return markup!(
+                "<li>{}: too large for this page; <code>fathom export --format {}</code> writes it</li>",
+                what,
+                format
             );
         }
-        format!(
-            "<li><a class=\"download\" download=\"{name}\" href=\"data:text/csv;charset=utf-8,{}\">{name}</a> {what}</li>",
-            percent_encoded(csv)
+        markup!(
+            "<li><a class=\"download\" download=\"{0}\" href=\"data:text/csv;charset=utf-8,{1}\">{0}</a> {2}</li>",
+            name,
+            Markup::trusted(percent_encoded(csv)),
+            what
         )
     };
     let runs = link("runs.csv", "csv", "one row per run, of any status", &export::runs_csv(page.results));
     let clients =
         link("clients.csv", "clients-csv", "one row per client of each run", &export::clients_csv(page.runs));
-    format!(
-        "<h3>Raw data</h3><ul class=\"downloads\">{runs}{clients}<li class=\"scripted\" id=\"series-download\"></li></ul>"
+    markup!(
+        "<h3>Raw data</h3><ul class=\"downloads\">{}{}<li class=\"scripted\" id=\"series-download\"></li></ul>",
+        runs,
+        clients
     )
 }
 

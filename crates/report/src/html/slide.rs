@@ -1,7 +1,8 @@
 //! One picture for a slide, as an SVG file of its own: the answer of a study over the chart of the compared quantity, the
 //! verdict of a comparison over its differences, the changes of a history over its charts.
 
-use super::chart::{difference, escape, num, shortened};
+use super::chart::{difference, num, shortened};
+use super::markup::{Markup, markup};
 use super::{Page, document, factors};
 use crate::answer::Answer;
 use crate::comparison::{ComparisonSummary, SideView};
@@ -45,7 +46,7 @@ struct Slide {
     /// Each with the number of lines that it may take.
     sentences: Vec<(String, usize)>,
     /// Pictures side by side, each with the words above it.
-    pictures: Vec<(String, String)>,
+    pictures: Vec<(String, Markup)>,
     foot: String,
 }
 
@@ -142,7 +143,7 @@ pub fn history(history: &History) -> String {
 
 impl Slide {
     fn draw(&self) -> String {
-        let mut body = String::new();
+        let mut body = Markup::default();
         let mut y = 30.0;
         let mut write = |class: &str, words: &str, size: f64, lines_max: usize| {
             let chars_max = (WIDTH - 120.0) / (size * CHARACTER);
@@ -170,30 +171,36 @@ impl Slide {
                 text(&mut body, "word strong", (x, top + 12.0), 18.0, &shortened(label, chars_max as usize));
                 top += 26.0;
             }
-            let place = format!(
+            let place = markup!(
                 "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"xMidYMin meet\" ",
                 num(x),
                 num(top),
                 num(width - 12.0),
                 num((HEIGHT - top - 40.0).max(100.0))
             );
-            body.push_str(&picture.replacen("<svg ", &place, 1));
+            body.push(&Markup::trusted(picture.as_str().replacen("<svg ", place.as_str(), 1)));
         }
         text(&mut body, "word faint", (60.0, HEIGHT - 16.0), 14.0, &self.foot);
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">\
-             <style>{}</style><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>{body}</svg>\n",
-            style()
-        )
+        let drawing = markup!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\
+             <style>{2}</style><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>{3}</svg>\n",
+            WIDTH,
+            HEIGHT,
+            Markup::trusted(style()),
+            body
+        );
+        drawing.into_string()
     }
 }
 
-fn text(body: &mut String, class: &str, at: (f64, f64), size: f64, words: &str) {
-    body.push_str(&format!(
-        "<text class=\"{class}\" x=\"{}\" y=\"{}\" style=\"font-size:{size}px\">{}</text>",
+fn text(body: &mut Markup, class: &str, at: (f64, f64), size: f64, words: &str) {
+    body.push(&markup!(
+        "<text class=\"{}\" x=\"{}\" y=\"{}\" style=\"font-size:{}px\">{}</text>",
+        class,
         num(at.0),
         num(at.1),
-        escape(words)
+        size,
+        words
     ));
 }
 

@@ -5,6 +5,7 @@ use results::structure::ObjectStructure;
 
 use super::chart::strip;
 use super::definitions::{Definitions, Tables};
+use super::markup::{Markup, markup};
 use super::{Page, absent, figure, tables};
 use crate::structure;
 use crate::summary::cell_label;
@@ -17,16 +18,16 @@ const STRIPS_MAX: usize = 4;
 const POINTS_MAX: usize = 500;
 
 /// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let shown = shown(page);
     let definitions = &definitions.of(Tables::Structures);
     if shown.is_empty() {
         return absent("No structure was measured after these runs.");
     }
-    let mut html: String =
+    let mut html: Markup =
         shown.iter().map(|(title, stored)| one(title, stored, shown.len() < 4, definitions)).collect();
     if page.structures.len() > shown.len() {
-        html.push_str(&absent(&format!(
+        html.push(&absent(&format!(
             "{} of {} stored structures are shown: one run of each configuration.",
             shown.len(),
             page.structures.len()
@@ -51,34 +52,34 @@ fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
 }
 
 /// The body of a page about one structure that was measured by itself.
-pub(super) fn alone(stored: &StoredStructure, definitions: &Definitions) -> String {
+pub(super) fn alone(stored: &StoredStructure, definitions: &Definitions) -> Markup {
     let title = format!("{} ({})", stored.place, moment(&stored.stored_at));
     one(&title, stored, true, &definitions.of(Tables::Structures))
 }
 
-fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Definitions) -> String {
+fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Definitions) -> Markup {
     let report = &stored.report;
-    let mut pictures = String::new();
+    let mut pictures = Markup::default();
     let with_map = report.objects.iter().filter_map(|object| Some((object, object.strip.as_ref()?)));
     for (object, map) in with_map.filter(|(_, map)| map.pages.len() > 1).take(STRIPS_MAX) {
         let every = map.pages.len().div_ceil(POINTS_MAX).max(1);
         let pages: Vec<u64> = map.pages.iter().copied().step_by(every).collect();
         let heading = format!("{}: physical page", name(object));
-        pictures
-            .push_str(&figure(&strip::draw(&heading, map.step * every as u64, map.leaf_count, &pages), ""));
+        let svg = strip::draw(&heading, map.step * every as u64, map.leaf_count, &pages);
+        pictures.push(&figure(&svg, &Markup::default()));
     }
     // The strip maps are drawn: their form in characters is for terminals.
     let sections = structure::sections(report);
     let mut sections = sections.into_iter().filter(|section| section.title != structure::STRIP_MAPS);
     let id = format!("structure-{}", stored.id);
-    let mut html = String::new();
+    let mut html = Markup::default();
     if let Some(mut levels) = sections.next() {
         levels.title = format!("{title}: {}", levels.title);
-        html.push_str(&tables::folded(&id, &levels, definitions, is_open));
+        html.push(&tables::folded(&id, &levels, definitions, is_open));
     }
-    html.push_str(&format!("<div class=\"charts strips\">{pictures}</div>"));
+    html.push(&markup!("<div class=\"charts strips\">{}</div>", pictures));
     for (index, section) in sections.filter(|section| !section.blocks.is_empty()).enumerate() {
-        html.push_str(&tables::folded(&format!("{id}-{index}"), &section, definitions, false));
+        html.push(&tables::folded(&format!("{id}-{index}"), &section, definitions, false));
     }
     html
 }

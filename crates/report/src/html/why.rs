@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use results::observations::WaitingTask;
 
-use super::chart::escape;
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
+use super::markup::{Markup, markup};
 use super::{Page, absent, figure, tables};
 use crate::number::number;
 use crate::summary::{CellWaits, StudySummary};
@@ -22,21 +22,22 @@ const OPEN_MAX: usize = 3;
 const CLIENTS: &str = "clients";
 
 /// The section.
-pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
+pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let summary = page.summary;
     let mut html = reasons(summary);
     if let Some(shares) = shares(summary) {
-        let note = "Shares of session time: waits by type, idle time, and the rest, in which a session ran or was \
-                    runnable. The reasons above exclude idle time. Hover shows seconds; the tables below \
-                    have all columns.";
-        html.push_str(&format!(
+        let note = markup!(
+            "Shares of session time: waits by type, idle time, and the rest, in which a session ran or was runnable. \
+             The reasons above exclude idle time. Hover shows seconds; the tables below have all columns."
+        );
+        html.push(&markup!(
             "<div class=\"charts wide\">{}</div>",
-            figure(&shares.draw().unwrap_or_default(), note)
+            figure(&shares.draw().unwrap_or_default(), &note)
         ));
     }
-    html.push_str(&wait_tables(summary, definitions));
-    html.push_str(&stretches(summary, definitions));
-    html.push_str(&waiting_tasks(page, definitions));
+    html.push(&wait_tables(summary, definitions));
+    html.push(&stretches(summary, definitions));
+    html.push(&waiting_tasks(page, definitions));
     if html.is_empty() {
         return absent(
             "No waits were sampled during these runs. Targets without waits report that before they run.",
@@ -45,15 +46,15 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> String {
     html
 }
 
-fn reasons(summary: &StudySummary) -> String {
+fn reasons(summary: &StudySummary) -> Markup {
     if summary.reasons.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let one = |reason: &crate::reason::CellReason| {
-        format!("<dt>{}</dt><dd>{}</dd>", escape(&reason.label), escape(&reason.sentences.join(" ")))
+        markup!("<dt>{}</dt><dd>{}</dd>", reason.label, reason.sentences.join(" "))
     };
-    let items: String = summary.reasons.iter().map(one).collect();
-    format!("<dl class=\"reasons\">{items}</dl>")
+    let items: Markup = summary.reasons.iter().map(one).collect();
+    markup!("<dl class=\"reasons\">{}</dl>", items)
 }
 
 /// Shares of the clients' session time, one bar per configuration.
@@ -122,23 +123,23 @@ fn largest_types(tables: &[(&CellWaits, &WaitTable)]) -> Vec<String> {
     types.into_iter().map(|(name, _)| name).collect()
 }
 
-fn wait_tables(summary: &StudySummary, definitions: &Definitions) -> String {
+fn wait_tables(summary: &StudySummary, definitions: &Definitions) -> Markup {
     if summary.waits.is_empty() {
-        return String::new();
+        return Markup::default();
     }
-    let mut html = String::from("<h3>Waits of each configuration</h3>");
+    let mut html = markup!("<h3>Waits of each configuration</h3>");
     for (index, cell) in summary.waits.iter().enumerate() {
         let sections = waits_text::cell_sections(&cell.label, &cell.tables);
         for (place, section) in sections.iter().enumerate() {
             let id = format!("waits-{}-{place}", cell.cell_index);
-            html.push_str(&tables::folded(&id, section, definitions, index < OPEN_MAX));
+            html.push(&tables::folded(&id, section, definitions, index < OPEN_MAX));
         }
     }
     html
 }
 
 /// Counters without and with a checkpoint under way.
-fn stretches(summary: &StudySummary, definitions: &Definitions) -> String {
+fn stretches(summary: &StudySummary, definitions: &Definitions) -> Markup {
     let sections = crate::stretches::sections(&summary.stretches);
     let tables = summary.stretches.iter().zip(&sections).map(|(cell, section)| {
         tables::folded(&format!("stretches-{}", cell.cell_index), section, definitions, false)
@@ -147,8 +148,8 @@ fn stretches(summary: &StudySummary, definitions: &Definitions) -> String {
 }
 
 /// Samples of who waited for what, of all counting runs of a configuration.
-fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
-    let (mut folded, mut sampled) = (String::new(), Vec::new());
+fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> Markup {
+    let (mut folded, mut sampled) = (Markup::default(), Vec::new());
     for cell in &page.summary.cells {
         let counting =
             page.runs.iter().filter(|stored| stored.counts() && stored.run.key.cell_index == cell.cell_index);
@@ -157,7 +158,7 @@ fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
         if let Some(mut section) = waits_text::task_section(&samples) {
             section.title = format!("{}: {} samples of all counting runs", cell.label, samples.len());
             let id = format!("tasks-{}", cell.cell_index);
-            folded.push_str(&tables::folded(&id, &section, definitions, false));
+            folded.push(&tables::folded(&id, &section, definitions, false));
             sampled.push((cell.label.clone(), waits::tasks(&samples)));
         }
     }
@@ -165,12 +166,13 @@ fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> String {
         return folded;
     }
     let picture = resources(&sampled).and_then(|shares| shares.draw());
-    let picture = picture.map_or(String::new(), |svg| {
-        let note =
-            "Resources that sessions waited for, sampled once a second: the five largest of any configuration.";
-        format!("<div class=\"charts wide\">{}</div>", figure(&svg, note))
+    let picture = picture.map_or_else(Markup::default, |svg| {
+        let note = markup!(
+            "Resources that sessions waited for, sampled once a second: the five largest of any configuration."
+        );
+        markup!("<div class=\"charts wide\">{}</div>", figure(&svg, &note))
     });
-    format!("<h3>Waiting tasks by resource (one sample a second)</h3>{picture}{folded}")
+    markup!("<h3>Waiting tasks by resource (one sample a second)</h3>{}{}", picture, folded)
 }
 
 /// Shares of the samples by resource, one bar per configuration.

@@ -1,5 +1,6 @@
 //! Differences with their intervals around zero: what a comparison of pairs comes to.
 
+use super::super::markup::Markup;
 use super::{Drawing, WIDTH, shortened, width_of};
 
 /// One pair.
@@ -33,7 +34,7 @@ pub(crate) fn reach(lines: &[Line], threshold_percent: f64) -> f64 {
 }
 
 /// Draws the lines on an axis of this reach; `threshold_percent` on both sides of zero is shaded. `None` without any.
-pub(crate) fn draw(title: &str, lines: &[Line], threshold_percent: f64, reach: f64) -> Option<String> {
+pub(crate) fn draw(title: &str, lines: &[Line], threshold_percent: f64, reach: f64) -> Option<Markup> {
     if lines.is_empty() {
         return None;
     }
@@ -90,7 +91,7 @@ mod tests {
             is_bad,
         };
         let lines = [line(12.0, true), line(-3.0, false)];
-        let svg = draw("elapsed_s", &lines, 5.0, reach(&lines, 5.0)).unwrap();
+        let svg = draw("elapsed_s", &lines, 5.0, reach(&lines, 5.0)).unwrap().into_string();
         assert!(svg.contains("class=\"mean k1\"") && svg.contains("class=\"mean k0\""));
         assert!(svg.contains("class=\"track\""));
         assert_eq!(draw("elapsed_s", &[], 5.0, 10.0), None);

@@ -1,6 +1,7 @@
 //! A heat map over two numeric factors: one field per pair of levels, its value written into it.
 
-use super::{Drawing, WIDTH, num, width_of};
+use super::super::markup::{Markup, markup};
+use super::{Drawing, WIDTH, num, title_of, width_of};
 
 /// A matrix of values with the names of both factors.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +25,7 @@ const ROW: f64 = 34.0;
 
 impl HeatMap {
     /// Draws it; `None` without a value.
-    pub(crate) fn draw(&self) -> Option<String> {
+    pub(crate) fn draw(&self) -> Option<Markup> {
         let values = || self.values.iter().flatten().flatten().map(|(value, _, _)| *value);
         let smallest = values().reduce(f64::min)?;
         let largest = values().reduce(f64::max)?;
@@ -42,18 +43,18 @@ impl HeatMap {
                 let Some((value, words, title)) = field else { continue };
                 let share = shade(*value, smallest, largest);
                 let at = (left + index as f64 * column, y);
-                drawing.raw(&format!(
-                    "<g class=\"field\"><rect class=\"heat\" fill-opacity=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
+                drawing.add(&markup!(
+                    "<g class=\"field\"><rect class=\"heat\" fill-opacity=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>",
                     num(0.1 + 0.8 * share),
                     num(at.0),
                     num(at.1),
                     num(column - 2.0),
                     num(ROW - 2.0),
-                    super::escape(title)
+                    title_of(title)
                 ));
                 let class = if share > 0.55 { "word middle on" } else { "word middle" };
                 drawing.text(class, (at.0 + column / 2.0 - 1.0, y + ROW / 2.0 + 4.0), words);
-                drawing.raw("</g>");
+                drawing.end_group();
             }
         }
         let bottom = TOP + self.rows.len() as f64 * ROW;
@@ -92,7 +93,7 @@ mod tests {
             columns: vec!["1".to_owned(), "10".to_owned()],
             values: vec![vec![field(8.0), field(2.0)], vec![None, field(1.0)]],
         };
-        let svg = map.draw().unwrap();
+        let svg = map.draw().unwrap().into_string();
         assert_eq!(svg.matches("class=\"heat\"").count(), 3);
         assert_eq!([8.0, 1.0].map(|value| shade(value, 1.0, 8.0)), [1.0, 0.0]);
         assert_eq!(HeatMap { values: vec![vec![None]], ..map }.draw(), None);

@@ -1,6 +1,7 @@
 //! The published form: a quantity over the levels of a factor, one series per level of a second one, with a point for
 //! every run and the interval of every mean.
 
+use super::super::markup::{Markup, markup};
 use super::axis::Axis;
 use super::{COLOURS, Drawing, WIDTH, key, num, shortened, width_of};
 
@@ -87,7 +88,7 @@ impl LevelChart {
     }
 
     /// Draws it; `None` when there is no value, or logarithms of something that is not above zero were asked for.
-    pub(crate) fn draw(&self) -> Option<String> {
+    pub(crate) fn draw(&self) -> Option<Markup> {
         let (smallest, largest) = self.range.or(self.extent())?;
         let axis = if self.is_logarithmic {
             Axis::logarithmic(smallest, largest)?
@@ -105,9 +106,9 @@ impl LevelChart {
         frame.grid(&mut drawing);
         self.stretches.iter().for_each(|stretch| frame.stretch(&mut drawing, stretch));
         for (index, (_, spots)) in self.series.iter().enumerate() {
-            drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
+            drawing.group("series", index);
             self.series(&mut drawing, &frame, index, spots);
-            drawing.raw("</g>");
+            drawing.end_group();
         }
         let mut bottom = frame.levels(&mut drawing, &self.levels) + 18.0;
         drawing.text("word middle", ((frame.left + WIDTH - RIGHT) / 2.0, bottom), &self.x_title);
@@ -160,12 +161,8 @@ impl LevelChart {
                 if dot.counts {
                     drawing.mark(&format!("dot d{colour}"), 0, at, 2.6, &dot.title);
                 } else {
-                    drawing.raw(&format!(
-                        "<path class=\"void l{colour}\" d=\"M{} {}l6 6m0 -6l-6 6\"><title>{}</title></path>",
-                        num(at.0 - 3.0),
-                        num(at.1 - 3.0),
-                        super::escape(&dot.title)
-                    ));
+                    let cross = format!("M{} {}l6 6m0 -6l-6 6", num(at.0 - 3.0), num(at.1 - 3.0));
+                    drawing.outline_of(&format!("void l{colour}"), &cross, &dot.title);
                 }
             }
             if let (Some(mean), true) = (spot.mean, self.is_ordered) {
@@ -258,9 +255,11 @@ impl Frame {
         }
         for (index, level) in levels.iter().enumerate() {
             let (x, y) = (num(self.middle(index) + 4.0), num(HEIGHT + 16.0));
-            let words = super::escape(&shortened(level, 22));
-            drawing.raw(&format!(
-                "<text class=\"word end\" x=\"{x}\" y=\"{y}\" transform=\"rotate(-35 {x} {y})\">{words}</text>"
+            drawing.add(&markup!(
+                "<text class=\"word end\" x=\"{0}\" y=\"{1}\" transform=\"rotate(-35 {0} {1})\">{2}</text>",
+                x,
+                y,
+                shortened(level, 22)
             ));
         }
         HEIGHT + 16.0 + 0.57 * longest.min(22.0 * super::CHARACTER)
@@ -297,12 +296,12 @@ mod tests {
 
     #[test]
     fn every_run_and_every_mean_has_a_mark_and_no_line_crosses_a_gap() {
-        let svg = chart().draw().unwrap();
+        let svg = chart().draw().unwrap().into_string();
         assert_eq!(svg.matches("class=\"dot").count(), 2);
         assert_eq!(svg.matches("class=\"void l").count(), 2);
         assert_eq!(svg.matches("class=\"mean").count(), 2);
         assert_eq!(svg.matches("class=\"line").count(), 0);
-        let bars = LevelChart { is_ordered: false, ..chart() }.draw().unwrap();
+        let bars = LevelChart { is_ordered: false, ..chart() }.draw().unwrap().into_string();
         assert_eq!(bars.matches("class=\"bar").count(), 2);
     }
 
@@ -316,7 +315,7 @@ mod tests {
         };
         let chart =
             LevelChart { stretches: vec![stretch((0, 2), ""), stretch((2, 3), "+30.0 %")], ..chart() };
-        let svg = chart.draw().unwrap();
+        let svg = chart.draw().unwrap().into_string();
         assert_eq!(
             (svg.matches("class=\"stretch\"").count(), svg.matches("class=\"change ").count()),
             (2, 1)
@@ -326,8 +325,8 @@ mod tests {
 
     #[test]
     fn an_axis_that_does_not_start_at_zero_says_so_and_others_have_the_zero() {
-        assert!(chart().draw().unwrap().contains(">0</text>"));
-        let svg = LevelChart { is_logarithmic: true, ..chart() }.draw().unwrap();
+        assert!(chart().draw().unwrap().into_string().contains(">0</text>"));
+        let svg = LevelChart { is_logarithmic: true, ..chart() }.draw().unwrap().into_string();
         assert!(svg.contains("does not start at zero"));
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod strip;
 
 use std::fmt::Write;
 
+use super::markup::{Markup, markup};
 use crate::plain::plain;
 
 /// Width of every drawing; narrow, so that its words stay legible on a phone.
@@ -27,49 +28,69 @@ const CHARACTER: f64 = 7.4;
 /// A drawing under construction.
 #[derive(Debug)]
 pub(crate) struct Drawing {
-    body: String,
+    body: Markup,
     label: String,
 }
 
 impl Drawing {
     /// Starts a drawing; `label` says what it shows to those who do not see it.
     pub(crate) fn new(label: &str) -> Self {
-        Self { body: String::new(), label: label.to_owned() }
+        Self { body: Markup::default(), label: label.to_owned() }
     }
 
-    /// Adds markup; its texts are escaped already.
-    pub(crate) fn raw(&mut self, markup: &str) {
-        self.body.push_str(markup);
+    /// Adds markup.
+    pub(crate) fn add(&mut self, markup: &Markup) {
+        self.body.push(markup);
+    }
+
+    /// Begins a group of elements; [`Drawing::end_group`] ends it.
+    pub(crate) fn group(&mut self, class: &str, index: usize) {
+        self.add(&markup!("<g class=\"{}\" data-s=\"{}\">", class, index));
+    }
+
+    /// Ends a group.
+    pub(crate) fn end_group(&mut self) {
+        self.add(&markup!("</g>"));
     }
 
     /// Adds a straight line.
     pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let path = format!("M{} {}L{} {}", num(from.0), num(from.1), num(to.0), num(to.1));
-        let _ = write!(self.body, "<path class=\"{class}\" d=\"{path}\"/>");
+        self.outline(class, &path);
+    }
+
+    /// Adds an outline without words.
+    pub(crate) fn outline(&mut self, class: &str, path: &str) {
+        self.add(&markup!("<path class=\"{}\" d=\"{}\"/>", class, path));
+    }
+
+    /// Adds an outline with what it stands for.
+    pub(crate) fn outline_of(&mut self, class: &str, path: &str, title: &str) {
+        self.add(&markup!("<path class=\"{}\" d=\"{}\">{}</path>", class, path, title_of(title)));
     }
 
     /// Adds words; `class` places them (`start`, `middle`, `end`).
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), words: &str) {
-        let _ = write!(
-            self.body,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\">{}</text>",
+        self.add(&markup!(
+            "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>",
+            class,
             num(at.0),
             num(at.1),
-            escape(words)
-        );
+            words
+        ));
     }
 
     /// Adds a rectangle with what it stands for.
     pub(crate) fn block(&mut self, class: &str, at: (f64, f64), size: (f64, f64), title: &str) {
-        let _ = write!(
-            self.body,
-            "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>",
+        self.add(&markup!(
+            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>",
+            class,
             num(at.0),
             num(at.1),
             num(size.0.max(0.0)),
             num(size.1.max(0.0)),
             title_of(title)
-        );
+        ));
     }
 
     /// Adds a path through points, with what it stands for.
@@ -78,7 +99,7 @@ impl Drawing {
         for (index, (x, y)) in points.iter().enumerate() {
             let _ = write!(path, "{}{} {}", if index == 0 { "M" } else { "L" }, num(*x), num(*y));
         }
-        let _ = write!(self.body, "<path class=\"{class}\" d=\"{path}\"/>");
+        self.outline(class, &path);
     }
 
     /// Adds a mark of a series: each colour has a shape of its own, so that colour is never the only sign.
@@ -107,15 +128,16 @@ impl Drawing {
             ),
             _ => format!("M{} {}l{} {}h{}z", num(x), num(y + 1.2 * s), 1.15 * s, -2.1 * s, -2.3 * s),
         };
-        let _ = write!(self.body, "<path class=\"{class}\" d=\"{path}\">{}</path>", title_of(title));
+        self.outline_of(class, &path, title);
     }
 
     /// Ends the drawing as an `svg` element of this height, styled by the document around it.
-    pub(crate) fn finish(self, height: f64) -> String {
-        format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+    pub(crate) fn finish(self, height: f64) -> Markup {
+        markup!(
+            "<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">{}</svg>",
+            WIDTH,
             num(height),
-            escape(&self.label),
+            self.label,
             self.body
         )
     }
@@ -130,10 +152,10 @@ pub(crate) fn key(drawing: &mut Drawing, names: &[String], at: (f64, f64), right
         if x > at.0 && x + width > right {
             (x, y) = (at.0, y + 18.0);
         }
-        drawing.raw(&format!("<g class=\"key\" data-s=\"{index}\">"));
+        drawing.group("key", index);
         drawing.mark(&format!("k{}", index % COLOURS), index, (x + 6.0, y - 4.0), 4.5, "");
         drawing.text("word", (x + 16.0, y), &name);
-        drawing.raw("</g>");
+        drawing.end_group();
         x += width + 8.0;
     }
     y - at.1 + 18.0
@@ -154,32 +176,15 @@ pub(crate) fn width_of(text: &str) -> f64 {
     CHARACTER * text.chars().count() as f64
 }
 
-fn title_of(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!("<title>{}</title>", escape(words)) }
+/// What an element says on hover.
+pub(crate) fn title_of(words: &str) -> Markup {
+    if words.is_empty() { Markup::default() } else { markup!("<title>{}</title>", words) }
 }
 
 /// A coordinate with one decimal at most: a tenth of a unit is less than a pixel.
 pub(crate) fn num(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-/// Text from outside inside markup: nothing invisible, nothing that markup obeys.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for word in text.split_inclusive(' ') {
-        for character in plain(word).chars() {
-            match character {
-                '<' => escaped.push_str("&lt;"),
-                '>' => escaped.push_str("&gt;"),
-                '&' => escaped.push_str("&amp;"),
-                '"' => escaped.push_str("&quot;"),
-                '\'' => escaped.push_str("&#39;"),
-                _ => escaped.push(character),
-            }
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -191,7 +196,7 @@ mod tests {
         let mut drawing = Drawing::new("\"><script>");
         drawing.text("word", (1.0, 2.04), "</text><script>alert(1)</script>");
         drawing.block("k0", (0.0, 0.0), (1.0, 1.0), "a\u{202e}b'");
-        let svg = drawing.finish(10.0);
+        let svg = drawing.finish(10.0).into_string();
         assert!(!svg.contains("<script>"), "{svg}");
         assert!(svg.contains("aria-label=\"&quot;&gt;&lt;script&gt;\""));
         assert!(svg.contains("<title>a\\u{202e}b&#39;</title>"));

@@ -1,7 +1,8 @@
 //! Counters of one run over its time: one panel per counter with a scale of its own, all on one clock, events marked.
 
+use super::super::markup::Markup;
 use super::axis::Axis;
-use super::{Drawing, WIDTH, escape, num, shortened, width_of};
+use super::{Drawing, WIDTH, num, shortened, width_of};
 
 /// One counter.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ const PLOT: f64 = 46.0;
 const GAP: f64 = 12.0;
 
 /// Draws the panels of one run; `None` without any.
-pub(crate) fn draw(title: &str, seconds: f64, panels: &[Panel], marks: &[Mark]) -> Option<String> {
+pub(crate) fn draw(title: &str, seconds: f64, panels: &[Panel], marks: &[Mark]) -> Option<Markup> {
     if panels.is_empty() || seconds.is_nan() || seconds <= 0.0 {
         return None;
     }
@@ -88,11 +89,7 @@ fn plot(drawing: &mut Drawing, panel: &Panel, top: f64, x_of: &dyn Fn(f64) -> f6
         is_drawn = true;
     }
     let words = format!("{}: {}", panel.title, panel.figures);
-    drawing.raw(&format!(
-        "<path class=\"line l{}\" d=\"{path}\"><title>{}</title></path>",
-        index % 2,
-        escape(&words)
-    ));
+    drawing.outline_of(&format!("line l{}", index % 2), &path, &words);
 }
 
 #[cfg(test)]
@@ -108,7 +105,7 @@ mod tests {
             points: vec![(1.0, Some(1.0)), (2.0, Some(2.0)), (3.0, None), (4.0, Some(1.0))],
         };
         let mark = Mark { span_s: (1.0, 2.0), is_checkpoint: true, title: "checkpoint".to_owned() };
-        let svg = draw("run 1", 4.0, std::slice::from_ref(&panel), &[mark]).unwrap();
+        let svg = draw("run 1", 4.0, std::slice::from_ref(&panel), &[mark]).unwrap().into_string();
         let path = svg.split("class=\"line l0\" d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(
             (path.matches('M').count(), path.matches('L').count(), path.ends_with("h1")),

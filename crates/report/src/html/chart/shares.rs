@@ -1,5 +1,6 @@
 //! Stacked shares: one bar per configuration, cut into what its whole went to; and bars against a limit.
 
+use super::super::markup::Markup;
 use super::{Drawing, WIDTH, shortened, width_of};
 
 /// One bar.
@@ -30,7 +31,7 @@ const WRITTEN_FROM: f64 = 30.0;
 
 impl Shares {
     /// Draws them; `None` without any.
-    pub(crate) fn draw(&self) -> Option<String> {
+    pub(crate) fn draw(&self) -> Option<Markup> {
         if self.bars.is_empty() {
             return None;
         }
@@ -46,7 +47,7 @@ impl Shares {
                 if width < 0.05 {
                     continue;
                 }
-                drawing.raw(&format!("<g class=\"series\" data-s=\"{index}\">"));
+                drawing.group("series", index);
                 let colour = self.names.get(index).map_or("7", |(_, colour)| colour);
                 drawing.block(&format!("part f{colour}"), (x, y + 19.0), (width, BAR), title);
                 if width >= WRITTEN_FROM {
@@ -56,7 +57,7 @@ impl Shares {
                         &format!("{share:.0} %"),
                     );
                 }
-                drawing.raw("</g>");
+                drawing.end_group();
                 x += width;
             }
             y += ROW;
@@ -73,10 +74,10 @@ impl Shares {
             if x > 2.0 && x + width > WIDTH - RIGHT {
                 (x, y) = (2.0, y + 18.0);
             }
-            drawing.raw(&format!("<g class=\"key\" data-s=\"{index}\">"));
+            drawing.group("key", index);
             drawing.block(&format!("f{colour}"), (x, y - 9.5), (11.0, 11.0), "");
             drawing.text("word", (x + 16.0, y), &name);
-            drawing.raw("</g>");
+            drawing.end_group();
             x += width + 12.0;
         }
         y - 10.0
@@ -98,7 +99,7 @@ pub(crate) struct Against {
 const PERCENT_MAX: f64 = 200.0;
 
 /// Draws figures in percent of a limit, which is a line and is called `limit`; `None` without any.
-pub(crate) fn against(title: &str, limit: &str, bars: &[Against]) -> Option<String> {
+pub(crate) fn against(title: &str, limit: &str, bars: &[Against]) -> Option<Markup> {
     let largest =
         bars.iter().map(|bar| bar.percent).filter(|percent| percent.is_finite()).reduce(f64::max)?;
     let end = largest.clamp(100.0, PERCENT_MAX) * 1.04;
@@ -149,7 +150,7 @@ mod tests {
         let names = [("vfs:WalSync", "0"), ("running", "7"), ("none", "1")];
         let names = names.map(|(name, colour)| (name.to_owned(), colour)).to_vec();
         let shares = Shares { title: "share of session time".to_owned(), names, bars: vec![bar] };
-        let svg = shares.draw().unwrap();
+        let svg = shares.draw().unwrap().into_string();
         assert_eq!(svg.matches("class=\"part").count(), 2);
         assert!(svg.contains("width=\"351\"") && svg.contains("width=\"117\""), "{svg}");
         assert_eq!(Shares { bars: Vec::new(), ..shares }.draw(), None);
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_bar_far_beyond_the_limit_is_cut_and_says_its_figure() {
         let bar = |percent| Against { label: "a".to_owned(), percent, figures: "1 of 2".to_owned() };
-        let svg = against("t", "the device alone", &[bar(2138.0), bar(5.0)]).unwrap();
+        let svg = against("t", "the device alone", &[bar(2138.0), bar(5.0)]).unwrap().into_string();
         assert!(svg.contains(">2138 %</text>"));
         assert!(!svg.contains("x=\"-"), "nothing lies left of the picture: {svg}");
     }
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn the_limit_stands_at_one_hundred_per_cent_also_when_a_bar_is_longer() {
         let bar = |percent| Against { label: "a".to_owned(), percent, figures: "1 of 2".to_owned() };
-        assert!(against("t", "all", &[bar(155.0)]).unwrap().contains("class=\"limit\""));
+        assert!(against("t", "all", &[bar(155.0)]).unwrap().into_string().contains("class=\"limit\""));
         assert_eq!(against("t", "all", &[]), None);
     }
 }

@@ -1,5 +1,6 @@
 //! The strip map of a tree: physical page number over the logical order of the leaves. A straight line is perfect order.
 
+use super::super::markup::Markup;
 use super::axis::Axis;
 use super::{Drawing, WIDTH, num};
 
@@ -9,7 +10,7 @@ const TOP: f64 = 26.0;
 const HEIGHT: f64 = 190.0;
 
 /// Draws one point per listed leaf; every `step`th of `leaf_count` leaves is listed.
-pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> String {
+pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> Markup {
     let mut drawing = Drawing::new(title);
     drawing.text("word strong", (2.0, 14.0), &super::shortened(title, 56));
     let axis = Axis::from_zero(0.0, pages.iter().copied().max().unwrap_or(1) as f64);
@@ -30,7 +31,7 @@ pub(crate) fn draw(title: &str, step: u64, leaf_count: u64, pages: &[u64]) -> St
         path.push_str(&format!("M{} {}h1.4", num(at.0), num(at.1)));
     }
     let class = if pages.len() < 150 { "strip few" } else { "strip" };
-    drawing.raw(&format!("<path class=\"{class}\" d=\"{path}\"/>"));
+    drawing.outline(class, &path);
     for tick in order.ticks.iter().filter(|tick| **tick <= leaf_count as f64) {
         drawing.text("word middle small", (x_of(*tick), HEIGHT + 16.0), &order.words(*tick));
     }
@@ -49,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_listed_leaf_has_a_point() {
-        let svg = draw("index", 10, 40, &[3, 9, 4, 8]);
+        let svg = draw("index", 10, 40, &[3, 9, 4, 8]).into_string();
         assert_eq!(svg.matches("h1.4").count(), 4);
         assert!(svg.contains("one leaf in 10"));
     }
