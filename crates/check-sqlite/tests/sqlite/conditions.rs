@@ -19,7 +19,7 @@ const LOCK_VARIABLE: &str = "FATHOM_TEST_LOCK";
 /// Another process that holds a write transaction until its input ends. SQLite's locks are blind within a process.
 fn writer(path: &Path) -> (Child, BufReader<ChildStdout>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_other_process_of_the_lock_tests", "--nocapture"])
+        .args(["--exact", "conditions::the_other_process_of_the_lock_tests", "--nocapture"])
         .env(LOCK_VARIABLE, path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

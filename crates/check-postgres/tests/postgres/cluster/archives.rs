@@ -57,7 +57,7 @@ fn version() -> Vec<u8> {
 /// Checks a file in a process of its own, and returns what it said and its peak memory in MiB.
 fn measured(path: &Path, memory_bytes_max: u64) -> (String, u64) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "archives::in_a_process_of_its_own", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "cluster::archives::in_a_process_of_its_own", "--nocapture", "--test-threads=1"])
         .env(ORDER, format!("{memory_bytes_max} {}", path.display()))
         .output()
         .unwrap();
