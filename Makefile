@@ -42,7 +42,9 @@ test: ## Installs what the tests need, checks style and lints, and runs all test
 	$(CARGO) fetch --locked --quiet
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --features fathom/png -- -D warnings
-	$(CARGO) test --locked --workspace --no-fail-fast --features fathom/png
+	@skips=$$(mktemp); status=0; \
+	FATHOM_SKIPS=$$skips $(CARGO) test --locked --workspace --no-fail-fast --features fathom/png || status=$$?; \
+	scripts/skips.sh $$skips; rm -f $$skips; exit $$status
 
 .PHONY: fetch-postgres
 fetch-postgres: ## Fetches PostgreSQL servers of further majors for the tests, where Maven is there

@@ -2,10 +2,13 @@
 # Installs what a job needs and this machine lacks: Debian packages, with sudo when not root. What is there is left
 # alone and not spoken of.
 #
-# usage: scripts/install-deps.sh demo|test
+# usage: scripts/install-deps.sh demo|test|capabilities
 #   demo   a C compiler and a Rust toolchain (the demo brings its own SQLite)
 #   test   the same, rustfmt and clippy, PostgreSQL server binaries of major 14 or later, and Chromium and a
 #          font for pictures, which the tests of the page do without where they cannot be had
+#   capabilities
+#          installs nothing; prints for FATHOM_REQUIRE what of this is here, so that no test may be skipped for want
+#          of it: each test that needs it looks in the same places
 # exit:  0 everything needed is there; 2 something could not be had, with the reason on stderr
 #
 # Installing PostgreSQL the usual way creates a cluster and starts it. Here the package is told, through a drop-in
@@ -163,7 +166,28 @@ want_font() {
     install_packages fonts-dejavu-core || complain "going on without a font: no picture is drawn as PNG"
 }
 
+# Prints the capabilities of crates/skips that are here, separated by commas. A server counts where all tests look for
+# it: those of `check` have no other places.
+capabilities() {
+    found=
+    for directory in /usr/lib/postgresql/*/bin /var/cache/fathom/pg/*/bin; do
+        case $directory in
+            /*/1[4-8]/bin | /*/1[4-8].*/bin) [ -x "$directory/initdb" ] && [ -x "$directory/postgres" ] && found=postgres ;;
+        esac
+    done
+    for name in chromium chromium-browser google-chrome-stable google-chrome; do
+        if command -v "$name" >/dev/null 2>&1; then
+            found=${found:+$found,}chromium
+            break
+        fi
+    done
+    echo "$found"
+}
+
 case "${1:-}" in
+    capabilities)
+        capabilities
+        ;;
     demo)
         need_compiler && need_rust || exit 2
         ;;
@@ -174,7 +198,7 @@ case "${1:-}" in
         want_font
         ;;
     *)
-        complain "usage: scripts/install-deps.sh demo|test"
+        complain "usage: scripts/install-deps.sh demo|test|capabilities"
         exit 2
         ;;
 esac

@@ -134,8 +134,7 @@ mod tests {
     #[test]
     fn a_child_ends_with_the_thread_that_started_it() {
         if !end_with_us() {
-            eprintln!("skipped: setpriv is not installed");
-            return;
+            return skips::skip(skips::Capability::Setpriv, "setpriv is not installed");
         }
         for (last_signal, number) in [(LastSignal::Interrupt, 2), (LastSignal::Kill, 9)] {
             let start = move || command("cat", last_signal).stdin(Stdio::piped()).spawn().unwrap();

@@ -116,7 +116,9 @@ fn scenario_8_the_miniature_has_eight_rows_in_the_published_columns() {
 
 #[test]
 fn a_directory_in_memory_is_titled_page_cache() {
-    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+        return skips::skip(skips::Capability::Shm, "no directory can be made in /dev/shm");
+    };
     let baseline = run(directory.path(), &quick(vec![Pattern::read(8192, 100, 4)])).unwrap();
     if !baseline.target.cache.is_direct() {
         assert!(baseline.title().starts_with("page cache, "), "{}", baseline.title());

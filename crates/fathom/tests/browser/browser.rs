@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skips::{Capability, skip};
 
 /// A browser that does not answer for so long is broken; nothing is measured with it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -36,10 +37,10 @@ fn program() -> Option<PathBuf> {
 }
 
 impl Browser {
-    /// Starts a browser; `None`, with a word on standard error, where there is none.
+    /// Starts a browser; `None`, as a skip that is counted, where there is none.
     pub(crate) fn start() -> Option<Self> {
         let Some(program) = program() else {
-            eprintln!("no Chromium in PATH: the page is not tested in a browser (apt-get install chromium)");
+            skip(Capability::Chromium, "no Chromium in PATH (apt-get install chromium)");
             return None;
         };
         let profile = tempfile::tempdir().unwrap();

@@ -1,5 +1,7 @@
 //! What the user may type wrongly.
 
+use skips::{Capability, skip};
+
 use crate::bench::{Bench, text};
 
 fn refused(words: &[&str], phrases: &[&str]) {
@@ -76,8 +78,7 @@ fn lines_are_no_wider_than_the_terminal() {
             let line = format!("COLUMNS={columns} script -qec 'fathom {words}' /dev/null");
             let output = bench.shell(&line);
             if output.stdout.is_empty() {
-                eprintln!("no terminal can be made here: script is not installed");
-                return;
+                return skip(Capability::Script, "no terminal can be made here: script is not installed");
             }
             for line in text(&output.stdout).replace('\r', "").lines() {
                 let is_one_word = line.split_whitespace().any(|word| word.chars().count() > columns - 20);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab_postgres::find_servers;
+use skips::{Capability, skip};
 
 use crate::bench::{Bench, text};
 
@@ -43,8 +44,7 @@ fn a_kept_database_of_sqlite_has_the_rows_of_the_last_run_and_the_next_start_lea
 #[test]
 fn a_kept_cluster_starts_as_it_is_said_and_has_the_rows_of_the_last_run() {
     if find_servers(&[]).is_empty() {
-        eprintln!("skipped: no PostgreSQL server binaries");
-        return;
+        return skip(Capability::Postgres, "no PostgreSQL server binaries");
     }
     let bench = Bench::new();
     let (data, err) = keep(&bench, "postgres");
@@ -62,7 +62,7 @@ fn a_kept_cluster_starts_as_it_is_said_and_has_the_rows_of_the_last_run() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     crate::bench::wait_for("the end of the server", || (!data.join("postmaster.pid").exists()).then_some(()));
     if counted.status.code() == Some(127) {
-        eprintln!("rows not counted: psql is not installed");
+        skip(Capability::PostgresTools, "rows not counted: psql is not installed");
     } else {
         assert_eq!(text(&counted.stdout).trim(), "40", "{}", text(&counted.stderr));
     }

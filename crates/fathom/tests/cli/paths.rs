@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Output;
 
 use lab_postgres::find_servers;
+use skips::{Capability, skip};
 
 use crate::bench::{Bench, text};
 
@@ -44,8 +45,7 @@ fn a_study_on_sqlite_runs_in_directories_whose_names_are_not_utf8() {
 #[test]
 fn a_cluster_of_postgresql_lives_in_a_directory_whose_name_is_not_utf8() {
     if find_servers(&[]).is_empty() {
-        eprintln!("skipped: no PostgreSQL server binaries are installed");
-        return;
+        return skip(Capability::Postgres, "no PostgreSQL server binaries");
     }
     let bench = Bench::new();
     let odd = odd(&bench);

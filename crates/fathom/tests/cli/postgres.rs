@@ -1,16 +1,18 @@
-//! The same on PostgreSQL; without server binaries each test says so and passes.
+//! The same on PostgreSQL; without server binaries each test is skipped.
 
 use std::process::{Command, Stdio};
 
 use lab_postgres::find_servers;
 use results::model::{GateOutcome, RunState};
+use skips::{Capability, skip};
 
 use crate::bench::{Bench, signal, signal_id, text, until_met, wait_for};
 
+#[track_caller]
 fn has_server() -> bool {
     let found = !find_servers(&[]).is_empty();
     if !found {
-        eprintln!("skipped: no PostgreSQL server binaries are installed");
+        skip(Capability::Postgres, "no PostgreSQL server binaries");
     }
     found
 }
@@ -135,8 +137,7 @@ fn a_server_that_dies_in_mid_run_costs_one_attempt() {
 fn the_loop_on_the_server_and_several_servers_side_by_side_give_equal_rows() {
     let servers = find_servers(&[]);
     if servers.len() < 2 {
-        eprintln!("skipped: fewer than two PostgreSQL servers are installed");
-        return;
+        return skip(Capability::PostgresMajors, "fewer than two PostgreSQL servers");
     }
     let bench = Bench::new();
     let directories: Vec<String> =

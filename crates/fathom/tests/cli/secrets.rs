@@ -4,6 +4,7 @@ use std::process::Command;
 
 use lab_postgres::cluster::{Cluster, ClusterOptions};
 use lab_postgres::find_servers;
+use skips::{Capability, skip};
 
 use crate::bench::{Bench, signal, state, text, until_met, wait_for};
 
@@ -87,8 +88,7 @@ fn no_command_prints_or_stores_the_password_of_a_target_however_it_is_spelled() 
 #[test]
 fn secrets_of_a_server_reach_no_output_no_record_and_no_page() {
     let Some(server) = find_servers(&[]).into_iter().next() else {
-        eprintln!("skipped: no PostgreSQL server binaries are installed");
-        return;
+        return skip(Capability::Postgres, "no PostgreSQL server binaries");
     };
     let bench = Bench::new();
     let base = tempfile::Builder::new().prefix("fathom-test-").tempdir_in("/tmp").unwrap();

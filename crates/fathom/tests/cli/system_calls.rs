@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use skips::{Capability, skip};
+
 use crate::bench::{Bench, text};
 
 /// Lines of strace about files of the run's database; `None` where the program is missing or must not trace.
@@ -12,7 +14,7 @@ fn traced(bench: &Bench, calls: &str, words: &[&str]) -> Option<Vec<String>> {
     command.arg(env!("CARGO_BIN_EXE_fathom")).args(words).current_dir(bench.path());
     let output = command.env_remove("FATHOM_RESULTS").output().ok();
     let Some(output) = output.filter(|output| output.status.success()) else {
-        eprintln!("skipped: strace is not installed, or may not trace");
+        skip(Capability::Strace, "strace is not installed, or may not trace");
         return None;
     };
     let lines = text(&std::fs::read(&trace).unwrap());

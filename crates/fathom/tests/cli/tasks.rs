@@ -2,6 +2,7 @@
 
 use lab_postgres::{ServerBinaries, find_servers};
 use results::store::Store;
+use skips::{Capability, skip};
 
 use crate::bench::Bench;
 
@@ -9,7 +10,7 @@ use crate::bench::Bench;
 fn targets() -> Vec<&'static str> {
     let postgres = (!find_servers(&[]).is_empty()).then_some("postgres");
     if postgres.is_none() {
-        eprintln!("not tested on PostgreSQL: no server binaries are installed");
+        skip(Capability::Postgres, "not tested on PostgreSQL: no server binaries");
     }
     std::iter::once("sqlite").chain(postgres).collect()
 }
@@ -90,6 +91,9 @@ fn a_backup_in_streams_comes_back_whole() {
 fn a_backup_by_the_tool_of_the_server_is_one_stream_and_comes_back_whole_in_several() {
     let has_tool = |server: &ServerBinaries| server.bin_dir.join("pg_basebackup").is_file();
     let (with, without): (Vec<_>, Vec<_>) = find_servers(&[]).into_iter().partition(has_tool);
+    if with.is_empty() {
+        skip(Capability::PostgresTools, "no server has pg_basebackup beside it");
+    }
     for server in with.first().into_iter().chain(without.first()) {
         let bench = Bench::new();
         let bin = server.bin_dir.to_str().unwrap();

@@ -42,7 +42,7 @@ pub(crate) fn check(database: &Database, directory: &Path) -> Answer {
     }
     // A check that hangs is a failure of its cell, not of the suite.
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60", env!("CARGO_BIN_EXE_fathom")]);
+    command.args(["-s", "KILL", "600", env!("CARGO_BIN_EXE_fathom")]);
     command.args(["check", "--json", "--no-store", "-j", "2"]).args(&targets);
     answer(command)
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use skips::{Capability, skip};
+
 use crate::cells::{EACCES, EINTR, EIO, ENOMEM};
 use crate::fault::{Fault, Planned};
 use crate::mount::Mount;
@@ -19,7 +21,7 @@ struct Asked<'a> {
 
 fn fathom(words: &[String]) -> Output {
     Command::new("timeout")
-        .args(["-s", "KILL", "60", env!("CARGO_BIN_EXE_fathom")])
+        .args(["-s", "KILL", "600", env!("CARGO_BIN_EXE_fathom")])
         .args(words)
         .stdin(Stdio::null())
         .output()
@@ -30,8 +32,7 @@ impl Asked<'_> {
     /// Every error ends with exit status 2 and names the file, once in the first page and once in the last.
     fn run(&self) {
         let Ok(mount) = Mount::new(self.directory, vec![self.path.clone()]) else {
-            eprintln!("NOT RUN: {:?} with faults: FUSE cannot be mounted", self.words);
-            return;
+            return skip(Capability::Fuse, format!("{:?} with faults: FUSE cannot be mounted", self.words));
         };
         let length = std::fs::metadata(self.directory.join(&self.path)).unwrap().len();
         let file = mount.path().join(&self.path);

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 
+use skips::{Capability, skip};
+
 /// The beginning of the names of all directories that these tests mount.
 pub(crate) const PREFIX: &str = "fathom-faults-";
 
@@ -67,7 +69,7 @@ fn a_mount_whose_run_was_killed_is_removed_by_the_next_one() {
     let place = lines.map_while(Result::ok).find_map(|line| Some(line.split_once("HOLDS ")?.1.to_owned()));
     child.kill().unwrap();
     child.wait().unwrap();
-    let Some(place) = place else { return eprintln!("NOT RUN: FUSE cannot be mounted") };
+    let Some(place) = place else { return skip(Capability::Fuse, "FUSE cannot be mounted") };
     let place = PathBuf::from(place);
     let mounts = || std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert_eq!(dead(&mounts()).iter().filter(|dead| **dead == place).count(), 1, "{}", mounts());

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use skips::{Capability, skip};
+
 use crate::answer::{Answer, check};
 use crate::cells::{Cell, Database, EINTR, EIO, Seen, cells_of, wanted};
 use crate::fault::Fault;
@@ -82,11 +84,12 @@ fn mounted(database: &Database) -> Option<Mount> {
         Ok(mount) => Some(mount),
         Err(error) => {
             let kinds: Vec<&str> = database.kinds.iter().map(|kind| kind.name).collect();
-            eprintln!(
-                "NOT RUN: faults in reads of {} ({}): FUSE cannot be mounted: {error}\nhint: faults in reads need /dev/fuse, and root or the program fusermount3; faults that need no FUSE are run by `without_fuse`",
+            let reason = format!(
+                "faults in reads of {} ({}): FUSE cannot be mounted: {error}; it needs /dev/fuse, and root or the program fusermount3",
                 database.engine,
                 kinds.join(", ")
             );
+            skip(Capability::Fuse, reason);
             assert!(std::env::var_os("FATHOM_FAULTS").is_none(), "FATHOM_FAULTS demands FUSE: {error}");
             None
         }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use results::store::Store;
+use skips::{Capability, skip};
 
 use crate::cells::{EIO, ENOSPC};
 use crate::writable::{Refused, Writable};
@@ -51,7 +52,8 @@ fn refuse(refused: Refused, errno: i32) -> Option<()> {
     let mount = match Writable::new(backing.path()) {
         Ok(mount) => mount,
         Err(error) => {
-            eprintln!("NOT RUN: errors of the device of the results: FUSE cannot be mounted: {error}");
+            let reason = format!("errors of the device of the results: FUSE cannot be mounted: {error}");
+            skip(Capability::Fuse, reason);
             return None;
         }
     };

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use skips::{Capability, skip};
+
 use crate::cells::{Database, Kind};
 use crate::matrix::run;
 
@@ -15,7 +17,7 @@ pub(crate) fn file(name: &str) -> Option<PathBuf> {
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
     let path = shared.join("data/sqlserver").join(name);
     if !path.exists() {
-        eprintln!("NOT RUN: faults in files of SQL Server: \"{}\" is absent", path.display());
+        skip(Capability::Shared, format!("faults in files of SQL Server: \"{}\" is absent", path.display()));
         return None;
     }
     Some(path)

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use skips::{Capability, skip};
+
 use crate::server::{Cluster, servers};
 
 /// The longest limit of one question is 30 s, and a run asks several; a machine may be busy beside.
@@ -127,7 +129,7 @@ durability = "none"
 #[test]
 fn a_run_ends_when_its_server_was_stopped_while_clients_worked() {
     let Some((_, bin)) = servers().into_iter().rev().find(|(_, bin)| bin.join("psql").exists()) else {
-        return eprintln!("NOT RUN: no major has psql");
+        return skip(Capability::PostgresTools, "no major has psql");
     };
     let cluster = Cluster::new(&bin, &[]);
     // Databases are made from it; clusters of these tests have none.

@@ -101,7 +101,7 @@ fn give(path: &Path) {
 
 fn unprivileged(program: &Path, target: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60"]).arg(program).args(CHECK).arg(target);
+    command.args(["-s", "KILL", "600"]).arg(program).args(CHECK).arg(target);
     command.current_dir("/tmp").stdin(Stdio::null());
     if rustix::process::geteuid().is_root() {
         command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
@@ -151,7 +151,7 @@ fn a_limit_of_open_files_ends_a_check_and_accuses_nothing() {
         for limit in [8, 10, 12, 14, 16, 20, 24, 32, 48, 64] {
             let mut command = Command::new("timeout");
             let script = format!("ulimit -n {limit}; exec \"$@\"");
-            command.args(["-s", "KILL", "60", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")]);
+            command.args(["-s", "KILL", "600", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")]);
             command.args(CHECK).arg(&scene.target);
             let said = answer(command);
             let context = format!("{} with {limit} files: {}", scene.engine, said.words);
@@ -188,7 +188,7 @@ fn changed_meanwhile(target: &Path, part: &Path, original: &[u8], fault: &str) -
     std::fs::write(&other, original).unwrap();
     let mut command = Command::new("timeout");
     // Slow enough that the file changes while its pages are read, at whatever speed the machine has.
-    command.args(["-s", "KILL", "60", env!("CARGO_BIN_EXE_fathom")]).args(CHECK);
+    command.args(["-s", "KILL", "600", env!("CARGO_BIN_EXE_fathom")]).args(CHECK);
     command.args(["--max-read-rate", "4MiB/s"]).arg(target);
     let part = part.to_path_buf();
     let change = {
@@ -222,7 +222,7 @@ fn changed_meanwhile(target: &Path, part: &Path, original: &[u8], fault: &str) -
 /// The change takes as long as the disk needs: without the stop, the check may end before.
 fn while_open(part: &Path, change: impl Fn()) -> bool {
     let started = std::time::Instant::now();
-    while started.elapsed().as_secs() < 30 {
+    while started.elapsed().as_secs() < 300 {
         let Some(process) = process_with(part) else {
             std::thread::sleep(std::time::Duration::from_millis(1));
             continue;

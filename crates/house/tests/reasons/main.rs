@@ -1,8 +1,10 @@
 //! Real miniatures that are limited by the log, by a lock, by the processors and by the data device, from the run to
 //! the sentence.
 //!
-//! What a machine is limited by cannot be ordered: each test looks first whether the run was of the kind that it is
-//! meant to be, by figures that the sentence is not made of where there are such, and says so when it was not.
+//! What a machine is limited by cannot be ordered: each test verifies first that the run was of the kind that it is
+//! meant to be, by values that the sentence is not made of where there are such, and is skipped when it was not. The
+//! decision itself is tested on made-up runs in `report::reason`; that the engine's names of what these runs wait for lead
+//! to the limit that is meant is tested here on every machine.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -20,6 +22,7 @@ use report::reason::{CellReason, cells};
 use results::EngineId;
 use results::model::{Run, Scale};
 use results::store::{Store, StudyResults};
+use skips::{Capability, skip};
 
 /// One configuration, run once.
 fn conduct(target: Box<dyn Target>, parameters: &str, place: &Path) -> StudyResults {
@@ -66,15 +69,16 @@ fn postgres(server: &ServerBinaries, parameters: &str) -> StudyResults {
     conduct(Box::new(target), parameters, place.path())
 }
 
-/// The reason of the only configuration, and a run that counts; `None`, with a word, when the machine was too busy for
-/// one.
+/// The reason of the only configuration, and a run that counts; `None`, and a skip that is counted, when the machine was
+/// too busy for one.
 fn reason_and_run(results: &StudyResults) -> Option<(CellReason, &Run)> {
     let Some(stored) = results.runs.iter().find(|stored| stored.counts()) else {
-        eprintln!("skipped: no run counts; the gates that failed:");
         let gates = results.runs.iter().flat_map(|stored| &stored.run.gates);
-        gates
+        let failed: Vec<String> = gates
             .filter(|gate| gate.outcome == results::model::GateOutcome::Failed)
-            .for_each(|gate| eprintln!("  {}: {}", gate.gate, gate.found));
+            .map(|gate| format!("{}: {}", gate.gate, gate.found))
+            .collect();
+        skip(Capability::Quiet, format!("no run counts: {}", failed.join("; ")));
         return None;
     };
     let mut reasons = cells(results);
@@ -104,15 +108,21 @@ fn is_quiet(run: &Run) -> bool {
     others < 0.3 && delayed < 0.3
 }
 
+/// The name by which the engine reports what a run is meant to wait for leads to the limit that is meant.
+fn assert_leads_to(run: &Run, engine: EngineId, wait: &str, limit: Limit) {
+    let of_engine = report::catalogue::entries().filter(|(of, _)| *of == engine);
+    let entry =
+        of_engine.map(|(_, entry)| entry).find(|entry| format!("{}:{}", entry.class, entry.name) == wait);
+    assert_eq!(entry.map(|entry| entry.limit), Some(limit), "{wait}");
+    assert!(share_of(run, |name| name == wait) > 0.0, "the run did not wait for {wait}");
+}
+
 fn require(reason: &CellReason, run: &Run, limit: Limit, is_of_its_kind: bool) {
-    if is_of_its_kind && is_quiet(run) {
-        assert_eq!(reason.limit, Some(limit), "{}", reason.paragraph());
-    } else {
-        eprintln!(
-            "skipped: on this machine, at this time, the run is of another kind: {}",
-            reason.paragraph()
-        );
+    if reason.limit == Some(limit) {
+        return;
     }
+    assert!(!is_of_its_kind || !is_quiet(run), "{}", reason.paragraph());
+    skip(Capability::Quiet, format!("the run is of another kind: {}", reason.paragraph()));
 }
 
 #[test]
@@ -121,6 +131,7 @@ fn commits_that_wait_for_their_flush_end_with_the_log() {
         "workload = \"populate\"\nrows_total = 80\nconnections = 1\nbatch_size = 1\ndurability = \"full\"",
     );
     let Some((reason, run)) = reason_and_run(&results) else { return };
+    assert_leads_to(run, EngineId::Sqlite, "vfs:WalSync", Limit::Log);
     let flushing = run.metric("log_flush_s").unwrap() / (run.elapsed_ns as f64 / 1e9);
     require(&reason, run, Limit::Log, flushing >= 0.8);
 }
@@ -138,8 +149,7 @@ fn connections_that_queue_for_the_only_writer_end_with_a_lock() {
 #[test]
 fn a_loop_in_the_server_without_flushes_ends_with_the_processors() {
     let Some(server) = find_servers(&[]).into_iter().next() else {
-        eprintln!("skipped: no PostgreSQL server binaries");
-        return;
+        return skip(Capability::Postgres, "no PostgreSQL server binaries");
     };
     let results = postgres(
         &server,
@@ -156,8 +166,7 @@ fn a_loop_in_the_server_without_flushes_ends_with_the_processors() {
 fn pages_that_go_straight_to_the_device_end_with_it() {
     // Only from 16 on can the server be told to leave out the page cache, without which no small table is slow.
     let Some(server) = find_servers(&[]).into_iter().find(|server| server.major >= 16) else {
-        eprintln!("skipped: no PostgreSQL server of 16 or later");
-        return;
+        return skip(Capability::PostgresMajors, "no PostgreSQL server of 16 or later");
     };
     let results = postgres(
         &server,

@@ -10,6 +10,7 @@ use lab::engine::{Layout, Residence, Target};
 use lab::work::{Placement, Work};
 use lab_postgres::cluster::{Cluster, ClusterOptions};
 use lab_postgres::{ManagedOptions, ManagedPostgres, ServerBinaries};
+use skips::{Capability, skip};
 
 fn options(server: &ServerBinaries, base: &Path) -> ClusterOptions {
     ClusterOptions { server: server.clone(), base: base.to_path_buf(), elsewhere: Vec::new(), port: None }
@@ -146,8 +147,7 @@ fn a_port_in_use_and_a_missing_directory_are_refused_by_name() {
 fn as_root_a_directory_that_the_server_cannot_reach_is_refused_before_anything_is_made() {
     use std::os::unix::fs::PermissionsExt;
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root runs the server as another user");
-        return;
+        return skip(Capability::Root, "only root runs the server as another user");
     }
     for server in newest() {
         let scratch = scratch();

@@ -10,6 +10,7 @@ use lab::work::{Amount, Durability, Work};
 use lab_postgres::ManagedPostgres;
 use results::model::{Event, Run, RunKey};
 use results::observations::{SamplerRecord, Series};
+use skips::{Capability, skip};
 
 fn measured(target: &mut ManagedPostgres, work: &Work) -> Run {
     let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
@@ -229,7 +230,7 @@ fn what_a_transaction_puts_into_the_log_is_read_from_the_log_where_the_server_ca
         let one = of(&mut target, 1, 1);
         let Some(records) = one.metric("transaction_log_records") else {
             let warning = one.warnings.iter().find(|warning| warning.code == "log_records_unread").unwrap();
-            eprintln!("skipped for {}: {}", server.version, warning.text);
+            skip(Capability::PostgresContrib, format!("PostgreSQL {}: {}", server.version, warning.text));
             target.stop(false).unwrap();
             continue;
         };

@@ -10,15 +10,15 @@ use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work,
 use lab_postgres::{
     ManagedOptions, ManagedPostgres, PostgresConnector, PostgresSession, ServerBinaries, find_servers,
 };
+use skips::{Capability, skip};
 
-/// The newest server of every major on this machine; empty, with a word on stderr, when there is none.
+/// The newest server of every major on this machine; empty, and a skip that is counted, when there is none.
 pub fn servers() -> Vec<ServerBinaries> {
     let mut servers = find_servers(&[]);
     servers.dedup_by_key(|server| server.major);
     if servers.is_empty() {
-        eprintln!(
-            "skipped: no PostgreSQL server binaries (install postgresql, or run scripts/fetch-postgres.sh)"
-        );
+        let remedy = "install postgresql, or run scripts/fetch-postgres.sh";
+        skip(Capability::Postgres, format!("no PostgreSQL server binaries ({remedy})"));
     }
     servers
 }

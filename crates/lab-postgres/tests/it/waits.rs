@@ -20,6 +20,7 @@ use lab::work::{Amount, Durability, Work};
 use lab_postgres::LivePostgres;
 use results::model::RunKey;
 use results::observations::{How, WaitProfile, WaitRow};
+use skips::{Capability, skip};
 
 const EVENTS: &str = include_str!("../../src/waits/events.tsv");
 
@@ -339,8 +340,7 @@ fn a_user_without_rights_asks_over_sql_and_says_why() {
         return;
     }
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root is able to become a user without rights");
-        return;
+        return skip(Capability::Root, "only root is able to become a user without rights");
     }
     for server in newest() {
         let running = Server::start(&server, &[("listen_addresses", "127.0.0.1")]);

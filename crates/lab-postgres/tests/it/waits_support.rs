@@ -4,6 +4,7 @@
 use lab::observe::live::Way;
 use lab_postgres::cluster::{Cluster, ClusterOptions};
 use lab_postgres::{LivePostgres, ServerBinaries};
+use skips::{Capability, skip};
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::support::scratch;
@@ -91,7 +92,7 @@ pub fn unless_overloaded(test: impl FnOnce() + std::panic::UnwindSafe) {
     let load: f64 = load.split(' ').next().and_then(|minute| minute.parse().ok()).unwrap_or(0.0);
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     if load > LOAD_PER_PROCESSOR_MAX * processors {
-        eprintln!("not judged: the load of the machine is {load} on {processors} processors");
+        skip(Capability::Quiet, format!("the load of the machine is {load} on {processors} CPUs"));
     } else {
         std::panic::resume_unwind(fault);
     }

@@ -322,8 +322,7 @@ fn the_account_equals_that_of_strace() {
     }
     let runs = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
     if !runs(Command::new("strace").args(["-o", "/dev/null", "true"])) {
-        eprintln!("skipped: strace is not installed or may not trace here");
-        return;
+        return skips::skip(skips::Capability::Strace, "strace is not installed or may not trace here");
     }
     for journal_mode in ["wal", "delete"] {
         let directory = tempfile::tempdir().unwrap();

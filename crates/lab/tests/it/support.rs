@@ -2,15 +2,15 @@
 
 use lab::work::{Amount, Durability, Work};
 use lab_postgres::{ServerBinaries, find_servers};
+use skips::{Capability, skip};
 
-/// The two ends of the majors that are installed; empty, with a word on stderr, when there is none.
+/// The two ends of the majors that are installed; empty, and a skip that is counted, when there is none.
 pub(crate) fn oldest_and_newest() -> Vec<ServerBinaries> {
     let mut servers = find_servers(&[]);
     servers.dedup_by_key(|server| server.major);
     if servers.is_empty() {
-        eprintln!(
-            "skipped: no PostgreSQL server binaries (install postgresql, or run scripts/fetch-postgres.sh)"
-        );
+        let remedy = "install postgresql, or run scripts/fetch-postgres.sh";
+        skip(Capability::Postgres, format!("no PostgreSQL server binaries ({remedy})"));
     }
     if servers.len() > 2 {
         servers.drain(1..servers.len() - 1);

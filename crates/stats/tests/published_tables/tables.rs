@@ -41,14 +41,12 @@ impl Row {
 pub(crate) struct Tables(BTreeMap<String, Vec<Row>>);
 
 impl Tables {
-    /// Reads the tables; when they are not there, says so on stderr and returns nothing.
+    /// Reads the tables; nothing, and a skip that is counted, when they are not there.
     pub(crate) fn load() -> Option<Self> {
         let directory = directory();
         if !directory.is_dir() {
-            static TOLD: std::sync::Once = std::sync::Once::new();
-            TOLD.call_once(|| {
-                eprintln!("published tables not found in {}: nothing to reproduce", directory.display());
-            });
+            let reason = format!("there are no published tables in \"{}\"", directory.display());
+            skips::skip(skips::Capability::Shared, reason);
             return None;
         }
         let files = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());

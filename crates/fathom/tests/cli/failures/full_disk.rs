@@ -4,6 +4,7 @@ use std::process::Command;
 
 use results::model::RunState;
 use results::store::Store;
+use skips::{Capability, skip};
 
 use crate::bench::{Bench, text};
 
@@ -26,7 +27,7 @@ fn a_full_tmpfs_or_a_limit_of_file_sizes_where_nothing_may_be_mounted_ends_a_stu
     let (may_mount, _) =
         script(&bench, &namespace, &format!("{mount} && echo mounted; umount small; rmdir small"));
     if !may_mount.contains("mounted") {
-        eprintln!("nothing may be mounted here: a limit of file sizes takes the place of a full tmpfs");
+        skip(Capability::Mount, "a limit of file sizes takes the place of a full tmpfs");
         return limited(&Bench::new());
     }
     // The data is elsewhere: only the results have no room.

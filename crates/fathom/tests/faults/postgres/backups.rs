@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use skips::{Capability, skip};
+
 use super::{AFTER, Kinds, cluster_of, paths_of};
 use crate::cells::{Database, Kind, Seen};
 use crate::matrix::run;
@@ -16,7 +18,7 @@ fn backups(formats: &[(&str, &str)]) -> Option<(Cluster, tempfile::TempDir)> {
     let servers = servers();
     let has_tool = |bin: &Path| bin.join("pg_basebackup").exists() && bin.join("pg_ctl").exists();
     let Some((major, bin)) = servers.iter().rev().find(|(_, bin)| has_tool(bin)) else {
-        eprintln!("NOT RUN: faults in backups: no major has pg_basebackup");
+        skip(Capability::PostgresTools, "faults in backups: no major has pg_basebackup");
         return None;
     };
     let cluster = cluster_of(*major, bin);
@@ -74,7 +76,8 @@ fn a_backup_in_tar_files_is_judged_by_what_can_be_read_twice() {
         let output = std::fs::File::create(directory.join(&name)).unwrap();
         let made = Command::new(program).arg("-c").arg(tar.join("base.tar")).stdout(output).status();
         if !made.is_ok_and(|status| status.success()) {
-            eprintln!("NOT RUN: faults in {name}: the program {program} is not installed");
+            let reason = format!("faults in {name}: the program {program} is not installed");
+            skip(Capability::Compressors, reason);
             continue;
         }
         let engine = ["postgres tar.gz", "postgres tar.zst", "postgres tar.lz4"]

@@ -1,6 +1,8 @@
 //! Both ways of reading the log, on the same stretch of it.
 #![allow(clippy::unwrap_used)]
 
+use skips::{Capability, skip};
+
 use super::*;
 use crate::server::cluster::{Cluster, ClusterOptions};
 use crate::server::discovery::find_servers;
@@ -42,8 +44,7 @@ fn work() -> Work {
 fn without_the_extension_the_program_beside_the_server_says_the_same() {
     let servers = find_servers(&[]);
     let Some(server) = servers.iter().find(|server| dump::find(server, &[]).is_ok()) else {
-        eprintln!("skipped: no server with a pg_waldump beside it");
-        return;
+        return skip(Capability::PostgresTools, "no server with a pg_waldump beside it");
     };
     let scratch = tempfile::Builder::new().prefix("fathom-test-").tempdir_in("/tmp").unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -82,7 +83,8 @@ fn without_the_extension_the_program_beside_the_server_says_the_same() {
     if inspected.metrics.iter().all(|metric| metric.source == "pg_walinspect") {
         assert_eq!(bare(dumped), bare(inspected));
     } else {
-        eprintln!("not compared: version {} has no pg_walinspect", server.version);
+        let reason = format!("PostgreSQL {} has no pg_walinspect", server.version);
+        skip(Capability::PostgresContrib, reason);
     }
     control.close();
     cluster.remove().unwrap();
