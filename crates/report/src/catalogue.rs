@@ -7,135 +7,20 @@ use std::fmt::Write;
 
 use results::EngineId;
 
+mod entry;
+mod limit;
 mod postgres;
 mod sqlite;
+
+pub use entry::{ClassEntry, EngineWaits, Entry};
+pub use limit::Limit;
 
 /// The engines with waits, in the order of the document.
 pub const ENGINES: [EngineWaits; 2] = [postgres::WAITS, sqlite::WAITS];
 
-/// The waits of one engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EngineWaits {
-    /// The engine.
-    pub engine: EngineId,
-    /// Its heading in the document.
-    pub title: &'static str,
-    /// Waits with an entry of their own.
-    pub entries: &'static [Entry],
-    /// What a wait without an entry of its own means, by its class.
-    pub classes: &'static [ClassEntry],
-}
-
-/// What a run spends its time on, and so what limits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// The log: a commit waits until it is on its device.
-    Log,
-    /// The device of the data: reads, writes and flushes of data files.
-    DataDevice,
-    /// One page that many want at once.
-    Page,
-    /// New space: one session at a time makes a table or an index longer.
-    Space,
-    /// A lock on rows, transactions or the whole database.
-    Lock,
-    /// Processors.
-    Cpu,
-    /// The client, or the way to it: sessions have nothing to do.
-    Client,
-    /// Something else that has a name but no place among these.
-    Other,
-}
-
-impl Limit {
-    /// The limit in words, as the object of "the limit is".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Log => "the log",
-            Self::DataDevice => "the data device",
-            Self::Page => "a page that many sessions access at once",
-            Self::Space => "the allocation of new pages",
-            Self::Lock => "a lock",
-            Self::Cpu => "the CPUs",
-            Self::Client => "the client or the network to it",
-            Self::Other => "something other than log, data device, page, lock or CPU",
-        }
-    }
-
-    /// What the sessions of a configuration with this limit do, as a clause.
-    pub(crate) fn sessions(self) -> &'static str {
-        match self {
-            Self::Log => "sessions wait for the log",
-            Self::DataDevice => "sessions wait for the data device",
-            Self::Page => "sessions wait for a page that many access at once",
-            Self::Space => "sessions wait for the allocation of new pages",
-            Self::Lock => "sessions wait for a lock",
-            Self::Cpu => "sessions are on CPUs or wait for one",
-            Self::Client => "sessions wait for their client",
-            Self::Other => "sessions wait for something else",
-        }
-    }
-
-    /// The shipped experiment that would test a remedy, with the remedy; `None` where none is shipped.
-    pub fn remedy(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Self::Log => Some(("populate-batch", "more rows per transaction: fewer flush waits")),
-            Self::DataDevice => Some(("separate-data-log", "data and log on devices of their own")),
-            Self::Page => Some(("multi-file", "several data files, so that the page exists more than once")),
-            Self::Space => Some(("allocation-contention", "several data files that grow independently")),
-            Self::Lock => {
-                Some(("connections-x-waits", "fewer connections, so that fewer queue for the lock"))
-            }
-            Self::Cpu => Some(("populate-connections", "as many connections as the CPUs can carry")),
-            Self::Client | Self::Other => None,
-        }
-    }
-}
-
 /// Shipped experiments that read rows by keys from differently ordered tables: what to do about reads that wait for the
 /// data device.
 pub const READERS: [&str; 2] = ["guid-lookup-scan", "guid-lookup-join"];
-
-/// One wait of one engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Class as the engine has it.
-    pub class: &'static str,
-    /// Name as the newest version of the engine has it.
-    pub name: &'static str,
-    /// What it stands for.
-    pub limit: Limit,
-    /// What a session that shows it is doing, as a clause after "the session".
-    pub meaning: &'static str,
-    /// Where that is written down.
-    pub source: &'static str,
-}
-
-impl Entry {
-    const fn new(
-        class: &'static str,
-        name: &'static str,
-        limit: Limit,
-        meaning: &'static str,
-        source: &'static str,
-    ) -> Self {
-        Self { class, name, limit, meaning, source }
-    }
-}
-
-/// What a whole class of waits means, for those without an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClassEntry {
-    /// Class as the engine has it.
-    pub class: &'static str,
-    /// What it stands for.
-    pub limit: Limit,
-    /// What a session that shows it is doing, as a clause after "the session".
-    pub meaning: &'static str,
-    /// Where that is written down.
-    pub source: &'static str,
-}
 
 /// What is known about a wait: an entry of its own, or its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,9 +53,29 @@ pub(crate) enum Block {
     Grid(Grid),
 }
 
+/// Sections that an output treats in a way of its own; titles are for readers alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SectionId {
+    /// Any other.
+    #[default]
+    Plain,
+    /// The result in sentences.
+    Verdict,
+    /// The cautions of the runs, with their codes.
+    Warnings,
+    /// Identity, seed and fixed parameters of the study.
+    Study,
+    /// The storage behind each role.
+    Storage,
+    /// Pictures made of characters.
+    StripMaps,
+}
+
 /// A titled part of an output; one without blocks is left out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
+    /// What it is, where that matters to an output.
+    pub(crate) id: SectionId,
     /// One line.
     pub(crate) title: String,
     /// In the order in which they are read.
@@ -65,6 +85,11 @@ pub(crate) struct Section {
 impl Section {
     /// Makes a section.
     pub(crate) fn new(title: impl Into<String>, blocks: Vec<Block>) -> Self {
-        Self { title: title.into(), blocks }
+        Self { id: SectionId::Plain, title: title.into(), blocks }
+    }
+
+    /// Gives it an id.
+    pub(crate) fn named(self, id: SectionId) -> Self {
+        Self { id, ..self }
     }
 }

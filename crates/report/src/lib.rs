@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod answer;
 pub mod catalogue;
 pub mod comparison;
 pub mod export;
@@ -14,6 +13,7 @@ pub mod html;
 pub mod io_table;
 pub mod markdown;
 pub mod number;
+pub mod outcome;
 pub mod plain;
 pub mod quantity;
 pub mod reason;
@@ -26,5 +26,4 @@ pub mod waits;
 
 mod layout;
 mod tables;
-mod verdict;
 mod waits_text;

@@ -5,15 +5,16 @@ use results::model::StoredRun;
 use crate::comparison::{self, ComparisonSummary};
 use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
+use crate::outcome::{Destination, sections};
 use crate::plain::plain_markdown;
 use crate::summary::StudySummary;
-use crate::tables::{rest_of_record, results_sections, run_sections};
+use crate::tables::{rest_of_record, run_sections};
 
 /// Writes the whole study: outcome and record.
 pub fn study(summary: &StudySummary) -> String {
-    let mut sections = results_sections(summary);
-    sections.extend(rest_of_record(summary));
-    render(&sections)
+    let mut shown = sections(summary, Destination::Full);
+    shown.extend(rest_of_record(summary));
+    render(&shown)
 }
 
 /// Writes one run, as [`crate::text::run_detail`].

@@ -8,15 +8,16 @@
 
 use results::model::Run;
 use results::store::StudyResults;
-use serde::Serialize;
 
 use crate::catalogue::{Limit, READERS};
 use crate::summary::{CeilingLine, ceilings, cell_label};
 
+mod cell;
 mod checks;
 mod decision;
 mod evidence;
 mod log_device;
+mod log_place;
 #[cfg(test)]
 mod made_up;
 mod offered;
@@ -28,6 +29,7 @@ use checks::{Check, checks, counted, of_elapsed};
 use decision::{Basis, Decision, decide};
 use evidence::Evidence;
 
+pub use cell::CellReason;
 pub use offered::OfferedRate;
 
 /// Share of the elapsed time that log flushes need to be named as what the holders of a lock wait for.
@@ -38,26 +40,6 @@ const STARVED_FROM: f64 = 0.1;
 
 /// What the holder of the lock on new space does.
 const EXTENDING: &str = "IO:DataFileExtend";
-
-/// Why one configuration took as long as it did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellReason {
-    /// Index within the study.
-    pub cell_index: u32,
-    /// `batch_size=10 connections=4`.
-    pub label: String,
-    /// What limits it; `None`: not explained, or an offered rate that was served.
-    pub limit: Option<Limit>,
-    /// What an open loop offered and achieved; absent in a closed loop.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offered_rate: Option<OfferedRate>,
-    /// Wait type with the most time, as `class:name`; `None` when no wait was seen.
-    pub dominant_wait: Option<String>,
-    /// Its share of the sessions' active time, in percent.
-    pub dominant_percent: Option<f64>,
-    /// The reason in words, each sentence with its figures; never empty.
-    pub sentences: Vec<String>,
-}
 
 /// Explains each configuration that has counting runs in which something was sampled, or whose device reached its
 /// measured maximum; the others are left out.
@@ -91,13 +73,6 @@ pub fn sentences(results: &StudyResults) -> Vec<String> {
     cells(results).iter().map(CellReason::paragraph).collect()
 }
 
-impl CellReason {
-    /// All sentences behind the label of the cell.
-    pub fn paragraph(&self) -> String {
-        format!("{}: {}", self.label, self.sentences.join(" "))
-    }
-}
-
 fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&CeilingLine]) -> CellReason {
     let parts = evidence.parts();
     let decision = decide(evidence, &parts, ceilings);
@@ -111,7 +86,7 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&Ceil
         let mut sentence = verdict::sentence(evidence, &parts, decision, ceilings);
         // The first sentence stands behind the label of the cell, further ones behind a full stop.
         if !sentences.is_empty() {
-            sentence = capitalised(&sentence);
+            sentence = verdict::capitalised(&sentence);
         }
         sentences.push(sentence);
     }
@@ -140,11 +115,6 @@ fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&Ceil
         dominant_percent: dominant.and_then(|wait| evidence.percent_of_active(wait.resource_s)),
         sentences,
     }
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// A device at its measured maximum agrees with the limit that it is, and disagrees with another device or the CPUs.

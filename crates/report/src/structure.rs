@@ -5,7 +5,7 @@ mod picture;
 use results::structure::{LevelStructure, ObjectStructure, StructureMode, StructureReport};
 
 use crate::export::{Column, Frame, Values};
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, percent};
 use crate::plain::plain;
 use picture::{bounds, picture};
@@ -40,9 +40,6 @@ pub const COLUMNS: [&str; 27] = [
     "unclear_page_count",
     "is_estimate",
 ];
-
-/// Title of the section with pictures made of characters.
-pub(crate) const STRIP_MAPS: &str = "Strip maps";
 
 /// Pictures of strip maps in one text; all maps are in the JSON.
 const PICTURE_COUNT_MAX: usize = 6;
@@ -107,7 +104,7 @@ pub(crate) fn sections(report: &StructureReport) -> Vec<Section> {
     }
     let mut sections = vec![Section::new(title, first)];
     sections.push(Section::new("Tables and indexes", object_blocks(report, prefix)));
-    sections.push(Section::new(STRIP_MAPS, pictures(report, prefix)));
+    sections.push(Section::new("Strip maps", pictures(report, prefix)).named(SectionId::StripMaps));
     if !report.left_out.is_empty() {
         let item = |gap: &results::check::NotChecked| {
             let object = gap.object.as_deref().map_or(String::new(), |object| format!("{}: ", plain(object)));

@@ -2,12 +2,12 @@
 
 pub(crate) mod ceilings;
 pub(crate) mod corrections;
+mod levels;
 pub(crate) mod metrics;
 pub(crate) mod outcome;
 mod record;
 mod run;
 
-pub(crate) use outcome::{brief_sections, results_sections};
 pub(crate) use record::{record_sections, rest_of_record};
 pub(crate) use run::run_sections;
 

@@ -10,10 +10,11 @@ use results::structure::StructureReport;
 use crate::comparison::{self, ComparisonSummary};
 use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
+use crate::outcome::{Destination, sections};
 use crate::plain::plain;
 use crate::structure;
 use crate::summary::StudySummary;
-use crate::tables::{brief_sections, record_sections, rest_of_record, results_sections, run_sections};
+use crate::tables::{record_sections, rest_of_record, run_sections};
 use crate::waits_text;
 
 /// Columns of the output where no width is given, unless a single word is longer.
@@ -51,14 +52,14 @@ impl Form {
 
     /// Writes the whole study: outcome and record.
     pub fn study(self, summary: &StudySummary) -> String {
-        let mut sections = results_sections(summary);
-        sections.extend(rest_of_record(summary));
-        self.render(&sections)
+        let mut shown = sections(summary, Destination::Full);
+        shown.extend(rest_of_record(summary));
+        self.render(&shown)
     }
 
     /// Writes the end of a run on a terminal: tables of the outcome, the verdict last.
     pub fn brief(self, summary: &StudySummary) -> String {
-        self.render(&brief_sections(summary))
+        self.render(&sections(summary, Destination::Brief))
     }
 
     /// Writes one run: gates, clients, metrics. Latencies appear when it was read with its histograms.
@@ -143,7 +144,7 @@ pub fn study(summary: &StudySummary) -> String {
 
 /// Writes the outcome: invalid runs first, verdict, tables, expectations, corrections.
 pub fn results(summary: &StudySummary) -> String {
-    Form::default().render(&results_sections(summary))
+    Form::default().render(&sections(summary, Destination::Full))
 }
 
 /// Writes the end of a run: tables of the outcome, the verdict last.

@@ -19,7 +19,6 @@ const FILES_IN_CYCLES: &[(&str, usize)] = &[
     ("lab", 29),
     ("lab-postgres", 31),
     ("lab-sqlite", 10),
-    ("report", 42),
     ("results", 11),
 ];
 

@@ -2,7 +2,8 @@
 
 use results::EngineId;
 
-use super::{ClassEntry, EngineWaits, Entry, Limit};
+use super::entry::{ClassEntry, EngineWaits, Entry};
+use super::limit::Limit;
 
 /// All that is known of them.
 pub(super) const WAITS: EngineWaits =

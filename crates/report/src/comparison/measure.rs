@@ -4,7 +4,7 @@ use results::model::{Metric, Run};
 use serde::Serialize;
 use stats::compare::Direction;
 
-use super::Side;
+use super::side::Side;
 use crate::quantity::{Quantity, rows_per_s};
 
 /// Names of the latencies that can be compared, with kind and share.

@@ -6,8 +6,10 @@ use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
 use stats::summary::Interval;
 use stats::verdict::verdicts;
 
-use super::plans::{self, PlanState, plans};
-use super::{Measure, Pair, Side, WaitShare, level};
+use super::measure::Measure;
+use super::pair::{Pair, PlanState, WaitShare};
+use super::plans::{self, plans};
+use super::side::{Side, level};
 use crate::summary::{ALPHA, Estimate, Range, Verdict};
 use crate::waits;
 

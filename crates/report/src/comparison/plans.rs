@@ -2,9 +2,9 @@
 
 use results::model::{Cell, Event};
 use results::store::StudyResults;
-use serde::Serialize;
 
-use super::{Changed, Pair, Part};
+use super::changed::{Changed, Part};
+use super::pair::{Pair, PlanState};
 
 /// The metric that names a plan.
 const PLAN_HASH: &str = "plan_hash";
@@ -31,20 +31,6 @@ pub(super) fn plans<'a>(results: &'a StudyResults, cell: &Cell) -> Vec<Plan<'a>>
     plans.sort_by_key(|plan| plan.hash);
     plans.dedup_by_key(|plan| plan.hash);
     plans
-}
-
-/// What is known of the plans of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlanState {
-    /// Both sides followed the same plans.
-    Unchanged,
-    /// Both sides kept their plans, and these differ.
-    Changed,
-    /// One side alone kept its plans.
-    OneSided,
-    /// Neither side kept a plan: runs that only write have none.
-    NotRecorded,
 }
 
 /// What the plans of both sides say of the pair.

@@ -1,7 +1,7 @@
 //! The comparison laid out: what changed, the verdict, the table of pairs, the waits side by side.
 
 use super::{ComparisonSummary, Pair, PlanState, SideView, plans};
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, number, p_value, percent};
 use crate::summary::{Estimate, Verdict, cache_words};
 use crate::tables::{moment, or_dash};
@@ -12,7 +12,8 @@ const WAITS_MAX: usize = 8;
 /// Lays out the whole comparison.
 pub(crate) fn sections(summary: &ComparisonSummary) -> Vec<Section> {
     let mut sections = vec![head(summary), changes(summary)];
-    sections.push(Section::new("Verdict", vec![Block::Paragraph(summary.sentences.join(" "))]));
+    let verdict = vec![Block::Paragraph(summary.sentences.join(" "))];
+    sections.push(Section::new("Verdict", verdict).named(SectionId::Verdict));
     sections.extend(pairs(summary));
     let is_shown = |pair: &&Pair| {
         summary.pairs.len() == 1 || matches!(pair.verdict, Some(Verdict::Better | Verdict::Worse))

@@ -3,7 +3,8 @@
 use results::model::Scale;
 use serde::Serialize;
 
-use super::{Measure, Side, level};
+use super::measure::Measure;
+use super::side::{Side, level};
 use crate::quantity::Quantity;
 use results::model::Cell;
 

@@ -6,8 +6,9 @@ use results::observations::Series;
 
 use super::chart::panels::{self, Mark, Panel};
 use super::definitions::Definitions;
+use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
-use super::{Page, absent, figure};
+use super::page::Page;
 use crate::number::counted_from_one;
 use crate::timeline::{Figures, name_with_unit, short};
 

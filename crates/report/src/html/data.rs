@@ -4,9 +4,9 @@ use results::model::{Run, RunState, StoredRun};
 use results::observations::Series;
 use serde::Serialize;
 
-use super::Page;
 use super::clock::{marks, place, thin};
 use super::definitions::Definitions;
+use super::page::Page;
 use crate::number::counted_from_one;
 use crate::quantity::elapsed_s;
 use crate::summary::cell_label;

@@ -5,8 +5,10 @@ use results::io::{IoRow, IoTable};
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::chart::shares::{Against, against};
 use super::definitions::{Definitions, Tables};
+use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
-use super::{Page, absent, figure, tables};
+use super::page::Page;
+use super::tables;
 use crate::io_table;
 use crate::tables::ceilings;
 

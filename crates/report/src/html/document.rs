@@ -6,14 +6,15 @@ use super::chart::difference;
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
+use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
 use super::shell::Content;
-use super::{figure, tables};
+use super::tables;
 use crate::comparison::{self, ComparisonSummary, Pair, WaitShare};
 use crate::history::{self, History, Series};
-use crate::layout::Section;
+use crate::layout::{Section, SectionId};
 use crate::number::number;
-use crate::summary::Verdict;
+use crate::summary::{Verdict, geometric_mean};
 use crate::tables::moment;
 
 /// A comparison as one page: what changed, the verdict, the differences with their intervals, the waits side by side.
@@ -159,7 +160,7 @@ pub fn list(index: &Index<'_>) -> String {
         row("structure", stored.id, &stored.place, &cells)
     };
     let mut html = if index.studies.is_empty() {
-        super::absent("This results file holds no study yet.")
+        absent("This results file holds no study yet.")
     } else {
         let rows: Markup = index.studies.iter().rev().map(study).collect();
         listed(&["study", "title", "experiment", "target", "created"], &rows)
@@ -269,7 +270,7 @@ fn stretches(series: &Series) -> Vec<Stretch> {
     let stretch = |(from, to): (usize, usize)| {
         let points = &series.points[from..to];
         let means: Vec<f64> = points.iter().map(|point| point.geometric_mean).collect();
-        let mean = history::geometric_mean(&means);
+        let mean = geometric_mean(&means);
         let change = series.points[from].change.as_ref();
         Stretch {
             levels: (from, to),
@@ -288,13 +289,13 @@ fn stretches(series: &Series) -> Vec<Stretch> {
 
 fn document(title: &str, kicker: &str, sections: &[Section], pictures: &Markup) -> String {
     let definitions = Definitions::load();
-    let mut parts: Vec<Markup> = sections
+    let shown: Vec<&Section> = sections.iter().filter(|section| !section.blocks.is_empty()).collect();
+    let mut parts: Vec<Markup> = shown
         .iter()
-        .filter(|section| !section.blocks.is_empty())
         .map(|section| markup!("<h2>{}</h2>{}", section.title, tables::blocks(section, &definitions)))
         .collect();
     // The pictures belong to what came out: the verdict, which stands behind what changed around it.
-    let place = sections.iter().position(|section| section.title == "Verdict").unwrap_or(0);
+    let place = shown.iter().position(|section| section.id == SectionId::Verdict).unwrap_or(0);
     match parts.get_mut(place) {
         Some(part) => part.push(pictures),
         None => parts.push(pictures.clone()),

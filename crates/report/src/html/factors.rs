@@ -5,12 +5,14 @@ use results::model::{Level, RunState};
 use super::chart::heat::HeatMap;
 use super::chart::levels::{Dot, LevelChart, Spot};
 use super::definitions::Definitions;
+use super::figure::figure;
 use super::markup::{Markup, markup};
-use super::{Page, figure, tables};
+use super::page::Page;
+use super::tables;
 use crate::number::{Decimals, counted_from_one, factor, number};
+use crate::outcome::{Destination, sections};
 use crate::quantity::Quantity;
 use crate::summary::{CellSummary, Matrix, StudySummary};
-use crate::tables::{metrics, outcome};
 
 /// A logarithmic picture is offered beside the linear one when the values span more than this factor.
 const SPAN_FOR_LOGARITHMS: f64 = 20.0;
@@ -45,30 +47,15 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
         gains(summary, definitions),
         maps.collect::<Markup>()
     );
-    html.push(&tables::titled(&outcome::means(summary), definitions));
-    let improvement = "Improvement factor: time at the first level of the columns over the time at each";
-    let title = outcome::means_title(summary);
-    for section in [
-        outcome::changes(summary),
-        outcome::matrices(summary, &summary.means, &title, false),
-        outcome::best_per_level(summary),
-        outcome::matrices(summary, &summary.improvement_factors, improvement, true),
-    ]
-    .into_iter()
-    .flatten()
-    {
-        html.push(&tables::titled(&section, definitions));
-    }
-    html.push(&expectations(summary, definitions));
+    html.push(&shown(summary, Destination::PageFactors, definitions));
     html.push(&metric_charts(summary));
-    for section in metrics::transposed(summary).into_iter().chain(outcome::latencies(summary)) {
-        html.push(&tables::titled(&section, definitions));
-    }
+    html.push(&shown(summary, Destination::PageMetrics, definitions));
     html
 }
 
-fn expectations(summary: &StudySummary, definitions: &Definitions) -> Markup {
-    outcome::expectations(summary).map(|section| tables::titled(&section, definitions)).unwrap_or_default()
+/// The sections of one part of the page, each under its title.
+fn shown(summary: &StudySummary, part: Destination, definitions: &Definitions) -> Markup {
+    sections(summary, part).iter().map(|section| tables::titled(section, definitions)).collect()
 }
 
 fn caption(summary: &StudySummary, definitions: &Definitions) -> Markup {

@@ -11,7 +11,9 @@ mod definitions;
 mod device;
 mod document;
 mod factors;
+mod figure;
 mod markup;
+mod page;
 mod record;
 mod shell;
 mod slide;
@@ -19,34 +21,16 @@ mod structure;
 mod tables;
 mod why;
 
-use results::io::IoTable;
-use results::model::{Scale, StoredRun};
-use results::store::{StoredStructure, StudyResults};
+use results::model::Scale;
 
-use crate::answer::Answer;
+use crate::outcome::Answer;
 use crate::summary::StudySummary;
 use definitions::Definitions;
 use markup::{Markup, markup};
 
 pub use document::{Index, check, comparison, history, list, structure as structure_page};
+pub use page::Page;
 pub use slide::{comparison as comparison_svg, history as history_svg, svg};
-
-/// Everything that a page shows.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
-    /// The figures of the study.
-    pub summary: &'a StudySummary,
-    /// The study as stored, for the raw data.
-    pub results: &'a StudyResults,
-    /// Its runs with histograms, series and waiting tasks, in the order of `results.runs`.
-    pub runs: &'a [StoredRun],
-    /// Baselines of the devices that the study used.
-    pub baselines: &'a [IoTable],
-    /// How tables and indexes lie on their pages, as measured after these runs.
-    pub structures: &'a [StoredStructure],
-    /// Is it shown by `fathom serve`, so that it asks for news?
-    pub is_live: bool,
-}
 
 /// One part of the page behind the answer.
 struct Part {
@@ -129,17 +113,6 @@ fn answer(answer: &Answer) -> Markup {
 /// Words, where there are any.
 fn said(words: &str) -> Option<&str> {
     (!words.is_empty()).then_some(words)
-}
-
-/// A sentence in place of a section that has nothing to show.
-fn absent(sentence: &str) -> Markup {
-    markup!("<p class=\"absent\">{}</p>", sentence)
-}
-
-fn figure(svg: &Markup, caption: &Markup) -> Markup {
-    let caption =
-        if caption.is_empty() { Markup::default() } else { markup!("<figcaption>{}</figcaption>", caption) };
-    markup!("<figure>{}{}</figure>", svg, caption)
 }
 
 fn counts(summary: &StudySummary) -> String {

@@ -4,14 +4,15 @@ use results::model::{GateOutcome, StoredRun};
 
 use super::definitions::Definitions;
 use super::markup::{Markup, markup};
-use super::{Page, tables};
+use super::page::Page;
+use super::tables;
 use crate::export;
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, counted_from_one};
 use crate::tables::{corrections, record_sections};
 
 /// Sections of the record that are open from the start: the others are long.
-const OPEN: [&str; 3] = ["Warnings", "Study", "Storage, per role"];
+const OPEN: [SectionId; 3] = [SectionId::Warnings, SectionId::Study, SectionId::Storage];
 
 /// Rows of the clients' table; all are in the raw data.
 const CLIENTS_MAX: usize = 400;
@@ -27,7 +28,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
         html.push(&tables::titled(&section, definitions));
     }
     for (index, section) in record_sections(summary).iter().enumerate() {
-        let is_open = OPEN.contains(&section.title.as_str());
+        let is_open = OPEN.contains(&section.id);
         html.push(&tables::folded(&format!("record-{index}"), section, definitions, is_open));
     }
     html.push(&tables::folded("gates", &gates(page.runs), definitions, false));

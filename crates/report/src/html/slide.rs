@@ -3,10 +3,11 @@
 
 use super::chart::{difference, num, shortened};
 use super::markup::{Markup, markup};
-use super::{Page, document, factors};
-use crate::answer::Answer;
+use super::page::Page;
+use super::{document, factors};
 use crate::comparison::{ComparisonSummary, SideView};
 use crate::history::History;
+use crate::outcome::Answer;
 use crate::tables::moment;
 
 /// Size of the picture; a slide is 16 to 9.

@@ -5,8 +5,11 @@ use results::structure::ObjectStructure;
 
 use super::chart::strip;
 use super::definitions::{Definitions, Tables};
+use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
-use super::{Page, absent, figure, tables};
+use super::page::Page;
+use super::tables;
+use crate::layout::SectionId;
 use crate::structure;
 use crate::summary::cell_label;
 use crate::tables::moment;
@@ -70,7 +73,7 @@ fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Defin
     }
     // The strip maps are drawn: their form in characters is for terminals.
     let sections = structure::sections(report);
-    let mut sections = sections.into_iter().filter(|section| section.title != structure::STRIP_MAPS);
+    let mut sections = sections.into_iter().filter(|section| section.id != SectionId::StripMaps);
     let id = format!("structure-{}", stored.id);
     let mut html = Markup::default();
     if let Some(mut levels) = sections.next() {

@@ -6,8 +6,10 @@ use results::observations::WaitingTask;
 
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
+use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
-use super::{Page, absent, figure, tables};
+use super::page::Page;
+use super::tables;
 use crate::number::number;
 use crate::summary::{CellWaits, StudySummary};
 use crate::waits::{self, Had, TaskSummary, WaitLine, WaitTable};

@@ -7,7 +7,7 @@ use results::store::StudyResults;
 use crate::catalogue::{self, Limit};
 use crate::quantity::elapsed_s;
 
-use super::log_device::LogPlace;
+use super::log_place::LogPlace;
 use super::offered::OfferedRate;
 
 /// Group of sessions that do the work.

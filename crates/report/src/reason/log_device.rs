@@ -2,12 +2,9 @@
 //!
 //! Only where the log has a device of its own: on a shared one nobody knows whose bytes they are.
 
-use std::collections::BTreeSet;
-
-use results::model::Run;
-
 use super::checks::{Check, counted};
 use super::evidence::Evidence;
+use super::log_place::LogPlace;
 
 /// What one flush adds to the bytes of the log at most: the page in which the flush before it ended, written again, and
 /// the rest of its last page. Pages of PostgreSQL's log have 8 KiB.
@@ -15,47 +12,6 @@ const FLUSH_ADDS_BYTES: f64 = 2.0 * 8192.0;
 
 /// Share by which the two may differ: they are read one after the other, and the file system writes of its own.
 const TOLERANCE: f64 = 0.1;
-
-/// Code of the warning that roles are on one device.
-const SHARED: &str = "roles_share_device";
-
-/// Where the log lay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum LogPlace {
-    /// Not told, or not behind a block device, or not the same in all runs.
-    #[default]
-    Unknown,
-    /// With the data.
-    Shared(String),
-    /// On a device of its own.
-    Own(String),
-}
-
-impl LogPlace {
-    /// The place in one run, by the record of its environment.
-    pub(super) fn of(run: &Run) -> Self {
-        let roles = run.environment.layout.as_array().map_or(&[][..], Vec::as_slice);
-        let devices = |is_meant: fn(&str) -> bool| -> BTreeSet<String> {
-            let meant = roles.iter().filter(|role| role["role"].as_str().is_some_and(is_meant));
-            meant
-                .filter_map(|role| Some(role.pointer("/storage/block_devices/0/name")?.as_str()?.to_owned()))
-                .collect()
-        };
-        let (log, data) = (devices(|role| role == "log"), devices(|role| role != "log"));
-        // Without a role of its own the log is beside the data.
-        let has_role = roles.iter().any(|role| role["role"] == "log");
-        let Some(device) = (if has_role { log.first() } else { data.first() }) else { return Self::Unknown };
-        let is_shared_below =
-            run.warnings.iter().any(|warning| warning.code == SHARED && warning.text.contains("log"));
-        if !has_role || data.contains(device) || is_shared_below {
-            Self::Shared(device.clone())
-        } else if data.is_empty() {
-            Self::Unknown
-        } else {
-            Self::Own(device.clone())
-        }
-    }
-}
 
 /// The claim with its figures; `Err` says why it cannot be made. `None` where the engine does not tell the bytes of its
 /// log, or did not flush it.
@@ -101,8 +57,8 @@ mod tests {
 
     use results::model::Warning;
 
+    use super::super::log_place::SHARED;
     use super::super::made_up::MadeUp;
-    use super::*;
 
     fn role(name: &str, device: &str) -> serde_json::Value {
         serde_json::json!({ "role": name, "storage": { "block_devices": [{ "name": device }] } })

@@ -133,5 +133,10 @@ fn without_waits(evidence: &Evidence) -> String {
     if known.is_empty() {
         return "not explained: no wait was recorded, and no CPU time or device was counted.".to_owned();
     }
-    format!("not explained: no wait was recorded. {}.", super::capitalised(&known.join("; ")))
+    format!("not explained: no wait was recorded. {}.", capitalised(&known.join("; ")))
+}
+
+pub(super) fn capitalised(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

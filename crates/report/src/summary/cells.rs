@@ -9,7 +9,10 @@ use stats::summary::{Interval, Summary};
 use stats::verdict::{Decision, verdicts};
 
 use crate::quantity::Quantity;
-use crate::summary::{ALPHA, Levels};
+use crate::summary::Levels;
+
+/// Level of the family of comparisons: the chance of one false "better" or "worse" among all of them.
+pub const ALPHA: f64 = 0.05;
 
 /// A range, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -169,7 +172,7 @@ pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellS
     // Cells come in the order of the spec: the first has the first level of every factor.
     let reference = results.cells.first().map(|cell| cell.index);
     let comparisons = compare_with_first(&values, quantity, results.study.seed);
-    let means: Vec<Option<f64>> = values.iter().map(|values| geometric_mean(values)).collect();
+    let means: Vec<Option<f64>> = values.iter().map(|values| mean_of_blocks(values)).collect();
     let change = |index: usize, other: usize| {
         let (mean, mean_reference) = (means[index]?, means[other]?);
         let gain = Gain::of(quantity.time_of(mean), quantity.time_of(mean_reference))?;
@@ -197,10 +200,15 @@ fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> V
         .collect()
 }
 
+/// Of values above zero, of which there is at least one.
+pub(crate) fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
 /// `None` without values.
-fn geometric_mean(values: &[BlockedValue]) -> Option<f64> {
+fn mean_of_blocks(values: &[BlockedValue]) -> Option<f64> {
     let values: Vec<f64> = values.iter().map(|value| value.value).collect();
-    let mean = crate::history::geometric_mean(&values);
+    let mean = geometric_mean(&values);
     (!values.is_empty() && mean.is_finite()).then_some(mean)
 }
 

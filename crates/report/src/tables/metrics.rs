@@ -1,9 +1,9 @@
 //! The other numbers of a study: what tells most first, what never differs in one line.
 
+use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{Decimals, number};
 use crate::summary::{IdentitySummary, MetricSummary, StudySummary};
-use crate::tables::outcome::{level_cells, level_columns};
 
 /// Metrics in the order in which a reader asks for them: work done, the log, checkpoints, data, devices, processors,
 /// what was left. What is not named here comes last, as it was measured.
@@ -118,7 +118,7 @@ const KEY_FIGURES: [&[&str]; 6] = [
 
 /// Lays out what the experiment is about; nothing where that is the time alone. The first name of a list tells whether
 /// the list is meant.
-pub(super) fn key_figures(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn key_figures(summary: &StudySummary) -> Option<Section> {
     let known = |name: &&str| {
         summary
             .metrics
@@ -136,7 +136,7 @@ pub(super) fn key_figures(summary: &StudySummary) -> Option<Section> {
 }
 
 /// Lays out the plans of look-ups as text; configurations with the same plan share it.
-pub(super) fn plans(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn plans(summary: &StudySummary) -> Option<Section> {
     let blocks: Vec<Block> = summary
         .plans
         .iter()
@@ -155,7 +155,7 @@ fn indented(line: &str) -> String {
 }
 
 /// Lays out the table; metrics with the same mean in every configuration are a line below it.
-pub(super) fn section(summary: &StudySummary) -> Option<Section> {
+pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
     let mut known: Vec<&MetricSummary> =
         summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
     if known.is_empty() {

@@ -1,62 +1,19 @@
-//! The outcome of a study: what does not count first, then verdict, means, comparisons and the other numbers.
+//! The sections of the outcome of a study, one by one; [`crate::outcome::sections`] says where each is shown.
 
 use results::model::{Level, Scale};
 use stats::change::PercentDefinition;
 
-use crate::layout::{Align, Block, Grid, Section};
+use super::levels::{level_cells, level_columns};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
 use crate::quantity::Quantity;
-use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Levels, Matrix, StudySummary};
-use crate::tables::{metrics, or_dash};
+use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Matrix, StudySummary};
+use crate::tables::or_dash;
 use crate::waits_text;
 
-/// Lays out everything but the record.
-pub(crate) fn results_sections(summary: &StudySummary) -> Vec<Section> {
-    let mut sections = vec![head(summary)];
-    sections.extend(invalid_runs(summary));
-    sections.extend(conditions(summary));
-    sections.push(verdict(summary));
-    sections.push(means(summary));
-    sections.extend(changes(summary));
-    sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
-    sections.extend(best_per_level(summary));
-    let title = "Improvement factor: time at the first level of the columns over the time at each";
-    sections.extend(matrices(summary, &summary.improvement_factors, title, true));
-    sections.extend(metrics::section(summary));
-    sections.extend(metrics::plans(summary));
-    sections.extend(latencies(summary));
-    sections.extend(super::ceilings::ceilings(summary));
-    sections.extend(reasons(summary));
-    sections.extend(waits(summary));
-    sections.extend(crate::stretches::sections(&summary.stretches));
-    sections.extend(expectations(summary));
-    sections.extend(super::corrections::corrections(summary));
-    sections
-}
-
-/// Lays out what matters at the end of a run: tables first, the verdict last, where the eye is.
-pub(crate) fn brief_sections(summary: &StudySummary) -> Vec<Section> {
-    let mut sections = vec![head(summary)];
-    sections.extend(invalid_runs(summary));
-    sections.extend(conditions(summary));
-    sections.push(means(summary));
-    sections.extend(changes(summary));
-    sections.extend(matrices(summary, &summary.means, &means_title(summary), false));
-    sections.extend(best_per_level(summary));
-    let title = "Improvement factor: time at the first level of the columns over the time at each";
-    sections.extend(matrices(summary, &summary.improvement_factors, title, true));
-    sections.extend(metrics::key_figures(summary));
-    sections.extend(metrics::plans(summary));
-    sections.extend(reasons(summary));
-    sections.extend(super::ceilings::ceilings(summary));
-    sections.extend(expectations(summary));
-    sections.extend(super::corrections::corrections(summary));
-    sections.push(verdict(summary));
-    sections
-}
-
-fn verdict(summary: &StudySummary) -> Section {
-    Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))])
+/// The result in sentences.
+pub(crate) fn verdict(summary: &StudySummary) -> Section {
+    Section::new("Verdict", vec![Block::Paragraph(summary.verdict.join(" "))]).named(SectionId::Verdict)
 }
 
 pub(crate) fn head(summary: &StudySummary) -> Section {
@@ -90,7 +47,7 @@ pub(crate) fn head(summary: &StudySummary) -> Section {
 }
 
 /// What the values hold for, and what speaks against them: before any of them.
-fn conditions(summary: &StudySummary) -> Vec<Section> {
+pub(crate) fn conditions(summary: &StudySummary) -> Vec<Section> {
     let conditions = &summary.conditions;
     let section = |title: &str, lines: &[String]| {
         (!lines.is_empty()).then(|| Section::new(title, vec![Block::Items(lines.to_vec())]))
@@ -100,7 +57,7 @@ fn conditions(summary: &StudySummary) -> Vec<Section> {
 }
 
 /// Why each configuration took as long as it did.
-fn waits(summary: &StudySummary) -> Vec<Section> {
+pub(crate) fn waits(summary: &StudySummary) -> Vec<Section> {
     summary.waits.iter().flat_map(|cell| waits_text::cell_sections(&cell.label, &cell.tables)).collect()
 }
 
@@ -157,26 +114,11 @@ fn clients_text(clients: &[u32]) -> String {
     }
 }
 
-pub(crate) fn means_title(summary: &StudySummary) -> String {
+fn means_title(summary: &StudySummary) -> String {
     match summary.quantity {
         Quantity::ElapsedS => "Elapsed time in seconds, mean".to_owned(),
         Quantity::RowsPerS => "Rows per second, mean (runs are bound by time)".to_owned(),
     }
-}
-
-/// One column per factor; `configuration` in a study without any.
-pub(super) fn level_columns(summary: &StudySummary) -> Grid {
-    if summary.factors.is_empty() {
-        return Grid::named_by([("configuration".to_owned(), Align::Left)]);
-    }
-    Grid::named_by(summary.factors.iter().map(|factor| (factor.name.clone(), Align::Right)))
-}
-
-pub(super) fn level_cells(levels: &Levels) -> Vec<String> {
-    if levels.0.is_empty() {
-        return vec!["all".to_owned()];
-    }
-    levels.0.iter().map(|(_, level)| level.to_string()).collect()
 }
 
 pub(crate) fn means(summary: &StudySummary) -> Section {
@@ -220,7 +162,7 @@ pub(crate) fn means(summary: &StudySummary) -> Section {
     Section::new(title, vec![Block::Grid(grid)])
 }
 
-pub(crate) fn decimals(summary: &StudySummary) -> Decimals {
+fn decimals(summary: &StudySummary) -> Decimals {
     Decimals::for_values(summary.cells.iter().filter_map(|cell| cell.estimate).map(|estimate| estimate.mean))
 }
 
@@ -287,12 +229,18 @@ fn change_cells(cell: &CellSummary) -> Vec<String> {
     ]
 }
 
-pub(crate) fn matrices(
-    summary: &StudySummary,
-    matrices: &[Matrix],
-    title: &str,
-    are_factors: bool,
-) -> Option<Section> {
+/// The means of each pair of the last two factors.
+pub(crate) fn mean_matrices(summary: &StudySummary) -> Vec<Section> {
+    Vec::from_iter(matrices(summary, &summary.means, &means_title(summary), false))
+}
+
+/// The gain over the first level of the last factor.
+pub(crate) fn improvement_matrices(summary: &StudySummary) -> Vec<Section> {
+    let title = "Improvement factor: time at the first level of the columns over the time at each";
+    Vec::from_iter(matrices(summary, &summary.improvement_factors, title, true))
+}
+
+fn matrices(summary: &StudySummary, matrices: &[Matrix], title: &str, are_factors: bool) -> Option<Section> {
     let decimals = decimals(summary);
     let mut blocks = Vec::new();
     for matrix in matrices {

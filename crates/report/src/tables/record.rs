@@ -2,16 +2,13 @@
 
 use results::model::RunState;
 
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, counted_from_one};
 use crate::summary::{Fact, RunLine, StudySummary};
 use crate::tables::{moment, or_dash};
 
 /// Most distinct values that a fact shows; more are counted.
 const VALUES_MAX: usize = 4;
-
-/// Title of the cautions with their codes.
-const WARNINGS: &str = "Warnings";
 
 /// Lays out the record.
 pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
@@ -36,9 +33,9 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
             format!("{}: {} ({} of {of} runs)", warning.code, warning.text, warning.run_count)
         };
         let lines = record.warnings.iter().map(line).collect();
-        sections.push(Section::new(WARNINGS, vec![Block::Items(lines)]));
+        sections.push(Section::new("Warnings", vec![Block::Items(lines)]).named(SectionId::Warnings));
     }
-    sections.push(Section::new("Study", vec![Block::Items(study)]));
+    sections.push(Section::new("Study", vec![Block::Items(study)]).named(SectionId::Study));
     sections.extend(storage(&record.layout));
     for (title, facts) in
         [("Machine", &record.machine), ("Engine", &record.engine), ("Non-default settings", &record.settings)]
@@ -54,7 +51,7 @@ pub(crate) fn record_sections(summary: &StudySummary) -> Vec<Section> {
 /// The record without the cautions, where they stand before the values already.
 pub(crate) fn rest_of_record(summary: &StudySummary) -> Vec<Section> {
     let mut sections = record_sections(summary);
-    sections.retain(|section| section.title != WARNINGS);
+    sections.retain(|section| section.id != SectionId::Warnings);
     sections
 }
 
@@ -81,7 +78,8 @@ fn storage(facts: &[Fact]) -> Option<Section> {
     }
     if roles.is_empty() {
         let lines: Vec<String> = facts.iter().map(fact_line).collect();
-        return (!lines.is_empty()).then(|| Section::new(title, vec![Block::Items(lines)]));
+        return (!lines.is_empty())
+            .then(|| Section::new(title, vec![Block::Items(lines)]).named(SectionId::Storage));
     }
     let mut grid = Grid::named_by([("role".to_owned(), Align::Left)]).with([
         ("device", Align::Left),
@@ -111,7 +109,7 @@ fn storage(facts: &[Fact]) -> Option<Section> {
             value("directory", ""),
         ]);
     }
-    Some(Section::new(title, vec![Block::Grid(grid)]))
+    Some(Section::new(title, vec![Block::Grid(grid)]).named(SectionId::Storage))
 }
 
 fn runs(lines: &[RunLine]) -> Option<Section> {

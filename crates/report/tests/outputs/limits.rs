@@ -1,8 +1,8 @@
 //! One decision about what limits a configuration: every output of a study names the same limit, or none.
 
-use report::answer::Answer;
 use report::catalogue::Limit;
 use report::html::{Page, page};
+use report::outcome::Answer;
 use report::summary::{StudySummary, summarise};
 use report::{export, markdown, text};
 use results::ceiling::{CeilingPattern, StoredCeiling, SyncCall, devices_of_role};

@@ -1,8 +1,8 @@
 //! The page: its answer, its parts, and that it is the same for the same results.
 
 use insta::assert_json_snapshot;
-use report::answer::Answer;
 use report::html::{Page, page, svg};
+use report::outcome::Answer;
 use report::summary::summarise;
 use report::{markdown, text};
 use results::store::StudyResults;

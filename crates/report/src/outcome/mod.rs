@@ -1,0 +1,9 @@
+//! The outcome of a study: in sentences ([`verdict`](crate::summary::StudySummary::verdict)), as the [`Answer`] at the
+//! head of a page, and as sections.
+
+mod answer;
+mod sections;
+pub(crate) mod verdict;
+
+pub use answer::Answer;
+pub(crate) use sections::{Destination, sections};
