@@ -82,7 +82,7 @@ fn no_damage_that_sqlite_finds_is_missed() {
 }
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check/sqlite.md");
-const START: &str = "<!-- sqlite: made by `UPDATE_DOCS=1 cargo test -p check-sqlite damage` -->\n";
+const START: &str = "<!-- sqlite: made by `FATHOM_UPDATE=1 cargo test -p check-sqlite damage` -->\n";
 const END: &str = "<!-- sqlite: end -->\n";
 
 /// A class, its damage, and for each of its files: found at structure and at full, both pragmas, the rules.
@@ -149,7 +149,7 @@ fn the_document_says_what_the_checkers_do() {
     let made = document();
     let written = std::fs::read_to_string(DOCUMENT).unwrap_or_default();
     let part = written.find(START).and_then(|start| Some(start..written.find(END)? + END.len()));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if std::env::var_os("FATHOM_UPDATE").is_some_and(|value| value == "1") {
         let mut text = written.clone();
         match part {
             Some(range) => text.replace_range(range, &made),
@@ -159,7 +159,7 @@ fn the_document_says_what_the_checkers_do() {
         return;
     }
     let part = part.map(|range| &written[range]).unwrap_or_default();
-    assert_eq!(part, made, "run UPDATE_DOCS=1 cargo test -p check-sqlite damage");
+    assert_eq!(part, made, "run FATHOM_UPDATE=1 cargo test -p check-sqlite damage");
 }
 
 /// Damage that no page shows: only the promise of the definition is broken, at any shape of file.

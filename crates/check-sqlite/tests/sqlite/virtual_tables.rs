@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use skips::{Capability, skip};
+
 use crate::support::{Shape, case_file, create, full, rule_counts, verdict};
 use results::check::CheckReport;
 use rusqlite::Connection;
@@ -142,12 +144,12 @@ for i in range(1, 300): c.execute('INSERT INTO r VALUES (?,?,?,?,?)', (i, i % 31
 c.commit()"
         );
         let Ok(outcome) = Command::new("python3").arg("-c").arg(script).arg(&path).output() else {
-            eprintln!("not tested: python3 is absent");
-            return;
+            return skip(Capability::Python, "python3 is absent");
         };
         if !outcome.status.success() {
             // An option that the older version does not know.
-            eprintln!("not tested: {definition}: {}", String::from_utf8_lossy(&outcome.stderr).trim());
+            let reason = String::from_utf8_lossy(&outcome.stderr);
+            skip(Capability::Python, format!("{definition}: {}", reason.lines().last().unwrap_or_default()));
             continue;
         }
         let report = full(&path);

@@ -7,15 +7,17 @@ use check::progress::Silent;
 use formats::sqlserver::{Header, PAGE_BYTES, PageId, protect, restore, slot_offset, u16_at};
 use results::check::{CheckLevel, CheckReport};
 
+use skips::{Capability, skip};
+
 pub(crate) const NORTHWIND: &str = "northwnd-2008-checksum.mdf";
 pub(crate) const NORTHWIND_TORN: &str = "northwnd-2000-torn.mdf";
 
-/// A real file by name; `None`, with a message, when it is absent.
+/// A real file by name; `None`, and a skip that is counted, when it is absent.
 pub(crate) fn real(name: &str) -> Option<PathBuf> {
     below("data/sqlserver", name)
 }
 
-/// A file on which a check once gave a wrong answer, by name; `None`, with a message, when it is absent.
+/// A file on which a check once gave a wrong answer, by name; `None`, and a skip that is counted, when it is absent.
 pub(crate) fn case(name: &str) -> Option<PathBuf> {
     below("data/cases/sqlserver", name)
 }
@@ -25,7 +27,7 @@ fn below(folder: &str, name: &str) -> Option<PathBuf> {
     let shared = std::env::var_os("FATHOM_SHARED").map_or_else(|| PathBuf::from(beside), PathBuf::from);
     let path = shared.join(folder).join(name);
     if !path.exists() {
-        eprintln!("skipped: there is no real file \"{}\"", path.display());
+        skip(Capability::Shared, format!("there is no real file \"{}\"", path.display()));
         return None;
     }
     Some(path)

@@ -1,5 +1,5 @@
 //! docs/check/sqlserver.md: the rules with the numbers of DBCC's messages, and what is found at which level. Written by
-//! `UPDATE_DOCS=1 cargo test -p check-sqlserver document`, which needs the real files.
+//! `FATHOM_UPDATE=1 cargo test -p check-sqlserver document`, which needs the real files.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/check/sq
 
 #[test]
 fn the_document_has_every_rule_and_every_class_of_damage() {
-    if std::env::var_os("UPDATE_DOCS").is_some()
+    if std::env::var_os("FATHOM_UPDATE").is_some_and(|value| value == "1")
         && let Some(text) = document()
     {
         std::fs::write(DOCUMENT, text).unwrap();
@@ -22,7 +22,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let mut absent: Vec<String> = Vec::new();
     absent.extend(RULES.iter().map(rule_row).filter(|row| !text.contains(row)));
     absent.extend(CLASSES.iter().map(|(class, ..)| format!("| {class} |")).filter(|row| !text.contains(row)));
-    assert!(absent.is_empty(), "write it with UPDATE_DOCS=1: {absent:?}");
+    assert!(absent.is_empty(), "write it with FATHOM_UPDATE=1: {absent:?}");
 }
 
 fn rule_row(rule: &check::rule::Rule) -> String {

@@ -89,7 +89,7 @@ const BYTES_MAX: usize = if cfg!(miri) { 400 } else { 9000 };
 const RANDOM_BYTES: usize = if cfg!(miri) { 256 } else { 8192 };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 200 }, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 3 } else { 200 }, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..BYTES_MAX), block: u32) {

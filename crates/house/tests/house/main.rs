@@ -9,6 +9,7 @@ mod language;
 mod licences;
 mod metadata;
 mod modules;
+mod skips;
 mod structure;
 mod style;
 mod tree;

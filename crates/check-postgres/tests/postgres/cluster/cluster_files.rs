@@ -9,6 +9,7 @@ use check::options::Options;
 use check::progress::Silent;
 use check_postgres::check_cluster;
 use results::check::{CheckLevel, CheckReport};
+use skips::{Capability, skip};
 
 use crate::cluster::cluster_damage::{BACKUPS, CASES, Damage, Kind, Scene, checkpoint, segments};
 use crate::scene::server::{Cluster, servers};
@@ -166,7 +167,7 @@ fn faults_of(kind: Kind, source: &Path, scene: &Scene, major: u32) -> Vec<String
 fn what_the_cluster_needs_is_missed_in_every_kind_of_target() {
     let (psql, pg_basebackup) = (program("psql"), program("pg_basebackup"));
     if psql.is_empty() {
-        return;
+        return skip(Capability::PostgresTools, "no PostgreSQL package with psql");
     }
     let newest = servers().last().map_or(0, |(major, _)| *major);
     let of_major = |major: u32, bin: &Path| {

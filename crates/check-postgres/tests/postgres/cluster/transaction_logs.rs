@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use results::check::{CheckLevel, CheckReport};
+use skips::{Capability, skip};
 
 use crate::running::live::with_clients;
 use crate::scene::clean::{assert_silent, check};
@@ -35,7 +36,7 @@ fn reset(cluster: &Cluster, arguments: &[&str]) {
 fn with_reset() -> Vec<(u32, PathBuf)> {
     let found: Vec<_> = servers().into_iter().filter(|(_, bin)| bin.join("pg_resetwal").exists()).collect();
     if found.is_empty() {
-        eprintln!("skipped: no PostgreSQL package with pg_resetwal");
+        skip(Capability::PostgresTools, "no PostgreSQL package with pg_resetwal");
     }
     found
 }

@@ -11,6 +11,7 @@ use std::process::Stdio;
 use check::options::Options;
 use check::progress::Silent;
 use check_postgres::check_cluster;
+use skips::{Capability, skip};
 
 use crate::damage::random::Random;
 use crate::running::live::with_clients;
@@ -124,7 +125,7 @@ fn amcheck(cluster: &Cluster, case: u64) -> String {
 fn where_the_tools_of_postgresql_complain_fathom_does_too() {
     let Some(cluster) = with_clients() else { return };
     if !cluster.has_tool("pg_amcheck") || !cluster.has_tool("pg_checksums") {
-        return;
+        return skip(Capability::PostgresTools, "no PostgreSQL package with pg_amcheck and pg_checksums");
     }
     let wish = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let cases = wish("FATHOM_DIFFERENTIAL_CASES").unwrap_or(CASES);

@@ -1,6 +1,6 @@
 //! docs/check/postgres.md: the rules, and what each checker says to each class of damage. Written by
-//! `UPDATE_DOCS=1 cargo test -p check-postgres document`, which needs a package with pg_amcheck. With
-//! `UPDATE_DOCS=missing` the rows of classes that the document has are kept, and others are made.
+//! `FATHOM_UPDATE=1 cargo test -p check-postgres document`, which needs a package with pg_amcheck. With
+//! `FATHOM_UPDATE=missing` the rows of classes that the document has are kept, and others are made.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ const RUNNING: &str = "\n## Damage while the server runs\n\n\
 
 #[test]
 fn the_document_has_every_rule_and_every_class_of_damage() {
-    if std::env::var_os("UPDATE_DOCS").is_some() {
+    if std::env::var("FATHOM_UPDATE").is_ok_and(|what| what == "1" || what == "missing") {
         std::fs::write(DOCUMENT, document()).unwrap();
     }
     let text = std::fs::read_to_string(DOCUMENT).unwrap();
@@ -61,7 +61,7 @@ fn the_document_has_every_rule_and_every_class_of_damage() {
     let running = text.split("## Damage while the server runs").nth(1).unwrap_or_default();
     let live = live_damage::CASES.iter().map(|case| case.0);
     absent.extend(live.filter(|class| !running.contains(&format!("| {class} |"))));
-    assert!(absent.is_empty(), "docs/check/postgres.md lacks {absent:?}: write it with UPDATE_DOCS=1");
+    assert!(absent.is_empty(), "docs/check/postgres.md lacks {absent:?}: write it with FATHOM_UPDATE=1");
 }
 
 fn rule_row(rule: &check::rule::Rule) -> String {
@@ -137,7 +137,7 @@ struct Known {
 
 impl Known {
     fn read() -> Known {
-        if std::env::var("UPDATE_DOCS").is_ok_and(|what| what != "missing") {
+        if std::env::var("FATHOM_UPDATE").is_ok_and(|what| what != "missing") {
             return Known::default();
         }
         let text = std::fs::read_to_string(DOCUMENT).unwrap();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use results::check::{CheckLevel, GapKind, Share};
+use skips::{Capability, skip};
 
 use crate::running::live::with_clients;
 use crate::scene::clean::{assert_silent, check};
@@ -116,6 +117,7 @@ fn blocks_of_an_access_method_that_is_not_known_are_tested_by_their_header_and_n
         assert_eq!(rules, ["pg-page-bounds", "pg-page-checksum"], "{:#?}", report.findings);
         return;
     }
+    skip(Capability::PostgresContrib, "no PostgreSQL package with bloom");
 }
 
 const CONSTRAINTS: &str = "create table parent(id int primary key)

@@ -10,6 +10,7 @@ use check::progress::Silent;
 use check::structure::Options;
 use check_postgres::{structure_cluster, structure_file};
 use results::structure::{ObjectStructure, StructureMode, StructureReport};
+use skips::{Capability, skip};
 use stats::identities::{IndexLevel, level_records};
 use stats::pages::pages_for_rows;
 
@@ -97,7 +98,7 @@ fn rows_of_the_published_shape_lie_as_published_and_as_pgstattuple_says() {
         assert_eq!(report.exit_code(), 0, "{:?}", report.unfinished);
         assert_published_shape(&report, rows, &format!("PostgreSQL {major}"));
         if cluster.run("create extension pgstattuple\n").contains("ERROR:") {
-            eprintln!("skipped: PostgreSQL {major} has no pgstattuple (install its contrib package)");
+            skip(Capability::PostgresContrib, format!("PostgreSQL {major} has no pgstattuple"));
             continue;
         }
         // Entries that a vacuum takes out leave deleted and emptied blocks behind.

@@ -10,6 +10,7 @@ use check::options::Options;
 use check::progress::Silent;
 use check_postgres::check_cluster;
 use results::check::CheckLevel;
+use skips::{Capability, skip};
 
 use crate::scene::edit::{Editor, pointer, put_u32, tuple, u16_at, u32_at};
 use crate::scene::server::{Cluster, servers};
@@ -184,7 +185,9 @@ const MISSES: &[(&str, usize, &str)] = &[];
 fn a_bit_that_changes_what_the_server_answers_is_found() {
     let all = servers();
     let psql = all.iter().rev().find(|(_, bin)| bin.join("psql").exists());
-    let Some((major, bin)) = psql else { return };
+    let Some((major, bin)) = psql else {
+        return skip(Capability::PostgresTools, "no PostgreSQL package with psql");
+    };
     let psql = bin.join("psql").to_string_lossy().into_owned();
     let cluster = Cluster::new(bin, if *major < 18 { &["-k"] } else { &[] });
     cluster.run_all(&history());

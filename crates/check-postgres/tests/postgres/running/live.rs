@@ -6,6 +6,7 @@ use check::options::Options;
 use check::progress::Silent;
 use check_postgres::{check_cluster, check_running};
 use results::check::{CheckLevel, CheckReport};
+use skips::{Capability, skip};
 
 use crate::scene::clean::check;
 use crate::scene::edit::Editor;
@@ -16,7 +17,7 @@ pub(crate) fn with_clients() -> Option<Cluster> {
     let found =
         servers().into_iter().rfind(|(_, bin)| bin.join("psql").exists() && bin.join("pgbench").exists());
     if found.is_none() {
-        eprintln!("skipped: no PostgreSQL package with psql and pgbench");
+        skip(Capability::PostgresTools, "no PostgreSQL package with psql and pgbench");
     }
     let (major, bin) = found?;
     Some(Cluster::new(&bin, if major < 18 { &["-k"] } else { &[] }))
@@ -47,7 +48,7 @@ fn so_it_is_where_checkpoints_do_not_record_which_transactions_were_active() {
 
 fn assert_writes_are_silent(wal_level: &str) {
     let Some(cluster) = with_clients() else { return };
-    cluster.run_all("create table quiet(id int primary key, v text)\ninsert into quiet select i, 'q' || i from generate_series(1, 4000) i\ncreate table work(k int primary key, v text)\ncreate index on work(v)\ncreate table counter(id int primary key, n int)\ninsert into counter select i, 0 from generate_series(0, 9) i\n");
+    cluster.run_all("create table quiet(id int primary key, v text) with (autovacuum_enabled = off)\ninsert into quiet select i, 'q' || i from generate_series(1, 4000) i\ncreate table work(k int primary key, v text)\ncreate index on work(v)\ncreate table counter(id int primary key, n int)\ninsert into counter select i, 0 from generate_series(0, 9) i\n");
     cluster.start(&format!("-c autovacuum=on -c autovacuum_naptime=1 -c bgwriter_delay=10 {wal_level}"));
     cluster.sql(&["checkpoint"]);
     let script = cluster.data().with_file_name("work.sql");
@@ -119,7 +120,7 @@ fn positions_of_blocks_are_bounded_by_what_the_server_tells() {
 fn an_online_backup_of_a_server_at_work_is_silent() {
     let Some(cluster) = with_clients() else { return };
     if !cluster.has_tool("pg_basebackup") {
-        return;
+        return skip(Capability::PostgresTools, "no PostgreSQL package with pg_basebackup");
     }
     cluster.run_all("create table quiet(id int primary key, v text)\ninsert into quiet select i, 'q' || i from generate_series(1, 4000) i\ncreate table work(k int primary key, v text)\ncreate table counter(id int primary key, n int)\n");
     cluster.start("-c wal_level=replica");

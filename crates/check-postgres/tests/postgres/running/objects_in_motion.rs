@@ -10,6 +10,7 @@ use check::options::Options;
 use check::progress::Silent;
 use check_postgres::check_cluster;
 use results::check::CheckLevel;
+use skips::{Capability, skip};
 
 use crate::scene::server::{Cluster, servers};
 
@@ -143,7 +144,7 @@ fn objects_that_come_and_go_are_silent_in_running_clusters_backups_and_after_a_c
     };
     let (psql, pg_basebackup) = (find("psql"), find("pg_basebackup"));
     if psql.is_empty() {
-        return;
+        return skip(Capability::PostgresTools, "no PostgreSQL package with psql");
     }
     let mut faults = Vec::new();
     for (major, bin) in servers() {

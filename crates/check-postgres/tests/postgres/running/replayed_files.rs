@@ -11,6 +11,7 @@ use check::progress::Silent;
 use check_postgres::check_cluster;
 use formats::postgres::checksum::page_checksum;
 use results::check::CheckReport;
+use skips::{Capability, skip};
 
 use crate::running::live::with_clients;
 use crate::scene::edit::{BLOCK, Editor};
@@ -214,7 +215,7 @@ fn in_a_backup_a_file_is_missed_unless_the_log_took_it_away() {
     let is_taken = back_up(&cluster, &place);
     cluster.stop("fast");
     if !is_taken {
-        return;
+        return skip(Capability::PostgresMajors, "no PostgreSQL 15 or later with psql");
     }
     let found = faults(&place, &scene);
     assert!(found.is_empty(), "{}", found.join("\n"));

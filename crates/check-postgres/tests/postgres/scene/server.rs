@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use skips::{Capability, skip};
+
 /// Directories with server binaries, one for each major, ascending.
 pub(crate) fn servers() -> Vec<(u32, PathBuf)> {
     let home = std::env::var("HOME").unwrap_or_default();
@@ -29,9 +31,8 @@ pub(crate) fn servers() -> Vec<(u32, PathBuf)> {
     found.sort();
     found.dedup_by_key(|(major, _)| *major);
     if found.is_empty() {
-        eprintln!(
-            "skipped: no PostgreSQL server binaries (install postgresql, or run scripts/fetch-postgres.sh)"
-        );
+        let remedy = "install postgresql, or run scripts/fetch-postgres.sh";
+        skip(Capability::Postgres, format!("no PostgreSQL server binaries ({remedy})"));
     }
     found
 }

@@ -13,6 +13,8 @@ use results::check::{CheckLevel, CheckReport};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+use skips::{Capability, skip};
+
 /// What a file is made with.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
@@ -157,14 +159,14 @@ pub(crate) fn verdict(path: &Path, pragma: &str) -> Vec<String> {
     run().unwrap_or_else(|error| vec![format!("error: {error}")])
 }
 
-/// A file of the cases that lie beside the sources, copied with its -wal to a directory of its own; says so when it is
-/// absent.
+/// A file of the cases that lie beside the sources, copied with its -wal to a directory of its own; a
+/// skip that is counted when it is absent.
 pub(crate) fn case_file(engine: &str, name: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("FATHOM_SHARED").map_or_else(beside, PathBuf::from);
     let cases = shared.join("data/cases").join(engine);
     if !cases.join(name).exists() {
-        eprintln!("{} is absent: nothing is tested with it", cases.join(name).display());
+        skip(Capability::Shared, format!("\"{}\" is absent", cases.join(name).display()));
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
