@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::client::Crew;
+use lab::client::ClientPool;
 use lab::engine::noop::NoopTarget;
 use lab::engine::{DynConnector, Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
@@ -91,10 +91,10 @@ fn compare(
 }
 
 fn fathom(connector: &Arc<dyn DynConnector>, work: &Work) -> Result<Figure, AnyError> {
-    let mut crew = Crew::assemble(connector, work, 1)?;
-    crew.release();
-    crew.wait(&mut |_| {});
-    let done = crew.dismiss();
+    let mut pool = ClientPool::assemble(connector, work, 1)?;
+    pool.release();
+    pool.wait(&mut |_| {});
+    let done = pool.dismiss();
     if let Some(error) = done.clients.iter().find_map(|client| client.error.clone()) {
         return Err(error.into());
     }

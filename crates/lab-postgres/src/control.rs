@@ -1,23 +1,21 @@
 //! The control side's own connection: blocking, one statement at a time, rows as text.
 
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 use lab::engine::TargetError;
-use tokio::runtime::Runtime;
 
-use super::wire::{Connection, Login, QUESTION_TIME_MAX, Rows, WireError};
+use super::wire::{Connection, Login, QUESTION_TIME_MAX, Rows, WireError, complete};
 
-/// Time for a server to close its end after a good-bye.
+/// Time for a server to close its end of a connection.
 const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A connection with the runtime that drives it. Must not be used from inside another runtime.
+/// A connection that blocks its thread.
 ///
 /// Questions have [`QUESTION_TIME_MAX`] to be answered; what works on tables ([`Control::work`]) takes as long as it
 /// takes.
 #[derive(Debug)]
 pub(super) struct Control {
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
     connection: Connection,
     question_time_max: Duration,
     /// Why the connection was given up; later questions fail with the same reason.
@@ -27,21 +25,8 @@ pub(super) struct Control {
 impl Control {
     /// Connects.
     pub(super) fn connect(login: &Login) -> Result<Self, WireError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(WireError::Io)?;
-        let connection = runtime.block_on(Connection::open(login));
-        let connection = match connection {
-            Ok(connection) => connection,
-            Err(error) => {
-                // A name server that does not answer has a thread of its own, which is not waited for.
-                runtime.shutdown_background();
-                return Err(error);
-            }
-        };
-        Ok(Self { runtime: Some(runtime), connection, question_time_max: QUESTION_TIME_MAX, lost: None })
+        let connection = Connection::open(login)?;
+        Ok(Self { connection, question_time_max: QUESTION_TIME_MAX, lost: None })
     }
 
     /// Bounds the memory for the rows of one answer: for connections on which servers are asked about themselves and
@@ -82,27 +67,23 @@ impl Control {
         if let Some(reason) = &self.lost {
             return Err(WireError::TimedOut(reason.clone()));
         }
-        let Self { runtime: Some(runtime), connection, lost, .. } = self else {
-            return Err(WireError::Closed(None));
-        };
-        let query = connection.query(sql);
-        let answer = match time_max {
-            None => runtime.block_on(query),
-            Some(time_max) => match runtime.block_on(async { tokio::time::timeout(time_max, query).await }) {
-                Ok(answer) => answer,
-                Err(_) => {
-                    let time = time_max.as_secs();
-                    Err(WireError::TimedOut(format!(
-                        "the server has not completed its answer after {time} s"
-                    )))
-                }
-            },
-        };
+        let connection = &mut self.connection;
+        let deadline = time_max.and_then(|time| Instant::now().checked_add(time));
+        connection.set_deadline(deadline);
+        let mut answer = complete(connection.query(sql));
+        if let (Err(WireError::Io(error)), Some(time)) = (&answer, time_max)
+            && error.kind() == ErrorKind::TimedOut
+            && deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        {
+            let time = time.as_secs();
+            answer =
+                Err(WireError::TimedOut(format!("the server has not completed its answer after {time} s")));
+        }
         if let Err(error) = &answer
             && !matches!(error, WireError::Server(_))
         {
             connection.give_up();
-            *lost = Some(error.to_string());
+            self.lost = Some(error.to_string());
         }
         answer.map(|(rows, _)| rows)
     }
@@ -141,21 +122,11 @@ impl Control {
         self.query(sql).ok().and_then(first_value)
     }
 
-    /// Says good-bye.
+    /// Closes the connection and waits until the backend is gone.
     pub(super) fn close(mut self) {
-        let Some(runtime) = self.runtime.take() else { return };
-        runtime.block_on(async {
-            let _ = tokio::time::timeout(CLOSE_TIME_MAX, self.connection.say_good_bye()).await;
-        });
-        runtime.shutdown_background();
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        self.connection.set_deadline(Instant::now().checked_add(CLOSE_TIME_MAX));
+        self.connection.close();
+        self.connection.await_end(CLOSE_TIME_MAX);
     }
 }
 

@@ -16,7 +16,7 @@ use super::capabilities::{Capabilities, Family};
 use super::control::{Control, identifier, literal};
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
-use super::wire::{Endpoint, Login};
+use super::wire::{Addresses, Endpoint, Login};
 use crate::external::limits::{ServerState, refusals};
 use crate::external::own_database::{
     KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment,
@@ -237,7 +237,8 @@ impl Target for ExternalPostgres {
             workload: work.workload,
             seed: work.seed,
             look_up,
-            hands_in: self.capabilities.backend_counters,
+            counts_by_session: self.capabilities.backend_counters,
+            addresses: Addresses::default(),
         }));
         Ok(())
     }

@@ -22,6 +22,7 @@ use crate::server::cluster::{Cluster, ClusterOptions};
 use crate::server::confine::MemoryGroup;
 use crate::server::discovery::ServerBinaries;
 use crate::server::{confine, wal_place};
+use crate::wire::Addresses;
 use crate::workload::guid::{self, Stock};
 use crate::workload::{fixture, schema, wal_space};
 use crate::{counters, waits};
@@ -223,7 +224,8 @@ impl Target for ManagedPostgres {
             workload: work.workload,
             seed: work.seed,
             look_up: self.look_up(work),
-            hands_in: self.capabilities.backend_counters,
+            counts_by_session: self.capabilities.backend_counters,
+            addresses: Addresses::default(),
         }));
         Ok(())
     }

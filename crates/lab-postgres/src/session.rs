@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use lab::client::Seat;
+use lab::client::Registration;
 use lab::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use lab::work::Workload;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
 use stats::random::{Random, derive_seed};
 
-use super::wire::{Connection, Login, TransactionState, WireError};
+use super::wire::{Addresses, Connection, Login, TransactionState, WireError};
 use crate::counters::clients;
 use crate::workload::look_up::LookUp;
 use crate::workload::schema::RowStatement;
@@ -27,7 +27,7 @@ const UUID_OID: u32 = 2950;
 /// Distinguishes the stream of keys from other streams drawn from a run's seed ("key").
 const KEY_STREAM: u64 = 0x006b_6579;
 
-/// Time that a server gets to end a backend after the good-bye.
+/// Time for a server to end the backend of a closed connection.
 const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// How the clients of one run connect. Shared, cheap to clone.
@@ -46,7 +46,9 @@ pub(super) struct Connecting {
     /// What each client asks, where the workload looks up rows.
     pub(super) look_up: Option<LookUp>,
     /// Does the server count by session?
-    pub(super) hands_in: bool,
+    pub(super) counts_by_session: bool,
+    /// The addresses of the server's host.
+    pub(super) addresses: Addresses,
 }
 
 impl PostgresConnector {
@@ -59,13 +61,18 @@ impl PostgresConnector {
         &self.0.login.application_name
     }
 
-    /// Opens the connection of a client and prepares its statement. Needs a runtime with I/O and time enabled.
-    async fn open(&self, client_index: u32) -> Result<PostgresSession, SessionError> {
+    /// Opens the connection of a client and prepares its statement.
+    async fn open(
+        &self,
+        client_index: u32,
+        registration: Registration<'_>,
+    ) -> Result<PostgresSession, SessionError> {
         let connecting = &*self.0;
         let context = |error: WireError| {
             SessionError::Fatal(format!("could not connect to {}: {error}", connecting.login.endpoint))
         };
-        let mut connection = Connection::open(&connecting.login).await.map_err(context)?;
+        let opening = Connection::open_in(registration, &connecting.login, &connecting.addresses);
+        let mut connection = opening.await.map_err(context)?;
         for statement in &connecting.first_statements {
             connection.query(statement).await.map_err(context)?;
         }
@@ -79,6 +86,7 @@ impl PostgresConnector {
         connection.exchange(&prepare).await.map_err(|error| {
             SessionError::Fatal(format!("could not prepare \"{}\": {error}", connecting.row.sql))
         })?;
+        connection.enter_loop(registration).map_err(|error| context(WireError::Io(error)))?;
         Ok(PostgresSession {
             connection,
             row_request,
@@ -97,12 +105,16 @@ impl PostgresConnector {
 impl Connector for PostgresConnector {
     type Session = PostgresSession;
 
-    fn hands_in(&self) -> bool {
-        self.0.hands_in
+    fn counts_by_session(&self) -> bool {
+        self.0.counts_by_session
     }
 
-    async fn connect(&self, client_index: u32) -> Result<PostgresSession, SessionError> {
-        self.open(client_index).await
+    async fn connect(
+        &self,
+        client_index: u32,
+        registration: Registration<'_>,
+    ) -> Result<PostgresSession, SessionError> {
+        self.open(client_index, registration).await
     }
 }
 
@@ -168,22 +180,15 @@ impl Session for PostgresSession {
         Ok(ServerLoop { rows: number(0)?, transactions: number(1)? })
     }
 
-    /// Leaves the runtime that connected it for the worker's own loop.
-    fn settle(&mut self, seat: Seat<'_>) -> Result<(), SessionError> {
-        self.connection.settle(seat).map_err(|error| {
-            SessionError::Fatal(format!("could not hand the connection to its worker: {error}"))
-        })
-    }
-
-    /// Has the backend hand in its figures; they are complete when this returns. What goes wrong shows as a figure that
+    /// Has the backend flush its statistics; they are complete when this returns. What goes wrong shows as a value that
     /// is missing, or at the next statement.
-    async fn hand_in(&mut self) {
-        let _ = self.connection.query(clients::HAND_IN).await;
+    async fn flush_stats(&mut self) {
+        let _ = self.connection.query(clients::FLUSH_STATS).await;
     }
 
-    /// Says good-bye without waiting.
-    fn farewell(&mut self) {
-        self.connection.farewell();
+    /// Asks the server to close the connection, without waiting.
+    fn close(&mut self) {
+        self.connection.close();
     }
 
     /// Waits (at most some seconds) until the backend is gone, its statistics handed in: counters read after this

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use lab::client::Registration;
 use lab::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use lab::work::{KeyOrder, Work};
 use rusqlite::{Connection, ErrorCode};
@@ -164,7 +165,7 @@ impl Keys {
 impl Connector for SqliteConnector {
     type Session = SqliteSession;
 
-    async fn connect(&self, client_index: u32) -> Result<SqliteSession, SessionError> {
+    async fn connect(&self, client_index: u32, _: Registration<'_>) -> Result<SqliteSession, SessionError> {
         self.open(client_index)
     }
 }

@@ -6,7 +6,7 @@ use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting,
 use results::observations::Observations;
 
 use crate::cache::CacheLook;
-use crate::client::{Crew, CrewError, Dispatch};
+use crate::client::{ClientPool, ClientPoolError, Dispatch};
 use crate::engine::{Aftermath, Counters, Engine, LogRecords, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
@@ -44,7 +44,7 @@ pub enum RunError {
     Target(#[from] TargetError),
     /// The clients could not be started.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    ClientPool(#[from] ClientPoolError),
 }
 
 /// What a run is told beside its work.
@@ -136,22 +136,22 @@ fn prepare_and_measure(
     let settings = target.describe().map_or_else(|| Ok(Vec::new()), |engine| engine.settings())?;
     let sync_latency = sync_latency(target, work, &mut warnings);
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
-    let mut crew = Crew::assemble(&target.connector(), work, jobs)?;
+    let mut pool = ClientPool::assemble(&target.connector(), work, jobs)?;
     let clients_seen = target.clients().map_or(Ok(None), |clients| clients.clients_seen())?;
     if work.warm_up != WarmUp::None {
-        crew.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
+        pool.warm_up(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     }
-    let clients_before = if crew.hand_in() { client_counters(target)? } else { None };
+    let clients_before = if pool.flush_stats() { client_counters(target)? } else { None };
     // As late as can be: connecting and preparing statements reads, too.
     let cache_look = target.cache().map_or(Ok(None), |cache| cache.set_cache(work))?;
     let before = target.counters()?;
     let mut running: Vec<_> =
-        samplers(target, request, &crew).into_iter().map(|sampler| sampler.start()).collect();
+        samplers(target, request, &pool).into_iter().map(|sampler| sampler.start()).collect();
     let machine_before = MachineTotals::read(target);
     let started_at = jiff::Timestamp::now().to_string();
-    let began = crew.release();
+    let began = pool.release();
     running.iter_mut().for_each(|sampler| sampler.released());
-    crew.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
+    pool.wait(&mut Watch { target, work, on_tick, pulse: Pulse::default() }.look());
     let window = Window { began, ended: Instant::now() };
     let machine_after = MachineTotals::read(target);
     let mut observations = Observations::default();
@@ -161,8 +161,8 @@ fn prepare_and_measure(
     for sampler in running {
         observations.merge(sampler.stop(window));
     }
-    let clients_after = if crew.hand_in() { client_counters(target).unwrap_or_default() } else { None };
-    let dispatch = crew.dismiss();
+    let clients_after = if pool.flush_stats() { client_counters(target).unwrap_or_default() } else { None };
+    let dispatch = pool.dismiss();
     let after = target.counters();
     let aftermath = target.aftermath(work).map_err(|error| error.to_string());
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
@@ -270,7 +270,7 @@ fn record(measured: Measured<'_>) -> Run {
 }
 
 /// Everything that looks at this run: at the machine, at the clients, at the engine, and the user's own.
-fn samplers(target: &mut dyn Target, request: RunRequest<'_>, crew: &Crew) -> Vec<Box<dyn Sampler>> {
+fn samplers(target: &mut dyn Target, request: RunRequest<'_>, pool: &ClientPool) -> Vec<Box<dyn Sampler>> {
     let residence = target.residence();
     let machine = MachineProbe::new(
         &residence.map(|place| place.directories()).unwrap_or_default(),
@@ -278,7 +278,7 @@ fn samplers(target: &mut dyn Target, request: RunRequest<'_>, crew: &Crew) -> Ve
     );
     let mut samplers: Vec<Box<dyn Sampler>> = vec![Box::new(SeriesSampler::new(machine))];
     if request.work.loop_side == LoopSide::Client {
-        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: crew.progress() })));
+        samplers.push(Box::new(SeriesSampler::new(ClientsProbe { progress: pool.progress() })));
     }
     samplers.extend(target.observe().into_iter().flat_map(|engine| engine.samplers(request.work)));
     for command in request.samplers {

@@ -11,6 +11,7 @@ use results::EngineId;
 use results::model::Metric;
 use results::structure::StructureReport;
 
+use crate::client::Registration;
 use crate::engine::{Connector, ServerLoop, ServerShare, Session, SessionError};
 use crate::work::Work;
 
@@ -107,7 +108,7 @@ impl TaskConnector {
 impl Connector for TaskConnector {
     type Session = TaskSession;
 
-    async fn connect(&self, _client_index: u32) -> Result<TaskSession, SessionError> {
+    async fn connect(&self, _: u32, _: Registration<'_>) -> Result<TaskSession, SessionError> {
         Ok(TaskSession(self.clone()))
     }
 }

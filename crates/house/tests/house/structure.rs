@@ -16,8 +16,8 @@ const FILES_IN_CYCLES: &[(&str, usize)] = &[
     ("disk", 21),
     ("fathom", 36),
     ("formats", 29),
-    ("lab", 29),
-    ("lab-postgres", 31),
+    ("lab", 25),
+    ("lab-postgres", 23),
     ("lab-sqlite", 10),
     ("results", 11),
 ];

@@ -1,7 +1,7 @@
 //! What the server counted for the backends of the clients alone (PostgreSQL 18).
 //!
 //! A backend hands in its figures at most once a second while it is busy, and takes them along when it ends. So each
-//! client has its backend hand them in ([`HAND_IN`]) before the figures are read, at both ends of the measured part and
+//! client has its backend hand them in ([`FLUSH_STATS`]) before the figures are read, at both ends of the measured part and
 //! outside of it, while the connections are open.
 
 use lab::engine::{Counters, TargetError};
@@ -11,7 +11,7 @@ use crate::control::{Control, literal};
 use crate::counters::wal_time;
 
 /// What a client says to have its backend's figures complete: they are handed in before the answer is sent.
-pub(crate) const HAND_IN: &str = "SELECT pg_stat_force_next_flush()";
+pub(crate) const FLUSH_STATS: &str = "SELECT pg_stat_force_next_flush()";
 
 /// One counter and how it is added up.
 struct Asked {

@@ -85,7 +85,7 @@ impl ClientControl for ExternalPostgres {
     }
 
     fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.counts_by_session()) else {
             return Ok(None);
         };
         let name = name.application_name().to_owned();

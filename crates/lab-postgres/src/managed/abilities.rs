@@ -100,7 +100,7 @@ impl ClientControl for ManagedPostgres {
     }
 
     fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.hands_in()) else {
+        let Some(name) = self.connector.as_ref().filter(|connector| connector.counts_by_session()) else {
             return Ok(None);
         };
         let name = name.application_name().to_owned();

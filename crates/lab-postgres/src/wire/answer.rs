@@ -4,7 +4,9 @@ use std::fmt;
 
 use results::plain::one_line;
 
-use super::MESSAGE_BYTES_MAX;
+/// Largest message accepted. Answers to our statements are a few hundred bytes, the settings of a server some tens
+/// of kilobytes in many messages; an error text may quote a row.
+pub(super) const MESSAGE_BYTES_MAX: usize = 4 << 20;
 
 /// Bytes before the body of a message: one for its kind, four for the length, which counts itself and the body.
 // EVIDENCE: PostgreSQL documentation, "Message Formats"

@@ -1,12 +1,16 @@
 //! Functions that read any bytes as what a server says, for fuzzing: its answers, and the start-up with authentication.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
-
-use super::stream::{Stream, Transport};
-use super::{Connection, Endpoint, Login, Secret, Security};
+use super::blocking::complete;
+use super::connection::Connection;
+use super::endpoint::Endpoint;
+use super::login::{Login, Secret};
+use super::security::Security;
+use super::stream::Stream;
+use super::transport::{Socket, Transport};
 
 /// The most bytes that are sent: what a socket takes without a reader.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -18,26 +22,19 @@ const QUERIES_MAX: usize = 4;
 ///
 /// The body of the fuzz target. Does nothing where there is no socket.
 pub fn exercise_answers(bytes: &[u8]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let (Ok(runtime), Ok((ours, mut theirs))) = (runtime, std::os::unix::net::UnixStream::pair()) else {
-        return;
-    };
+    let Ok((ours, mut theirs)) = UnixStream::pair() else { return };
     let bytes = bytes.get(..ANSWER_BYTES_MAX).unwrap_or(bytes);
-    let is_sent = theirs.write_all(bytes).and_then(|()| theirs.shutdown(std::net::Shutdown::Write)).is_ok();
-    let is_ready = ours.set_nonblocking(true).is_ok();
-    if !is_sent || !is_ready {
+    if theirs.write_all(bytes).and_then(|()| theirs.shutdown(std::net::Shutdown::Write)).is_err() {
         return;
     }
-    runtime.block_on(async {
-        let Ok(ours) = tokio::net::UnixStream::from_std(ours) else { return };
-        let mut connection = Connection::new(Stream::new(Transport::Unix(ours)));
-        for _ in 0..QUERIES_MAX {
-            let _answer = connection.query("select 1").await;
-            if connection.is_broken() {
-                break;
-            }
+    let Ok(ours) = Transport::polled(Socket::Unix(ours), None) else { return };
+    let mut connection = Connection::new(Stream::new(ours));
+    for _ in 0..QUERIES_MAX {
+        let _answer = complete(connection.query("select 1"));
+        if connection.is_broken() {
+            break;
         }
-    });
+    }
 }
 
 /// Stands for the nonce of the client in what the made-up server sends; as long as the nonce.
@@ -71,41 +68,39 @@ pub fn exercise_startup(bytes: &[u8]) {
         security: Security::none(),
         connect_time_max: None,
     };
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    runtime.block_on(async {
-        let Ok((ours, theirs)) = UnixStream::pair() else { return };
-        let mut connection = Connection::new(Stream::new(Transport::Unix(ours)));
-        let client = async {
-            let outcome = connection.authenticate(&login, &mut false).await;
-            let _text = outcome.map_err(|error| error.to_string());
-            drop(connection);
-        };
-        tokio::join!(client, serve(theirs, bytes));
+    let Ok((ours, theirs)) = UnixStream::pair() else { return };
+    let Ok(ours) = Transport::polled(Socket::Unix(ours), None) else { return };
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(theirs, bytes));
+        let mut connection = Connection::new(Stream::new(ours));
+        let outcome = complete(connection.authenticate(&login, &mut false));
+        let _text = outcome.map_err(|error| error.to_string());
+        // The server may still be writing.
+        drop(connection);
     });
 }
 
 /// Sends the bytes, with the nonce of the client in the place of the mark.
-async fn serve(mut socket: UnixStream, bytes: &[u8]) {
+fn serve(mut socket: UnixStream, bytes: &[u8]) {
     let mark = bytes.windows(NONCE_MARK.len()).position(|window| window == NONCE_MARK);
     let (before, after) = bytes.split_at(mark.unwrap_or(bytes.len()));
-    if socket.write_all(before).await.is_err() {
+    if socket.write_all(before).is_err() {
         return;
     }
     if mark.is_some() {
         let mut request = vec![0; REQUEST_BYTES_MAX];
         // Where the bytes before the mark asked for nothing, the client waits for more of them.
-        let wait = std::time::Duration::from_millis(1);
-        let length =
-            tokio::time::timeout(wait, socket.read(&mut request)).await.map_or(0, |read| read.unwrap_or(0));
+        let _unbounded = socket.set_read_timeout(Some(Duration::from_millis(1)));
+        let length = socket.read(&mut request).unwrap_or(0);
         let request = request.get(..length).unwrap_or_default();
         let start = request.windows(2).position(|window| window == b"r=").map_or(length, |at| at + 2);
         let nonce =
             request.get(start..).and_then(|nonce| nonce.get(..NONCE_MARK.len())).unwrap_or(NONCE_MARK);
-        if socket.write_all(nonce).await.is_err() {
+        if socket.write_all(nonce).is_err() {
             return;
         }
         let rest = after.get(NONCE_MARK.len()..).unwrap_or_default();
-        let _gone = socket.write_all(rest).await;
+        let _gone = socket.write_all(rest);
     }
 }
 

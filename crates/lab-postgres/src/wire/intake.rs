@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Rows, answer};
+use super::answer;
+
+/// Rows of text values, as the simple query protocol returns them; `None` is NULL.
+pub(in super::super) type Rows = Vec<Vec<Option<String>>>;
 
 /// Time for the whole answer to a question of the control side: catalogs and statistics answer in milliseconds.
 pub(in super::super) const QUESTION_TIME_MAX: Duration = Duration::from_secs(30);

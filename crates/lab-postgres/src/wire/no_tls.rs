@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::WireError;
-use super::security::{Authorities, TlsRefusal};
-use super::stream::Transport;
+use super::error::WireError;
+use super::transport::Transport;
+use super::trust::{Authorities, TlsRefusal};
 
 /// Never made.
 #[derive(Clone, Debug)]

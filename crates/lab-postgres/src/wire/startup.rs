@@ -3,23 +3,23 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::time::Instant;
 
 use bytes::BytesMut;
+use lab::client::Registration;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use postgres_protocol::message::frontend;
-use tokio::net::{TcpStream, UnixStream};
 
-use super::security::{Attempt, Security, TlsRefusal};
-use super::stream::{Stream, Transport};
-use super::{Connection, WireError, answer};
-
-/// Time for the whole start-up where neither the URL nor `PGCONNECT_TIMEOUT` says otherwise: a server that accepts and
-/// then says nothing must not hold the run.
-pub(in super::super) const CONNECT_TIME_DEFAULT: Duration = Duration::from_secs(10);
+use super::answer;
+use super::blocking::complete;
+use super::connecting::{Addresses, Waiter};
+use super::connection::Connection;
+use super::error::WireError;
+use super::login::Login;
+use super::security::Attempt;
+use super::stream::Stream;
+use super::trust::TlsRefusal;
 
 /// Messages accepted before the server is ready: it reports about fifteen parameters.
 const STARTUP_MESSAGES_MAX: usize = 1000;
@@ -28,109 +28,51 @@ const STARTUP_MESSAGES_MAX: usize = 1000;
 /// would keep this client computing for hours.
 const SCRAM_ITERATIONS_MAX: u32 = 1_000_000;
 
-/// A password: no `Debug` or `Display` shows it.
-#[derive(Clone)]
-pub(in super::super) struct Secret(String);
-
-impl Secret {
-    /// Takes a password into keeping.
-    pub(in super::super) fn new(password: String) -> Self {
-        Self(password)
-    }
-
-    /// The password itself.
-    pub(in super::super) fn bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("***")
-    }
-}
-
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) enum Endpoint {
-    /// The socket `.s.PGSQL.<port>` in a directory.
-    Unix {
-        /// The directory.
-        directory: PathBuf,
-        /// Number in the socket's name.
-        port: u16,
-    },
-    /// A host by name or address.
-    Tcp {
-        /// Name or address.
-        host: String,
-        /// TCP port.
-        port: u16,
-    },
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix { directory, port } => {
-                write!(formatter, "socket \"{}/.s.PGSQL.{port}\"", directory.display())
-            }
-            Self::Tcp { host, port } => write!(formatter, "\"{host}:{port}\""),
-        }
-    }
-}
-
-/// Whom to connect as, to what.
-#[derive(Clone, Debug)]
-pub(in super::super) struct Login {
-    /// Where the server listens.
-    pub(in super::super) endpoint: Endpoint,
-    /// Role.
-    pub(in super::super) user: String,
-    /// Its password, when there is one.
-    pub(in super::super) password: Option<Secret>,
-    /// Database.
-    pub(in super::super) database: String,
-    /// Name under which the session appears in the server's list of sessions.
-    pub(in super::super) application_name: String,
-    /// Command-line options for the backend, as some hosted servers need them.
-    pub(in super::super) options: Option<String>,
-    /// What it asks of TLS.
-    pub(in super::super) security: Security,
-    /// Time for the whole start-up (`connect_timeout`); `None` is without end.
-    pub(in super::super) connect_time_max: Option<Duration>,
-}
-
 impl Connection {
-    /// Connects and waits until the server is ready. Needs a runtime with I/O and time enabled.
-    pub(in super::super) async fn open(login: &Login) -> Result<Self, WireError> {
-        let Some(time_max) = login.connect_time_max else { return Self::open_unbounded(login).await };
-        match tokio::time::timeout(time_max, Self::open_unbounded(login)).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                let time = time_max.as_secs();
-                Err(WireError::TimedOut(format!(
-                    "the connection was not ready after {time} s (connect_timeout)"
-                )))
+    /// Connects and waits until the server is ready. Blocks the thread.
+    pub(in super::super) fn open(login: &Login) -> Result<Self, WireError> {
+        let deadline = deadline_of(login);
+        match complete(Self::connect(login, Waiter::thread(deadline))) {
+            Ok(mut connection) => {
+                connection.set_deadline(None);
+                Ok(connection)
             }
+            Err(error) if is_late(&error, deadline) => Err(late(login)),
+            Err(error) => Err(error),
         }
     }
 
-    async fn open_unbounded(login: &Login) -> Result<Self, WireError> {
+    /// As [`Self::open`], in an event loop. [`Self::enter_loop`] comes before the measured part.
+    pub(in super::super) async fn open_in(
+        registration: Registration<'_>,
+        login: &Login,
+        addresses: &Addresses,
+    ) -> Result<Self, WireError> {
+        let deadline = deadline_of(login);
+        let waiter = Waiter::event_loop(registration, addresses, deadline);
+        registration.within(deadline, Self::connect(login, waiter)).await.unwrap_or_else(|| Err(late(login)))
+    }
+
+    async fn connect(login: &Login, waiter: Waiter<'_>) -> Result<Self, WireError> {
         let (first, second) = login.security.attempts(&login.endpoint);
-        let refusal = match Self::attempt(login, first).await {
+        let refusal = match Self::attempt(login, first, waiter).await {
             Ok(connection) => return Ok(connection),
             Err(refusal) => refusal,
         };
         match second.filter(|_| refusal.is_about_the_way) {
-            // When that does not work either, the reason against what was wanted more is the one to hear.
-            Some(second) => Self::attempt(login, second).await.map_err(|_| refusal.error),
+            // When that does not work either, the reason against what was wanted more is the one to report.
+            Some(second) => Self::attempt(login, second, waiter).await.map_err(|other| {
+                match is_late(&other.error, waiter.deadline()) {
+                    true => other.error,
+                    false => refusal.error,
+                }
+            }),
             None => Err(refusal.error),
         }
     }
 
-    async fn attempt(login: &Login, attempt: Attempt<'_>) -> Result<Self, Refusal> {
-        let socket = connect(&login.endpoint).await.map_err(WireError::Io)?;
+    async fn attempt(login: &Login, attempt: Attempt<'_>, waiter: Waiter<'_>) -> Result<Self, Refusal> {
+        let socket = waiter.connect(&login.endpoint).await.map_err(WireError::Io)?;
         let mut stream = Stream::new(socket);
         if let Attempt::Tls { client, may_go_without } = attempt {
             match ask_for_tls(&mut stream).await? {
@@ -152,7 +94,7 @@ impl Connection {
         let options = login.options.as_deref().map(|options| ("options", options));
         frontend::startup_message(parameters.into_iter().chain(options), &mut request)
             .map_err(WireError::Io)?;
-        connection.send(&request).await;
+        connection.send(&request);
         let mut was_asked = false;
         match connection.authenticate(login, &mut was_asked).await {
             Ok(()) => Ok(connection),
@@ -196,7 +138,7 @@ impl Connection {
                         return Err(error);
                     }
                     if !reply.is_empty() {
-                        self.send(&reply).await;
+                        self.send(&reply);
                     }
                 }
                 b'Z' | b'K' if !is_let_in => {
@@ -239,18 +181,20 @@ impl From<WireError> for Refusal {
     }
 }
 
-async fn connect(endpoint: &Endpoint) -> std::io::Result<Transport> {
-    match endpoint {
-        Endpoint::Unix { directory, port } => {
-            let path = directory.join(format!(".s.PGSQL.{port}"));
-            Ok(Transport::Unix(UnixStream::connect(path).await?))
-        }
-        Endpoint::Tcp { host, port } => {
-            let stream = TcpStream::connect((host.as_str(), *port)).await?;
-            stream.set_nodelay(true)?;
-            Ok(Transport::Tcp(stream))
-        }
-    }
+/// When the start-up is given up.
+fn deadline_of(login: &Login) -> Option<Instant> {
+    login.connect_time_max.and_then(|time| Instant::now().checked_add(time))
+}
+
+/// Did it end because the deadline passed? The kernel gives a connection up with the same error, but earlier.
+fn is_late(error: &WireError, deadline: Option<Instant>) -> bool {
+    let is_timeout = matches!(error, WireError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut);
+    is_timeout && deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+fn late(login: &Login) -> WireError {
+    let time = login.connect_time_max.unwrap_or_default().as_secs();
+    WireError::TimedOut(format!("the connection was not ready after {time} s (connect_timeout)"))
 }
 
 /// Asks whether the server has TLS.
@@ -261,7 +205,7 @@ async fn connect(endpoint: &Endpoint) -> std::io::Result<Transport> {
 async fn ask_for_tls(stream: &mut Stream) -> Result<bool, WireError> {
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
-    stream.write_all(&request).await.map_err(WireError::Io)?;
+    stream.write_all(&request).map_err(WireError::Io)?;
     let mut answer = [0];
     match stream.read(&mut answer).await.map_err(WireError::Io)? {
         0 => Err(WireError::Closed(None)),

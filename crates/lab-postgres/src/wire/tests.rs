@@ -1,28 +1,56 @@
 //! The wire against a server made up for the purpose: what a real one seldom or never says.
 #![allow(clippy::unwrap_used)]
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
-use super::stream::{Stream, Transport};
-use super::{Connection, MESSAGE_BYTES_MAX, TransactionState, WireError};
+use super::answer::MESSAGE_BYTES_MAX;
+use super::blocking::complete;
+use super::connection::{Connection, TransactionState};
+use super::error::WireError;
+use super::stream::Stream;
+use super::transport::{Socket, Transport};
 
 /// Has the server answer the first request with `answer` and close; returns what the client made of it.
 fn exchange(answer: &[u8]) -> (Result<String, WireError>, Connection) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut connection = Connection::new(Stream::new(Transport::Unix(ours)));
-        let server = async {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
+    let mut connection = Connection::new(Stream::new(Transport::polled(Socket::Unix(ours), None).unwrap()));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
             let mut request = [0; 64];
-            assert!(theirs.read(&mut request).await.unwrap() > 0);
+            assert!(theirs.read(&mut request).unwrap() > 0);
             // The client may go away before it took everything.
-            let _ = theirs.write_all(answer).await;
-            drop(theirs);
-        };
-        let (outcome, ()) = tokio::join!(connection.exchange(b"Q\0\0\0\x05\0"), server);
+            let _ = theirs.write_all(answer);
+        });
+        let outcome = complete(connection.exchange(b"Q\0\0\0\x05\0"));
         (outcome.map(|tag| String::from_utf8_lossy(tag.as_bytes()).into_owned()), connection)
     })
+}
+
+#[test]
+fn a_deadline_ends_the_wait_for_a_silent_server_and_for_one_that_only_sends_notices() {
+    for bytes in [Vec::new(), message(b'N', b"")] {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let deadline = Instant::now() + Duration::from_millis(50);
+        let socket = Transport::polled(Socket::Unix(ours), Some(deadline)).unwrap();
+        let mut connection = Connection::new(Stream::new(socket));
+        let (end, is_ended) = std::sync::mpsc::channel::<()>();
+        let server = std::thread::spawn(move || {
+            // Until the client has given up.
+            while is_ended.recv_timeout(Duration::from_millis(1)).is_err() {
+                let _ = theirs.write_all(&bytes);
+            }
+        });
+        let error = complete(connection.exchange(b"Q\0\0\0\x05\0")).unwrap_err();
+        assert!(
+            matches!(&error, WireError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut),
+            "{error}"
+        );
+        assert!(Instant::now() >= deadline && connection.is_broken());
+        end.send(()).unwrap();
+        server.join().unwrap();
+    }
 }
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::{
-    connect_all, managed, newest, oldest_and_newest, ours_in, run, runtime, scratch, servers, work,
+    connect, connect_all, managed, newest, oldest_and_newest, ours_in, run, runtime, scratch, servers, work,
 };
-use lab::engine::{
-    ClientControl, Connector, Describe, Layout, Residence, ServerShare, Session, SessionError, Target,
-};
+use lab::engine::{ClientControl, Describe, Layout, Residence, ServerShare, Session, SessionError, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, Work, Workload};
 use lab_postgres::ManagedPostgres;
 use rustix::process::{Pid, Signal, kill_process};
@@ -95,8 +93,8 @@ fn select_one_needs_no_table_and_the_same_seed_gives_the_same_keys() {
         let work = Work { workload: Workload::RandomInsert, key: KeyOrder::Random, connections: 1, ..work() };
         target.prepare(&work).unwrap();
         runtime().block_on(async {
-            let mut first = target.postgres_connector().connect(0).await.unwrap();
-            let mut same = target.postgres_connector().connect(0).await.unwrap();
+            let mut first = connect(&target.postgres_connector(), 0);
+            let mut same = connect(&target.postgres_connector(), 0);
             first.transaction(3).await.unwrap();
             let error = same.transaction(3).await.unwrap_err().to_string();
             assert!(error.contains("duplicate key") && error.contains("23505"), "{error}");
@@ -163,7 +161,7 @@ fn a_killed_backend_ends_its_client_with_the_server_s_words_and_no_other() {
         let mut target = managed(&server, scratch.path(), Layout::default());
         target.prepare(&work()).unwrap();
         let runtime = runtime();
-        let mut sessions = runtime.block_on(connect_all(&target.postgres_connector(), 2));
+        let mut sessions = connect_all(&target.postgres_connector(), 2);
         let backend = Pid::from_raw(sessions[0].backend_process_id().unwrap()).unwrap();
         kill_process(backend, Signal::TERM).unwrap();
         runtime.block_on(async {
@@ -195,7 +193,7 @@ fn a_server_killed_in_mid_run_is_an_error_and_the_next_prepare_starts_it_again()
         let mut target = managed(&server, scratch.path(), Layout::default());
         target.prepare(&work()).unwrap();
         let runtime = runtime();
-        let mut sessions = runtime.block_on(connect_all(&target.postgres_connector(), 1));
+        let mut sessions = connect_all(&target.postgres_connector(), 1);
         let postmaster = Pid::from_raw(target.server_process_id().unwrap() as i32).unwrap();
         kill_process(postmaster, Signal::QUIT).unwrap();
         let error = runtime.block_on(async {
@@ -260,7 +258,7 @@ fn loops_in_the_server_end_by_the_clock_or_when_they_are_interrupted() {
         let connector = target.postgres_connector();
         let share = |time| ServerShare { rows: None, time: Some(time), batch_size: 3 };
         let short = runtime().block_on(async {
-            let mut session = connector.connect(0).await.unwrap();
+            let mut session = connect(&connector, 0);
             session.server_loop(share(Duration::from_millis(50))).await.unwrap()
         });
         assert_eq!(short.rows, 3 * short.transactions);
@@ -269,7 +267,7 @@ fn loops_in_the_server_end_by_the_clock_or_when_they_are_interrupted() {
         let (connected, is_connected) = std::sync::mpsc::channel();
         let client = std::thread::spawn(move || {
             runtime().block_on(async {
-                let mut session = connector.connect(0).await.unwrap();
+                let mut session = connect(&connector, 0);
                 connected.send(()).unwrap();
                 session.server_loop(share(Duration::from_secs(3600))).await
             })

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lab::client::Crew;
+use lab::client::{ClientPool, EventLoop};
 use lab::engine::{ClientControl, Connector, Counters, Layout, Target};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 use lab_postgres::{
@@ -79,12 +79,17 @@ pub fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-pub async fn connect_all(connector: &PostgresConnector, connections: u32) -> Vec<PostgresSession> {
-    let mut sessions = Vec::new();
-    for client_index in 0..connections {
-        sessions.push(connector.connect(client_index).await.unwrap());
-    }
-    sessions
+/// Sessions each of which blocks, as the only client of a worker does.
+pub fn connect_all(connector: &PostgresConnector, connections: u32) -> Vec<PostgresSession> {
+    (0..connections).map(|client_index| connect(connector, client_index)).collect()
+}
+
+pub fn connect(connector: &PostgresConnector, client_index: u32) -> PostgresSession {
+    let event_loop = EventLoop::new().unwrap();
+    let mut session = None;
+    let task = async { session = Some(connector.connect(client_index, event_loop.registration(0, 1)).await) };
+    event_loop.run(vec![Box::pin(task)]).unwrap();
+    session.unwrap().unwrap()
 }
 
 /// What a run of `work` (bounded by rows) left behind, with the counters before and after.
@@ -110,14 +115,14 @@ fn value(counters: &Counters, name: &str) -> Option<f64> {
 pub fn run(target: &mut (impl Target + ClientControl), work: &Work) -> Outcome {
     target.prepare(work).unwrap();
     let jobs = work.jobs.unwrap_or_else(|| target.jobs(work));
-    let mut crew = Crew::assemble(&target.connector(), work, jobs).unwrap();
+    let mut pool = ClientPool::assemble(&target.connector(), work, jobs).unwrap();
     if let Some(seen) = target.clients_seen().unwrap() {
         assert_eq!(seen, work.connections);
     }
     let before = target.counters().unwrap();
-    crew.release();
-    crew.wait(&mut |_| {});
-    let done = crew.dismiss();
+    pool.release();
+    pool.wait(&mut |_| {});
+    let done = pool.dismiss();
     let errors: Vec<_> = done.clients.iter().filter_map(|client| client.error.clone()).collect();
     assert!(errors.is_empty(), "{errors:?}");
     let transactions = done.clients.iter().map(|client| client.transactions).sum();

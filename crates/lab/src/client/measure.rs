@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use results::histogram::LatencyHistogram;
 use results::model::ClientRecord;
 
+use super::event_loop::{Registration, yield_now};
 use super::pace::{Arrivals, Timer};
-use super::turnstile::{Seat, yield_now};
 use crate::engine::{ServerShare, Session, SessionError};
 
 /// A client that has not waited for anything for this long lets its neighbours on the thread run.
@@ -93,7 +93,7 @@ pub(super) struct Client<'a, S> {
     pub(super) record: &'a mut ClientRecord,
     pub(super) progress: &'a Progress,
     pub(super) barrier: Instant,
-    pub(super) seat: Seat<'a>,
+    pub(super) registration: Registration<'a>,
 }
 
 impl<S: Session> Client<'_, S> {
@@ -144,7 +144,7 @@ impl<S: Session> Client<'_, S> {
 
     /// At arrival times that do not wait for the engine; the response time counts from the intended start.
     async fn open_loop(&mut self, share: Share, rate_per_s: f64) -> Result<bool, SessionError> {
-        let timer = Timer::new(self.seat)
+        let timer = Timer::new(self.registration)
             .map_err(|error| SessionError::Fatal(format!("could not make a timer: {error}")))?;
         let mut arrivals = Arrivals::new(rate_per_s, share.arrival_seed);
         self.record.response_time = Some(LatencyHistogram::new());

@@ -1,17 +1,19 @@
 //! Clients: many connections on few threads, released by one barrier, each with its own record.
 //!
-//! Every worker thread owns its connections for the whole run and polls them itself; nothing is shared
+//! Every worker thread owns its connections for the whole run and polls them in its own event loop; nothing is shared
 //! between clients but a start signal, a stop flag and one progress counter each. A client's life is:
-//! connect, (warm up, drain), wait at the barrier, work, report, leave.
+//! connect, (warm up, drain), wait at the barrier, work, report, close.
 
-mod crew;
+mod connector;
+mod event_loop;
 mod measure;
 mod pace;
-mod turnstile;
+mod phase;
+mod pool;
 mod worker;
 
-pub use crew::{Crew, CrewError, Dispatch, WorkerUsage};
+pub use connector::DynConnector;
+pub use event_loop::{EventLoop, Registration};
 pub use measure::Progress;
-pub use turnstile::Seat;
-pub use worker::WorkerContext;
-pub(crate) use worker::run_worker;
+pub use pool::{ClientPool, ClientPoolError};
+pub use worker::{Dispatch, WorkerContext, WorkerUsage};

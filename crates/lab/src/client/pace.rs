@@ -14,7 +14,7 @@ use rustix::time::{
 };
 use stats::random::Random;
 
-use super::turnstile::Seat;
+use super::event_loop::Registration;
 
 /// Waits shorter than this are not worth a system call: the transaction starts at once.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
@@ -63,11 +63,11 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// Makes the timer, which wakes the client on `seat`.
-    pub(super) fn new(seat: Seat<'_>) -> io::Result<Self> {
+    /// Makes the timer, which wakes the client on `registration`.
+    pub(super) fn new(registration: Registration<'_>) -> io::Result<Self> {
         let descriptor =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-        seat.watch(&descriptor)?;
+        registration.watch(&descriptor)?;
         Ok(Self { descriptor })
     }
 
@@ -95,7 +95,7 @@ impl Timer {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::client::turnstile::Turnstile;
+    use crate::client::event_loop::EventLoop;
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals_at_the_asked_rate() {
@@ -109,15 +109,15 @@ mod tests {
 
     #[test]
     fn a_sleep_never_ends_before_its_time() {
-        let turnstile = Turnstile::new().unwrap();
+        let event_loop = EventLoop::new().unwrap();
         let sleeper = async {
-            let timer = Timer::new(turnstile.seat(0, 1)).unwrap();
+            let timer = Timer::new(event_loop.registration(0, 1)).unwrap();
             for wait_us in [0, 100, 700, 3_000] {
                 let at = Instant::now() + Duration::from_micros(wait_us);
                 timer.sleep_until(at).await.unwrap();
                 assert!(Instant::now() + SHORTEST_SLEEP >= at);
             }
         };
-        turnstile.run(vec![Box::pin(sleeper)]).unwrap();
+        event_loop.run(vec![Box::pin(sleeper)]).unwrap();
     }
 }

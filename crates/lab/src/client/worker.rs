@@ -1,34 +1,23 @@
-//! One worker thread: connects its clients, runs them through the phases of a run, lets them go.
+//! One worker thread: connects its clients, runs them through the phases of a run, closes their connections.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use disk::counters::thread_cpu_ns;
 use results::model::ClientRecord;
 use stats::random::derive_seed;
 
-use super::crew::{Dispatch, WorkerUsage};
+use super::event_loop::EventLoop;
 use super::measure::{Client, Progress, Share, Until};
-use super::turnstile::Turnstile;
+use super::phase::{Phase, PhaseSignal};
 use crate::engine::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
 /// A connection that is not there after this long never comes.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(60);
-
-/// What the control thread wants the clients to do now.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
-    Wait,
-    WarmUp(Instant),
-    Measure(Instant),
-    /// Have the engine count all that was done.
-    HandIn,
-    Leave,
-}
 
 /// What a client tells the control thread.
 #[derive(Debug)]
@@ -36,7 +25,23 @@ pub(super) enum Report {
     Connected,
     WarmedUp { failed: bool },
     Finished { failed: bool },
-    HandedIn,
+    StatsFlushed,
+}
+
+/// CPU of one worker thread between barrier and its last client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerUsage {
+    /// CPU time in nanoseconds spent by the thread in the measured part.
+    pub cpu_ns: u64,
+}
+
+/// What the clients did, when all of them have ended.
+#[derive(Debug)]
+pub struct Dispatch {
+    /// One record per client, by index.
+    pub clients: Vec<ClientRecord>,
+    /// One per worker thread.
+    pub workers: Vec<WorkerUsage>,
 }
 
 /// What a worker thread is given.
@@ -44,7 +49,7 @@ pub(super) enum Report {
 pub struct WorkerContext {
     pub(super) work: Work,
     pub(super) progress: Arc<Progress>,
-    pub(super) orders: Arc<Orders>,
+    pub(super) phase: Arc<PhaseSignal>,
     pub(super) reports: Sender<Report>,
 }
 
@@ -55,33 +60,29 @@ struct Member<S> {
     session: Option<S>,
 }
 
-/// Runs the clients `mine` from their connection to their good-bye, as the orders say.
-pub(crate) fn run_worker<C: Connector>(
+/// Runs the clients `mine` from their connection to its end, phase by phase.
+pub(super) fn run_worker<C: Connector>(
     connector: &C,
     context: &WorkerContext,
     mine: &[u32],
 ) -> io::Result<Dispatch> {
-    let turnstile = Turnstile::new()?;
-    let mut members = connect_all(connector, mine)?;
-    for (number, member) in members.iter_mut().enumerate() {
-        let seat = turnstile.seat(number, mine.len());
-        if let Some(Err(error)) = member.session.as_mut().map(|session| session.settle(seat)) {
-            member.fail(error.to_string());
-        }
+    let event_loop = EventLoop::new()?;
+    let mut members = connect_all(connector, &event_loop, mine)?;
+    for _ in &members {
         context.report(Report::Connected);
     }
     if context.work.warm_up != WarmUp::None {
         let began =
-            context.orders.wait_for(|order| if let Order::WarmUp(at) = order { Some(at) } else { None });
-        warm_up(context, &turnstile, &mut members, began)?;
+            context.phase.wait_for(|phase| if let Phase::WarmUp(at) = phase { Some(at) } else { None });
+        warm_up(context, &event_loop, &mut members, began)?;
     }
-    let measure_order = |order| if let Order::Measure(at) = order { Some(at) } else { None };
-    let began = wait_handing_in(context, &turnstile, &mut members, measure_order)?;
-    let usage = measure(context, &turnstile, &mut members, began)?;
-    let leave_order = |order| if let Order::Leave = order { Some(()) } else { None };
-    wait_handing_in(context, &turnstile, &mut members, leave_order)?;
+    let measure_phase = |phase| if let Phase::Measure(at) = phase { Some(at) } else { None };
+    let began = wait_flushing(context, &event_loop, &mut members, measure_phase)?;
+    let usage = measure(context, &event_loop, &mut members, began)?;
+    let close_phase = |phase| if let Phase::Close = phase { Some(()) } else { None };
+    wait_flushing(context, &event_loop, &mut members, close_phase)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
-        session.farewell();
+        session.close();
     }
     let mut clients = Vec::new();
     for member in members {
@@ -94,42 +95,42 @@ pub(crate) fn run_worker<C: Connector>(
 }
 
 /// Connects all clients of a worker at the same time.
-fn connect_all<C: Connector>(connector: &C, mine: &[u32]) -> io::Result<Vec<Member<C::Session>>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(runtime.block_on(async {
-        let connecting: Vec<_> = mine
-            .iter()
-            .map(|&client_index| {
-                let connector = connector.clone();
-                tokio::spawn(async move {
-                    match tokio::time::timeout(CONNECT_TIME_MAX, connector.connect(client_index)).await {
-                        Ok(connected) => connected.map_err(|error| error.to_string()),
-                        Err(_) => Err(format!(
-                            "could not connect: no answer within {} s",
-                            CONNECT_TIME_MAX.as_secs()
-                        )),
-                    }
-                })
-            })
-            .collect();
-        let mut members = Vec::new();
-        for (&client_index, connecting) in mine.iter().zip(connecting) {
-            let mut member = Member { record: ClientRecord::new(client_index), session: None };
-            match connecting.await {
-                Ok(Ok(session)) => member.session = Some(session),
-                Ok(Err(error)) => member.fail(error),
-                Err(error) => member.fail(format!("ended abnormally while connecting: {error}")),
-            }
-            members.push(member);
-        }
-        members
-    }))
+fn connect_all<C: Connector>(
+    connector: &C,
+    event_loop: &EventLoop,
+    mine: &[u32],
+) -> io::Result<Vec<Member<C::Session>>> {
+    let mut members: Vec<Member<C::Session>> = mine
+        .iter()
+        .map(|&client_index| Member { record: ClientRecord::new(client_index), session: None })
+        .collect();
+    let deadline = Instant::now() + CONNECT_TIME_MAX;
+    let tasks = members
+        .iter_mut()
+        .enumerate()
+        .map(|(number, member)| {
+            let registration = event_loop.registration(number, mine.len());
+            let connecting = connector.connect(member.record.client_index, registration);
+            Box::pin(async move {
+                match registration.within(Some(deadline), connecting).await {
+                    Some(Ok(session)) => member.session = Some(session),
+                    Some(Err(error)) => member.fail(error.to_string()),
+                    None => member.fail(format!(
+                        "could not connect: no answer within {} s",
+                        CONNECT_TIME_MAX.as_secs()
+                    )),
+                }
+            }) as Pin<Box<dyn Future<Output = ()> + '_>>
+        })
+        .collect();
+    event_loop.run(tasks)?;
+    Ok(members)
 }
 
 /// Works through the warm-up. Only its rows and its errors stay in the records.
 fn warm_up<S: Session>(
     context: &WorkerContext,
-    turnstile: &Turnstile,
+    event_loop: &EventLoop,
     members: &mut [Member<S>],
     began: Option<Instant>,
 ) -> io::Result<()> {
@@ -137,7 +138,7 @@ fn warm_up<S: Session>(
         members.iter().map(|member| ClientRecord::new(member.record.client_index)).collect();
     let share = |client_index| warm_up_share(&context.work, client_index);
     let sessions = members.iter_mut().map(|member| member.session.as_mut());
-    work_all(context, turnstile, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
+    work_all(context, event_loop, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
         context.report(Report::WarmedUp { failed });
     })?;
     for (member, scratch) in members.iter_mut().zip(scratch) {
@@ -154,31 +155,31 @@ fn warm_up<S: Session>(
 /// Works through the measured part; returns the CPU that this thread spent in it.
 fn measure<S: Session>(
     context: &WorkerContext,
-    turnstile: &Turnstile,
+    event_loop: &EventLoop,
     members: &mut [Member<S>],
     began: Option<Instant>,
 ) -> io::Result<WorkerUsage> {
     let cpu_before_ns = thread_cpu_ns();
     let share = |client_index| measured_share(&context.work, client_index);
     let parts = members.iter_mut().map(|member| (member.session.as_mut(), &mut member.record));
-    work_all(context, turnstile, parts, began, &share, &|failed| {
+    work_all(context, event_loop, parts, began, &share, &|failed| {
         context.report(Report::Finished { failed });
     })?;
     Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
 }
 
-/// Waits for the order that `wanted` picks, and has all clients hand in when that is ordered before.
-fn wait_handing_in<S: Session, T>(
+/// Waits for the phase that `wanted` picks, and has all clients flush their statistics when that phase comes before.
+fn wait_flushing<S: Session, T>(
     context: &WorkerContext,
-    turnstile: &Turnstile,
+    event_loop: &EventLoop,
     members: &mut [Member<S>],
-    wanted: impl Fn(Order) -> Option<T>,
+    wanted: impl Fn(Phase) -> Option<T>,
 ) -> io::Result<Option<T>> {
-    let either = |order| match order {
-        Order::HandIn => Some(None),
+    let either = |phase| match phase {
+        Phase::FlushStats => Some(None),
         other => wanted(other).map(Some),
     };
-    match context.orders.wait_for(either) {
+    match context.phase.wait_for(either) {
         None => return Ok(None),
         Some(Some(found)) => return Ok(Some(found)),
         Some(None) => {}
@@ -188,20 +189,20 @@ fn wait_handing_in<S: Session, T>(
         .map(|member| {
             Box::pin(async move {
                 if let Some(session) = member.session.as_mut() {
-                    session.hand_in().await;
+                    session.flush_stats().await;
                 }
-                context.report(Report::HandedIn);
+                context.report(Report::StatsFlushed);
             }) as Pin<Box<dyn Future<Output = ()> + '_>>
         })
         .collect();
-    turnstile.run(tasks)?;
-    Ok(context.orders.wait_for(wanted))
+    event_loop.run(tasks)?;
+    Ok(context.phase.wait_for(wanted))
 }
 
 /// Lets every client that has a session work through its share, and reports each as it ends.
 fn work_all<'a, S: Session + 'a>(
     context: &'a WorkerContext,
-    turnstile: &'a Turnstile,
+    event_loop: &'a EventLoop,
     parts: impl ExactSizeIterator<Item = (Option<&'a mut S>, &'a mut ClientRecord)>,
     began: Option<Instant>,
     share: &'a dyn Fn(u32) -> Share,
@@ -214,14 +215,16 @@ fn work_all<'a, S: Session + 'a>(
             Box::pin(async move {
                 if let (Some(session), Some(barrier)) = (session, began) {
                     let share = share(record.client_index);
-                    let seat = turnstile.seat(number, clients);
-                    Client { session, record, progress: &context.progress, barrier, seat }.work(share).await;
+                    let registration = event_loop.registration(number, clients);
+                    Client { session, record, progress: &context.progress, barrier, registration }
+                        .work(share)
+                        .await;
                 }
                 report(record.end_ns.is_none());
             }) as Pin<Box<dyn Future<Output = ()> + 'a>>
         })
         .collect();
-    turnstile.run(tasks)
+    event_loop.run(tasks)
 }
 
 impl WorkerContext {
@@ -236,39 +239,6 @@ impl<S> Member<S> {
         self.record.errors += 1;
         self.record.error.get_or_insert(error);
         self.session = None;
-    }
-}
-
-/// The order that stands, and a bell for those who wait for the next one.
-#[derive(Debug)]
-pub(super) struct Orders {
-    order: Mutex<Order>,
-    bell: Condvar,
-}
-
-impl Orders {
-    /// An order that nobody has given yet: to wait.
-    pub(super) fn new() -> Self {
-        Self { order: Mutex::new(Order::Wait), bell: Condvar::new() }
-    }
-
-    pub(super) fn give(&self, order: Order) {
-        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = order;
-        self.bell.notify_all();
-    }
-
-    /// Waits for the order that `wanted` picks; `None` when everybody is told to leave first.
-    fn wait_for<T>(&self, wanted: impl Fn(Order) -> Option<T>) -> Option<T> {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(found) = wanted(*order) {
-                return Some(found);
-            }
-            if matches!(*order, Order::Leave) {
-                return None;
-            }
-            order = self.bell.wait(order).unwrap_or_else(PoisonError::into_inner);
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Engine`] is a value: what the estimate, the gates and the reports decide by, and how its targets are made. A
 //! [`Target`] is one instance, driven from one control thread (blocking); its clients' [`Session`]s are asynchronous, one
-//! per connection, pinned to the worker thread that polls them. A managed target is made and removed by fathom; an
+//! per connection, pinned to the worker thread whose event loop polls them. A managed target is made and removed by fathom; an
 //! external one is a URL. Engines are crates of their own, which know this module and not each other.
 
 mod abilities;
@@ -18,6 +18,7 @@ mod session;
 mod target;
 mod task;
 
+pub use crate::client::DynConnector;
 pub use abilities::{CacheControl, ClientControl, Describe, Files, Observe, Residence};
 pub use costs::{SpaceCosts, TimeCosts};
 pub use description::{Engine, Installation, engine_of_address};
@@ -25,6 +26,6 @@ pub use error::TargetError;
 pub use look_up::Answer;
 pub use provider::{Provider, TargetOptions};
 pub use records::{Aftermath, Counters, EngineFacts, Layout, Limitation, LogRecords};
-pub use session::{Connector, DynConnector, ServerLoop, ServerShare, Session, SessionError};
+pub use session::{Connector, ServerLoop, ServerShare, Session, SessionError};
 pub use target::Target;
 pub use task::TaskTarget;

@@ -12,6 +12,7 @@ use super::{
     Limitation, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target, TargetError,
     TargetOptions, TimeCosts,
 };
+use crate::client::Registration;
 use crate::estimate::heap_row_bytes;
 use crate::task::Place;
 use crate::work::Work;
@@ -77,7 +78,7 @@ pub struct NoopConnector;
 impl Connector for NoopConnector {
     type Session = NoopSession;
 
-    async fn connect(&self, _client_index: u32) -> Result<NoopSession, SessionError> {
+    async fn connect(&self, _: u32, _: Registration<'_>) -> Result<NoopSession, SessionError> {
         Ok(NoopSession)
     }
 }

@@ -1,24 +1,27 @@
-//! One client's connection. The measured loop is compiled for each engine's session; only what starts a worker thread
-//! is called through a table.
+//! One client's connection. The measured loop is compiled for each engine's session.
 
 use std::fmt::Debug;
-use std::io;
 use std::time::Duration;
 
-use crate::client::{Dispatch, Seat, WorkerContext, run_worker};
+use crate::client::Registration;
 
 /// How the clients of one run connect; cheap to clone into every worker thread.
 pub trait Connector: Clone + Debug + Send + Sync + 'static {
     /// What a client has when it is connected.
-    type Session: Session + Send + 'static;
+    type Session: Session + 'static;
 
-    /// Does the engine count by session, so that clients have to hand in before their counters are read?
-    fn hands_in(&self) -> bool {
+    /// Does the engine count by session, so that clients have to flush their statistics before counters are read?
+    fn counts_by_session(&self) -> bool {
         false
     }
 
-    /// Opens the connection of client `client_index` and prepares its statements.
-    fn connect(&self, client_index: u32) -> impl Future<Output = Result<Self::Session, SessionError>> + Send;
+    /// Opens the connection of client `client_index` and prepares its statements. From then on the session waits in the
+    /// event loop of `registration`, or simply blocks where it is alone there.
+    fn connect(
+        &self,
+        client_index: u32,
+        registration: Registration<'_>,
+    ) -> impl Future<Output = Result<Self::Session, SessionError>>;
 }
 
 /// A client's connection with its prepared statements.
@@ -30,44 +33,19 @@ pub trait Session: Debug {
     /// Has the engine do this client's whole share in one call.
     fn server_loop(&mut self, share: ServerShare) -> impl Future<Output = Result<ServerLoop, SessionError>>;
 
-    /// Takes its seat at the worker that will poll it: from here on only `transaction`, `server_loop`, `hand_in`,
-    /// `farewell` and `await_end` are called, from the worker's own loop.
-    fn settle(&mut self, _seat: Seat<'_>) -> Result<(), SessionError> {
-        Ok(())
-    }
-
     /// Has the engine count all that this client did until now, where it counts by session.
-    fn hand_in(&mut self) -> impl Future<Output = ()> {
+    fn flush_stats(&mut self) -> impl Future<Output = ()> {
         std::future::ready(())
     }
 
-    /// Says good-bye to the engine without waiting for it; errors no longer matter.
-    fn farewell(&mut self) {}
+    /// Asks the engine to close the connection without waiting for it; errors no longer matter.
+    fn close(&mut self) {}
 
     /// Waits, bounded, until the engine has let go of the connection.
     fn await_end(self)
     where
         Self: Sized,
     {
-    }
-}
-
-/// A connector of any engine, as the control side hands it to the clients' threads.
-pub trait DynConnector: Debug + Send + Sync {
-    /// Does the engine count by session?
-    fn hands_in(&self) -> bool;
-
-    /// Runs the clients `mine` on this thread from their connection to their end, as the orders say.
-    fn run_worker(&self, context: &WorkerContext, mine: &[u32]) -> io::Result<Dispatch>;
-}
-
-impl<C: Connector> DynConnector for C {
-    fn hands_in(&self) -> bool {
-        Connector::hands_in(self)
-    }
-
-    fn run_worker(&self, context: &WorkerContext, mine: &[u32]) -> io::Result<Dispatch> {
-        run_worker(self, context, mine)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::client::Progress;
 /// Looks at the clients' own counts. With the loop on the server there are none until it ends.
 #[derive(Debug)]
 pub(crate) struct ClientsProbe {
-    /// Of the crew at work.
+    /// Of the pool at work.
     pub(crate) progress: Arc<Progress>,
 }
 

@@ -1,4 +1,4 @@
-//! One connection's TLS, the same on a runtime and at a worker's loop: it takes and gives bytes and leaves all
+//! One connection's TLS, the same on the control side and in an event loop: it takes and gives bytes and leaves all
 //! waiting to the socket.
 //!
 //! Problem: bytes may have been received and not yet asked for, decrypted or not, while the socket stays silent: who
@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use rustls::ClientConnection;
 
-use super::super::WireError;
-use super::super::stream::Transport;
+use super::super::error::WireError;
+use super::super::transport::Transport;
 use super::Client;
 
 /// Bytes taken from the socket at a time: a short answer fits, and a full record (16 KiB) takes five reads.
@@ -35,20 +35,20 @@ impl Channel {
         let received = vec![0; RECEIVED_BYTES].into_boxed_slice();
         let mut channel = Self { session, received, pending: 0..0, sealed: Vec::new() };
         while channel.session.is_handshaking() {
-            channel.flush(socket).await.map_err(WireError::Io)?;
+            channel.flush(socket).map_err(WireError::Io)?;
             if !channel.receive(socket).await.map_err(WireError::Io)? {
                 return Err(WireError::Tls(client.broken_off()));
             }
             if let Err(error) = channel.decrypt() {
                 // Tells the server why; that it does not hear it changes nothing.
-                let _ = channel.flush(socket).await;
+                let _ = channel.flush(socket);
                 return Err(match error.downcast::<rustls::Error>() {
                     Ok(error) => explain(&error),
                     Err(error) => WireError::Io(error),
                 });
             }
         }
-        channel.flush(socket).await.map_err(WireError::Io)?;
+        channel.flush(socket).map_err(WireError::Io)?;
         Ok(channel)
     }
 
@@ -70,7 +70,7 @@ impl Channel {
             self.decrypt()?;
             // The answer to a change of keys.
             if self.session.wants_write() {
-                self.flush(socket).await?;
+                self.flush(socket)?;
             }
         }
     }
@@ -126,11 +126,11 @@ impl Channel {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    async fn flush(&mut self, socket: &mut Transport) -> io::Result<()> {
+    fn flush(&mut self, socket: &mut Transport) -> io::Result<()> {
         while self.session.wants_write() {
             self.sealed.clear();
             self.session.write_tls(&mut self.sealed)?;
-            socket.write_all(&self.sealed).await?;
+            socket.write_all(&self.sealed)?;
         }
         Ok(())
     }

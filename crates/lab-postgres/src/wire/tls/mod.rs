@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, Error, RootCertStore};
 
-use super::security::{Authorities, TlsRefusal};
+use super::trust::{Authorities, TlsRefusal};
 use verifier::{Roots, Verifier};
 
 pub(super) use channel::Channel;

@@ -3,7 +3,7 @@
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
 
-use super::super::security::TlsRefusal;
+use super::super::trust::TlsRefusal;
 use super::Client;
 
 /// For a certificate that nobody vouches for.

@@ -4,15 +4,18 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 
-use super::super::{Authorities, Connection, Endpoint, Login, Security, SslMode, WireError};
+use super::super::{Authorities, Connection, Endpoint, Login, Security, SslMode, WireError, complete};
 
-/// The wish for TLS.
+/// No test waits longer.
+const TIME_MAX: Duration = Duration::from_secs(60);
+
+/// The request for TLS.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 fn login(mode: SslMode, port: u16) -> Login {
@@ -24,7 +27,7 @@ fn login(mode: SslMode, port: u16) -> Login {
         application_name: "fathom".to_owned(),
         options: None,
         security: Security::new(mode, &Authorities::Nobody, "127.0.0.1").unwrap(),
-        connect_time_max: None,
+        connect_time_max: Some(TIME_MAX),
     }
 }
 
@@ -46,11 +49,11 @@ fn visit<T>(
             serve(visitor);
         }
     });
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let outcome = runtime.block_on(async {
-        let work = async { client(Connection::open(&login(mode, port)).await).await };
-        tokio::time::timeout(Duration::from_secs(60), work).await.expect("nobody waits for ever")
-    });
+    let mut connection = Connection::open(&login(mode, port));
+    if let Ok(connection) = &mut connection {
+        connection.set_deadline(Some(Instant::now() + TIME_MAX));
+    }
+    let outcome = complete(client(connection));
     server.join().unwrap();
     outcome
 }

@@ -1,4 +1,4 @@
-//! All clients of one run: hired, connected, released together, watched, and dismissed.
+//! All clients of one run: connected, released together, watched, and closed.
 
 use std::io;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use results::model::ClientRecord;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use super::connector::DynConnector;
 use super::measure::Progress;
-use super::worker::{Order, Orders, Report, WorkerContext};
-use crate::engine::DynConnector;
+use super::phase::{Phase, PhaseSignal};
+use super::worker::{Dispatch, Report, WorkerContext};
 use crate::work::Work;
 
 /// How often the control thread looks up while it waits for clients.
@@ -23,9 +24,9 @@ const DESCRIPTORS_RESERVED: u64 = 128;
 /// Descriptors that one client may need: connection, timer, database, -wal and -shm.
 const DESCRIPTORS_PER_CLIENT: u64 = 5;
 
-/// Why a crew could not be assembled.
+/// Why the clients could not be started.
 #[derive(Debug, thiserror::Error)]
-pub enum CrewError {
+pub enum ClientPoolError {
     /// A thread could not be started.
     #[error("could not start worker thread {worker_index}: {source}")]
     Thread {
@@ -48,42 +49,30 @@ pub enum CrewError {
     },
 }
 
-/// CPU of one worker thread between barrier and its last client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkerUsage {
-    /// CPU time in nanoseconds spent by the thread in the measured part.
-    pub cpu_ns: u64,
-}
-
-/// What came back when the crew was dismissed.
-#[derive(Debug)]
-pub struct Dispatch {
-    /// One record per client, by index.
-    pub clients: Vec<ClientRecord>,
-    /// One per worker thread.
-    pub workers: Vec<WorkerUsage>,
-}
-
 /// The clients of one run.
 #[derive(Debug)]
-pub struct Crew {
-    orders: Arc<Orders>,
+pub struct ClientPool {
+    phase: Arc<PhaseSignal>,
     reports: Receiver<Report>,
     workers: Vec<JoinHandle<io::Result<Dispatch>>>,
     progress: Arc<Progress>,
     clients: u32,
     /// Does the engine count by session?
-    hands_in: bool,
+    counts_by_session: bool,
     failed: bool,
 }
 
-impl Crew {
+impl ClientPool {
     /// Starts `jobs` worker threads, opens all connections and waits until each is open or has failed.
-    pub fn assemble(connector: &Arc<dyn DynConnector>, work: &Work, jobs: u32) -> Result<Self, CrewError> {
+    pub fn assemble(
+        connector: &Arc<dyn DynConnector>,
+        work: &Work,
+        jobs: u32,
+    ) -> Result<Self, ClientPoolError> {
         let clients = work.connections;
         allow_descriptors(clients)?;
         let progress = Arc::new(Progress::new(clients));
-        let orders = Arc::new(Orders::new());
+        let phase = Arc::new(PhaseSignal::new());
         let (report_sender, reports) = mpsc::channel();
         let jobs = jobs.clamp(1, clients);
         let mut workers = Vec::new();
@@ -92,7 +81,7 @@ impl Crew {
             let context = WorkerContext {
                 work: work.clone(),
                 progress: Arc::clone(&progress),
-                orders: Arc::clone(&orders),
+                phase: Arc::clone(&phase),
                 reports: report_sender.clone(),
             };
             let mine: Vec<u32> = (worker_index..clients).step_by(jobs as usize).collect();
@@ -100,20 +89,20 @@ impl Crew {
                 .name(format!("client-{worker_index}"))
                 .stack_size(WORKER_STACK_BYTES)
                 .spawn(move || connector.run_worker(&context, &mine))
-                .map_err(|source| CrewError::Thread { worker_index, source })?;
+                .map_err(|source| ClientPoolError::Thread { worker_index, source })?;
             workers.push(worker);
         }
-        let mut crew = Self {
-            orders,
+        let mut pool = Self {
+            phase,
             reports,
             workers,
             progress,
             clients,
-            hands_in: connector.hands_in(),
+            counts_by_session: connector.counts_by_session(),
             failed: false,
         };
-        crew.await_reports(&mut |_| {});
-        Ok(crew)
+        pool.await_reports(&mut |_| {});
+        Ok(pool)
     }
 
     /// What the clients have done so far, readable at any time.
@@ -123,14 +112,14 @@ impl Crew {
 
     /// Runs the warm-up of all clients and returns when the last transaction of it is answered.
     pub fn warm_up(&mut self, on_tick: &mut dyn FnMut(&Progress)) {
-        self.orders.give(Order::WarmUp(Instant::now()));
+        self.phase.set(Phase::WarmUp(Instant::now()));
         self.await_reports(on_tick);
     }
 
     /// Releases the barrier; returns the moment that counts as time zero.
     pub fn release(&mut self) -> Instant {
         let barrier = Instant::now();
-        self.orders.give(Order::Measure(barrier));
+        self.phase.set(Phase::Measure(barrier));
         barrier
     }
 
@@ -140,13 +129,12 @@ impl Crew {
         self.await_reports(on_tick);
     }
 
-    /// Has every client's session counted to the end, where the engine counts by session; before and after the measured
-    /// part, at most once each. Not after a failure: who knows whether the engine still answers. Tells whether it was
-    /// done.
-    pub fn hand_in(&mut self) -> bool {
-        let is_due = self.hands_in && !self.failed;
+    /// Has the engine count all that every client's session did, where it counts by session; before and after the
+    /// measured part, at most once each. Not after a failure, when the engine may not answer. Returns whether it was done.
+    pub fn flush_stats(&mut self) -> bool {
+        let is_due = self.counts_by_session && !self.failed;
         if is_due {
-            self.orders.give(Order::HandIn);
+            self.phase.set(Phase::FlushStats);
             self.await_reports(&mut |_| {});
         }
         is_due
@@ -155,7 +143,7 @@ impl Crew {
     /// Closes all connections and collects the records. Clients of an engine that was given up are left behind: they end
     /// when the engine closes their connections, or with the process.
     pub fn dismiss(self) -> Dispatch {
-        self.orders.give(Order::Leave);
+        self.phase.set(Phase::Close);
         if let Some(reason) = self.progress.given_up() {
             let record = |index| ClientRecord {
                 errors: 1,
@@ -210,17 +198,17 @@ impl Crew {
 }
 
 /// Raises the soft limit of open files as far as this run needs.
-fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
+fn allow_descriptors(clients: u32) -> Result<(), ClientPoolError> {
     let needed = u64::from(clients) * DESCRIPTORS_PER_CLIENT + DESCRIPTORS_RESERVED;
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
     if let Some(maximum) = limit.maximum.filter(|&maximum| maximum < needed) {
-        return Err(CrewError::Descriptors { clients, needed, limit: maximum });
+        return Err(ClientPoolError::Descriptors { clients, needed, limit: maximum });
     }
     limit.current = Some(needed);
-    setrlimit(Resource::Nofile, limit).map_err(|_| CrewError::Descriptors {
+    setrlimit(Resource::Nofile, limit).map_err(|_| ClientPoolError::Descriptors {
         clients,
         needed,
         limit: limit.maximum.unwrap_or(u64::MAX),
@@ -231,19 +219,20 @@ fn allow_descriptors(clients: u32) -> Result<(), CrewError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::client::Registration;
     use crate::engine::noop::{NoopConnector, NoopSession};
     use crate::engine::{Connector, SessionError};
     use crate::work::{Amount, WarmUp};
 
     fn run(work: &Work, jobs: u32) -> Dispatch {
         let connector: Arc<dyn DynConnector> = Arc::new(NoopConnector);
-        let mut crew = Crew::assemble(&connector, work, jobs).unwrap();
+        let mut pool = ClientPool::assemble(&connector, work, jobs).unwrap();
         if work.warm_up != WarmUp::None {
-            crew.warm_up(&mut |_| {});
+            pool.warm_up(&mut |_| {});
         }
-        crew.release();
-        crew.wait(&mut |_| {});
-        crew.dismiss()
+        pool.release();
+        pool.wait(&mut |_| {});
+        pool.dismiss()
     }
 
     #[test]
@@ -293,10 +282,10 @@ mod tests {
     fn clients_of_an_engine_that_was_given_up_are_not_waited_for() {
         let work = Work { amount: Amount::Time(Duration::from_secs(3600)), ..Work::example() };
         let connector: Arc<dyn DynConnector> = Arc::new(NoopConnector);
-        let mut crew = Crew::assemble(&connector, &work, 2).unwrap();
-        crew.release();
-        crew.wait(&mut |progress| progress.give_up("no answer".to_owned()));
-        let done = crew.dismiss();
+        let mut pool = ClientPool::assemble(&connector, &work, 2).unwrap();
+        pool.release();
+        pool.wait(&mut |progress| progress.give_up("no answer".to_owned()));
+        let done = pool.dismiss();
         assert!(done.clients.iter().all(|client| client.error.as_deref() == Some("no answer")));
         assert_eq!(done.clients.len(), work.connections as usize);
     }
@@ -308,7 +297,7 @@ mod tests {
     impl Connector for Refusing {
         type Session = NoopSession;
 
-        async fn connect(&self, _client_index: u32) -> Result<NoopSession, SessionError> {
+        async fn connect(&self, _: u32, _: Registration<'_>) -> Result<NoopSession, SessionError> {
             Err(SessionError::Fatal("could not open".to_owned()))
         }
     }
@@ -316,10 +305,10 @@ mod tests {
     #[test]
     fn a_client_that_cannot_connect_is_named_and_the_others_stop() {
         let connector: Arc<dyn DynConnector> = Arc::new(Refusing);
-        let mut crew = Crew::assemble(&connector, &Work::example(), 2).unwrap();
-        crew.release();
-        crew.wait(&mut |_| {});
-        let done = crew.dismiss();
+        let mut pool = ClientPool::assemble(&connector, &Work::example(), 2).unwrap();
+        pool.release();
+        pool.wait(&mut |_| {});
+        let done = pool.dismiss();
         assert!(done.clients.iter().all(|client| client.errors == 1 && client.end_ns.is_none()));
         assert!(done.clients[0].error.as_ref().unwrap().contains("could not open"));
     }
