@@ -1,8 +1,10 @@
 //! The engines of this program: the only list.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use check::drill::DrillClass;
 use check::engine::{Probe, ProbeError};
 use check::rule::RuleBook;
 use lab::engine::{Engine, engine_of_address};
@@ -61,6 +63,25 @@ pub(crate) fn recognise(path: &Path) -> Result<(Probe, Option<&'static check::En
     let probe = Probe::open(path)?;
     let engine = check::engine::recognise(&CHECKERS, &probe)?.map(|(engine, _)| engine);
     Ok((probe, engine))
+}
+
+/// The classes of damage of an engine, or of all, with what each damages.
+pub(crate) fn drill_classes(engine: Option<EngineId>) -> String {
+    let all = CHECKERS.iter().map(|checker| (checker.id(), (checker.drills)()));
+    let shown: Vec<_> = all
+        .filter(|(id, classes)| !classes.is_empty() && engine.is_none_or(|engine| engine == *id))
+        .collect();
+    let width =
+        shown.iter().flat_map(|(_, classes)| classes).map(|class| class.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (id, classes) in shown {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "classes of damage ({}):", id.title());
+        for DrillClass { name, what } in classes {
+            let _ = writeln!(text, "  {name:width$}  {what}");
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -6,17 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cli;
 mod commands;
 mod engines;
+mod exit_status;
 mod expectations;
-mod notify;
-mod process_title;
-mod progress;
-mod quantities;
-mod stopping;
 mod targets;
 mod tasks;
-mod terminal;
 
 use std::process::ExitCode;
 
@@ -24,6 +20,7 @@ use clap::Parser;
 use results::redaction::redacted;
 
 use arguments::{Arguments, Command};
+use cli::{process_title, stopping, terminal};
 
 /// Status of what a closed pipe ends, as shells report it (128 and the number of SIGPIPE). Not 0: what was not written
 /// may have been a finding.
@@ -31,17 +28,6 @@ const CLOSED_PIPE: u8 = 141;
 
 /// Status of a child that could not become its program, as shells report it.
 const CANNOT_START: u8 = 127;
-
-/// How a command ended, when it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// Nothing to complain about.
-    Clean,
-    /// Done, but something did not count.
-    Findings,
-    /// Stopped by the user; the same command resumes.
-    Stopped,
-}
 
 fn main() -> ExitCode {
     if let Some(error) = lab::child::become_program(std::env::args_os()) {
@@ -76,9 +62,7 @@ fn main() -> ExitCode {
         Command::Man => commands::manual::page(),
     };
     match done {
-        Ok(Verdict::Clean) => ExitCode::SUCCESS,
-        Ok(Verdict::Findings) => ExitCode::from(1),
-        Ok(Verdict::Stopped) => ExitCode::from(2),
+        Ok(status) => status.into(),
         Err(error) if is_closed_pipe(&error) => ExitCode::from(CLOSED_PIPE),
         Err(error) => {
             terminal::say(&format!("error: {}", terminal::told(&error)));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use results::EngineId;
 
-use super::ResultsArguments;
+use super::results::ResultsArguments;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LevelWord {
@@ -94,7 +94,7 @@ fn drilled_engine(text: &str) -> Result<EngineId, String> {
 }
 
 #[derive(Debug, Args)]
-#[command(after_long_help = crate::commands::corrupt::classes(None))]
+#[command(after_long_help = crate::engines::drill_classes(None))]
 pub(crate) struct CorruptArguments {
     /// SQLite database, SQL Server data file or PostgreSQL data directory (shut down) to copy; without it the classes are listed
     pub(crate) file: Option<PathBuf>,

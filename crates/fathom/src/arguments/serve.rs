@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ResultsArguments;
+use super::results::ResultsArguments;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {

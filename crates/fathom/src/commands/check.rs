@@ -1,31 +1,28 @@
 //! `fathom check`: are the pages intact?
 
-use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use anyhow::bail;
 use check::engine::{LogEnd, Source};
 use check::options::Options;
-use check::progress::{Phase, Progress};
+use check::progress::Progress;
 use results::check::{CheckLevel, CheckReport};
 
-use super::checks;
-use super::resume_file;
-use super::server_files::LocalServer;
-use crate::Verdict;
 use crate::arguments::{CheckArguments, LevelWord};
+use crate::cli::progress::Bar;
+use crate::cli::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
+use crate::cli::server_files::LocalServer;
+use crate::cli::stopping::{self, Ending};
+use crate::cli::terminal::{fitted, print, print_json, say};
+use crate::cli::{resume_file, stored_checks};
 use crate::engines;
-use crate::progress::ByteProgress;
-use crate::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
-use crate::stopping::{self, Ending};
-use crate::terminal::{fitted, print, print_json, say};
+use crate::exit_status::ExitStatus;
 
 /// Findings of one rule that are listed, if the user does not say.
 const FINDINGS_PER_RULE_MAX: usize = 100;
 
-pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitStatus> {
     if arguments.require.is_some() && arguments.level != LevelWord::Full {
         bail!("--require full needs --level full\nhint: leave --level out");
     }
@@ -51,7 +48,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
     };
     bar.finish();
     if !arguments.no_store {
-        checks::store(&report, &arguments.target, &arguments.results.results);
+        stored_checks::store(&report, &arguments.target, &arguments.results.results);
     }
     if arguments.json {
         print_json(&report.to_json_lines())?;
@@ -65,9 +62,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<Verdict> {
         say(&format!("not fully verified (--require full): {}", missing.join("; ")));
     }
     Ok(match report.exit_code() {
-        1 => Verdict::Findings,
-        0 if !is_short => Verdict::Clean,
-        _ => Verdict::Stopped,
+        1 => ExitStatus::Findings,
+        0 if !is_short => ExitStatus::Clean,
+        _ => ExitStatus::Stopped,
     })
 }
 
@@ -190,36 +187,4 @@ fn options(arguments: &CheckArguments) -> anyhow::Result<Options> {
         options.time_max = Some(time_above_zero("--max-time", time)?);
     }
     Ok(options)
-}
-
-/// Progress of a check or of a measurement of structure.
-pub(super) struct Bar(ByteProgress);
-
-impl Bar {
-    pub(super) fn new() -> Self {
-        Self(ByteProgress::new())
-    }
-
-    pub(super) fn finish(&self) {
-        self.0.finish();
-        if stderr().is_terminal() && self.0.elapsed() > Duration::from_secs(60) {
-            say(&format!("read in {:.0} s", self.0.elapsed().as_secs_f64()));
-        }
-    }
-}
-
-impl Progress for Bar {
-    fn advance(&mut self, phase: Phase, bytes_done: u64, bytes_total: u64) {
-        let phase = match phase {
-            Phase::Map => "map",
-            Phase::Pass => "pages",
-            Phase::Match => "matching",
-            Phase::SecondPass => "second pass",
-        };
-        self.0.advance(phase, bytes_done, bytes_total);
-    }
-
-    fn notice(&mut self, text: &str) {
-        say(text);
-    }
 }

@@ -3,13 +3,13 @@
 use anyhow::bail;
 use report::comparison::{Measure, Options, OtherWork, compare, latency_of};
 
-use super::page::{self, Delivery};
-use super::selection::Selection;
-use crate::Verdict;
 use crate::arguments::{Better, CompareArguments, ReportFormat};
-use crate::terminal::{form, say};
+use crate::cli::delivery::{Delivery, place};
+use crate::cli::selection::Selection;
+use crate::cli::terminal::{form, say};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitStatus> {
     let threshold_percent = threshold(&arguments.threshold)?;
     let measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
     let needs_latencies = measure.as_ref().is_some_and(|measure| latency_of(&measure.name).is_some());
@@ -41,10 +41,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
         is_json: arguments.json,
         format: arguments.format,
         output: arguments.output.as_deref(),
-        page: page::place(
-            &arguments.results.results,
-            &["compare", &arguments.baseline, &arguments.candidate],
-        ),
+        page: place(&arguments.results.results, &["compare", &arguments.baseline, &arguments.candidate]),
     };
     delivery.deliver(|format| {
         Ok(match format {
@@ -62,10 +59,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<Verdict> {
         say(&format!("{} comparisons are invalid: the plan changed", summary.invalid_count()));
     }
     if !summary.other_work.is_empty() {
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     let is_clean = [summary.regression_count(), summary.lost_count(), summary.invalid_count()] == [0; 3];
-    Ok(if is_clean { Verdict::Clean } else { Verdict::Findings })
+    Ok(if is_clean { ExitStatus::Clean } else { ExitStatus::Findings })
 }
 
 fn measure(name: &str, better: Option<Better>) -> Measure {

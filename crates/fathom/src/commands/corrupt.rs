@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use anyhow::bail;
-use check::drill::{Drill, DrillClass};
+use check::drill::Drill;
 use results::EngineId;
 
-use crate::Verdict;
 use crate::arguments::CorruptArguments;
+use crate::cli::terminal::{fitted, print};
 use crate::engines;
-use crate::terminal::{fitted, print};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<ExitStatus> {
     if let Some(engine) = arguments.list {
         return list(engine);
     }
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &CorruptArguments) -> anyhow::Result<Verdict> {
     let engine = engine.unwrap_or(engines::CHECKERS[0]);
     let drill = (engine.damage)(file, copy_to, class, arguments.seed)?;
     print(&text(&drill))?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// What was done to the copy.
@@ -61,32 +61,13 @@ fn text(drill: &Drill) -> String {
     text
 }
 
-/// The classes of an engine, or of all, with what each damages.
-pub(crate) fn classes(engine: Option<EngineId>) -> String {
-    let all = engines::CHECKERS.iter().map(|checker| (checker.id(), (checker.drills)()));
-    let shown: Vec<_> = all
-        .filter(|(id, classes)| !classes.is_empty() && engine.is_none_or(|engine| engine == *id))
-        .collect();
-    let width =
-        shown.iter().flat_map(|(_, classes)| classes).map(|class| class.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for (id, classes) in shown {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "classes of damage ({}):", id.title());
-        for DrillClass { name, what } in classes {
-            let _ = writeln!(text, "  {name:width$}  {what}");
-        }
-    }
-    text
-}
-
-fn list(engine: Option<EngineId>) -> anyhow::Result<Verdict> {
+fn list(engine: Option<EngineId>) -> anyhow::Result<ExitStatus> {
     print(&fitted(&format!(
         "{}fathom corrupt FILE|DIRECTORY --class CLASS --copy-to COPY damages a copy of a database file or data \
          directory\n",
-        classes(engine)
+        engines::drill_classes(engine)
     )))?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 fn hex(bytes: &[u8]) -> String {

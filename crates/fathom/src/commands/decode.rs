@@ -9,19 +9,19 @@ use check::decode::{self, Decoded};
 use check::engine::PageShape;
 use report::plain::plain;
 
-use crate::Verdict;
 use crate::arguments::DecodeArguments;
+use crate::cli::terminal::{print, print_json};
 use crate::engines;
-use crate::terminal::{print, print_json};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &DecodeArguments) -> anyhow::Result<ExitStatus> {
     let decoded = decode(arguments)?;
     if arguments.json {
         print_json(&format!("{}\n", json(&decoded)))?;
     } else {
         print(&text(&decoded))?;
     }
-    Ok(if decoded.damage.is_empty() { Verdict::Clean } else { Verdict::Findings })
+    Ok(if decoded.damage.is_empty() { ExitStatus::Clean } else { ExitStatus::Findings })
 }
 
 fn decode(arguments: &DecodeArguments) -> anyhow::Result<Decoded> {

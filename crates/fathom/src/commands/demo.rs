@@ -6,35 +6,31 @@ use clap::Parser;
 use lab::engine::Installation;
 use results::store::Store;
 
-use super::page;
-use crate::Verdict;
 use crate::arguments::{Arguments, Command, DemoArguments, RunArguments};
+use crate::cli::study::default_path;
+use crate::cli::terminal::print;
 use crate::engines::ENGINES;
-use crate::terminal::print;
+use crate::exit_status::ExitStatus;
 
 /// What the demo runs, as a user would type it.
 const RUNS: [&[&str]; 2] =
     [&["run", "populate-batch", "--mini", "--again"], &["run", "random-key", "--mini", "--again"]];
 
-pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<Verdict> {
-    let mut verdict = Verdict::Clean;
+pub(crate) fn run(arguments: &DemoArguments) -> anyhow::Result<ExitStatus> {
+    let mut verdict = ExitStatus::Clean;
     for words in RUNS {
         print(&format!("$ fathom {}\n\n", words.join(" ")))?;
         match super::run::run_as(&run_arguments(words, arguments)?, &typed(words, arguments))? {
-            Verdict::Clean => {}
-            Verdict::Findings => verdict = Verdict::Findings,
-            Verdict::Stopped => return Ok(Verdict::Stopped),
+            ExitStatus::Clean => {}
+            ExitStatus::Findings => verdict = ExitStatus::Findings,
+            ExitStatus::Stopped => return Ok(ExitStatus::Stopped),
         }
         print("\n")?;
     }
     let store = Store::open_read_only(&arguments.results.results)?;
     print("the pages, for a browser:\n")?;
     for stored in store.studies()?.iter().rev().take(RUNS.len()).rev() {
-        print(&format!(
-            "  {}    {}\n",
-            page::default_path(&store, stored.id).display(),
-            stored.study.experiment
-        ))?;
+        print(&format!("  {}    {}\n", default_path(&store, stored.id).display(), stored.study.experiment))?;
     }
     print("next:\n")?;
     for hint in hints() {

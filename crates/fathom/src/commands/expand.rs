@@ -14,15 +14,15 @@ use report::plain::plain;
 use results::EngineId;
 use results::redaction::redacted;
 
-use crate::Verdict;
 use crate::arguments::ExpandArguments;
+use crate::cli::progress::ByteProgress;
+use crate::cli::quantities::bytes;
+use crate::cli::stopping::{self, Ending};
+use crate::cli::terminal::{print, print_json};
 use crate::engines;
-use crate::progress::ByteProgress;
-use crate::quantities::bytes;
-use crate::stopping::{self, Ending};
-use crate::terminal::{print, print_json};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<ExitStatus> {
     let wish = Wish { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
     if wish.size_bytes == 0 {
         bail!("--size must be above 0");
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<Verdict> {
     } else {
         print(&text(&grown))?;
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Which engine, from where and where to.

@@ -3,10 +3,10 @@
 use anyhow::bail;
 use lab::spec::{Experiment, Parameter};
 
-use crate::Verdict;
 use crate::arguments::ExplainArguments;
+use crate::cli::terminal::print;
 use crate::engines;
-use crate::terminal::print;
+use crate::exit_status::ExitStatus;
 
 /// Definitions of metrics, gates and columns: one heading per word.
 const METRICS: &str = include_str!("../../../../docs/lab/metrics.md");
@@ -16,7 +16,7 @@ const GLOSSARY: &str = include_str!("../../../../GLOSSARY.md");
 /// Definitions of the columns of `fathom structure`, in the same form.
 const STRUCTURE: &str = include_str!("../../../../docs/check/structure.md");
 
-pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<ExitStatus> {
     let name = arguments.name.trim();
     if name.is_empty() {
         bail!("no name given\nhint: try `fathom explain batch_size`");
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<Verdict> {
         );
     }
     print(&format!("{}\n", found.join("\n\n")))?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 fn parameter_text(parameter: &Parameter) -> String {

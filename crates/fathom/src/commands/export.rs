@@ -2,13 +2,13 @@
 
 use results::store::{Store, StudyResults};
 
-use super::page::write_new;
-use super::stored;
-use crate::Verdict;
 use crate::arguments::{ExportArguments, ExportFormat};
-use crate::terminal::write_out;
+use crate::cli::delivery::write_new;
+use crate::cli::stored;
+use crate::cli::terminal::write_out;
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let study = stored::find(&store, arguments.study.as_deref())?;
     let results = store.study_results(study.id)?;
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> anyhow::Result<Verdict> {
         None => write_out(&bytes)?,
         Some(path) => write_new(path, &bytes)?,
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// The runs are read with their histograms only where the form shows clients.

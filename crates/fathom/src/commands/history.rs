@@ -6,16 +6,17 @@ use report::history::history;
 use report::quantity::Quantity;
 use results::store::Store;
 
-use super::page::{self, Delivery};
-use crate::Verdict;
 use crate::arguments::{HistoryArguments, ReportFormat};
-use crate::terminal::form;
+use crate::cli::delivery::{Delivery, place};
+use crate::cli::stored;
+use crate::cli::terminal::form;
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let experiment = match &arguments.experiment {
         Some(name) => name.clone(),
-        None => super::stored::find(&store, None)?.study.experiment,
+        None => stored::find(&store, None)?.study.experiment,
     };
     let sides = sides(&store, &experiment, arguments)?;
     let Some(latest) = sides.last() else {
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
         is_json: arguments.json,
         format: arguments.format,
         output: arguments.output.as_deref(),
-        page: page::place(&arguments.results.results, &["history", &experiment, &measure.name]),
+        page: place(&arguments.results.results, &["history", &experiment, &measure.name]),
     };
     delivery.deliver(|format| {
         Ok(match format {
@@ -48,7 +49,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<Verdict> {
             ReportFormat::Svg | ReportFormat::Png => report::html::history_svg(&history),
         })
     })?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// All studies of the experiment in the order of time, those configurations that were asked for.

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::bail;
 use report::plain::{cell, plain};
 
-use crate::Verdict;
 use crate::arguments::{InventoryArguments, InventoryFormat};
-use crate::terminal::{print, print_document, print_json};
+use crate::cli::terminal::{print, print_document, print_json};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> {
     let files: Vec<PathBuf> =
         arguments.urls.iter().map(PathBuf::from).filter(|path| path.is_file()).collect();
     if !files.is_empty() {
@@ -28,11 +28,11 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
         (_, InventoryFormat::Text) => print(&lab::inventory::text(&rows))?,
     }
     // One server that cannot be asked does not hide the others, and is not passed over in silence either.
-    Ok(if rows.iter().any(|row| row.problem.is_some()) { Verdict::Stopped } else { Verdict::Clean })
+    Ok(if rows.iter().any(|row| row.problem.is_some()) { ExitStatus::Stopped } else { ExitStatus::Clean })
 }
 
 /// What the files of one SQL Server database, or a backup, say about it.
-fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result<Verdict> {
+fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> {
     let inventory = check_sqlserver::inventory(files)?;
     if let Some(problem) = &inventory.problem {
         bail!(
@@ -84,5 +84,5 @@ fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result
         (false, InventoryFormat::Csv) => print_document(&text)?,
         _ => print_json(&text)?,
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }

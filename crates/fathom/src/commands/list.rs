@@ -3,18 +3,20 @@
 use disk::baseline::PUBLISHED_NAME;
 use report::quantity::Quantity;
 use results::model::{RunState, Scale, StoredRun};
-use results::store::Store;
+use results::store::{Store, StoredCheck};
+use results::wording::counted;
 
-use super::{checks, mark, stored};
-use crate::Verdict;
 use crate::arguments::ListArguments;
-use crate::terminal::{print, print_json};
+use crate::cli::stored::seconds;
+use crate::cli::terminal::{print, print_json};
+use crate::cli::{marks, stored};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
     if let Some(study) = &arguments.runs {
         runs(arguments, study.as_deref())
     } else if arguments.checks {
-        checks::list(arguments)
+        checks(arguments)
     } else if arguments.studies {
         studies(arguments)
     } else {
@@ -22,7 +24,7 @@ pub(crate) fn run(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     }
 }
 
-fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+fn experiments(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
     let mut rows = Vec::new();
     for shipped in lab::spec::shipped() {
         let experiment = lab::spec::Experiment::parse(shipped.name, shipped.text)
@@ -43,7 +45,7 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
             })
             .collect();
         print_json(&format!("{}\n", serde_json::to_string_pretty(&list)?))?;
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     let width = rows.iter().map(|(shipped, _)| shipped.name.len()).max().unwrap_or(0);
     for (shipped, experiment) in &rows {
@@ -51,15 +53,15 @@ fn experiments(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     }
     print(&format!("\nfathom io PATH measures {PUBLISHED_NAME} as one table; it needs no database\n"))?;
     print("fathom show NAME prints the spec; fathom run NAME --mini --dry-run prints what would run\n")?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
-fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
+fn studies(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let studies = store.studies()?;
     if arguments.json {
         print_json(&format!("{}\n", serde_json::to_string_pretty(&studies)?))?;
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     for stored in &studies {
         let study = &stored.study;
@@ -68,11 +70,11 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
         print(&format!(
             "study {}  {}Z  {} on {} ({scale}), seed {}, {} that count\n",
             stored.id.0,
-            study.created_at.trim_end_matches('Z').split('.').next().unwrap_or_default(),
+            seconds(&study.created_at),
             study.experiment,
             study.engine,
             study.seed,
-            super::run::counted(counting as u64, "run", "runs")
+            counted(counting as u64, "run")
         ))?;
     }
     if studies.is_empty() {
@@ -82,11 +84,43 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<Verdict> {
     if check_count > 0 {
         print(&format!("checks: {check_count} (fathom list --checks)\n"))?;
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
+}
+
+/// Prints all stored checks, one line each.
+fn checks(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
+    let store = Store::open_read_only(&arguments.results.results)?;
+    let checks = store.checks()?;
+    if arguments.json {
+        print_json(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
+        return Ok(ExitStatus::Clean);
+    }
+    for check in &checks {
+        print(&format!("{}\n", line(check)))?;
+    }
+    if checks.is_empty() {
+        print(&format!("\"{}\" holds no check\n", store.path().display()))?;
+    } else {
+        print("\nfathom report --check N prints one in full\n")?;
+    }
+    Ok(ExitStatus::Clean)
+}
+
+fn line(check: &StoredCheck) -> String {
+    let report = &check.report;
+    format!(
+        "check {}  {}Z  {}, {}, level {}: {}",
+        check.id,
+        seconds(&check.stored_at),
+        report::plain::plain(&check.place),
+        counted(report.accounting.page_count, "page"),
+        report.level.name(),
+        report.verdict().text
+    )
 }
 
 /// All runs of a study, a line each, with every mark that they have or had.
-fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<Verdict> {
+fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let found = stored::find(&store, study)?;
     let results = stored::results(&store, found.id)?;
@@ -117,10 +151,10 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<Verdic
             key.block_index + 1,
             report::plain::plain(&label),
             state(stored),
-            mark::value(quantity, stored)
+            marks::value(quantity, stored)
         ))?;
         for one in &marks {
-            print(&format!("  {}\n", mark::mark_line(one)))?;
+            print(&format!("  {}\n", marks::mark_line(one)))?;
         }
     }
     if arguments.json {
@@ -128,7 +162,7 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<Verdic
     } else if results.runs.is_empty() {
         print(&format!("study {} has no run\n", found.id.0))?;
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// `valid`, `invalid, repeated as run 7`, `valid, suspect`.

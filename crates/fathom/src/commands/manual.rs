@@ -2,21 +2,21 @@
 
 use clap::CommandFactory;
 
-use crate::Verdict;
 use crate::arguments::Arguments;
-use crate::terminal::write_out;
+use crate::cli::terminal::write_out;
+use crate::exit_status::ExitStatus;
 
 /// Prints a completion script.
-pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Verdict> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitStatus> {
     // Into memory first: the generator panics when its writer fails, as a pipe does whose reader went away.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "fathom", &mut script);
     write_out(&script)?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Prints the manual page, all commands in one.
-pub(crate) fn page() -> anyhow::Result<Verdict> {
+pub(crate) fn page() -> anyhow::Result<ExitStatus> {
     let mut command = Arguments::command();
     command.build();
     let mut page = Vec::new();
@@ -27,5 +27,5 @@ pub(crate) fn page() -> anyhow::Result<Verdict> {
         }
     }
     write_out(&page)?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }

@@ -1,20 +1,21 @@
-//! `fathom mark`: somebody distrusts a run, or trusts it again.
+//! `fathom mark`: excludes a run as suspect, or lets it count again.
 
+use anyhow::bail;
 use report::quantity::Quantity;
 use results::model::StoredRun;
 use results::store::Store;
+use results::wording::counted;
 
-use anyhow::bail;
-
-use super::run::counted;
-use crate::Verdict;
 use crate::arguments::MarkArguments;
-use crate::terminal::print;
+use crate::cli::marks::{mark_line, value};
+use crate::cli::stored;
+use crate::cli::terminal::print;
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<ExitStatus> {
     // Reading first: marking must not make a results file where there is none.
     drop(Store::open_read_only(&arguments.results.results)?);
-    let mut store = super::stored::writable(&arguments.results.results)?;
+    let mut store = stored::writable(&arguments.results.results)?;
     let now = jiff::Timestamp::now().to_string();
     let outcome = match &arguments.suspect {
         Some(reason) => {
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
                 arguments.run
             ),
             count => {
-                let marks = counted(count as u64, "mark", "marks");
+                let marks = counted(count as u64, "mark");
                 let stored = store.run(arguments.run)?;
                 match stored.superseded_by {
                     Some(run) => format!("{marks} removed; it does not count: run {run} replaced it"),
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &MarkArguments) -> anyhow::Result<Verdict> {
         text.push_str(&format!("  {}\n", mark_line(&mark)));
     }
     print(&format!("{text}{outcome}\n"))?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// `run 17: study 3, quick on sqlite, batch_size=10, repetition 2, elapsed time 0.02842 s`.
@@ -62,25 +63,4 @@ fn described(store: &Store, stored: &StoredRun) -> anyhow::Result<String> {
         stored.run.key.block_index + 1,
         value(Quantity::of(&study), stored)
     ))
-}
-
-/// What the study compares, of one run.
-pub(super) fn value(quantity: Quantity, stored: &StoredRun) -> String {
-    let value = quantity.value(&stored.run);
-    if stored.run.elapsed_ns == 0 || !value.is_finite() {
-        return format!("{} not measured", quantity.words());
-    }
-    format!("{} {} {}", quantity.words(), report::number::number(value), quantity.unit())
-}
-
-/// `suspect since 2026-11-20T12:00:00Z: backup was running`, and whether it was taken back.
-pub(super) fn mark_line(mark: &results::store::StoredMark) -> String {
-    let at = |moment: &str| format!("{}Z", super::checks::seconds(moment));
-    let back = mark.withdrawn_at.as_deref().map(|moment| format!(" (removed {})", at(moment)));
-    format!(
-        "marked {}: {}{}",
-        at(&mark.marked_at),
-        report::plain::plain(&mark.reason),
-        back.unwrap_or_default()
-    )
 }

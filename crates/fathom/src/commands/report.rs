@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use report::summary::StudySummary;
 use results::model::StoredRun;
-use results::store::{Store, StudyId};
+use results::store::Store;
 
-use super::page::{self, Delivery, Form, Source};
-use super::{checks, mark, stored};
-use crate::Verdict;
 use crate::arguments::{ReportArguments, ReportFormat};
-use crate::expectations;
-use crate::terminal::form;
+use crate::cli::delivery::Delivery;
+use crate::cli::study::{default_path, render};
+use crate::cli::terminal::form;
+use crate::cli::{marks, stored, stored_checks};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let text = form(arguments.output.as_deref());
     let (word, number) = match (arguments.run, arguments.check, arguments.structure) {
@@ -23,9 +22,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         (.., Some(structure)) => ("structure", structure),
         _ => {
             let study = stored::find(&store, arguments.study.as_deref())?;
-            delivery(arguments, page::default_path(&store, study.id))
+            delivery(arguments, default_path(&store, study.id))
                 .deliver(|format| render(&store, study.id, format, text))?;
-            return Ok(Verdict::Clean);
+            return Ok(ExitStatus::Clean);
         }
     };
     let page = store.path().with_file_name(format!("{word}-{number}.html"));
@@ -34,7 +33,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> anyhow::Result<Verdict> {
         "check" => one_check(&store, number, format),
         _ => one_structure(&store, number, format, text),
     })?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 fn delivery(arguments: &ReportArguments, page: PathBuf) -> Delivery<'_> {
@@ -55,7 +54,7 @@ fn one_run(
             format!("{}\n", serde_json::to_string_pretty(&value)?)
         }
         ReportFormat::Text => {
-            let marks: Vec<String> = store.marks(run)?.iter().map(mark::mark_line).collect();
+            let marks: Vec<String> = store.marks(run)?.iter().map(marks::mark_line).collect();
             let marks = if marks.is_empty() {
                 String::new()
             } else {
@@ -74,8 +73,8 @@ fn one_check(store: &Store, check: i64, format: ReportFormat) -> anyhow::Result<
     let stored = store.check(check)?;
     Ok(match format {
         ReportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&stored)?),
-        ReportFormat::Text | ReportFormat::Markdown => checks::detail(&stored),
-        ReportFormat::Html => report::html::check(&checks::of_place(store, check)?),
+        ReportFormat::Text | ReportFormat::Markdown => stored_checks::detail(&stored),
+        ReportFormat::Html => report::html::check(&stored_checks::of_place(store, check)?),
         ReportFormat::Svg | ReportFormat::Png => bail!("{NO_SLIDE}"),
     })
 }
@@ -107,36 +106,4 @@ fn belongs_to(store: &Store, run: &StoredRun) -> anyhow::Result<String> {
     let cell = cells.iter().find(|cell| cell.index == run.run.key.cell_index);
     let label = cell.map_or_else(|| format!("cell {}", run.run.key.cell_index), |cell| cell.label());
     Ok(format!("study {}: {} on {}, {label}", id.0, study.experiment, study.engine))
-}
-
-/// One study in the wanted form; `text` lays text out.
-pub(crate) fn render(
-    store: &Store,
-    study: StudyId,
-    format: ReportFormat,
-    text: report::text::Form,
-) -> anyhow::Result<String> {
-    let summary = || summarise(store, study);
-    Ok(match format {
-        ReportFormat::Text => text.study(&summary()?),
-        ReportFormat::Markdown => report::markdown::study(&summary()?),
-        ReportFormat::Json => format!("{}\n", report::export::summary_json(&summary()?)),
-        ReportFormat::Html => Source::read(store, study)?.render(Form::Html, false),
-        // Pixels are made from it: `Delivery::deliver`.
-        ReportFormat::Svg | ReportFormat::Png => Source::read(store, study)?.render(Form::Svg, false),
-    })
-}
-
-/// Every number of one study.
-pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
-    let results = stored::results(store, study)?;
-    let mut summary = report::summary::summarise(&results, &expectations::evaluate(&results));
-    let mut stretches = Vec::new();
-    // One run after the other: all series of a long study need not fit into memory.
-    for stored in results.runs.iter().filter(|stored| stored.counts()) {
-        let found = report::stretches::of_run(&store.run(stored.run_id)?.run);
-        stretches.extend(found.map(|found| (stored.run.key.cell_index, found)));
-    }
-    summary.stretches = report::stretches::cells(&results, &stretches);
-    Ok(summary)
 }

@@ -4,16 +4,16 @@ use anyhow::Context;
 use lab::spec::Experiment;
 use results::store::Store;
 
-use super::permission;
-use crate::Verdict;
 use crate::arguments::ShowArguments;
-use crate::terminal::{print_document, print_json, say};
+use crate::cli::permission;
+use crate::cli::terminal::{print_document, print_json, say};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<ExitStatus> {
     if let Some(id) = arguments.check {
         let stored = Store::open_read_only(&arguments.results.results)?.check(id)?;
         print_json(&stored.report.to_json_lines())?;
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     let (name, text) = spec_text(arguments.experiment.as_deref().unwrap_or_default())?;
     print_document(&text)?;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> anyhow::Result<Verdict> {
             say(&format!("note: runs a command (needs --allow-commands): {line}"));
         }
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Name for messages and text of a spec: a path when it looks like one, else a shipped experiment.

@@ -11,17 +11,18 @@ use report::plain::plain;
 use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
 
-use super::check::Bar;
-use super::checks::{is_within, place, seconds};
-use super::server_files::LocalServer;
-use crate::Verdict;
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
+use crate::cli::progress::Bar;
+use crate::cli::quantities::{bytes_per_s, jobs};
+use crate::cli::server_files::LocalServer;
+use crate::cli::stopping::{self, Ending};
+use crate::cli::stored::{self, seconds};
+use crate::cli::stored_checks::{is_within, place};
+use crate::cli::terminal::{form as text_form, print, print_document, print_json, say};
 use crate::engines;
-use crate::quantities::{bytes_per_s, jobs};
-use crate::stopping::{self, Ending};
-use crate::terminal::{form as text_form, print, print_document, print_json, say};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> {
     if arguments.list {
         return list(arguments);
     }
@@ -117,16 +118,16 @@ fn options(arguments: &StructureArguments) -> anyhow::Result<Options> {
     Ok(options)
 }
 
-fn show(report: &StructureReport, arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+fn show(report: &StructureReport, arguments: &StructureArguments) -> anyhow::Result<ExitStatus> {
     match form(arguments) {
         StructureFormat::Json => print_json(&report::structure::json(report))?,
         StructureFormat::Csv => print_document(&report::structure::csv(report))?,
         StructureFormat::Text => print(&text_form(None).structure(report))?,
     }
     Ok(match report.exit_code() {
-        0 => Verdict::Clean,
-        1 => Verdict::Findings,
-        _ => Verdict::Stopped,
+        0 => ExitStatus::Clean,
+        1 => ExitStatus::Findings,
+        _ => ExitStatus::Stopped,
     })
 }
 
@@ -143,7 +144,7 @@ fn store(report: &StructureReport, target: &Path, directory: &Path) {
         let stored_at = jiff::Timestamp::now().to_string();
         let fathom_version = env!("CARGO_PKG_VERSION");
         let origin = StructureOrigin { run_id: None, stored_at: &stored_at, fathom_version, place: &place };
-        super::stored::writable(directory)
+        stored::writable(directory)
             .and_then(|mut store| store.add_structure(report, &origin))
             .map_err(|error| error.to_string())
     };
@@ -154,12 +155,12 @@ fn store(report: &StructureReport, target: &Path, directory: &Path) {
 }
 
 /// Prints all stored structures, one line each.
-fn list(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
+fn list(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let structures = store.structures()?;
     if form(arguments) == StructureFormat::Json {
         print_json(&format!("{}\n", serde_json::to_string_pretty(&structures)?))?;
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     for stored in &structures {
         print(&line(stored))?;
@@ -169,7 +170,7 @@ fn list(arguments: &StructureArguments) -> anyhow::Result<Verdict> {
     } else {
         print("\nfathom structure --show N prints one again\n")?;
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 fn line(stored: &StoredStructure) -> String {

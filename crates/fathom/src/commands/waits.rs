@@ -8,16 +8,16 @@ use lab::observe::live::{LiveView, Way};
 
 use report::plain::plain;
 
-use crate::Verdict;
 use crate::arguments::WaitsArguments;
-use crate::quantities::time_above_zero;
-use crate::stopping::{self, Ending};
-use crate::terminal::{form, print, print_json, say, told};
+use crate::cli::quantities::time_above_zero;
+use crate::cli::stopping::{self, Ending};
+use crate::cli::terminal::{form, print, print_json, say, told};
+use crate::exit_status::ExitStatus;
 
 /// How often the flag that ends fathom is read.
 const STOP_PERIOD: Duration = Duration::from_millis(50);
 
-pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<ExitStatus> {
     let interval = time_above_zero("--interval", &arguments.interval)?;
     let way = if arguments.sql { Way::Sql } else { Way::Best };
     let stop = stopping::on_signals(Ending::Leaves)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<Verdict> {
             }
         }
         if arguments.once || stop.load(Ordering::Relaxed) {
-            return Ok(Verdict::Clean);
+            return Ok(ExitStatus::Clean);
         }
     }
 }

@@ -12,6 +12,9 @@ use lab::task::{Order, Outcome, Place, ServerPlace};
 use lab::work::BackupMethod;
 use results::model::Metric;
 
+use super::metric;
+use super::verify::{check, require_clean};
+
 /// Bytes that a stream takes at a time: large enough for a device, small enough to share one file among streams.
 const CHUNK_BYTES: u64 = 8 << 20;
 
@@ -115,7 +118,7 @@ fn run_tool(server: &ServerPlace, data: &Path, copy: &Path, scratch: &Path) -> R
 }
 
 fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> Vec<Metric> {
-    let metric = |name: &str, value: f64, unit: &str| super::metric(name, value, unit, source);
+    let metric = |name: &str, value: f64, unit: &str| metric::metric(name, value, unit, source);
     let rate = |seconds: f64| bytes as f64 / seconds.max(1e-9);
     let mut metrics = vec![
         metric("task_read_bytes", bytes as f64, "bytes"),
@@ -131,8 +134,8 @@ fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> V
 
 /// A restored copy that is not whole is no backup.
 fn check_copy(copy: &Path, place: &Place) -> Result<(), String> {
-    let report = super::check(copy, place.engine, &Options::default())?;
-    super::require_clean(&report).map_err(|reason| format!("the restored copy is incomplete: {reason}"))
+    let report = check(copy, place.engine, &Options::default())?;
+    require_clean(&report).map_err(|reason| format!("the restored copy is incomplete: {reason}"))
 }
 
 /// Shares the files out among streams, chunk by chunk.

@@ -1,8 +1,9 @@
 //! What experiments do to files and servers as a whole: the laboratory asks, the checker and the reader do it here.
 
 mod backup;
+mod metric;
+mod verify;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -13,10 +14,12 @@ use disk::baseline::{Matrix, Pattern, Row, measure};
 use lab::inventory::inventory;
 use lab::task::{Order, Outcome, Place, Task};
 use lab::work::{Depth, Subject, Workload};
-use results::EngineId;
 use results::check::{CheckLevel, CheckReport};
 use results::model::Metric;
 use results::structure::{LevelStructure, ObjectStructure, StorageKind, StructureReport};
+
+use metric::metric;
+use verify::{check, require_clean};
 
 use crate::engines;
 
@@ -88,29 +91,6 @@ fn options_of(subject: &Subject) -> Options {
         object_batch: subject.object_batch.map(|objects| objects as usize),
         ..Options::default()
     }
-}
-
-fn check(path: &Path, engine: EngineId, options: &Options) -> Result<CheckReport, String> {
-    let engine = engines::checker(engine).map_err(|error| error.to_string())?;
-    let paths = [path.to_path_buf()];
-    (engine.check)(&Source::Files(&paths), options, &mut Silent).map_err(|error| error.to_string())
-}
-
-/// A check that found something, or that did not see all bytes, is no measurement of a check.
-fn require_clean(report: &CheckReport) -> Result<(), String> {
-    if let Some(finding) = report.findings.first() {
-        return Err(format!("the check found damage in \"{}\": {}", finding.file, finding.promise));
-    }
-    if let Some(reason) = &report.unfinished {
-        return Err(format!("the check could not finish: {reason}"));
-    }
-    if report.accounting.is_complete() {
-        return Ok(());
-    }
-    Err(format!(
-        "the check read {} of {} bytes",
-        report.accounting.bytes_read, report.accounting.bytes_expected
-    ))
 }
 
 fn check_metrics(report: &CheckReport, subject: &Subject) -> Vec<Metric> {
@@ -247,8 +227,4 @@ fn inventory_of(place: &Place) -> Outcome {
     let metrics =
         known.map(|(name, value, unit)| metric(name, value as f64, unit, "fathom inventory")).collect();
     Outcome { metrics, structures: Vec::new() }
-}
-
-fn metric(name: &str, value: f64, unit: &str, source: &str) -> Metric {
-    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
 }

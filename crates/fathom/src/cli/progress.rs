@@ -3,11 +3,12 @@
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
+use check::progress::{Phase, Progress};
 use disk::space::format_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::wording::percent;
 
-use crate::terminal::say;
+use super::terminal::say;
 
 /// Before this nothing is said in a pipe: most work is done by then.
 const QUIET_TIME: Duration = Duration::from_secs(1);
@@ -106,6 +107,38 @@ fn line(phase: &str, time: Duration, done: u64, total: u64) -> String {
         line.push_str(&format!(", {}/s, {left_s:.0} s left", format_bytes(rate as u64)));
     }
     line
+}
+
+/// Progress of a check or of a measurement of structure.
+pub(crate) struct Bar(ByteProgress);
+
+impl Bar {
+    pub(crate) fn new() -> Self {
+        Self(ByteProgress::new())
+    }
+
+    pub(crate) fn finish(&self) {
+        self.0.finish();
+        if stderr().is_terminal() && self.0.elapsed() > Duration::from_secs(60) {
+            say(&format!("read in {:.0} s", self.0.elapsed().as_secs_f64()));
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn advance(&mut self, phase: Phase, bytes_done: u64, bytes_total: u64) {
+        let phase = match phase {
+            Phase::Map => "map",
+            Phase::Pass => "pages",
+            Phase::Match => "matching",
+            Phase::SecondPass => "second pass",
+        };
+        self.0.advance(phase, bytes_done, bytes_total);
+    }
+
+    fn notice(&mut self, text: &str) {
+        say(text);
+    }
 }
 
 #[cfg(test)]

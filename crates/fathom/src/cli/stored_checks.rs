@@ -1,4 +1,4 @@
-//! Checks in the results directory: stored after each check, listed, shown again.
+//! Checks in the results directory: stored after each check, shown again.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf, absolute};
@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf, absolute};
 use results::check::CheckReport;
 use results::redaction::redacted;
 use results::store::{Store, StoredCheck};
-use results::wording::counted;
 
-use crate::Verdict;
-use crate::arguments::ListArguments;
+use super::stored::{self, seconds};
+use super::terminal::{fitted, say};
 use crate::engines;
-use crate::terminal::{fitted, print, print_json, say};
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
 /// check itself is done.
@@ -21,7 +19,7 @@ pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
         Err("it is inside the checked directory, where nothing is written".to_owned())
     } else {
         let now = jiff::Timestamp::now().to_string();
-        super::stored::writable(directory)
+        stored::writable(directory)
             .and_then(|mut store| store.add_check(report, &place, &now, env!("CARGO_PKG_VERSION")))
             .map_err(|error| error.to_string())
     };
@@ -31,27 +29,8 @@ pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
     }
 }
 
-/// Prints all stored checks, one line each.
-pub(crate) fn list(arguments: &ListArguments) -> anyhow::Result<Verdict> {
-    let store = Store::open_read_only(&arguments.results.results)?;
-    let checks = store.checks()?;
-    if arguments.json {
-        print_json(&format!("{}\n", serde_json::to_string_pretty(&checks)?))?;
-        return Ok(Verdict::Clean);
-    }
-    for check in &checks {
-        print(&format!("{}\n", line(check)))?;
-    }
-    if checks.is_empty() {
-        print(&format!("\"{}\" holds no check\n", store.path().display()))?;
-    } else {
-        print("\nfathom report --check N prints one in full\n")?;
-    }
-    Ok(Verdict::Clean)
-}
-
 /// A check and behind it the others of the same place, for its page.
-pub(super) fn of_place(store: &Store, wanted: i64) -> anyhow::Result<Vec<StoredCheck>> {
+pub(crate) fn of_place(store: &Store, wanted: i64) -> anyhow::Result<Vec<StoredCheck>> {
     let check = store.check(wanted)?;
     let mut checks = store.checks()?;
     checks.retain(|other| other.place == check.place && other.id != check.id);
@@ -85,25 +64,8 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
     text
 }
 
-fn line(check: &StoredCheck) -> String {
-    let report = &check.report;
-    format!(
-        "check {}  {}Z  {}, {}, level {}: {}",
-        check.id,
-        seconds(&check.stored_at),
-        report::plain::plain(&check.place),
-        counted(report.accounting.page_count, "page"),
-        report.level.name(),
-        report.verdict().text
-    )
-}
-
-pub(super) fn seconds(time: &str) -> &str {
-    time.trim_end_matches('Z').split('.').next().unwrap_or_default()
-}
-
 /// What was checked under a name that is the same from every working directory; a URL without its password.
-pub(super) fn place(target: &Path) -> String {
+pub(crate) fn place(target: &Path) -> String {
     if let Some((scheme, rest)) = target.to_str().and_then(|target| target.split_once("://")) {
         let (host, user) = match rest.rsplit_once('@') {
             Some((user, host)) => (host, user.split(':').next().unwrap_or_default()),
@@ -117,7 +79,7 @@ pub(super) fn place(target: &Path) -> String {
 }
 
 /// Is the directory within the target of a check?
-pub(super) fn is_within(directory: &Path, target: &Path) -> bool {
+pub(crate) fn is_within(directory: &Path, target: &Path) -> bool {
     target.is_dir() && resolved(directory).starts_with(resolved(target))
 }
 

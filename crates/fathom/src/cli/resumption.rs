@@ -6,7 +6,7 @@ use results::redaction::{HIDDEN, redacted};
 
 /// Turns the words of a command line into the command that resumes the study with this seed. A password in a URL is
 /// left out, and `PGPASSWORD` stands for it.
-pub(super) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> String {
+pub(crate) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> String {
     let mut words = words.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned());
     let mut kept: Vec<String> = Vec::new();
     let mut has_password = false;

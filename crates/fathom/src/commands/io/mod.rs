@@ -1,5 +1,7 @@
 //! `fathom io`: what a device can do.
 
+mod shown;
+
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,18 +16,18 @@ use disk::machine::{MachineFacts, machine_facts};
 use disk::space::format_bytes;
 use results::io::{IoRow, IoSyncRow, IoTable};
 
-use super::io_stored;
-use crate::Verdict;
 use crate::arguments::{IoArguments, IoEngine};
-use crate::quantities::{bytes, bytes_per_s, time_above_zero, time_of};
-use crate::terminal::say;
+use crate::cli::quantities::{bytes, bytes_per_s, time_above_zero, time_of};
+use crate::cli::stored;
+use crate::cli::terminal::say;
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
     if arguments.list {
-        return io_stored::list(arguments);
+        return shown::list(arguments);
     }
     if let Some(number) = arguments.show {
-        return io_stored::show(arguments, number);
+        return shown::show(arguments, number);
     }
     let (matrix, path_in_job) = matrix(arguments)?;
     let path =
@@ -37,17 +39,17 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<Verdict> {
     // Before the work, so that a directory that cannot be written costs no minutes.
     let mut store = match arguments.no_store {
         true => None,
-        false => Some(super::stored::writable(&arguments.results.results)?),
+        false => Some(stored::writable(&arguments.results.results)?),
     };
     let table = measured(arguments, &matrix, &path)?;
     let stored = store.as_mut().map(|store| store.add_io_table(&table)).transpose();
-    io_stored::print_table(&table, arguments)?;
+    shown::print_table(&table, arguments)?;
     if let Some(id) = stored? {
         say(&format!("stored as baseline {}; `fathom io --show {}` prints it again", id.0, id.0));
     }
     // A row with transfers that failed is no measurement.
     let is_failed = |row: &IoRow| row.flags.iter().any(|flag| flag.starts_with("error: "));
-    Ok(if table.rows.iter().any(is_failed) { Verdict::Findings } else { Verdict::Clean })
+    Ok(if table.rows.iter().any(is_failed) { ExitStatus::Findings } else { ExitStatus::Clean })
 }
 
 /// Measures what the arguments ask for.

@@ -7,15 +7,15 @@ use lab::spec::SpecCommand;
 use report::plain::one_line;
 use results::redaction::redacted;
 
-use crate::terminal::say;
+use super::terminal::say;
 
 /// One line per command, for people: without escapes, without passwords.
-pub(super) fn lines(commands: &[SpecCommand]) -> Vec<String> {
+pub(crate) fn lines(commands: &[SpecCommand]) -> Vec<String> {
     commands.iter().map(|command| redacted(&one_line(&command.to_string())).into_owned()).collect()
 }
 
 /// Refuses commands that were not allowed; on a terminal it shows them and asks.
-pub(super) fn require(commands: &[SpecCommand], is_allowed: bool) -> anyhow::Result<()> {
+pub(crate) fn require(commands: &[SpecCommand], is_allowed: bool) -> anyhow::Result<()> {
     if commands.is_empty() || is_allowed {
         return Ok(());
     }

@@ -9,18 +9,18 @@ use results::EngineId;
 use crate::engines;
 
 /// A server whose data directory lies on this machine.
-pub(super) struct LocalServer {
+pub(crate) struct LocalServer {
     /// The connection, which can be asked on.
-    pub(super) server: ServerPlace,
+    pub(crate) server: ServerPlace,
     /// Its data directory, proven to be that of this server where the server tells its system identifier.
-    pub(super) directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// Checks its files.
-    pub(super) engine: &'static check::Engine,
+    pub(crate) engine: &'static check::Engine,
 }
 
 impl LocalServer {
     /// Asks a server for its data directory and opens it. `verb` is what is about to be done, for the messages.
-    pub(super) fn ask(url: &str, verb: &str) -> anyhow::Result<Self> {
+    pub(crate) fn ask(url: &str, verb: &str) -> anyhow::Result<Self> {
         if !crate::engines::is_url(url) {
             let scheme = url.split("://").next().unwrap_or_default();
             bail!(
@@ -53,7 +53,7 @@ impl LocalServer {
     }
 
     /// How a report names what was read: the address without what is secret in it.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("postgres://{}", self.server.server)
     }
 }

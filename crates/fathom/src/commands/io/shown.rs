@@ -4,11 +4,11 @@ use report::io_table;
 use results::io::IoTable;
 use results::store::{IoTableId, Store, StoredIoTable};
 
-use crate::Verdict;
 use crate::arguments::{IoArguments, IoFormat};
-use crate::terminal::{form as text_form, print, print_document, print_json, say};
+use crate::cli::terminal::{form as text_form, print, print_document, print_json, say};
+use crate::exit_status::ExitStatus;
 
-pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let tables = store.io_tables()?;
     match form(arguments) {
@@ -23,14 +23,14 @@ pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<Verdict> {
             }
         }
     }
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
-pub(crate) fn show(arguments: &IoArguments, number: Option<i64>) -> anyhow::Result<Verdict> {
+pub(crate) fn show(arguments: &IoArguments, number: Option<i64>) -> anyhow::Result<ExitStatus> {
     let store = Store::open_read_only(&arguments.results.results)?;
     let stored = store.io_table(number.map(IoTableId))?;
     print_table(&stored.table, arguments)?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Prints a table in the form that was asked for.

@@ -16,18 +16,19 @@ use anyhow::{Context, bail};
 use report::html::Index;
 use results::store::{Store, StoredStructure, StudyId};
 
-use super::page::{Form, Source};
-use super::{checks, stored};
-use crate::Verdict;
-use crate::arguments::ServeArguments;
-use crate::terminal::{print, say, told};
 use access::Access;
 use http::{Request, Response};
+
+use crate::arguments::ServeArguments;
+use crate::cli::study::{Form, Source};
+use crate::cli::terminal::{print, say, told};
+use crate::cli::{stored, stored_checks};
+use crate::exit_status::ExitStatus;
 
 /// Shortest token: short ones can be tried out.
 const TOKEN_CHARS_MIN: usize = 16;
 
-pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
     let directory = &arguments.results.results;
     // What cannot be read is said before anybody is invited.
     Store::open_read_only(directory)?;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<Verdict> {
     say("serving read-only; press Ctrl-C to stop");
     let directory = directory.clone();
     listener::run(listener, move |request| respond(request, &access, &directory))?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
@@ -97,7 +98,7 @@ fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
         }
         ["check", number] => match number.parse() {
             Ok(number) if store.checks()?.iter().any(|check| check.id == number) => {
-                Ok(Response::html(report::html::check(&checks::of_place(&store, number)?)))
+                Ok(Response::html(report::html::check(&stored_checks::of_place(&store, number)?)))
             }
             _ => not_found(),
         },

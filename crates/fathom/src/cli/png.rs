@@ -32,7 +32,7 @@ mod drawn {
     /// Pixels per unit of the picture: 1920 x 1080, what projectors show.
     const SCALE: f32 = 1.5;
 
-    pub(super) fn draw(svg: &str, mut fonts: Database) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn draw(svg: &str, mut fonts: Database) -> anyhow::Result<Vec<u8>> {
         if fonts.is_empty() {
             bail!("this machine has no fonts\n{HINT}");
         }

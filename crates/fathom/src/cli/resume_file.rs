@@ -13,7 +13,7 @@ use results::stopped_cluster::StoppedCluster;
 const BEGINNING: &[u8] = b"{\"engine\":\"";
 
 /// Refuses a file that belongs to a database or is there and holds no stopped check.
-pub(super) fn admit(path: &Path, targets: &[&Path]) -> anyhow::Result<()> {
+pub(crate) fn admit(path: &Path, targets: &[&Path]) -> anyhow::Result<()> {
     let Some(reason) = refusal(path, targets) else { return Ok(()) };
     bail!(
         "cannot use \"{}\" for --resume: {reason}\nhint: name a file that does not exist yet, outside the database; the check writes it when it stops",

@@ -9,14 +9,15 @@ use lab::assignment::Assignment;
 use lab::engine::Layout;
 use lab::estimate::{Earlier, Estimate, Space, estimate};
 use lab::plan::Plan;
+use lab::spec::Resolved;
 use results::model::{Cell, Level};
 use results::store::Store;
 
-use super::permission;
-use crate::Verdict;
 use crate::arguments::RunArguments;
+use crate::cli::permission;
+use crate::cli::terminal::{limited, print, print_json, say};
+use crate::exit_status::ExitStatus;
 use crate::targets::{self, default_base};
-use crate::terminal::{limited, print, print_json, say};
 
 /// Runs whose order is printed before it becomes "and so on".
 const RUNS_LISTED_MAX: usize = 200;
@@ -25,7 +26,7 @@ const FLUSHES_TRIED: u32 = 15;
 /// One log page of the engines under test.
 const FLUSH_SIZE_BYTES: usize = 8192;
 
-pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::Result<ExitStatus> {
     let base = nearest_existing(&default_base(&arguments.results.results)?);
     let layout = &assignment.resolved().layout;
     let flush_directory = nearest_existing(layout.log.as_ref().or(layout.data.first()).unwrap_or(&base));
@@ -39,7 +40,7 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
     );
     if arguments.json {
         print_json(&format!("{}\n", serde_json::to_string_pretty(&as_json(assignment, &estimate))?))?;
-        return Ok(Verdict::Clean);
+        return Ok(ExitStatus::Clean);
     }
     let resolved = assignment.resolved();
     let cells = assignment.cells();
@@ -52,7 +53,7 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         resolved.engine,
         assignment.seed()
     ))?;
-    for text in super::run::left_to_server(resolved) {
+    for text in left_to_server(resolved) {
         print(&format!("note: {text}\n"))?;
     }
     for line in permission::lines(&resolved.commands) {
@@ -74,7 +75,7 @@ pub(crate) fn run(assignment: &Assignment, arguments: &RunArguments) -> anyhow::
         ))?;
     }
     print_order(assignment, &cells)?;
-    Ok(Verdict::Clean)
+    Ok(ExitStatus::Clean)
 }
 
 /// Refuses to start what does not fit on the disk, or only says so. Directories on one file system share what is free.
@@ -110,6 +111,13 @@ pub(crate) fn require_space(
         }
     }
     Ok(())
+}
+
+/// One sentence per size that a foreign server keeps as it is.
+pub(super) fn left_to_server(resolved: &Resolved) -> impl Iterator<Item = String> + '_ {
+    resolved.left_to_server.iter().map(|(name, level)| {
+        format!("{name} = {level} is not applied: the server is not managed by fathom and keeps its size (see the settings)")
+    })
 }
 
 fn print_order(assignment: &Assignment, cells: &[Cell]) -> anyhow::Result<()> {

@@ -35,7 +35,9 @@ pub(crate) fn arguments() -> Vec<OsString> {
     }
     // Returns only when it could not be done (no /proc): the arguments then stay visible, and all else works.
     let error = command.env(VARIABLE, encoded(&shown)).exec();
-    crate::terminal::say(&format!("warning: the password stays visible in the list of processes: {error}"));
+    crate::cli::terminal::say(&format!(
+        "warning: the password stays visible in the list of processes: {error}"
+    ));
     shown
 }
 

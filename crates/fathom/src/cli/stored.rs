@@ -7,7 +7,7 @@ use results::model::{RunState, StoredRun};
 use results::store::{Store, StoreError, StoredStudy, StudyId, StudyResults};
 
 use super::selection::Selection;
-use crate::terminal::say;
+use super::terminal::say;
 
 /// Opens the results file for writing. What this removes from an older file is said: copies made before still have it.
 pub(crate) fn writable(directory: &Path) -> Result<Store, StoreError> {
@@ -61,4 +61,9 @@ pub(crate) fn interrupt(stored: &mut StoredRun) {
     if stored.run.state == RunState::Running {
         stored.run.state = RunState::Interrupted;
     }
+}
+
+/// A stored moment to the second, without its zone.
+pub(crate) fn seconds(time: &str) -> &str {
+    time.trim_end_matches('Z').split('.').next().unwrap_or_default()
 }

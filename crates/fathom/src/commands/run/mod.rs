@@ -1,5 +1,7 @@
 //! `fathom run`: from an experiment to stored runs, tables and a verdict.
 
+mod dry_run;
+
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,29 +18,32 @@ use lab::spec::{Experiment, Request, Resolved};
 use lab::task::Task;
 use results::model::Scale;
 use results::store::{Store, StudyId};
+use results::wording::counted;
 
-use super::{dry_run, page, permission, resumption, show};
-use crate::Verdict;
+use super::show;
 use crate::arguments::{CeilingWord, ReportFormat, RunArguments};
-use crate::notify::{Event, Notifier};
-use crate::stopping::{self, Ending};
+use crate::cli::notify::{Event, Notifier};
+use crate::cli::stopping::{self, Ending};
+use crate::cli::study::{render, summarise, write_default};
+use crate::cli::terminal::{StudyDisplay, form, print, print_json, say, told};
+use crate::cli::{permission, resumption, stored};
+use crate::exit_status::ExitStatus;
 use crate::targets::{self, default_base};
 use crate::tasks::Tasks;
-use crate::terminal::{StudyDisplay, form, print, print_json, say, told};
 
 /// Seeds tried by `--again` before giving up.
 const SEEDS_MAX: u64 = 100_000;
 
-pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<Verdict> {
+pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitStatus> {
     run_as(arguments, &std::env::args_os().collect::<Vec<_>>())
 }
 
 /// As [`run`], where something else was typed than `words`.
-pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<Verdict> {
+pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Result<ExitStatus> {
     let choice = targets::parse(arguments)?;
     let (resolved, samplers_of_spec) = resolve(arguments, &*choice)?;
     let no_progress =
-        crate::quantities::time_above_zero("--no-progress-after", &arguments.notify.no_progress_after)?;
+        crate::cli::quantities::time_above_zero("--no-progress-after", &arguments.notify.no_progress_after)?;
     let mut assignment = Assignment::new(resolved, choice.servers(), &choice.identity(), arguments.seed);
     assignment.no_progress = Some(no_progress);
     assignment.samplers = samplers_of_spec;
@@ -51,16 +56,16 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
     let (study, outcome) = conduct(arguments, &*choice, assignment)?;
     let store = Store::open_read_only(&arguments.results.results)?;
     if arguments.json {
-        print_json(&super::report::render(&store, study, ReportFormat::Json, form(None))?)?;
+        print_json(&render(&store, study, ReportFormat::Json, form(None))?)?;
     } else {
-        print(&form(None).brief(&super::report::summarise(&store, study)?))?;
+        print(&form(None).brief(&summarise(&store, study)?))?;
         print(&format!(
             "\nresults: {} (study {}); `fathom report` prints all values and the environment\n",
             store.path().display(),
             study.0
         ))?;
         // The runs are stored: a page that cannot be written is said, and may be asked for again.
-        match page::write_default(&store, study) {
+        match write_default(&store, study) {
             Ok(path) => print(&format!("page: {} (open it in a browser)\n", path.display()))?,
             Err(error) => say(&format!("the page was not written: {}", told(&error))),
         }
@@ -69,9 +74,9 @@ pub(crate) fn run_as(arguments: &RunArguments, words: &[OsString]) -> anyhow::Re
         let seed = store.study(study)?.seed;
         say("Interrupted. Completed runs are saved; this command resumes the study:");
         say(&format!("  {}", resumption::command(words.iter().cloned(), seed)));
-        return Ok(Verdict::Stopped);
+        return Ok(ExitStatus::Stopped);
     }
-    Ok(if outcome.invalid + outcome.unfilled > 0 { Verdict::Findings } else { Verdict::Clean })
+    Ok(if outcome.invalid + outcome.unfilled > 0 { ExitStatus::Findings } else { ExitStatus::Clean })
 }
 
 /// Starts the targets, conducts the study, stops the targets whatever happened, tells who wants to know.
@@ -89,9 +94,9 @@ pub(crate) fn conduct(
                 "study {} ended{}: {} made, {} invalid, {} missing",
                 study.0,
                 if outcome.stopped { " early, stopped by the user" } else { "" },
-                counted(outcome.ran as u64, "run", "runs"),
+                counted(outcome.ran as u64, "run"),
                 outcome.invalid,
-                counted(outcome.unfilled as u64, "place", "places")
+                counted(outcome.unfilled as u64, "place")
             );
             notifier.tell(Event::Finished, &experiment, &message);
         }
@@ -102,18 +107,13 @@ pub(crate) fn conduct(
     done
 }
 
-/// `1 run`, `6 runs`.
-pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 fn conduct_untold(
     arguments: &RunArguments,
     choice: &dyn Provider,
     assignment: Assignment,
     notifier: &Notifier,
 ) -> anyhow::Result<(StudyId, Outcome)> {
-    let mut store = super::stored::writable(&arguments.results.results)?;
+    let mut store = stored::writable(&arguments.results.results)?;
     let done = conduct_in(&mut store, arguments, choice, assignment, notifier);
     if done.is_err()
         && let Err(error) = store.discard_if_empty()
@@ -147,7 +147,7 @@ fn conduct_in(
         }
     }
     let experiment = assignment.resolved().name.clone();
-    for note in left_to_server(assignment.resolved()) {
+    for note in dry_run::left_to_server(assignment.resolved()) {
         say(&format!("note: {note}"));
     }
     let mut display = StudyDisplay::new();
@@ -220,13 +220,6 @@ fn resolve(
     };
     let resolved = experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok((resolved, experiment.samplers))
-}
-
-/// One sentence per size that a foreign server keeps as it is.
-pub(super) fn left_to_server(resolved: &Resolved) -> impl Iterator<Item = String> + '_ {
-    resolved.left_to_server.iter().map(|(name, level)| {
-        format!("{name} = {level} is not applied: the server is not managed by fathom and keeps its size (see the settings)")
-    })
 }
 
 fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {

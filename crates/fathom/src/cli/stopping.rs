@@ -12,7 +12,7 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::terminal::say;
+use super::terminal::say;
 
 /// Time from the signal to the line that says what is waited for.
 const SILENCE_MAX: Duration = Duration::from_millis(1500);

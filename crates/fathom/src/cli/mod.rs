@@ -1,0 +1,19 @@
+//! What commands share: the terminal, what is asked of the user, what is read from the store and written to files.
+
+pub(crate) mod delivery;
+pub(crate) mod marks;
+pub(crate) mod notify;
+pub(crate) mod permission;
+mod png;
+pub(crate) mod process_title;
+pub(crate) mod progress;
+pub(crate) mod quantities;
+pub(crate) mod resume_file;
+pub(crate) mod resumption;
+pub(crate) mod selection;
+pub(crate) mod server_files;
+pub(crate) mod stopping;
+pub(crate) mod stored;
+pub(crate) mod stored_checks;
+pub(crate) mod study;
+pub(crate) mod terminal;
