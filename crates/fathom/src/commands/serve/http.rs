@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as reading pages needs: one GET or HEAD per connection, no body, a bounded head.
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use std::io::{ErrorKind, Read};
 
 /// Longest head of a request; browsers send a tenth of it.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -70,12 +70,18 @@ impl Response {
 }
 
 /// Reads one request; what is none is answered at once. What follows the head is left: a body, or another request.
-pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<Request, Response> {
+pub(super) fn read(stream: &mut impl Read) -> Result<Request, Response> {
     let mut head = Vec::new();
     let mut chunk = [0; 2048];
     loop {
-        let read = stream.read(&mut chunk).await;
-        let length = read.map_err(|_| Response::text(400, "the request could not be read\n"))?;
+        let length = match stream.read(&mut chunk) {
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
+                return Err(Response::text(408, "the request header took too long\n"));
+            }
+            Err(_) => return Err(Response::text(400, "the request could not be read\n")),
+        };
         head.extend_from_slice(chunk.get(..length).unwrap_or_default());
         if let Some(request) = parse(&head)? {
             return Ok(request);

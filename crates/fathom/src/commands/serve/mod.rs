@@ -7,6 +7,7 @@ mod access;
 mod http;
 mod listener;
 mod percent;
+mod places;
 mod progress;
 
 use std::net::{SocketAddr, TcpListener};
@@ -42,8 +43,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
     }
     say("serving read-only; press Ctrl-C to stop");
     let directory = directory.clone();
-    listener::run(listener, move |request| respond(request, &access, &directory))?;
-    Ok(ExitStatus::Clean)
+    listener::run(&listener, move |request| respond(request, &access, &directory))
 }
 
 fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
