@@ -17,7 +17,8 @@
 //! | [`findings`] | collecting findings under a cap, with the count kept |
 //! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |
 //! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
-//! | [`progress`] | how far a check is, and the wish to stop it |
+//! | [`pass`] | one pass over files: claims, workers, stop, time limit, rate limit, counters |
+//! | [`progress`] | how far a check is |
 //! | [`text`] | a report for people |
 //! | [`decode`] | what a page is, by its number and by its bytes |
 //! | [`drill`] | damage in a copy: what all engines have in common |
@@ -35,6 +36,7 @@ pub mod findings;
 pub mod gaps;
 pub mod holes;
 pub mod options;
+pub mod pass;
 pub mod progress;
 pub mod rule;
 pub mod structure;

@@ -7,6 +7,7 @@ use results::check::Confidence;
 
 use check::findings::Findings;
 use check::options::Options;
+use check::pass::Pass;
 use check::progress::Progress;
 use check::sums::{BUCKET_COUNT, bucket_of};
 
@@ -15,7 +16,6 @@ use crate::map::chain::Window;
 use crate::rules;
 use crate::run::context::{Context, Draft};
 use crate::run::pass::visit;
-use crate::run::reading::Reading;
 use crate::run::worker::Worker;
 use crate::source::anchor::Anchor;
 use crate::versions::{Doubt, Doubts};
@@ -155,7 +155,7 @@ pub(crate) fn second_pass(
     context: &Context<'_>,
     anchor: &Anchor,
     pass: &Worker<'_>,
-    reading: Reading<'_>,
+    reading: Pass<'_>,
     is_due: bool,
     mut named: Named,
     progress: &mut dyn Progress,
@@ -165,7 +165,7 @@ pub(crate) fn second_pass(
     let first = named.done_count;
     for (index, wanted) in groups.into_iter().enumerate().skip(first) {
         let deadline = reading.deadline.filter(|_| !is_due || index > first);
-        let reading = Reading { deadline, ..reading };
+        let reading = Pass { deadline, ..reading };
         let outcome = if reading.is_over() {
             Err(Trouble::Stopped)
         } else {
@@ -257,7 +257,7 @@ fn name_differences(
     context: &Context<'_>,
     anchor: &Anchor,
     wanted: Wanted,
-    reading: Reading<'_>,
+    reading: Pass<'_>,
     named: &mut Named,
     progress: &mut dyn Progress,
 ) -> Result<(), Trouble> {
@@ -269,7 +269,7 @@ fn name_differences(
     let in_file = anchor.whole_pages().min(context.page_count);
     let parts = parts(context, &wanted, in_file, &anchor.path);
     let outcome = reading
-        .read(&parts, progress, |_| collecting(), |worker, extent| visit(context, worker, &extent))
+        .run(&parts, progress, |_| collecting(), |worker, extent| visit(context, worker, &extent))
         .map_err(|error| Trouble::Reading(error.to_string()))?;
     if outcome.files.iter().any(|file| file.unclaimed_bytes > 0) {
         return Err(Trouble::Stopped);

@@ -12,11 +12,11 @@ use check::advice::Sources;
 use check::findings::{Findings, Lists};
 use check::holes::data_end;
 use check::options::Options;
-use check::progress::{Phase, Progress};
+use check::pass::{Pass, file_error, unclaimed_bytes};
+use check::progress::Progress;
 
 use crate::rules;
 use crate::run::context::Draft;
-use crate::run::reading::Reading;
 use crate::run::{forget, gap, not_kept, resume, stopped_check, worker};
 use crate::source::anchor::Anchor;
 use crate::source::reader::{Brake, PageReader};
@@ -80,14 +80,10 @@ pub(crate) fn check(
         report.not_checked.push(gap("pages in the log", "raw mode reads the database file only"));
     }
     let now = Instant::now();
-    let reading = Reading {
-        options,
-        phase: Phase::Pass,
-        page_size_bytes: geometry.page_size_bytes as usize,
-        // Looking for the page size may have taken all the time; some is left for the pages all the same.
-        deadline: options.time_max.map(|time| (started + time).max(now + time / 10)),
-        governor: &anchor.reader.brake.governor,
-    };
+    let page_bytes = geometry.page_size_bytes as usize;
+    // Looking for the page size may have taken all the time; some is left for the pages all the same.
+    let deadline = options.time_max.map(|time| (started + time).max(now + time / 10));
+    let reading = Pass { deadline, ..Pass::new(options, &anchor.reader.brake.governor, page_bytes) };
     look_at_all(anchor, geometry, reading, progress, (&mut findings, report));
     if report.accounting.clean_count == 0 && !anchor.begins_as_database() {
         report.accounting = crate::run::unreached(report.accounting.page_count, geometry.page_size_bytes);
@@ -115,7 +111,6 @@ struct RawWorker<'a> {
     findings: Findings,
     coverage: Coverage,
     again: Vec<u8>,
-    claims: u64,
     intact: u64,
     wrong: u64,
     zeros: u64,
@@ -128,7 +123,7 @@ struct RawWorker<'a> {
 fn look_at_all(
     anchor: &Anchor,
     geometry: Geometry,
-    reading: Reading<'_>,
+    reading: Pass<'_>,
     progress: &mut dyn Progress,
     (findings, report): (&mut Findings, &mut CheckReport),
 ) {
@@ -158,25 +153,22 @@ fn look_at_all(
     let start = start.min(end);
     let parts = [ScanFile::part(&anchor.path, start..end)];
     let make = |_| RawWorker::new(geometry, &reader, &file, most);
-    let outcome = match reading.read(&parts, progress, make, RawWorker::visit) {
+    let outcome = match reading.run(&parts, progress, make, RawWorker::visit) {
         Ok(outcome) => outcome,
         Err(error) => {
             report.unfinished = Some(error.to_string());
             return;
         }
     };
-    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
-    report.unfinished = outcome.files.iter().find_map(|file| file.error.clone());
-    report.counters.worker_count = outcome.states.len() as u64;
-    report.counters.worker_cpu_ns = outcome.worker_cpu_ns;
-    report.counters.claim_bytes = reading.claim_bytes() as u64;
+    reading.count(&outcome, &mut report.counters);
+    let unclaimed = unclaimed_bytes(&outcome);
+    report.unfinished = file_error(&outcome);
     report.accounting.bytes_read = read_before + outcome.read_bytes();
     report.accounting.unreached_count = unclaimed / page_size;
     if unclaimed > 0 {
         let left = unclaimed / page_size;
         report.unfinished = Some(format!("stopped before {left} pages of {page_count}"));
     }
-    report.counters.claim_wait_ns = outcome.claim_wait_ns;
     outcome.states.into_iter().for_each(|worker| all.merge(worker));
     if let Some(path) = &reading.options.resume_file {
         let kept = if unclaimed == 0 {
@@ -187,7 +179,6 @@ fn look_at_all(
         report.unfinished = not_kept(kept, path).or(report.unfinished.take());
     }
     findings.merge(std::mem::replace(&mut all.findings, Findings::new(&crate::RULES, most)));
-    report.counters.claim_count = all.claims;
     all.zeros += hole_count;
     all.account(report);
 }
@@ -201,7 +192,6 @@ impl<'a> RawWorker<'a> {
             findings: Findings::new(&crate::RULES, findings_per_rule_max),
             coverage: Coverage::default(),
             again: Vec::new(),
-            claims: 0,
             intact: 0,
             wrong: 0,
             zeros: 0,
@@ -216,7 +206,6 @@ impl<'a> RawWorker<'a> {
         let first = u32::try_from(extent.offset_bytes / page_size as u64 + 1).unwrap_or(u32::MAX);
         match extent.content {
             Content::Bytes(bytes) => {
-                self.claims += 1;
                 for (index, bytes) in bytes.chunks_exact(page_size).enumerate() {
                     self.page(first.saturating_add(index as u32), bytes);
                 }
@@ -305,7 +294,6 @@ impl<'a> RawWorker<'a> {
 
     fn merge(&mut self, other: Self) {
         self.findings.merge(other.findings);
-        self.claims += other.claims;
         self.intact += other.intact;
         self.wrong += other.wrong;
         self.zeros += other.zeros;

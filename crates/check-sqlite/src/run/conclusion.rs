@@ -5,6 +5,7 @@ use std::time::Instant;
 use results::check::{Accounting, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
 
 use check::advice;
+use check::pass::Pass;
 use check::progress::{Phase, Progress};
 
 use crate::map::{chain, pointers, stray};
@@ -12,7 +13,6 @@ use crate::matching::collect;
 use crate::matching::collect::Named;
 use crate::run::context::{Context, Draft};
 use crate::run::pass::Passed;
-use crate::run::reading::Reading;
 use crate::run::{Prepared, forget, gap, not_kept, resume};
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
@@ -20,7 +20,7 @@ use crate::{causes, rules};
 
 /// What comes after the pass: how to read a second time, and what is kept when that is stopped.
 pub(crate) struct Ending<'o> {
-    pub(crate) reading: Reading<'o>,
+    pub(crate) reading: Pass<'o>,
     /// What earlier calls named.
     pub(crate) named: Named,
     /// Whether this call begins with the second pass, so that time must not be over before it has done anything.

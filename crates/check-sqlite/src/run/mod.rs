@@ -4,7 +4,6 @@ pub(crate) mod aftermath;
 pub(crate) mod conclusion;
 pub(crate) mod context;
 pub(crate) mod pass;
-pub(crate) mod reading;
 pub(crate) mod resume;
 pub(crate) mod worker;
 
@@ -18,6 +17,7 @@ use results::check::{Accounting, CheckLevel, CheckReport, NotChecked, Skipped, S
 
 use check::evidence::Watch;
 use check::options::Options;
+use check::pass::Pass;
 use check::progress::{Phase, Progress};
 
 use crate::catalog::schema::SchemaRows;
@@ -28,7 +28,6 @@ use crate::run::aftermath::{accuse_nothing, gaps, report_anchor, report_map, rep
 use crate::run::conclusion::{Ending, after_pass, finish};
 use crate::run::context::{Context, PageSet};
 use crate::run::pass::Passed;
-use crate::run::reading::Reading;
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
 use crate::source::view::Change;
@@ -218,8 +217,7 @@ fn check_anchored(
     progress.advance(Phase::Map, 0, 0);
     let page_size_bytes = geometry.page_size_bytes as usize;
     // The buffers of the pass are made while the map is.
-    let governor = &anchor.reader.brake.governor;
-    let pass = Reading { options, phase: Phase::Pass, page_size_bytes, deadline: None, governor };
+    let pass = Pass::new(options, &anchor.reader.brake.governor, page_size_bytes);
     pass.prepare(anchor.file_bytes);
     let prepared = prepare(anchor, geometry, options);
     if anchor.reader.brake.is_hit() {
@@ -243,7 +241,7 @@ fn check_anchored(
         named: resume::named(&context, stopped.as_ref()),
         is_due: stopped.as_ref().is_some_and(|stopped| stopped.next_offset_bytes >= end),
         stopped: None,
-        reading: Reading {
+        reading: Pass {
             phase: Phase::SecondPass,
             deadline: options.time_max.map(|time| started + time),
             ..pass

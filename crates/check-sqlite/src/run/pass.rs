@@ -7,11 +7,11 @@ use disk::scan::{Content, Extent, ScanFile, ScanOutcome};
 use results::check::CheckCounters;
 
 use check::options::Options;
-use check::progress::{Phase, Progress};
+use check::pass::{Pass, file_error, unclaimed_bytes};
+use check::progress::Progress;
 
 use crate::map::chain::Window;
 use crate::run::context::Context;
-use crate::run::reading::Reading;
 use crate::run::worker::Worker;
 
 /// What the pass brought: the sum of all workers, and how it was read.
@@ -38,18 +38,18 @@ pub(crate) fn pass<'a>(
     let pass_started = Instant::now();
     // A map that took all the time still leaves some for the pass, so that repeated calls come to an end.
     let deadline = options.time_max.map(|time| (started + time).max(pass_started + time / 10));
-    let governor = &context.reader.brake.governor;
-    let reading = Reading { options, phase: Phase::Pass, page_size_bytes, deadline, governor };
-    let outcome = reading.read(
+    let pass = Pass { deadline, ..Pass::new(options, &context.reader.brake.governor, page_size_bytes) };
+    let outcome = pass.run(
         &[ScanFile::part(path, range_bytes)],
         progress,
         |_| Worker::new(context),
         |worker, extent| visit(context, worker, &extent),
     );
-    counters.claim_bytes = reading.claim_bytes() as u64;
-    counters.pass_ns = u64::try_from(pass_started.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match outcome {
-        Ok(outcome) => merged(context, outcome, page_size_bytes as u64, counters),
+        Ok(outcome) => {
+            pass.count(&outcome, counters);
+            merged(context, outcome, page_size_bytes as u64)
+        }
         Err(error) => Passed {
             worker: Worker::new(context),
             unreached_count: u64::from(context.page_count),
@@ -63,19 +63,12 @@ fn merged<'a>(
     context: &'a Context<'a>,
     outcome: ScanOutcome<Worker<'a>>,
     page_size_bytes: u64,
-    counters: &mut CheckCounters,
 ) -> Passed<'a> {
     let bytes_read = outcome.read_bytes();
-    let direct = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-    counters.reader = format!("{}, {direct}", outcome.backend.engine);
-    counters.worker_count = outcome.states.len() as u64;
-    counters.worker_cpu_ns = outcome.worker_cpu_ns;
-    counters.claim_wait_ns = outcome.claim_wait_ns;
-    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
-    let trouble = outcome.files.iter().find_map(|file| file.error.clone());
+    let unclaimed = unclaimed_bytes(&outcome);
+    let trouble = file_error(&outcome);
     let mut worker = Worker::new(context);
     outcome.states.into_iter().for_each(|state| worker.merge(state));
-    counters.claim_count = worker.claim_count;
     Passed { worker, unreached_count: unclaimed / page_size_bytes, bytes_read, trouble }
 }
 
@@ -85,7 +78,6 @@ pub(crate) fn visit(context: &Context<'_>, worker: &mut Worker<'_>, extent: &Ext
     let first_page = u32::try_from(extent.offset_bytes / page_size_bytes as u64 + 1).unwrap_or(u32::MAX);
     match &extent.content {
         Content::Bytes(bytes) => {
-            worker.claim_count += 1;
             let laid_over = context.reader.laid_over(first_page, bytes);
             worker.look(&Window { first_page, bytes: &laid_over, page_size_bytes });
         }

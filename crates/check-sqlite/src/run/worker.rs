@@ -33,7 +33,6 @@ pub(crate) struct Worker<'a> {
     /// Rows and index entries by tree, at level full.
     pub(crate) record_counts: Vec<u64>,
     pub(crate) unreadable_count: u64,
-    pub(crate) claim_count: u64,
     /// Pages whose bytes differed between two reads.
     pub(crate) changed_count: u64,
     /// Pages without a use that look like tree pages or not, when roots are not known.
@@ -82,7 +81,6 @@ impl<'a> Worker<'a> {
             entry_count: 0,
             record_counts: vec![0; context.plans.trees.len()],
             unreadable_count: 0,
-            claim_count: 0,
             changed_count: 0,
             collector: None,
             coverage: None,
@@ -338,7 +336,6 @@ impl<'a> Worker<'a> {
             *count += more;
         }
         self.unreadable_count += other.unreadable_count;
-        self.claim_count += other.claim_count;
         self.changed_count += other.changed_count;
         self.doubts.merge(other.doubts);
         for (tree, (count, reason)) in other.unevaluated {

@@ -1,20 +1,14 @@
 //! The pass over all pages, and pages that only the log has.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Instant;
-
-use disk::scan::{Content, Extent, ScanFile, ScanOptions, scan};
+use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::Geometry;
 use results::structure::StructureReport;
 
 use crate::source::anchor::Anchor;
 use crate::structure::facts::FactTable;
-use check::progress::{Progress, with_ticker};
+use check::pass::{CLAIM_BYTES, Pass, count_structure, file_error, unclaimed_bytes};
+use check::progress::Progress;
 use check::structure::Options;
-
-/// Bytes of one claim: whole pages of every size.
-const CLAIM_BYTES: usize = 1 << 20;
 
 /// Looks at every page once.
 pub(super) fn pass(
@@ -26,30 +20,15 @@ pub(super) fn pass(
 ) -> Option<FactTable> {
     let page_bytes = u64::from(geometry.page_size_bytes);
     let end = (anchor.file_bytes / page_bytes).min(u64::from(anchor.page_count)) * page_bytes;
-    let stop = options.stop.clone().unwrap_or_default();
-    let done = Arc::new(AtomicU64::new(0));
-    let scan_options = ScanOptions {
-        worker_count: options.worker_count.max(1),
-        extent_bytes: CLAIM_BYTES,
-        governor: Some(Arc::clone(&anchor.reader.brake.governor)),
-        retry_bytes: page_bytes as usize,
-        want_direct: options.want_direct,
-        stop: Some(Arc::clone(&stop)),
-        progress_bytes: Some(Arc::clone(&done)),
-        ..ScanOptions::default()
-    };
+    let options = options.of_pass();
+    let pass = Pass::new(&options, &anchor.reader.brake.governor, page_bytes as usize);
     let pages_per_chunk = (CLAIM_BYTES as u64 / page_bytes) as u32;
-    let files = [ScanFile::part(&anchor.path, 0..end)];
-    let started = Instant::now();
-    let outcome = with_ticker(None, &stop, &done, end, progress, || {
-        scan(
-            &files,
-            &scan_options,
-            |_| FactTable::new(pages_per_chunk),
-            |table, extent| visit(anchor, geometry, table, &extent),
-        )
-    });
-    report.counters.pass_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let outcome = pass.run(
+        &[ScanFile::part(&anchor.path, 0..end)],
+        progress,
+        |_| FactTable::new(pages_per_chunk),
+        |table, extent| visit(anchor, geometry, table, &extent),
+    );
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -57,20 +36,15 @@ pub(super) fn pass(
             return None;
         }
     };
-    let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-    report.counters.reader = format!("{}, {way}", outcome.backend.engine);
-    report.counters.worker_count = outcome.states.len() as u64;
-    report.counters.worker_cpu_ns = outcome.worker_cpu_ns;
+    count_structure(&outcome, &mut report.counters);
     report.accounting.bytes_expected = u64::from(anchor.page_count) * page_bytes;
     report.accounting.bytes_read = outcome.read_bytes();
-    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    let unclaimed = unclaimed_bytes(&outcome);
     report.accounting.unreached_count = unclaimed / page_bytes;
     if unclaimed > 0 {
         report.unfinished = Some("stopped before the end".to_owned());
     }
-    if let Some(error) = outcome.files.iter().find_map(|file| file.error.clone()) {
-        report.unfinished = Some(error);
-    }
+    report.unfinished = file_error(&outcome).or(report.unfinished.take());
     let mut table = FactTable::new(pages_per_chunk);
     outcome.states.into_iter().for_each(|state| table.merge(state));
     look_beyond_the_file(anchor, geometry, &mut table, report);

@@ -16,12 +16,12 @@ use std::collections::HashMap;
 
 use results::check::{CheckLevel, CheckReport, NotChecked};
 
+use check::pass::Pass;
 use check::rule::Rule;
 
 use crate::catalog::schema::{SchemaRow, SchemaRows};
 use crate::run::context::{Context, Draft};
 use crate::run::pass::Passed;
-use crate::run::reading::Reading;
 use crate::virtual_tables::definition::Definition;
 use crate::virtual_tables::engine::Patience;
 use crate::virtual_tables::full_text::Limits;
@@ -100,7 +100,7 @@ pub(super) fn check(
     context: &Context<'_>,
     schema: &SchemaRows,
     passed: &mut Passed<'_>,
-    reading: &Reading<'_>,
+    reading: &Pass<'_>,
     report: &mut CheckReport,
 ) {
     if context.level < CheckLevel::Full || passed.unreached_count > 0 {
@@ -191,7 +191,7 @@ impl Tables<'_> {
         name: &str,
         sql: &str,
         definition: &Definition,
-        reading: &Reading<'_>,
+        reading: &Pass<'_>,
     ) -> Result<Vec<Draft>, String> {
         if reading.is_over() {
             return Err("the check was stopped".to_owned());
@@ -218,7 +218,7 @@ impl Tables<'_> {
         name: &str,
         sql: &str,
         definition: &Definition,
-        reading: &Reading<'_>,
+        reading: &Pass<'_>,
         allowance: &mut Allowance<'_>,
     ) -> Result<Vec<Draft>, String> {
         match definition.module.as_str() {

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use formats::sqlite::{BtreePage, Cell, Record, u32_at};
 
+use check::pass::Pass;
+
 use crate::map::header_offset;
 use crate::plan::OwnedValue;
 use crate::run::context::Context;
-use crate::run::reading::Reading;
 
 /// One row and where it is.
 pub(super) struct ShadowRow {
@@ -42,7 +43,7 @@ pub(super) struct Allowance<'r> {
     /// Memory, in bytes.
     pub(super) bytes: u64,
     /// Says when the time is over.
-    pub(super) reading: &'r Reading<'r>,
+    pub(super) reading: &'r Pass<'r>,
 }
 
 /// Shows each row of a tree to `visit`, in the order of its keys.

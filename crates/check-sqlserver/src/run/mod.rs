@@ -10,10 +10,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use disk::input::carried;
-use disk::scan::{Content, Extent, ScanOptions, scan};
+use disk::scan::{Content, Extent, Governor};
 use formats::sqlserver::{Boot, PAGE_BYTES, PageId, is_version_known};
 use results::check::{CheckLevel, CheckReport, NotChecked};
 
@@ -33,12 +33,8 @@ use crate::source::{FileKind, Source};
 use crate::whole;
 use check::evidence::{Terms, Watch};
 use check::options::Options;
+use check::pass::{Pass, unclaimed_bytes};
 use check::progress::{Phase, Progress};
-
-/// Bytes of one claim, if the user does not say.
-const CLAIM_BYTES: usize = 1 << 20;
-/// How often progress is told.
-const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
 /// Checks the data files of one database, or the files of one backup. Opens files for reading only.
 ///
@@ -67,6 +63,7 @@ pub fn check(
         let mut run = Run {
             source: &source,
             options,
+            governor: Arc::new(Governor::new(options.rate_bytes_per_s_max)),
             started,
             lacks_files: false,
             reasons: Vec::new(),
@@ -105,6 +102,8 @@ fn settle(watch: Watch, source: &Source, report: &mut CheckReport) {
 pub(super) struct Run<'a> {
     pub(super) source: &'a Source,
     pub(super) options: &'a Options,
+    /// The rate limit of all passes.
+    governor: Arc<Governor>,
     started: Instant,
     /// Whether files of the database were not named.
     pub(super) lacks_files: bool,
@@ -244,46 +243,16 @@ impl Run<'_> {
         is_first: bool,
         progress: &mut dyn Progress,
     ) -> Result<Worker<'c>, CheckError> {
-        let files = self.source.scan_files();
         let total = self.source.scan_bytes();
-        let done = Arc::new(AtomicU64::new(0));
-        let stop = self.options.stop.clone().unwrap_or_default();
-        let pages = self.options.page_batch.map(|pages| pages.clamp(1, 1 << 15) * PAGE_BYTES);
-        let options = ScanOptions {
-            worker_count: self.options.worker_count.max(1),
-            extent_bytes: pages.unwrap_or(CLAIM_BYTES),
-            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
-            retry_bytes: PAGE_BYTES,
-            want_direct: self.options.want_direct,
-            stop: Some(Arc::clone(&stop)),
-            progress_bytes: Some(Arc::clone(&done)),
-            ..ScanOptions::default()
-        };
         let deadline = self.options.time_max.map(|time| self.started + time);
-        let ended = AtomicBool::new(false);
-        let caller = std::thread::current();
-        let outcome = std::thread::scope(|scope| {
-            let work = scope.spawn(carried(|| {
-                let state = |_| Worker::new(context, Facts::new(context.key));
-                let outcome = scan(&files, &options, state, |worker, extent| self.visit(worker, &extent));
-                ended.store(true, Ordering::Release);
-                caller.unpark();
-                outcome
-            }));
-            while !ended.load(Ordering::Acquire) {
-                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                progress.advance(Phase::Pass, done.load(Ordering::Relaxed), total);
-                std::thread::park_timeout(PROGRESS_PERIOD.min(Duration::from_millis(5)));
-            }
-            work.join()
-        });
-        let outcome = match outcome {
-            Ok(outcome) => outcome?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+        let pass = Pass { deadline, ..Pass::new(self.options, &self.governor, PAGE_BYTES) };
+        let outcome = pass.run(
+            &self.source.scan_files(),
+            progress,
+            |_| Worker::new(context, Facts::new(context.key)),
+            |worker, extent| self.visit(worker, &extent),
+        )?;
+        let unclaimed = unclaimed_bytes(&outcome);
         if is_first {
             let accounting = &mut self.report.accounting;
             accounting.bytes_expected = total;
@@ -294,24 +263,15 @@ impl Run<'_> {
         if unclaimed > 0 {
             self.report.unfinished = Some("stopped before the end".to_owned());
         }
-        let counters = &mut self.report.counters;
-        counters.worker_count = outcome.states.len() as u64;
-        counters.claim_bytes = options.extent_bytes as u64;
-        counters.pass_ns += outcome.elapsed_ns;
-        counters.worker_cpu_ns += outcome.worker_cpu_ns;
-        counters.claim_wait_ns += outcome.claim_wait_ns;
-        let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-        counters.reader = format!("{}, {way}", outcome.backend.engine);
+        pass.count(&outcome, &mut self.report.counters);
         let mut all = Worker::new(context, Facts::new(context.key));
         outcome.states.into_iter().for_each(|state| all.merge(state));
-        counters.claim_count += all.claim_count;
         Ok(all)
     }
 
     fn visit(&self, worker: &mut Worker<'_>, extent: &Extent<'_>) {
         match &extent.content {
             Content::Bytes(bytes) => {
-                worker.claim_count += 1;
                 let mut offset = extent.offset_bytes;
                 for raw in bytes.chunks_exact(PAGE_BYTES) {
                     let page = self.source.page_at(extent.file_index, offset).and_then(|(_, page)| page);

@@ -47,7 +47,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) damaged_units: HashSet<u32>,
     /// Pages that were changed after the last checkpoint.
     pub(crate) newer_count: u64,
-    pub(crate) claim_count: u64,
     pub(crate) bounds: Vec<Bound>,
     pub(crate) ends: Vec<Ends>,
     pub(crate) order_not_known: HashSet<u32>,
@@ -75,7 +74,6 @@ impl<'a> Worker<'a> {
             records: HashMap::default(),
             damaged_units: HashSet::new(),
             newer_count: 0,
-            claim_count: 0,
             bounds: Vec::new(),
             ends: Vec::new(),
             order_not_known: HashSet::new(),
@@ -102,7 +100,6 @@ impl<'a> Worker<'a> {
         self.add_records(other.records);
         self.damaged_units.extend(other.damaged_units);
         self.newer_count += other.newer_count;
-        self.claim_count += other.claim_count;
         add_all(&mut self.bounds, other.bounds);
         add_all(&mut self.ends, other.ends);
         self.order_not_known.extend(other.order_not_known);

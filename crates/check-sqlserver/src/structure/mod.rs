@@ -6,9 +6,10 @@ pub(crate) mod sparse;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
-use disk::scan::{Content, Extent, ScanOptions, scan};
+use disk::scan::{Content, Extent, Governor};
 use formats::sqlserver::{
     HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, audit_protection, audit_records,
     product, restore,
@@ -24,6 +25,7 @@ use crate::plan::Unit;
 use crate::source::target::CheckError;
 use crate::structure::sparse::Sparse;
 use crate::whole::report_missing;
+use check::pass::{Pass, count_structure, unclaimed_bytes};
 use check::progress::{Phase, Progress};
 use check::structure::tally::{LevelTally, PageFigures};
 use check::structure::{Options, subject};
@@ -108,35 +110,21 @@ fn measure(
     progress: &mut dyn Progress,
     report: &mut StructureReport,
 ) -> Result<Gathered, CheckError> {
-    let scan_options = ScanOptions {
-        worker_count: options.worker_count.max(1),
-        rate_bytes_per_s_max: options.rate_bytes_per_s_max,
-        want_direct: options.want_direct,
-        stop: options.stop.clone(),
-        ..ScanOptions::default()
-    };
-    let total = prepared.source.scan_bytes();
-    progress.advance(Phase::Pass, 0, total);
-    let outcome = scan(
+    let options = options.of_pass();
+    let governor = Arc::new(Governor::new(options.rate_bytes_per_s_max));
+    let outcome = Pass::new(&options, &governor, PAGE_BYTES).run(
         &prepared.source.scan_files(),
-        &scan_options,
+        progress,
         |_| Gathered::default(),
-        |gathered, extent| {
-            visit(prepared, gathered, &extent);
-        },
+        |gathered, extent| visit(prepared, gathered, &extent),
     )?;
-    let counters = &mut report.counters;
-    counters.worker_count = outcome.states.len() as u64;
-    counters.pass_ns = outcome.elapsed_ns;
-    counters.worker_cpu_ns = outcome.worker_cpu_ns;
-    let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-    counters.reader = format!("{}, {way}", outcome.backend.engine);
-    let (expected, read) = (total, outcome.read_bytes());
-    let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+    count_structure(&outcome, &mut report.counters);
+    let (expected, read) = (prepared.source.scan_bytes(), outcome.read_bytes());
+    let unclaimed = unclaimed_bytes(&outcome);
     let mut all = Gathered::default();
     outcome.states.into_iter().for_each(|state| all.merge(state));
     report.accounting = Accounting {
-        page_count: total / PAGE_BYTES as u64,
+        page_count: expected / PAGE_BYTES as u64,
         clean_count: all.clean_count,
         damaged_count: all.damaged_count,
         affected_count: 0,

@@ -70,6 +70,20 @@ pub struct Options {
     pub stop: Option<Arc<AtomicBool>>,
 }
 
+impl Options {
+    /// Workers and limits of the pass.
+    #[must_use]
+    pub fn of_pass(&self) -> crate::options::Options {
+        crate::options::Options {
+            worker_count: self.worker_count,
+            rate_bytes_per_s_max: self.rate_bytes_per_s_max,
+            want_direct: self.want_direct,
+            stop: self.stop.clone(),
+            ..crate::options::Options::default()
+        }
+    }
+}
+
 impl Default for Options {
     /// All tables in detail, with one worker and direct reads.
     fn default() -> Self {
