@@ -1,11 +1,9 @@
 //! One pass over a batch: reading, progress, limits, and what is kept when it is stopped.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
-use disk::input::carried;
-use disk::scan::{ScanFile, ScanOptions, ScanOutcome, scan};
+use disk::scan::{Governor, ScanFile, ScanOutcome};
 use results::stopped_cluster::StoppedCluster;
 
 use crate::cluster::Standing;
@@ -15,14 +13,11 @@ use crate::run::coverage::Covered;
 use crate::run::pass::{PassContext, PassState};
 use crate::run::{CheckError, Run};
 use check::findings::{Findings, Lists};
-use check::progress::{Phase, Progress};
+use check::pass::{Pass, unclaimed_bytes};
+use check::progress::Progress;
 
-/// Bytes of one claim, if the user does not say.
-const CLAIM_BYTES_DEFAULT: usize = 1 << 20;
 /// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
 const SUMS_VERSION: u64 = 5;
-/// How often the clock is looked at while workers read.
-const LOOK_PERIOD: Duration = Duration::from_millis(5);
 
 impl Run<'_> {
     /// Reads the files of one pass from a place on; what is learned is added to `state`.
@@ -49,10 +44,17 @@ impl Run<'_> {
             self.bytes_before += all_bytes;
             return Ok(());
         }
-        let stop = self.options.stop.clone().unwrap_or_default();
-        let outcome = self.read(&context, from.bytes, &stop, progress)?;
+        let governor = Arc::new(Governor::new(self.options.rate_bytes_per_s_max));
+        let pass = Pass {
+            deadline: self.options.time_max.map(|limit| self.start + limit),
+            bytes_before: self.bytes_before + from.bytes,
+            bytes_total: Some(self.bytes_total),
+            ..Pass::new(self.options, &governor, self.cluster.block_bytes)
+        };
+        let outcome = self.read(pass, &context, progress)?;
+        pass.count(&outcome, &mut self.counters);
         self.account(&outcome, block_bytes);
-        let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+        let unclaimed = unclaimed_bytes(&outcome);
         for part in outcome.states {
             self.take(part, state);
         }
@@ -75,46 +77,15 @@ impl Run<'_> {
 
     fn read(
         &self,
+        pass: Pass<'_>,
         context: &PassContext<'_>,
-        bytes_before: u64,
-        stop: &Arc<AtomicBool>,
         progress: &mut dyn Progress,
     ) -> Result<ScanOutcome<PassState>, CheckError> {
-        let done = Arc::new(AtomicU64::new(0));
-        let options = self.scan_options(&done, stop);
         let files: Vec<ScanFile> = context.files.iter().map(PlanFile::scan_file).collect();
         let per_rule = self.options.findings_per_rule_max;
         let memory = self.options.memory_bytes_max / (2 * self.options.worker_count.max(1) as u64);
-        let ended = AtomicBool::new(false);
-        let outcome = std::thread::scope(|scope| {
-            let watcher = std::thread::current();
-            let ended = &ended;
-            let work = scope.spawn(carried(move || {
-                let outcome = scan(
-                    &files,
-                    &options,
-                    |_| PassState::with_memory(context.plan, per_rule, memory),
-                    |state, extent| context.visit(state, extent),
-                );
-                ended.store(true, Ordering::Release);
-                watcher.unpark();
-                outcome
-            }));
-            while !ended.load(Ordering::Acquire) {
-                // Each call gets on, however short: else a check in parts would never end.
-                if done.load(Ordering::Relaxed) > 0 && self.is_time_over() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                let so_far = self.bytes_before + bytes_before + done.load(Ordering::Relaxed);
-                progress.advance(Phase::Pass, so_far, self.bytes_total);
-                std::thread::park_timeout(LOOK_PERIOD);
-            }
-            work.join()
-        });
-        match outcome {
-            Ok(outcome) => Ok(outcome?),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        let make_state = |_| PassState::with_memory(context.plan, per_rule, memory);
+        Ok(pass.run(&files, progress, make_state, |state, extent| context.visit(state, extent))?)
     }
 
     /// Whether the user's limit is reached, or the user wants an end.
@@ -123,23 +94,7 @@ impl Run<'_> {
             || self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    fn scan_options(&self, done: &Arc<AtomicU64>, stop: &Arc<AtomicBool>) -> ScanOptions {
-        let pages = self.options.page_batch.map(|pages| pages.max(1) * self.cluster.block_bytes);
-        ScanOptions {
-            worker_count: self.options.worker_count,
-            // The reader takes multiples of 4 KiB.
-            extent_bytes: pages.unwrap_or(CLAIM_BYTES_DEFAULT).next_multiple_of(4096),
-            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
-            retry_bytes: self.cluster.block_bytes,
-            want_direct: self.options.want_direct,
-            stop: Some(Arc::clone(stop)),
-            progress_bytes: Some(Arc::clone(done)),
-            ..ScanOptions::default()
-        }
-    }
-
     fn account(&mut self, outcome: &ScanOutcome<PassState>, block_bytes: u64) {
-        let claim_bytes = self.scan_options(&Arc::default(), &Arc::default()).extent_bytes as u64;
         self.accounting.bytes_expected += outcome.expected_bytes();
         self.accounting.bytes_read += outcome.read_bytes();
         for file in &outcome.files {
@@ -150,20 +105,6 @@ impl Run<'_> {
                 self.accounting.bytes_expected -= file.missing_bytes + vanished;
             }
         }
-        let counters = &mut self.counters;
-        counters.worker_count = counters.worker_count.max(outcome.states.len() as u64);
-        counters.claim_bytes = claim_bytes;
-        let claimed = |expected: u64, unclaimed: u64| (expected - unclaimed).div_ceil(claim_bytes);
-        counters.claim_count +=
-            outcome.files.iter().map(|file| claimed(file.expected_bytes, file.unclaimed_bytes)).sum::<u64>();
-        counters.pass_ns += outcome.elapsed_ns;
-        counters.worker_cpu_ns += outcome.worker_cpu_ns;
-        counters.claim_wait_ns += outcome.claim_wait_ns;
-        let way = match outcome.page_cache_reason() {
-            None => "direct".to_owned(),
-            Some(reason) => format!("through the page cache: {reason}"),
-        };
-        counters.reader = format!("{:?}, {way}", outcome.backend.engine).to_lowercase();
     }
 
     fn take(&mut self, part: PassState, into: &mut PassState) {

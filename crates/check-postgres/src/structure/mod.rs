@@ -12,10 +12,9 @@ mod subject;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-use disk::scan::{ScanFile, ScanOptions, scan};
+use disk::scan::{Governor, ScanFile};
 use formats::postgres::BLOCK_SIZE_DEFAULT;
 use results::check::{Accounting, NotChecked};
 use results::structure::{
@@ -30,15 +29,13 @@ use crate::finding::reason;
 use crate::run::{CheckError, data_directory_of};
 use crate::source::Tree;
 use check::evidence::Watch;
-use check::progress::{Phase, Progress, with_ticker};
+use check::pass::{Pass, count_structure, unclaimed_bytes};
+use check::progress::{Phase, Progress};
 use check::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
 
 use crate::structure::block::{Kind, Layout};
 use crate::structure::gather::{Gather, GatherFile, Gathered, TreeMap};
 use crate::structure::subject::{BlockReader, Subject, Wish, subjects};
-
-/// Bytes of one claim.
-const CLAIM_BYTES: usize = 1 << 20;
 
 /// Measures the tables and B-trees of a data directory, stopped or running, or of a base backup in tar files. Opens
 /// files for reading only.
@@ -292,32 +289,18 @@ impl<'a> Work<'a> {
             return Ok(parts);
         }
         let block_bytes = gather.layout.block_bytes;
-        let stop = self.options.stop.clone().unwrap_or_default();
-        let done = Arc::new(AtomicU64::new(0));
-        let options = ScanOptions {
-            worker_count: self.options.worker_count.max(1),
-            extent_bytes: CLAIM_BYTES,
-            rate_bytes_per_s_max: self.options.rate_bytes_per_s_max,
-            retry_bytes: block_bytes,
-            want_direct: self.options.want_direct,
-            stop: Some(Arc::clone(&stop)),
-            progress_bytes: Some(Arc::clone(&done)),
-            ..ScanOptions::default()
-        };
+        let options = self.options.of_pass();
+        let governor = Arc::new(Governor::new(options.rate_bytes_per_s_max));
         let total = self.report.accounting.page_count * block_bytes as u64;
-        let outcome = with_ticker(None, &stop, &done, total, progress, || {
-            scan(files, &options, |_| gather.state(), |state, extent| gather.visit(state, &extent))
-        })?;
-        let (accounting, counters) = (&mut self.report.accounting, &mut self.report.counters);
+        let pass = Pass { bytes_total: Some(total), ..Pass::new(&options, &governor, block_bytes) };
+        let outcome =
+            pass.run(files, progress, |_| gather.state(), |state, extent| gather.visit(state, &extent))?;
+        count_structure(&outcome, &mut self.report.counters);
+        let accounting = &mut self.report.accounting;
         accounting.bytes_expected = outcome.expected_bytes();
         accounting.bytes_read = outcome.read_bytes();
-        let unclaimed: u64 = outcome.files.iter().map(|file| file.unclaimed_bytes).sum();
+        let unclaimed = unclaimed_bytes(&outcome);
         accounting.unreached_count = unclaimed / block_bytes as u64;
-        counters.pass_ns = outcome.elapsed_ns;
-        counters.worker_count = outcome.states.len() as u64;
-        counters.worker_cpu_ns = outcome.worker_cpu_ns;
-        let way = if outcome.page_cache_reason().is_none() { "direct" } else { "through the page cache" };
-        counters.reader = format!("{}, {way}", outcome.backend.engine);
         if unclaimed > 0 {
             self.report.unfinished = Some("stopped before the end".to_owned());
         }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::faults::{assert_accounted, covers, with_faults};
 use crate::support::{Shape, assert_clean, checked, create, filled, options};
-use check::options::{Options, Queues};
+use check::options::Options;
 use check::progress::{Phase, Progress, Silent};
 use check_sqlite::drill::damage;
-use disk::backend::{BackendChoice, Fault, FaultyBackend, Request, open_backend};
+use disk::backend::{Fault, Request};
 use results::check::{CheckLevel, CheckReport, Confidence};
 
 const PAGE: u64 = 512;
@@ -137,26 +138,14 @@ fn long_values_wait_in_files_when_there_is_no_memory_for_them() {
 }
 
 /// Checks with a device that has the faults of a plan.
-fn with_faults(
+fn checked_with_faults(
     path: &Path,
     base: Options,
     plan: impl Fn(u64, &Request) -> Option<Fault> + Copy + Send + Sync + 'static,
 ) -> CheckReport {
-    let make = move |queue: &disk::backend::BackendOptions| {
-        let inner = open_backend(BackendChoice::Auto, queue)?;
-        let faulty: Box<dyn disk::backend::Backend> = Box::new(FaultyBackend::new(inner, Box::new(plan)));
-        Ok(faulty)
-    };
-    let report = checked(path, &Options { queues: Some(Queues(Arc::new(make))), ..base });
-    let accounting = &report.accounting;
-    let page_bytes = accounting.bytes_expected / accounting.page_count.max(1);
-    let missing = (accounting.unreadable_count + accounting.unreached_count) * page_bytes;
-    assert_eq!(accounting.bytes_read + missing, accounting.bytes_expected);
+    let report = checked(path, &with_faults(base, plan));
+    assert_accounted(&report);
     report
-}
-
-fn covers(request: &Request, offset_bytes: u64) -> bool {
-    (request.offset_bytes..request.offset_bytes + request.length_bytes as u64).contains(&offset_bytes)
 }
 
 /// The offset of a page of rows behind the first extents.
@@ -173,7 +162,7 @@ fn a_page_that_the_device_cannot_read_is_named_and_what_lacks_its_rows_is_a_cons
     let path = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 600);
     let offset_bytes = page_of_rows(&path);
     let base = Options { page_batch: Some(64), want_direct: false, ..options(CheckLevel::Full) };
-    let report = with_faults(&path, base, move |_, request| {
+    let report = checked_with_faults(&path, base, move |_, request| {
         covers(request, offset_bytes).then_some(Fault::Error { errno: 5 })
     });
     let text = check::text::text(&report, &check_sqlite::RULES);
@@ -197,7 +186,7 @@ fn short_reads_change_nothing() {
     let short = |serial: u64, request: &Request| {
         (serial.is_multiple_of(2) && request.length_bytes > 4096).then_some(Fault::Short { bytes: 4096 })
     };
-    assert_clean(&with_faults(&path, base(), short));
+    assert_clean(&checked_with_faults(&path, base(), short));
 }
 
 #[test]
@@ -206,7 +195,7 @@ fn a_page_that_reads_otherwise_the_second_time_accuses_the_device_and_no_row() {
     let path = filled(directory.path(), &Shape { page_size: 512, ..Shape::default() }, 600);
     let offset_bytes = page_of_rows(&path);
     let base = Options { page_batch: Some(64), want_direct: false, ..options(CheckLevel::Structure) };
-    let report = with_faults(&path, base, move |_, request| {
+    let report = checked_with_faults(&path, base, move |_, request| {
         covers(request, offset_bytes).then_some(Fault::Torn { bytes: 0 })
     });
     let text = check::text::text(&report, &check_sqlite::RULES);
@@ -243,7 +232,7 @@ fn raw_mode_is_the_same_for_any_number_of_workers_stops_and_survives_a_device_th
     let stopped = check_sqlite::check(&path, &Options { stop, ..raw.clone() }, &mut Silent);
     assert_eq!(stopped.accounting.unreached_count, one.accounting.page_count);
     assert_eq!(stopped.exit_code(), 2);
-    let failing = with_faults(&path, Options { want_direct: false, ..raw }, |_, request| {
+    let failing = checked_with_faults(&path, Options { want_direct: false, ..raw }, |_, request| {
         covers(request, 20 * PAGE).then_some(Fault::Error { errno: 5 })
     });
     assert!(failing.accounting.unreadable_count > 0);

@@ -8,6 +8,8 @@ mod conditions;
 mod corpus;
 mod damage;
 mod expressions;
+#[path = "../../../check/tests/support/faults.rs"]
+mod faults;
 mod header;
 mod histories;
 mod limits;
