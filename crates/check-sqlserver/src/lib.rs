@@ -37,6 +37,5 @@ pub use crate::catalog::inventory::{Inventory, Table, inventory};
 pub use crate::engine::ENGINE;
 pub use crate::rules::RULES;
 pub use crate::run::check;
-pub use crate::source::target::CheckError;
-pub use crate::source::{FileKind, recognise};
+pub use crate::source::{CheckError, FileKind, recognise};
 pub use crate::structure::structure;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use formats::sqlserver::{Header, PageId, Protection, product};
 
 use crate::catalog::prepared::prepare;
-use crate::source::target::CheckError;
+use crate::source::CheckError;
 
 /// What a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]

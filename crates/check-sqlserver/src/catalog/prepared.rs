@@ -7,8 +7,8 @@ use formats::sqlserver::{Boot, PageId, VERSIONS_KNOWN, is_version_known, product
 use crate::catalog::Catalog;
 use crate::maps::Maps;
 use crate::plan::Plan;
-use crate::source::target::{CheckError, kinds, open};
-use crate::source::{FileKind, Source};
+use crate::source::target::{kinds, open};
+use crate::source::{CheckError, FileKind, Source};
 use crate::whole;
 use crate::whole::Whole;
 

@@ -1,48 +1,14 @@
 //! What each class of damage changes in a page.
 
 use formats::sqlserver::{
-    EXTENT_PAGES, FLAG_CHECKSUM, FLAG_TORN, HEADER_BYTES, Header, PAGE_BYTES, PageId, Record, place, restore,
-    slot_offset, u16_at,
+    EXTENT_PAGES, FLAG_CHECKSUM, FLAG_TORN, Header, PAGE_BYTES, PageId, Record, place, restore, u16_at,
 };
 
-use crate::drill::Scene;
+use crate::drill::scene::Scene;
 
 /// Where the bytes of a PFS page begin.
 const PFS_BYTES: usize = 100;
 const SECTOR_BYTES: usize = 512;
-
-impl Scene<'_> {
-    /// Writes bytes; `None` when they do not fit or change nothing.
-    pub(crate) fn put(&mut self, offset: usize, bytes: &[u8]) -> Option<()> {
-        let into = self.page.get_mut(offset..offset.checked_add(bytes.len())?)?;
-        if into == bytes {
-            return None;
-        }
-        into.copy_from_slice(bytes);
-        Some(())
-    }
-
-    fn slot(&self, slot: usize) -> Option<usize> {
-        slot_offset(&self.page, slot).map(usize::from).filter(|offset| *offset >= HEADER_BYTES)
-    }
-
-    fn set_slot(&mut self, slot: usize, offset: usize) -> Option<()> {
-        self.put(PAGE_BYTES - 2 * (slot + 1), &(offset as u16).to_le_bytes())
-    }
-
-    /// A slot that the seed gives, neither the first nor the last.
-    fn some_slot(&self) -> usize {
-        let count = usize::from(self.header.slot_count);
-        1 + self.seed as usize % count.saturating_sub(2).max(1)
-    }
-
-    /// Turns the bit of an extent in the second record of a map.
-    fn turn_extent(&mut self, extent: u32) -> Option<()> {
-        let offset = self.slot(1)? + 4 + extent as usize / 8;
-        let byte = *self.page.get(offset)?;
-        self.put(offset, &[byte ^ 1 << (extent % 8)])
-    }
-}
 
 fn name(page: PageId) -> [u8; 6] {
     let mut bytes = [0; 6];
@@ -51,7 +17,7 @@ fn name(page: PageId) -> [u8; 6] {
     bytes
 }
 
-pub(crate) fn bit_flip(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn bit_flip(scene: &mut Scene<'_>) -> Option<()> {
     if scene.header.flags & FLAG_CHECKSUM == 0 {
         return None;
     }
@@ -60,7 +26,7 @@ pub(crate) fn bit_flip(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(offset, &[byte ^ 4])
 }
 
-pub(crate) fn torn(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn torn(scene: &mut Scene<'_>) -> Option<()> {
     if scene.header.flags & FLAG_TORN != 0 {
         // The sectors of the second half carry the signature of another write.
         for sector in 8..16 {
@@ -77,17 +43,17 @@ pub(crate) fn torn(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(PAGE_BYTES / 2, &half)
 }
 
-pub(crate) fn zero(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn zero(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(0, &[0; PAGE_BYTES])
 }
 
-pub(crate) fn misplaced(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn misplaced(scene: &mut Scene<'_>) -> Option<()> {
     let mut other = scene.other.clone();
     restore(&mut other);
     scene.put(0, &other).filter(|()| other.len() == PAGE_BYTES)
 }
 
-pub(crate) fn foreign(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn foreign(scene: &mut Scene<'_>) -> Option<()> {
     let mut other = scene.foreign.clone();
     restore(&mut other);
     scene.put(0, &other).filter(|()| other.len() == PAGE_BYTES)?;
@@ -95,7 +61,7 @@ pub(crate) fn foreign(scene: &mut Scene<'_>) -> Option<()> {
 }
 
 /// Takes the last slot away, as if its record had never been written.
-pub(crate) fn lost_record(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn lost_record(scene: &mut Scene<'_>) -> Option<()> {
     let Header { slot_count, free_count, .. } = scene.header;
     let slot = usize::from(slot_count).checked_sub(1)?;
     let record = Record::new(&scene.page, &scene.header, slot, scene.slot(slot)?).ok()?;
@@ -107,7 +73,7 @@ pub(crate) fn lost_record(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(28, &(free_count + length + 2).to_le_bytes())
 }
 
-pub(crate) fn key_order(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn key_order(scene: &mut Scene<'_>) -> Option<()> {
     let keys = scene.unit.filter(|unit| unit.is_tree).map(|unit| &unit.keys)?;
     if keys.is_empty() || !keys.iter().all(|key| key.type_info.has_order() && key.column_id > 0) {
         return None;
@@ -118,19 +84,19 @@ pub(crate) fn key_order(scene: &mut Scene<'_>) -> Option<()> {
     scene.set_slot(slot + 1, one)
 }
 
-pub(crate) fn sibling(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn sibling(scene: &mut Scene<'_>) -> Option<()> {
     if scene.header.next.is_none() {
         return None;
     }
     scene.put(16, &name(scene.id))
 }
 
-pub(crate) fn child(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn child(scene: &mut Scene<'_>) -> Option<()> {
     let offset = child_offset(scene, scene.some_slot())?;
     scene.put(offset, &name(PageId { file: 1, page: 9 }))
 }
 
-pub(crate) fn two_parents(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn two_parents(scene: &mut Scene<'_>) -> Option<()> {
     let slot = scene.some_slot();
     let (from, to) = (child_offset(scene, slot)?, child_offset(scene, slot + 1)?);
     let child = scene.page.get(from..from + 6)?.to_vec();
@@ -141,31 +107,31 @@ fn child_offset(scene: &Scene<'_>, slot: usize) -> Option<usize> {
     Some(scene.slot(slot)? + usize::from(scene.header.fixed_bytes).checked_sub(6)?)
 }
 
-pub(crate) fn slot_outside(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn slot_outside(scene: &mut Scene<'_>) -> Option<()> {
     scene.set_slot(scene.some_slot(), 9000)
 }
 
-pub(crate) fn doubled_slot(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn doubled_slot(scene: &mut Scene<'_>) -> Option<()> {
     let slot = scene.some_slot();
     let offset = scene.slot(slot + 1)?;
     scene.set_slot(slot, offset)
 }
 
-pub(crate) fn record_kind(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn record_kind(scene: &mut Scene<'_>) -> Option<()> {
     let offset = scene.slot(scene.some_slot())?;
     let status = *scene.page.get(offset)?;
     scene.put(offset, &[status & !0x0e | 0x06])
 }
 
-pub(crate) fn free_count(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn free_count(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(28, &(scene.header.free_count ^ 8).to_le_bytes())
 }
 
-pub(crate) fn ghost_count(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn ghost_count(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(58, &(scene.header.ghost_count ^ 3).to_le_bytes())
 }
 
-pub(crate) fn large_value(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn large_value(scene: &mut Scene<'_>) -> Option<()> {
     let offset = (0..usize::from(scene.header.slot_count)).find_map(|slot| scene.slot(slot))? + 4;
     let byte = *scene.page.get(offset)?;
     scene.put(offset, &[byte ^ 0x80])
@@ -176,30 +142,30 @@ fn pfs_offset(scene: &Scene<'_>, page: u32) -> Option<usize> {
     (place::pfs_of(page) == scene.id.page).then_some(PFS_BYTES + (page % place::PFS_PAGES) as usize)
 }
 
-pub(crate) fn pfs_free(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn pfs_free(scene: &mut Scene<'_>) -> Option<()> {
     let offset = pfs_offset(scene, scene.single?)?;
     let byte = *scene.page.get(offset)?;
     scene.put(offset, &[byte & !0x40])
 }
 
-pub(crate) fn pfs_used(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn pfs_used(scene: &mut Scene<'_>) -> Option<()> {
     let offset = pfs_offset(scene, scene.free?)?;
     scene.put(offset, &[0x60])
 }
 
-pub(crate) fn gam_free(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn gam_free(scene: &mut Scene<'_>) -> Option<()> {
     scene.turn_extent(scene.single.filter(|page| place::map_of(*page, 2) == scene.id.page)? / EXTENT_PAGES)
 }
 
-pub(crate) fn gam_leak(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn gam_leak(scene: &mut Scene<'_>) -> Option<()> {
     scene.turn_extent(scene.free.filter(|page| place::map_of(*page, 2) == scene.id.page)? / EXTENT_PAGES)
 }
 
-pub(crate) fn iam_link(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn iam_link(scene: &mut Scene<'_>) -> Option<()> {
     scene.put(8, &name(scene.id))
 }
 
-pub(crate) fn iam_range(scene: &mut Scene<'_>) -> Option<()> {
+pub(super) fn iam_range(scene: &mut Scene<'_>) -> Option<()> {
     let extent = scene.page_count.div_ceil(EXTENT_PAGES) + 1;
     let is_whole = scene.slot(1).and_then(|offset| u16_at(&scene.page, offset + 2)) == Some(7992);
     // In files beyond one interval the page may be about another one.

@@ -2,7 +2,8 @@
 //!
 //! The original is opened for reading only. The same file, class and seed give the same damage.
 
-pub(crate) mod edits;
+mod edits;
+mod scene;
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,6 +13,7 @@ use std::path::Path;
 use formats::sqlserver::{Header, PAGE_BYTES, PageId, PageKind, protect, restore};
 
 use crate::catalog::prepared::{Prepared, prepare};
+use crate::drill::scene::Scene;
 use crate::maps::Use;
 use crate::plan::Unit;
 use crate::source::FileKind;
@@ -54,24 +56,6 @@ enum Target {
     /// The file as a whole, to be cut: half of its pages, or half of the last page.
     CutPages,
     CutInside,
-}
-
-/// A page that may be damaged, with what is known about it.
-pub(super) struct Scene<'a> {
-    /// The page, with the bits that torn page signatures displaced put back.
-    pub(super) page: Vec<u8>,
-    pub(super) id: PageId,
-    pub(super) header: Header,
-    pub(super) unit: Option<&'a Unit>,
-    /// Another page of the same target, of the same and of another allocation unit.
-    pub(super) other: Vec<u8>,
-    pub(super) foreign: Vec<u8>,
-    /// A page with rows in a mixed extent, which an allocation page names by itself.
-    pub(super) single: Option<u32>,
-    /// A page in an extent that the GAM calls free.
-    pub(super) free: Option<u32>,
-    pub(super) page_count: u32,
-    pub(super) seed: u64,
 }
 
 macro_rules! classes {

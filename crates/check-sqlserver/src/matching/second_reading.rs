@@ -5,7 +5,7 @@ use formats::sqlserver::Boot;
 use crate::catalog::Catalog;
 use crate::finding::Draft;
 use crate::maps::Maps;
-use crate::run::Run;
+use crate::run::state::Run;
 use crate::run::worker::Worker;
 use crate::source::Source;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use results::check::{CheckLevel, GapKind, Share};
 
 use crate::plan::Plan;
-use crate::run::Run;
 use crate::run::context::Context;
+use crate::run::state::Run;
 use crate::run::worker::{NOT_IN_USE, Worker};
 
 impl Run<'_> {

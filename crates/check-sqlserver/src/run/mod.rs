@@ -2,7 +2,9 @@
 
 pub(crate) mod context;
 pub(crate) mod coverage;
+mod passes;
 pub(crate) mod scope;
+pub(crate) mod state;
 pub(crate) mod summary;
 pub(crate) mod worker;
 
@@ -12,28 +14,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use disk::input::carried;
-use disk::scan::{Content, Extent, Governor};
+use disk::scan::Governor;
 use formats::sqlserver::{Boot, PAGE_BYTES, PageId, is_version_known};
-use results::check::{CheckLevel, CheckReport, NotChecked};
+use results::check::{CheckLevel, CheckReport};
 
 use crate::catalog::Catalog;
-use crate::finding::Draft;
 use crate::maps::Maps;
-use crate::matching;
-use crate::matching::facts::Facts;
-use crate::page::keys::compare_bounds;
 use crate::plan::Plan;
 use crate::rules;
 use crate::run::context::Context;
-use crate::run::summary::Phases;
-use crate::run::worker::Worker;
-use crate::source::target::{CheckError, empty_report, kinds, open, refuse_compressed};
-use crate::source::{FileKind, Source};
+use crate::run::state::{Phases, Run};
+use crate::source::target::{empty_report, kinds, open, refuse_compressed};
+use crate::source::{CheckError, FileKind, Source};
 use crate::whole;
 use check::evidence::{Terms, Watch};
 use check::options::Options;
-use check::pass::{Pass, unclaimed_bytes};
 use check::progress::{Phase, Progress};
 
 /// Checks the data files of one database, or the files of one backup. Opens files for reading only.
@@ -96,24 +91,6 @@ fn settle(watch: Watch, source: &Source, report: &mut CheckReport) {
         place: &place,
     };
     watch.settle(report, &terms);
-}
-
-/// A check under way.
-pub(super) struct Run<'a> {
-    pub(super) source: &'a Source,
-    pub(super) options: &'a Options,
-    /// The rate limit of all passes.
-    governor: Arc<Governor>,
-    started: Instant,
-    /// Whether files of the database were not named.
-    pub(super) lacks_files: bool,
-    /// Whether a second reading of the maps and the catalog brought something else.
-    pub(super) is_changed: bool,
-    /// Indexes that could not be compared with their tables.
-    pub(super) unmatched: HashSet<u32>,
-    /// Why the check is not complete, beside what the pass itself meets.
-    pub(super) reasons: Vec<String>,
-    pub(super) report: CheckReport,
 }
 
 impl Run<'_> {
@@ -192,172 +169,6 @@ impl Run<'_> {
         self.add_cross_findings(&context, &mut worker, cross, is_catalogued);
         self.name_phases(&plan, &phases, is_catalogued);
         self.conclude(&context, worker, is_catalogued, whole.missing_page_count);
-        Ok(())
-    }
-
-    /// Adds the reasons why the check is not complete to what the pass met.
-    pub(super) fn add_reasons(&mut self) {
-        let unfinished = self.report.unfinished.take();
-        let all: Vec<String> = unfinished.into_iter().chain(std::mem::take(&mut self.reasons)).collect();
-        self.report.unfinished = Some(all.join("; ")).filter(|all| !all.is_empty());
-    }
-
-    /// Looks at all pages, and compares the maps with each other meanwhile.
-    fn first_pass<'c>(
-        &mut self,
-        context: &'c Context<'c>,
-        progress: &mut dyn Progress,
-    ) -> Result<(Worker<'c>, Vec<Draft>), CheckError> {
-        let (worker, compared) = std::thread::scope(|scope| {
-            let compared = context.maps.has_owners.then(|| scope.spawn(carried(|| context.maps.compare())));
-            let worker = self.pass(context, true, progress);
-            (worker, compared.map(std::thread::ScopedJoinHandle::join))
-        });
-        let compared = match compared {
-            None => Vec::new(),
-            Some(compared) => compared.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        };
-        Ok((worker?, compared))
-    }
-
-    /// The objects of a batch.
-    fn batch(&self, start: u32, plan: &Plan) -> std::ops::Range<u32> {
-        let size =
-            self.options.object_batch.map_or(u32::MAX, |size| u32::try_from(size.max(1)).unwrap_or(u32::MAX));
-        // One more than there are: units without an object have the first one's position.
-        start..start.saturating_add(size).min(plan.object_count.max(1))
-    }
-
-    pub(super) fn left_out(&mut self, object: Option<&str>, what: &str, why: &str) {
-        self.report.not_checked.push(NotChecked {
-            object: object.map(str::to_owned),
-            what: what.to_owned(),
-            why: why.to_owned(),
-            kind: results::check::GapKind::Coverage,
-        });
-    }
-
-    fn pass<'c>(
-        &mut self,
-        context: &'c Context<'c>,
-        is_first: bool,
-        progress: &mut dyn Progress,
-    ) -> Result<Worker<'c>, CheckError> {
-        let total = self.source.scan_bytes();
-        let deadline = self.options.time_max.map(|time| self.started + time);
-        let pass = Pass { deadline, ..Pass::new(self.options, &self.governor, PAGE_BYTES) };
-        let outcome = pass.run(
-            &self.source.scan_files(),
-            progress,
-            |_| Worker::new(context, Facts::new(context.key)),
-            |worker, extent| self.visit(worker, &extent),
-        )?;
-        let unclaimed = unclaimed_bytes(&outcome);
-        if is_first {
-            let accounting = &mut self.report.accounting;
-            accounting.bytes_expected = total;
-            accounting.bytes_read = outcome.read_bytes();
-            accounting.page_count = total / PAGE_BYTES as u64;
-            accounting.unreached_count = unclaimed / PAGE_BYTES as u64;
-        }
-        if unclaimed > 0 {
-            self.report.unfinished = Some("stopped before the end".to_owned());
-        }
-        pass.count(&outcome, &mut self.report.counters);
-        let mut all = Worker::new(context, Facts::new(context.key));
-        outcome.states.into_iter().for_each(|state| all.merge(state));
-        Ok(all)
-    }
-
-    fn visit(&self, worker: &mut Worker<'_>, extent: &Extent<'_>) {
-        match &extent.content {
-            Content::Bytes(bytes) => {
-                let mut offset = extent.offset_bytes;
-                for raw in bytes.chunks_exact(PAGE_BYTES) {
-                    let page = self.source.page_at(extent.file_index, offset).and_then(|(_, page)| page);
-                    worker.look(page, raw);
-                    offset += PAGE_BYTES as u64;
-                }
-            }
-            Content::Unreadable { length_bytes, error } => {
-                worker.unreadable_count += length_bytes / PAGE_BYTES as u64;
-                let page =
-                    self.source.page_at(extent.file_index, extent.offset_bytes).and_then(|(_, page)| page);
-                let expected = format!("{length_bytes} readable bytes");
-                let draft =
-                    Draft { page, ..Draft::of_database(&rules::UNREADABLE, expected, error.to_string()) };
-                worker.findings.push(worker.context.finding(draft));
-            }
-            Content::Missing { length_bytes } => worker.unreadable_count += length_bytes / PAGE_BYTES as u64,
-        }
-    }
-
-    fn compare(
-        &mut self,
-        context: &Context<'_>,
-        worker: &mut Worker<'_>,
-        cross: &mut Vec<Draft>,
-        phases: &mut Phases,
-    ) {
-        if worker.newer_count > 0 || self.lacks_files {
-            return;
-        }
-        let mut compared = matching::compare(context, worker);
-        if compared.newer_count > 0 {
-            return self.give_up(worker, compared.newer_count);
-        }
-        compared.drafts.append(&mut compare_bounds(context.plan, &worker.bounds, &worker.ends));
-        self.report.counters.second_pass_object_count += compared.second_pass_count;
-        self.report.not_checked.append(&mut compared.not_checked);
-        self.unmatched.extend(compared.unmatched);
-        phases.batches += 1;
-        phases.objects += compared.drafts.len();
-        cross.append(&mut compared.drafts);
-        worker.bounds.clear();
-        worker.ends.clear();
-        worker.facts.sums.clear();
-        worker.facts.poisoned.clear();
-    }
-
-    /// Batches of objects beyond the first: all pages once more, for their facts only.
-    fn later_batches(
-        &mut self,
-        first: &Context<'_>,
-        worker: &mut Worker<'_>,
-        cross: &mut Vec<Draft>,
-        phases: &mut Phases,
-        progress: &mut dyn Progress,
-    ) -> Result<(), CheckError> {
-        let mut start = first.objects.end;
-        while start < first.plan.object_count
-            && self.report.unfinished.is_none()
-            && worker.newer_count == 0
-            && !self.lacks_files
-        {
-            let context = Context {
-                objects: self.batch(start, first.plan),
-                key_bytes_left: AtomicU64::new(self.options.memory_bytes_max / 2),
-                keys_are_cut: AtomicBool::new(false),
-                ..*first
-            };
-            start = context.objects.end;
-            let mut later = self.pass(&context, false, progress)?;
-            later.damaged_units = worker.damaged_units.clone();
-            if later.newer_count > 0 {
-                self.give_up(worker, later.newer_count);
-                break;
-            }
-            self.compare(&context, &mut later, cross, phases);
-            worker.newer_count += later.newer_count;
-            worker.row_count += later.row_count;
-            worker.entry_count += later.entry_count;
-            worker.add_records(std::mem::take(&mut later.records));
-            worker.order_not_known.extend(later.order_not_known);
-            worker.findings.merge(later.findings);
-            if context.keys_are_cut.load(Ordering::Relaxed) {
-                first.keys_are_cut.store(true, Ordering::Relaxed);
-            }
-        }
         Ok(())
     }
 }

@@ -11,8 +11,8 @@ use crate::finding::Draft;
 use crate::maps::Use;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::Run;
 use crate::run::context::Context;
+use crate::run::state::{Phases, Run};
 use crate::run::worker::Worker;
 use check::{advice, gaps};
 
@@ -172,13 +172,4 @@ impl Run<'_> {
         worker.context.name_rows(&mut lists.findings);
         advice::conclude(report, lists, &worker.context.plan.sources());
     }
-}
-
-/// Findings by phase.
-#[derive(Default)]
-pub(crate) struct Phases {
-    pub(crate) allocation: usize,
-    pub(crate) catalog: usize,
-    pub(crate) batches: usize,
-    pub(crate) objects: usize,
 }

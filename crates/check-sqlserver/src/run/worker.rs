@@ -158,6 +158,29 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Pages that follow each other and cannot be read: what lacks their rows or entries is a consequence.
+    pub(crate) fn unreadable(
+        &mut self,
+        pages: impl Iterator<Item = Option<PageId>>,
+        length_bytes: u64,
+        error: &str,
+    ) {
+        let expected = format!("{length_bytes} readable bytes");
+        let mut draft = Draft::of_database(&rules::UNREADABLE, expected, error.to_owned());
+        for (index, page) in pages.enumerate() {
+            self.unreadable_count += 1;
+            draft.page = if index == 0 { page } else { draft.page };
+            if let Some(Use::Unit(unit) | Use::Iam(unit)) = page.map(|page| self.context.maps.use_of(page)) {
+                self.damaged_units.insert(unit);
+                draft.unit = draft.unit.or(Some(unit));
+            }
+        }
+        // Later batches read the page again for its facts only.
+        if self.context.is_first_batch() {
+            self.findings.push(self.context.finding(draft));
+        }
+    }
+
     fn judge(&mut self, page: PageId, usage: Use, raw: &[u8], is_blank: bool) -> Vec<Draft> {
         let mut drafts = Vec::new();
         let unit = match usage {

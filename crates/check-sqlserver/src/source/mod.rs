@@ -1,6 +1,14 @@
 //! Where the pages of a database are: in its data files, or in the stream of a backup.
 
+mod error;
+mod read;
+mod recognition;
+mod stream;
 pub(crate) mod target;
+
+pub use error::CheckError;
+pub use recognition::{FileKind, recognise};
+pub(crate) use stream::Layout;
 
 use disk::input::File;
 use std::collections::HashMap;
@@ -10,56 +18,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use disk::scan::ScanFile;
-use formats::sqlserver::{
-    Block, COMPRESSED_MAGIC, EXTENT_PAGES, FileHeader, Header, PAGE_BYTES, PageId, PageKind, TAPE_MAGIC,
-    place, restore,
-};
+use formats::sqlserver::{EXTENT_PAGES, FileHeader, Header, PAGE_BYTES, PageId, PageKind, restore};
 
 use crate::maps::Budget;
-use crate::source::target::CheckError;
-use crate::whole::Layout;
+use crate::source::read::read_up_to;
 use check::evidence::Place;
 use check::holes::length_without_hole;
 
 /// Length of an extent, bytes.
 const EXTENT_BYTES: u64 = EXTENT_PAGES as u64 * PAGE_BYTES as u64;
-
-/// What a file is, by its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileKind {
-    /// A data file, `.mdf` or `.ndf`.
-    Data,
-    /// A backup whose pages stand as they are.
-    Backup,
-    /// A compressed backup.
-    CompressedBackup,
-}
-
-/// What a file is: by its first pages, never by its name. `None` when it has nothing of SQL Server.
-///
-/// # Errors
-/// When the file cannot be opened or read.
-pub fn recognise(path: &Path) -> io::Result<Option<FileKind>> {
-    let file = disk::input::File::open(path)?;
-    let mut start = [0; PAGE_BYTES];
-    let length = read_up_to(&file, 0, &mut start)?;
-    let start = start.get(..length).unwrap_or_default();
-    if start.starts_with(COMPRESSED_MAGIC) {
-        return Ok(Some(FileKind::CompressedBackup));
-    }
-    if start.starts_with(TAPE_MAGIC) && Block::new(start).is_some() {
-        return Ok(Some(FileKind::Backup));
-    }
-    // Pages at fixed places vote, so that one damaged header does not hide what the file is.
-    let mut page = [0; 96];
-    let votes = [0, 1, 2, 3, 6, 7, 9].into_iter().filter(|number| {
-        let offset = u64::from(*number) * PAGE_BYTES as u64;
-        let is_read = read_up_to(&file, offset, &mut page).is_ok_and(|length| length == page.len());
-        let header = Header::new(&page);
-        is_read && header.version == 1 && Some(header.kind) == place::fixed_kind(*number, true)
-    });
-    Ok((votes.count() >= 3).then_some(FileKind::Data))
-}
 
 /// The bytes of a data file that are pages: without a long hole at its end that the file header does not count.
 fn bytes_of_pages(file: &File, bytes: u64) -> u64 {
@@ -376,15 +343,4 @@ fn place_extents(file: &File, range: &Range<u64>) -> io::Result<Vec<Option<PageI
         offset += EXTENT_BYTES;
     }
     Ok(extents)
-}
-
-pub(super) fn read_up_to(file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset + done as u64)? {
-            0 => break,
-            count => done += count,
-        }
-    }
-    Ok(done)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use formats::sqlserver::{Block, Media, PAGE_BYTES, PAGES_OFFSET, STREAM_HEADER_BYTES, SetKind, Stream};
 
-use crate::source::read_up_to;
+use crate::source::read::read_up_to;
 
 /// Blocks and streams of one backup that are followed; far more than one has, and an end for a cycle.
 const BLOCKS_MAX: usize = 1 << 20;

@@ -2,6 +2,8 @@
 //!
 //! Every page is looked at once, in physical order; of leaves, number and successor are kept, eight bytes each.
 
+mod object;
+mod seen;
 pub(crate) mod sparse;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -10,24 +12,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use disk::scan::{Content, Extent, Governor};
-use formats::sqlserver::{
-    HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordKind, audit_protection, audit_records,
-    product, restore,
-};
+use formats::sqlserver::{Header, PAGE_BYTES, PageId, audit_protection, product};
 use results::check::{Accounting, NotChecked, Skipped};
 use results::structure::{
-    LevelStructure, ObjectStructure, StorageKind, StripMap, StructureCounters, StructureMode, StructureReport,
+    LevelStructure, ObjectStructure, StripMap, StructureCounters, StructureMode, StructureReport,
 };
 
 use crate::catalog::prepared::{Prepared, prepare};
 use crate::maps::Use;
 use crate::plan::Unit;
-use crate::source::target::CheckError;
+use crate::source::CheckError;
+use crate::structure::object::object_of;
+use crate::structure::seen::{position, runs_of, see};
 use crate::structure::sparse::Sparse;
 use crate::whole::report_missing;
 use check::pass::{Pass, count_structure, unclaimed_bytes};
 use check::progress::{Phase, Progress};
-use check::structure::tally::{LevelTally, PageFigures};
+use check::structure::tally::LevelTally;
 use check::structure::{Options, subject};
 
 /// Measures the tables and indexes in data files or in a backup.
@@ -195,47 +196,6 @@ fn look(prepared: &Prepared, gathered: &mut Gathered, page: Option<PageId>, raw:
     }
 }
 
-/// What a page of rows or entries shows.
-pub(super) struct Seen {
-    pub(super) header: Header,
-    pub(super) figures: PageFigures,
-    pub(super) stub_count: u64,
-    pub(super) is_leaf: bool,
-}
-
-/// Looks at a page as it was read, and shows its records; `None` when it is damaged or another's.
-pub(super) fn see(
-    unit: &Unit,
-    page: PageId,
-    raw: &[u8],
-    mut show: impl FnMut(&Header, &Record<'_>),
-) -> Option<Seen> {
-    let header = Header::new(raw);
-    let mut is_sound = header.page == page && unit.is_stated_by(&header);
-    audit_protection(raw, &header, |_| is_sound = false);
-    let mut restored = raw.to_vec();
-    restore(&mut restored);
-    let mut figures = PageFigures::new(PAGE_BYTES - HEADER_BYTES, header.free_count.into());
-    let mut stub_count = 0;
-    let look = |_: usize, record: &Record<'_>| {
-        show(&header, record);
-        if record.kind.is_ghost() {
-            figures.ghost_count += 1;
-        } else {
-            stub_count += u64::from(record.kind == RecordKind::Stub);
-            figures.add_record(record.bytes.len());
-        }
-    };
-    audit_records(&restored, &header, look, |_| is_sound = false);
-    let is_leaf = header.kind == PageKind::Data || (header.level == 0 && unit.index_id > 1);
-    is_sound.then_some(Seen { header, figures, stub_count, is_leaf })
-}
-
-/// A number that grows by one with each page of a file and never does so from one file to the next.
-pub(super) fn position(page: PageId) -> u64 {
-    u64::from(page.file) << 33 | u64::from(page.page)
-}
-
 impl Gathered {
     fn merge(&mut self, other: Self) {
         for (key, mut level) in other.levels {
@@ -330,47 +290,9 @@ fn object(key: (u32, u32), unit: &Unit, all: &Gathered, options: &Options) -> Ob
     object_of(unit, described, overflow, strip)
 }
 
-/// An object with its levels, leaves first.
-pub(super) fn object_of(
-    unit: &Unit,
-    levels: Vec<LevelStructure>,
-    overflow_page_count: Option<u64>,
-    strip: Option<StripMap>,
-) -> ObjectStructure {
-    let kind = match unit.index_id {
-        0 => StorageKind::Heap,
-        1 => StorageKind::ClusteredTree,
-        _ => StorageKind::IndexTree,
-    };
-    ObjectStructure {
-        table: unit.table.clone(),
-        index: unit.index.clone().filter(|_| unit.index_id > 1),
-        index_id: unit.index_id,
-        kind,
-        index_depth: levels.len() as u32,
-        page_count: levels.iter().map(|level| level.page_count).sum::<u64>()
-            + overflow_page_count.unwrap_or(0),
-        levels,
-        overflow_page_count,
-        free_page_count: None,
-        unused_page_count: None,
-        unclear_page_count: 0,
-        strip,
-        notes: Vec::new(),
-    }
-}
-
 /// Stretches of neighbouring pages of a heap.
 fn run_count(level: &Level) -> u64 {
     runs_of(level.links.iter().map(|(page, _)| *page))
-}
-
-/// Stretches of neighbouring pages.
-pub(super) fn runs_of(pages: impl Iterator<Item = PageId>) -> u64 {
-    let mut pages: Vec<u64> = pages.map(position).collect();
-    pages.sort_unstable();
-    let breaks = pages.windows(2).filter(|pair| matches!(pair, [one, two] if *two != *one + 1)).count();
-    breaks as u64 + u64::from(!pages.is_empty())
 }
 
 /// The leaves in the order of their links.

@@ -7,7 +7,8 @@ use results::structure::{ObjectStructure, StripMap, StructureMode, StructureRepo
 
 use crate::catalog::prepared::Prepared;
 use crate::plan::Unit;
-use crate::structure::{Seen, object_of, position, runs_of, see};
+use crate::structure::object::object_of;
+use crate::structure::seen::{Seen, position, runs_of, see};
 use check::structure::tally::LevelTally;
 use check::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP};
 

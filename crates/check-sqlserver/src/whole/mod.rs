@@ -3,10 +3,8 @@
 mod length;
 mod parts;
 mod report;
-mod stream;
 mod structure;
 
 pub(super) use crate::whole::parts::{Whole, look};
 pub(super) use crate::whole::report::backup_text;
-pub(super) use crate::whole::stream::Layout;
 pub(super) use crate::whole::structure::report_missing;

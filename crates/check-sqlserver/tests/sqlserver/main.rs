@@ -13,6 +13,9 @@ mod coverage;
 mod document;
 mod drill;
 mod edits;
+#[path = "../../../check/tests/support/faults.rs"]
+mod faults;
+mod faulty;
 mod large;
 mod naming;
 mod random;

@@ -4,8 +4,6 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Engine;
-
 /// Bytes of the start of a file that are read to recognise it.
 const START_BYTES: usize = 8192;
 
@@ -26,7 +24,7 @@ pub enum Match {
 
 impl Match {
     /// From the strongest down.
-    const ALL: [Self; 5] = [Self::Magic, Self::Header, Self::Pages, Self::Name, Self::Place];
+    pub(super) const ALL: [Self; 5] = [Self::Magic, Self::Header, Self::Pages, Self::Name, Self::Place];
 }
 
 /// A path and what its first bytes are.
@@ -94,27 +92,6 @@ impl Probe {
         let extension = self.path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
     }
-}
-
-/// The engine that a path belongs to, by the strongest evidence; of several the first in the list. Reads a few pages of a
-/// file whose first bytes do not tell.
-///
-/// # Errors
-/// When pages cannot be read.
-pub fn recognise(
-    engines: &[&'static Engine],
-    probe: &Probe,
-) -> Result<Option<(&'static Engine, Match)>, ProbeError> {
-    for strength in Match::ALL {
-        for engine in engines {
-            let is_match = (engine.recognise)(probe, strength)
-                .map_err(|source| ProbeError::Read { path: probe.path.clone(), source })?;
-            if is_match {
-                return Ok(Some((engine, strength)));
-            }
-        }
-    }
-    Ok(None)
 }
 
 /// What is neither file nor directory, with its article.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::check::{Accounting, CheckReport, Confidence, Finding, Skipped};
 
-use super::Place;
+use super::terms::Place;
 use crate::advice::{Sources, conclude};
 use crate::findings::Findings;
 use crate::rule::{Rule, RuleSet};

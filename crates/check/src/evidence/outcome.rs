@@ -8,7 +8,7 @@ use results::check::{Accounting, CheckReport, Confidence, Coverage, Finding, Not
 use results::wording::counted;
 
 use super::findings::{count_differing, finding, recount, replace};
-use super::{Place, Terms};
+use super::terms::{Place, Terms};
 use crate::rule::Rank;
 
 /// Whether a finding is about bytes of one page that were read twice and judged by nothing but themselves.

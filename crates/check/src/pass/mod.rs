@@ -120,9 +120,10 @@ impl<'o> Pass<'o> {
     /// Adds what a pass cost.
     pub fn count<S>(&self, outcome: &ScanOutcome<S>, counters: &mut CheckCounters) {
         let claim_bytes = self.claim_bytes() as u64;
-        let claims = outcome.files.iter().map(|file| {
-            file.expected_bytes.saturating_sub(file.unclaimed_bytes).div_ceil(claim_bytes)
-        });
+        let claims = outcome
+            .files
+            .iter()
+            .map(|file| file.expected_bytes.saturating_sub(file.unclaimed_bytes).div_ceil(claim_bytes));
         counters.worker_count = counters.worker_count.max(outcome.states.len() as u64);
         counters.claim_bytes = claim_bytes;
         counters.claim_count += claims.sum::<u64>();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use results::check::{Accounting, CheckReport, GapKind};
 use results::wording::{counted, thousands};
 
-use super::harmless;
+use super::words::harmless;
 
 pub(super) fn write(out: &mut String, report: &CheckReport) -> std::fmt::Result {
     write_gaps(out, report, GapKind::Coverage, "not checked:")?;

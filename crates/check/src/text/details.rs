@@ -6,7 +6,7 @@ use std::fmt::Write;
 use results::check::{CheckReport, Confidence, Finding};
 use results::wording::{counted, thousands};
 
-use super::{harmless, place, rule_name};
+use super::words::{harmless, place, rule_name};
 use crate::rule::{Rank, RuleSet};
 
 /// Most folded groups; the JSON output has all listed findings.

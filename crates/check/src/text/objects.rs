@@ -6,7 +6,7 @@ use results::check::CheckReport;
 use results::object::DamagedObject;
 use results::wording::counted;
 
-use super::{harmless, rule_name};
+use super::words::{harmless, rule_name};
 
 use crate::rule::RuleSet;
 
