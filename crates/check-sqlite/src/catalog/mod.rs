@@ -16,6 +16,8 @@ pub(crate) mod scratch;
 mod definition;
 mod kind;
 mod row;
+mod schema_row;
+mod text;
 pub(super) mod verdict;
 
 pub use crate::catalog::definition::exercise_definition;

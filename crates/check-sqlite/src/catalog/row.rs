@@ -6,7 +6,8 @@ use formats::sqlite::Encoding;
 
 use crate::catalog::ObjectKind;
 use crate::catalog::definition::Definition;
-use crate::catalog::schema::{SchemaRow, decode};
+use crate::catalog::schema_row::SchemaRow;
+use crate::catalog::text::decode;
 use crate::plan::OwnedValue;
 
 /// Most characters of a damaged text that are quoted in a finding.

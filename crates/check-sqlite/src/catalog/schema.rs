@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use formats::sqlite::{BtreePage, Cell, Encoding, Geometry, Record, Value, u32_at};
 
-use crate::catalog::{ObjectKind, ResolvedRow, StoredRow, resolve};
+pub(crate) use crate::catalog::schema_row::SchemaRow;
+pub(crate) use crate::catalog::text::{decode, encode};
+use crate::catalog::{ResolvedRow, StoredRow, resolve};
 use crate::plan::OwnedValue;
 use crate::source::reader::PageReader;
 use check::advice::Sources;
@@ -13,21 +15,6 @@ use check::advice::Sources;
 const DEFINITION_BYTES_MAX: u64 = 16 << 20;
 /// Most objects that are read; a bound for damaged files, above what SQLite can open in practice.
 const OBJECT_COUNT_MAX: usize = 1 << 20;
-
-/// What sqlite_schema says about one object, after its row was compared with the definition in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SchemaRow {
-    pub(crate) is_table: bool,
-    pub(crate) kind: ObjectKind,
-    pub(crate) name: String,
-    pub(crate) table_name: String,
-    /// 0 for what has no b-tree of its own, and for a root page that cannot be one.
-    pub(crate) root: u32,
-    pub(crate) definition: Option<String>,
-    /// Where the row stands.
-    pub(crate) page: u32,
-    pub(crate) slot: usize,
-}
 
 /// All rows that could be read.
 #[derive(Debug, Clone, Default)]
@@ -166,28 +153,5 @@ fn owned(value: Option<Value<'_>>) -> OwnedValue {
         Some(Value::Real(number)) => OwnedValue::Real(number),
         Some(Value::Text(bytes)) => OwnedValue::Text(bytes.to_vec()),
         Some(Value::Blob(bytes)) => OwnedValue::Blob(bytes.to_vec()),
-    }
-}
-
-/// Text of the file as a string; what is not valid becomes U+FFFD.
-pub(crate) fn decode(bytes: &[u8], encoding: Encoding) -> String {
-    let unit = |pair: &[u8]| {
-        let pair = [pair.first().copied().unwrap_or(0), pair.get(1).copied().unwrap_or(0)];
-        if encoding == Encoding::Utf16Be { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
-    };
-    match encoding {
-        Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
-        Encoding::Utf16Le | Encoding::Utf16Be => char::decode_utf16(bytes.chunks_exact(2).map(unit))
-            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect(),
-    }
-}
-
-/// A string as text of the file.
-pub(crate) fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
-    match encoding {
-        Encoding::Utf8 => text.as_bytes().to_vec(),
-        Encoding::Utf16Le => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        Encoding::Utf16Be => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
     }
 }

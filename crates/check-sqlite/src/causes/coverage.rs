@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use results::check::{CheckLevel, CheckReport, GapKind};
 use results::coverage::{Coverage, Share};
 
-use crate::run::Prepared;
 use crate::run::context::Context;
+use crate::run::prepared::Prepared;
 use crate::run::worker::Worker;
 
 /// What the pass counted.

@@ -2,10 +2,11 @@
 
 use formats::sqlite::{BtreePage, u32_at};
 
+use crate::finding::Draft;
 use crate::map::chain::OpenChain;
 use crate::map::header_offset;
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 
 /// A chain that comes back to a page of its own; `None` when the page belongs to another payload.
 pub(crate) fn leads_back(context: &Context<'_>, chain: &OpenChain) -> Option<Draft> {

@@ -5,94 +5,21 @@
 
 pub(super) mod coverage;
 pub(super) mod cycle;
+pub(super) mod losses;
 pub(super) mod naming;
 pub(super) mod rows;
 
 use std::collections::{BTreeMap, HashSet};
 
-use formats::sqlite::Geometry;
 use results::check::Finding;
 use results::object::Affected;
 
 use check::findings::Findings;
 
-use crate::matching::links::Link;
+pub(super) use crate::causes::losses::{ALL_ROWIDS, Loss, Losses, Rowids, rowids_of};
+use crate::finding::Draft;
 use crate::rules;
-use crate::run::context::{Context, Draft};
-
-/// Losses that are kept, about 48 bytes each. A tree with more of them is taken for lost as a whole.
-const LOSS_COUNT_MAX: usize = 100_000;
-
-/// The rows of a tree that a finding loses, by rowid. Where keys are no rowids, any row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Loss {
-    pub(super) tree: usize,
-    /// The page that the finding names, and its rule.
-    pub(super) page: u32,
-    pub(super) rule: &'static str,
-    /// First and last rowid.
-    pub(super) rowids: Rowids,
-}
-
-/// First and last rowid of a stretch.
-pub(super) type Rowids = (i64, i64);
-/// Every rowid.
-pub(super) const ALL_ROWIDS: Rowids = (i64::MIN, i64::MAX);
-
-/// The rowids that a page can have, by the keys that enclose it.
-pub(super) fn rowids_of(link: &Link<'_>, geometry: Geometry) -> Rowids {
-    let key = |bound: Option<crate::matching::links::Bound<'_>>| {
-        bound.filter(|bound| bound.is_table).and_then(|bound| bound.cell(geometry)).map(|cell| cell.rowid)
-    };
-    // EVIDENCE: sqlite fileformat2 1.6: keys left of a key are less than or equal to it, in table trees
-    (key(link.lower).map_or(i64::MIN, |rowid| rowid.saturating_add(1)), key(link.upper).unwrap_or(i64::MAX))
-}
-
-/// All losses of a check.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Losses {
-    by_tree: BTreeMap<usize, Vec<Loss>>,
-    count: usize,
-}
-
-impl Losses {
-    pub(super) fn add(&mut self, loss: Loss) {
-        let kept = self.by_tree.entry(loss.tree).or_default();
-        if self.count < LOSS_COUNT_MAX {
-            self.count += 1;
-            kept.push(loss);
-        } else if let Some(last) = kept.last_mut() {
-            last.rowids = ALL_ROWIDS;
-        } else {
-            kept.push(Loss { rowids: ALL_ROWIDS, ..loss });
-        }
-    }
-
-    /// All of them, in a fixed order.
-    pub(super) fn all(&self) -> Vec<Loss> {
-        let mut all: Vec<Loss> = self.by_tree.values().flatten().copied().collect();
-        all.sort_by_key(|loss| (loss.tree, loss.page, loss.rule, loss.rowids));
-        all
-    }
-
-    /// Whether a tree lost anything.
-    pub(super) fn has(&self, tree: usize) -> bool {
-        self.by_tree.contains_key(&tree)
-    }
-
-    /// The loss of a tree that has a row, where rows are known by their rowids; any of the tree otherwise.
-    fn of_row(&self, tree: usize, rowid: Option<i64>) -> Option<Loss> {
-        let covers =
-            |loss: &&Loss| rowid.is_none_or(|rowid| (loss.rowids.0..=loss.rowids.1).contains(&rowid));
-        self.by_tree.get(&tree)?.iter().filter(covers).min_by_key(|loss| (loss.page, loss.rule)).copied()
-    }
-
-    /// The loss that a page of a tree names.
-    pub(super) fn of_page(&self, tree: usize, page: u32) -> Option<Loss> {
-        let of_page = self.by_tree.get(&tree)?.iter().filter(|loss| loss.page == page);
-        of_page.min_by_key(|loss| loss.rule).copied()
-    }
-}
+use crate::run::context::Context;
 
 /// What findings explain: rows without entries and entries without rows, by page and rule.
 pub(super) type Explained = BTreeMap<(u32, String), Affected>;

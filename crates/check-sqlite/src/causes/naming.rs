@@ -4,7 +4,7 @@ use formats::sqlite::{BtreePage, Cell, Record, Value};
 
 use crate::catalog::schema::decode;
 use crate::map::header_offset;
-use crate::matching::collect::Member;
+use crate::matching::collector::Member;
 use crate::page::keys::push_value;
 use crate::plan::{OwnedValue, Part, TreePlan};
 use crate::run::context::Context;

@@ -18,8 +18,8 @@ use check::options::Options;
 
 use crate::drill::scene::{Edit, Scene};
 use crate::map::{Use, header_offset};
-use crate::run::Prepared;
-use crate::run::prepare;
+use crate::run::prepared::Prepared;
+use crate::run::prepared::prepare;
 use crate::source::anchor::Anchor;
 use crate::virtual_tables::{ShadowKind, shadow_kind};
 use check::drill;

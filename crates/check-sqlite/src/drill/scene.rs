@@ -3,7 +3,7 @@
 use formats::sqlite::{BtreePage, Cell, Geometry, u16_at, u32_at};
 
 use crate::plan::TreePlan;
-use crate::run::Prepared;
+use crate::run::prepared::Prepared;
 use crate::source::reader::PageReader;
 
 /// A page that may be damaged, with what is known about it.

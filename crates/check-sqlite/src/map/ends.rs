@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::map::chain::{OpenChain, Run};
+use crate::map::open_chain::{OpenChain, Run};
 use crate::matching::links::range_pages;
 use crate::matching::spool::Spool;
 

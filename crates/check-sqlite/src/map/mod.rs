@@ -11,6 +11,7 @@
 
 pub(crate) mod chain;
 pub(crate) mod ends;
+pub(crate) mod open_chain;
 pub(crate) mod page_use;
 pub(crate) mod pointers;
 pub(crate) mod stray;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use formats::sqlite::{BtreePage, PointerMapEntry, PointerMapKind, u32_at};
 
+use crate::finding::Draft;
 use crate::map::Use;
 use crate::map::chain::{Chains, entry_hash};
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::source::reader::Brake;
 
 /// Compares all entries. Entries of overflow pages are compared as sums, and named only when these differ.

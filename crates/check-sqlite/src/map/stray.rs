@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use formats::sqlite::Coverage;
 use results::check::{Confidence, NotChecked, Skipped};
 
+use crate::finding::Draft;
 use crate::map::Use;
-use crate::page::raw;
-use crate::page::raw::Look;
+use crate::page::faults::fault_text;
+use crate::page::look::{Look, look};
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::run::worker::Worker;
-use crate::run::{gap, worker};
 use crate::source::reader::Brake;
 
 /// What became of pages that nothing refers to.
@@ -52,7 +52,7 @@ pub(crate) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
         if context.reader.read(page, &mut bytes).is_err() {
             continue;
         }
-        match raw::look(&bytes, page, context.geometry, &mut coverage) {
+        match look(&bytes, page, context.geometry, &mut coverage) {
             Look::Intact => judged += 1,
             Look::Zeros => zeros += 1,
             Look::Other => others += 1,
@@ -61,7 +61,7 @@ pub(crate) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
             }
             Look::Wrong(damage) => {
                 judged += 1;
-                let expected = format!("{}: {}", worker::fault_text(damage.fault), damage.expected_text());
+                let expected = format!("{}: {}", fault_text(damage.fault), damage.expected_text());
                 let mut draft = Draft::new(&rules::PAGE_LAYOUT, page, expected, damage.found_text());
                 draft.slot = damage.slot.map(u64::from);
                 draft.offset_bytes = Some(u64::from(damage.offset_bytes));
@@ -78,8 +78,9 @@ pub(crate) fn report_strays(context: &Context<'_>, worker: &mut Worker<'_>, brak
     Strays {
         skipped: skipped.map(|(page_count, why)| Skipped { why: why.to_owned(), page_count }).collect(),
         not_checked: (judged > 0).then(|| {
-            gap(
-                &format!("links, rows and index entries of {judged} pages"),
+            NotChecked::coverage(
+                None,
+                format!("links, rows and index entries of {judged} pages"),
                 "the pages that refer to them are unreadable; they were verified one by one",
             )
         }),

@@ -9,126 +9,23 @@ use check::findings::Findings;
 use check::options::Options;
 use check::pass::Pass;
 use check::progress::Progress;
-use check::sums::{BUCKET_COUNT, bucket_of};
+use check::sums::BUCKET_COUNT;
 
 use crate::causes::{Explained, Lonely, naming};
+use crate::finding::Draft;
 use crate::map::chain::Window;
+use crate::matching::collector::{Collector, Fact, Wanted};
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::run::pass::visit;
 use crate::run::worker::Worker;
 use crate::source::anchor::Anchor;
-use crate::versions::{Doubt, Doubts};
+use crate::versions::Doubts;
 
 /// Pages without interest between two wanted ones that are read all the same, because a new read would cost more.
 const GAP_PAGES_MAX: u32 = 64;
 /// Parts of one bucket that are read one after the other, when all its facts would not fit.
 const PART_COUNT_MAX: u64 = 4096;
-
-/// Holds the facts of some buckets of some pairs.
-#[derive(Debug, Default)]
-pub(crate) struct Collector {
-    wanted: Wanted,
-    facts: Vec<Fact>,
-    /// Rows in doubt that may belong to an entry with another hash.
-    extras: Vec<(u32, u64)>,
-    /// Why rows are in doubt, by pair: the first reason.
-    reasons: BTreeMap<u32, String>,
-    /// Pairs with more rows in doubt than are held.
-    overfull: BTreeSet<u32>,
-}
-
-/// What is held at the same time.
-#[derive(Debug, Clone, Default)]
-struct Wanted {
-    /// Buckets of each pair, as bits.
-    buckets: Vec<u64>,
-    /// By pair, whether all of its buckets that differ are among them, undivided.
-    whole: Vec<bool>,
-    /// By tree, whether its pages are needed.
-    trees: Vec<bool>,
-    /// One of so many parts of each bucket.
-    part: u64,
-    part_count: u64,
-}
-
-/// One row as an index should know it, or one entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fact {
-    pair: u32,
-    hash: u128,
-    is_row: bool,
-    member: Member,
-    doubt: Doubt,
-}
-
-/// Where a row or an entry is, and which it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Member {
-    pub(crate) page: u32,
-    pub(crate) slot: u32,
-    pub(crate) rowid: i64,
-    /// Hash of the values that are not computed, where some are: it tells the row also when the others are in doubt.
-    pub(crate) identity: u64,
-}
-
-const _: () = assert!(BUCKET_COUNT == 64, "the buckets of a pair are the bits of a word");
-/// Rows in doubt that one worker holds beside its facts; beyond them an index is listed as not checked.
-const EXTRAS_MAX: usize = 1 << 20;
-
-impl Collector {
-    /// Takes a row as an index should know it. `hash` is absent when it should not by what was computed.
-    pub(crate) fn row(
-        &mut self,
-        pair: usize,
-        hash: Option<u128>,
-        member: Member,
-        doubt: Doubt,
-        reason: String,
-    ) {
-        let index = pair as u32;
-        let is_held =
-            hash.is_some_and(|hash| self.push(Fact { pair: index, hash, is_row: true, member, doubt }));
-        if !doubt.is_any() || !self.wants(pair) {
-            return;
-        }
-        self.reasons.entry(index).or_insert(reason);
-        if is_held {
-        } else if self.extras.len() < EXTRAS_MAX {
-            self.extras.push((index, member.identity));
-        } else {
-            self.overfull.insert(index);
-        }
-    }
-
-    pub(crate) fn entry(&mut self, pair: usize, hash: u128, member: Member) {
-        self.push(Fact { pair: pair as u32, hash, is_row: false, member, doubt: Doubt::default() });
-    }
-
-    /// Whether the pages of a tree are needed.
-    pub(crate) fn needs(&self, tree: Option<usize>) -> bool {
-        tree.is_some_and(|tree| self.wanted.trees.get(tree) == Some(&true))
-    }
-
-    /// Whether any bucket of a pair is wanted.
-    pub(crate) fn wants(&self, pair: usize) -> bool {
-        self.wanted.buckets.get(pair).is_some_and(|buckets| *buckets != 0)
-    }
-
-    fn push(&mut self, fact: Fact) -> bool {
-        let wanted = &self.wanted;
-        let is_wanted = wanted
-            .buckets
-            .get(fact.pair as usize)
-            .is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0);
-        // The low bits, which do not choose the bucket.
-        let is_held = is_wanted && fact.hash as u64 % wanted.part_count.max(1) == wanted.part;
-        if is_held {
-            self.facts.push(fact);
-        }
-        is_held
-    }
-}
 
 /// What a second pass brought, and how far it came.
 pub(crate) struct Named {

@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use formats::sqlite::{BtreePage, Cell};
 use results::check::CheckLevel;
 
+use crate::finding::Draft;
 use crate::map::header_offset;
 use crate::matching::links::{Bound, Link};
 use crate::plan::Order;
 use crate::rules;
-use crate::run::context::Draft;
 use crate::run::worker::{Place, Worker};
 
 impl Worker<'_> {

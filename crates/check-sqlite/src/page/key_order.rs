@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use formats::sqlite::{Cell, Record, Value, compare_keys};
 
+use crate::finding::Draft;
 use crate::plan::Order;
 use crate::rules;
-use crate::run::context::Draft;
 use crate::run::worker::{Place, Worker};
 
 impl Worker<'_> {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanFile};
-use formats::sqlite::{BtreePage, Coverage, Geometry};
-use results::check::{CheckLevel, CheckReport, Confidence, Share, Skipped, StoppedCheck};
+use formats::sqlite::{Coverage, Geometry};
+use results::check::{CheckLevel, CheckReport, Confidence, NotChecked, Share, Skipped, StoppedCheck};
 
 use check::advice;
 use check::advice::Sources;
@@ -15,9 +15,12 @@ use check::options::Options;
 use check::pass::{Pass, file_error, unclaimed_bytes};
 use check::progress::Progress;
 
+use crate::finding::Draft;
+use crate::page::faults::fault_text;
+use crate::page::look::{Look, look};
 use crate::rules;
-use crate::run::context::Draft;
-use crate::run::{forget, gap, not_kept, resume, stopped_check, worker};
+use crate::run::resume;
+use crate::run::resume::{forget, not_kept, stopped_check};
 use crate::source::anchor::Anchor;
 use crate::source::reader::{Brake, PageReader};
 
@@ -25,17 +28,6 @@ use crate::source::reader::{Brake, PageReader};
 const ENGINE: &str = "sqlite, raw";
 /// Pages that are looked at to find out the page size.
 const SAMPLE_COUNT: u32 = 256;
-
-/// What one page looks like by itself.
-pub(crate) enum Look {
-    /// A tree page whose bytes are all accounted for.
-    Intact,
-    /// A tree page with something wrong.
-    Wrong(formats::sqlite::Damage),
-    Zeros,
-    /// Overflow, free or map page, or damaged: cannot be told.
-    Other,
-}
 
 /// Checks each page by itself.
 pub(crate) fn check(
@@ -59,7 +51,8 @@ pub(crate) fn check(
         Some(geometry) => Some(geometry),
         None => guess(&anchor.path, anchor.file_bytes, &anchor.reader.brake),
     };
-    report.not_checked.push(gap(
+    report.not_checked.push(NotChecked::coverage(
+        None,
         "addresses of pages, links between them, the free list, rows against index entries, keys and values",
         "raw mode verifies each page by itself",
     ));
@@ -77,7 +70,11 @@ pub(crate) fn check(
     }
     report.facts.push(("page size assumed".to_owned(), geometry.page_size_bytes.to_string()));
     if anchor.log.is_some_and(|log| log.committed_count > 0) {
-        report.not_checked.push(gap("pages in the log", "raw mode reads the database file only"));
+        report.not_checked.push(NotChecked::coverage(
+            None,
+            "pages in the log",
+            "raw mode reads the database file only",
+        ));
     }
     let now = Instant::now();
     let page_bytes = geometry.page_size_bytes as usize;
@@ -239,7 +236,7 @@ impl<'a> RawWorker<'a> {
                     self.changed += 1;
                     return;
                 }
-                let what = worker::fault_text(damage.fault);
+                let what = fault_text(damage.fault);
                 let expected = format!("{what}: {}", damage.expected_text());
                 let mut draft = Draft::new(&rules::PAGE_LAYOUT, page, expected, damage.found_text());
                 draft.slot = damage.slot.map(u64::from);
@@ -338,18 +335,6 @@ fn plain_reader(path: &Path, geometry: Geometry, brake: Brake) -> std::io::Resul
         read_count: 0.into(),
         brake,
     })
-}
-
-/// Looks at one page. Never panics on any bytes.
-pub(crate) fn look(bytes: &[u8], page: u32, geometry: Geometry, coverage: &mut Coverage) -> Look {
-    if bytes.iter().all(|byte| *byte == 0) {
-        return Look::Zeros;
-    }
-    let header_offset = if page == 1 { 100 } else { 0 };
-    let (view, mut damage) = BtreePage::new(bytes, header_offset, geometry);
-    let Some(view) = view else { return Look::Other };
-    view.audit(coverage, |_, _, _| {}, |found| damage = damage.or(Some(found)));
-    damage.map_or(Look::Intact, Look::Wrong)
 }
 
 /// The page size under which most of the file's pages are intact tree pages.

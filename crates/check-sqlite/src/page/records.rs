@@ -7,12 +7,13 @@ use check::sums::keyed_hash;
 
 use crate::causes::naming::value_text;
 use crate::causes::{ALL_ROWIDS, Rowids};
-use crate::matching::collect::Member;
+use crate::finding::Draft;
+use crate::matching::collector::Member;
+use crate::page::faults::fault_text;
 use crate::page::keys::{class_of, classes_text, default_class, push_default, push_value};
 use crate::plan::{CLASS_NULL, CLASS_TEXT, Feed, OwnedValue, Part, Rows, StoredColumn, TreePlan};
 use crate::rules;
-use crate::run::context::Draft;
-use crate::run::worker::{Place, Worker, fault_text};
+use crate::run::worker::{Place, Worker};
 use crate::versions::ComputedRow;
 
 impl<'a> Worker<'a> {

@@ -5,8 +5,8 @@ use formats::sqlite::{Cell, Record, Value};
 use crate::catalog::expressions::names;
 use crate::catalog::scratch::{Evaluation, Evaluator};
 use crate::causes::naming::value_text;
+use crate::finding::Draft;
 use crate::plan::{OwnedValue, Rows};
-use crate::run::context::Draft;
 use crate::run::worker::{Place, Worker};
 use crate::versions::ComputedRow;
 

@@ -5,12 +5,14 @@
 //! bound on its steps.
 
 pub(crate) mod computed;
+mod trees;
+mod value;
 pub(crate) mod wishes;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use formats::sqlite::{Collation, Encoding, KeyColumn, Value};
+use formats::sqlite::{Collation, Encoding, KeyColumn};
 use results::check::NotChecked;
 use rusqlite::{Connection, types::ValueRef};
 
@@ -20,146 +22,13 @@ use crate::catalog::definitions::{
 };
 use crate::catalog::expressions::table_text;
 use crate::catalog::schema::{SchemaRow, SchemaRows, encode};
-use crate::catalog::scratch::{Evaluation, ScratchTable, Wish};
+use crate::catalog::scratch::{ScratchTable, Wish};
+pub(super) use crate::plan::trees::{Feed, Order, Pair, Part, Plans, Rows, StoredColumn, TreePlan};
+pub(super) use crate::plan::value::{
+    CLASS_BLOB, CLASS_INTEGER, CLASS_NULL, CLASS_REAL, CLASS_TEXT, OwnedValue,
+};
 use crate::plan::wishes::{Computed, IndexResults, index_wishes, test_wishes};
 use crate::source::reader::Brake;
-
-/// The storage classes that a column may hold, as bits.
-pub(super) const CLASS_INTEGER: u8 = 1;
-pub(super) const CLASS_REAL: u8 = 2;
-pub(super) const CLASS_TEXT: u8 = 4;
-pub(super) const CLASS_BLOB: u8 = 8;
-pub(super) const CLASS_NULL: u8 = 16;
-
-/// All trees of a database and the pairs of trees that must match.
-#[derive(Debug, Default)]
-pub(super) struct Plans {
-    pub(super) trees: Vec<TreePlan>,
-    pub(super) pairs: Vec<Pair>,
-    pub(super) not_checked: Vec<NotChecked>,
-    /// Indexes that a table's definition needs and sqlite_schema does not have.
-    pub(super) missing: Vec<String>,
-}
-
-/// An index and its table.
-#[derive(Debug, Clone)]
-pub(super) struct Pair {
-    pub(super) table_tree: usize,
-    pub(super) index_tree: usize,
-    /// Whether the last field of an entry is the rowid of its row.
-    pub(super) has_rowid: bool,
-    /// The fields of an entry that are matched, when others come from expressions that are not computed; all without.
-    pub(super) fields: Option<Vec<usize>>,
-    /// Whether a condition or a value of the entries is computed from the row.
-    pub(super) is_computed: bool,
-    /// Whether rows and entries that differ may both be right, by another version or build of SQLite.
-    pub(super) may_be_in_doubt: bool,
-    /// The fields of an entry that are computed; the others tell which row it belongs to.
-    pub(super) computed_fields: Vec<usize>,
-}
-
-/// One tree and what is known about its records.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TreePlan {
-    /// `table t` or `index i`.
-    pub(super) name: String,
-    pub(super) root: u32,
-    /// Whether rowids are the keys; `None` when the definition does not tell.
-    pub(super) is_table: Option<bool>,
-    pub(super) order: Option<Order>,
-    pub(super) rows: Option<Rows>,
-    /// The pair whose index this is, and the fields of an entry.
-    pub(super) entries: Option<usize>,
-    pub(super) field_count: Option<usize>,
-}
-
-/// The order of the entries of an index or of a table without rowids.
-#[derive(Debug, Clone)]
-pub(super) struct Order {
-    pub(super) columns: Vec<KeyColumn>,
-    /// Columns at the front that no two entries share; 0 for none.
-    pub(super) unique_columns: usize,
-}
-
-/// The rows of a table: tests on their values, and what goes to which index.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Rows {
-    /// Columns in the order in which a record stores them.
-    pub(super) columns: Vec<StoredColumn>,
-    pub(super) feeds: Vec<Feed>,
-    /// The column that is another name of the rowid.
-    pub(super) rowid_name: Option<String>,
-    /// Whether a column has a test at all.
-    pub(super) has_tests: bool,
-    /// What SQLite computes for each row.
-    pub(super) evaluation: Option<Evaluation>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct StoredColumn {
-    pub(super) name: String,
-    pub(super) is_not_null: bool,
-    /// Classes that a value may have.
-    pub(super) classes: u8,
-    /// Whether a text that is a number is refused.
-    pub(super) refuses_numeric_text: bool,
-    /// What a row that ends before this column has.
-    pub(super) default: OwnedValue,
-}
-
-/// What a row contributes to an index.
-#[derive(Debug, Clone)]
-pub(super) struct Feed {
-    pub(super) pair: usize,
-    pub(super) parts: Vec<Part>,
-    /// The result that tells whether the row has an entry at all; every row has one without.
-    pub(super) condition: Option<usize>,
-    /// Why it is not known whether a row has an entry, when only the application can compute that.
-    pub(super) unknown: Option<String>,
-}
-
-/// One field of an index entry, seen from the row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    Rowid,
-    Field(usize),
-    /// A result of the table's evaluation.
-    Computed(usize),
-}
-
-/// A value apart from any page. Text is in the encoding of the file.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum OwnedValue {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(Vec<u8>),
-    Blob(Vec<u8>),
-}
-
-impl From<Value<'_>> for OwnedValue {
-    fn from(value: Value<'_>) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Integer(number) => Self::Integer(number),
-            Value::Real(number) => Self::Real(number),
-            Value::Text(bytes) => Self::Text(bytes.to_vec()),
-            Value::Blob(bytes) => Self::Blob(bytes.to_vec()),
-        }
-    }
-}
-
-impl OwnedValue {
-    pub(super) fn as_value(&self) -> Value<'_> {
-        match self {
-            Self::Null => Value::Null,
-            Self::Integer(number) => Value::Integer(*number),
-            Self::Real(number) => Value::Real(*number),
-            Self::Text(bytes) => Value::Text(bytes),
-            Self::Blob(bytes) => Value::Blob(bytes),
-        }
-    }
-}
 
 /// Makes the plans of all trees. Tree 0 is sqlite_schema.
 pub(super) fn plan(schema: &SchemaRows, encoding: Encoding, schema_format: u32, brake: &Brake) -> Plans {

@@ -7,12 +7,13 @@ use results::check::{Accounting, CheckLevel, CheckReport, Confidence, NotChecked
 
 use crate::catalog::RowDamage;
 use crate::catalog::candidates;
+use crate::finding::Draft;
 use crate::map::chain;
 use crate::map::{MapFinding, PageMap};
+use crate::page::faults::fault_text;
 use crate::rules;
-use crate::run::context::Draft;
+use crate::run::prepared::Prepared;
 use crate::run::worker::Worker;
-use crate::run::{Prepared, gap, worker};
 use crate::source::anchor::Anchor;
 use crate::source::fields;
 use crate::source::view::Change;
@@ -68,9 +69,8 @@ pub(crate) fn header_drafts(anchor: &Anchor) -> Vec<Draft> {
     };
     if anchor.is_header_lost() {
         let fields = anchor.header_damage.iter();
-        let parts: Vec<_> = fields
-            .map(|damage| format!("{} {}", worker::fault_text(damage.fault), found_text(damage)))
-            .collect();
+        let parts: Vec<_> =
+            fields.map(|damage| format!("{} {}", fault_text(damage.fault), found_text(damage))).collect();
         let found = format!("{} wrong fields: {}", parts.len(), parts.join(", "));
         drafts.insert(0, Draft::new(&rules::HEADER, 1, "the header of a SQLite database", found));
         return drafts;
@@ -81,7 +81,7 @@ pub(crate) fn header_drafts(anchor: &Anchor) -> Vec<Draft> {
             Fault::SchemaFormat => "1 to 4, and 4 where SQLite 3.7.10 or later made the file".to_owned(),
             _ => format!(": {}", damage.expected_text()),
         };
-        let expected = format!("{} {value}", worker::fault_text(damage.fault)).replace(" :", ":");
+        let expected = format!("{} {value}", fault_text(damage.fault)).replace(" :", ":");
         let mut draft = Draft::new(&rules::HEADER, 1, expected, found_text(damage)).next_step(WRITE_FIELD);
         draft.offset_bytes = Some(u64::from(damage.offset_bytes));
         drafts.push(draft);
@@ -275,13 +275,13 @@ pub(crate) fn report_schema(prepared: &Prepared, anchor: &Anchor, worker: &mut W
 pub(crate) fn journal_gap(anchor: &Anchor) -> Option<NotChecked> {
     let damage = anchor.journal_damage.as_ref()?;
     let why = "it has no valid header and no page record with a valid checksum: SQLite deletes it";
-    (damage.record_count == 0).then(|| gap("the rollback journal", why))
+    (damage.record_count == 0).then(|| NotChecked::coverage(None, "the rollback journal", why))
 }
 
 pub(crate) fn gaps(prepared: &Prepared, level: CheckLevel, has_checksums: bool, report: &mut CheckReport) {
     if let Err(reason) = &prepared.verdict {
         let why = format!("SQLite could not verify this: {reason}");
-        report.not_checked.push(gap("whether SQLite can load the schema", &why));
+        report.not_checked.push(NotChecked::coverage(None, "whether SQLite can load the schema", &why));
     }
     // Below level full the verdict says what the level leaves out.
     if level == CheckLevel::Full {

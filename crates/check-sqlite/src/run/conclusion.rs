@@ -8,12 +8,15 @@ use check::advice;
 use check::pass::Pass;
 use check::progress::{Phase, Progress};
 
+use crate::finding::Draft;
 use crate::map::{chain, pointers, stray};
 use crate::matching::collect;
 use crate::matching::collect::Named;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::run::pass::Passed;
-use crate::run::{Prepared, forget, gap, not_kept, resume};
+use crate::run::prepared::Prepared;
+use crate::run::resume;
+use crate::run::resume::{forget, not_kept};
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
 use crate::{causes, rules};
@@ -39,7 +42,8 @@ pub(crate) fn after_pass(
     progress: &mut dyn Progress,
 ) -> Vec<Skipped> {
     progress.advance(Phase::Match, 0, 0);
-    let not_linked = gap(
+    let not_linked = NotChecked::coverage(
+        None,
         "links between pages, rows against index entries",
         "the check was stopped before all pages were read",
     );

@@ -4,7 +4,9 @@ pub(crate) mod aftermath;
 pub(crate) mod conclusion;
 pub(crate) mod context;
 pub(crate) mod pass;
+pub(crate) mod prepared;
 pub(crate) mod resume;
+mod unreached;
 pub(crate) mod worker;
 
 use std::path::Path;
@@ -13,21 +15,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
-use results::check::{Accounting, CheckLevel, CheckReport, NotChecked, Skipped, StoppedCheck};
+use results::check::{CheckLevel, CheckReport, NotChecked, Skipped, StoppedCheck};
 
 use check::evidence::Watch;
 use check::options::Options;
 use check::pass::Pass;
 use check::progress::{Phase, Progress};
 
-use crate::catalog::schema::SchemaRows;
-use crate::catalog::verdict::Refused;
-use crate::map::PageMap;
-use crate::plan::Plans;
 use crate::run::aftermath::{accuse_nothing, gaps, report_anchor, report_map, report_schema, settle};
 use crate::run::conclusion::{Ending, after_pass, finish};
 use crate::run::context::{Context, PageSet};
 use crate::run::pass::Passed;
+use crate::run::prepared::{Prepared, prepare};
+use crate::run::resume::{forget, not_kept, stopped_check};
+pub(crate) use crate::run::unreached::unreached;
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
 use crate::source::view::Change;
@@ -107,12 +108,6 @@ fn check_once(
     (report, change)
 }
 
-/// The account of a check that came to no page.
-pub(crate) fn unreached(page_count: u64, page_size_bytes: u32) -> Accounting {
-    let bytes_expected = page_count * u64::from(page_size_bytes);
-    Accounting { page_count, unreached_count: page_count, bytes_expected, ..Accounting::default() }
-}
-
 fn empty_report(path: &Path, level: CheckLevel) -> CheckReport {
     CheckReport::empty("sqlite", &path.display().to_string(), level)
 }
@@ -141,70 +136,8 @@ fn describe(anchor: &Anchor, report: &mut CheckReport) {
     }
 }
 
-/// Most memory for links between pages: they are wanted range by range, so that more would not make a check faster.
-const LINK_BYTES_MAX: u64 = 16 << 20;
 /// Most memory for ends of long values that workers hold, and as much again for those that they gave away.
 const END_BYTES_MAX: u64 = 4 << 20;
-
-/// What every level needs before the pass.
-pub(crate) struct Prepared {
-    pub(crate) schema: SchemaRows,
-    /// What SQLite says to the rows of the schema; why it could not be asked, when it could not.
-    pub(crate) verdict: Result<Vec<Refused>, String>,
-    pub(crate) plans: Plans,
-    /// A tree whose descending order shows that the schema format of the header is wrong.
-    pub(crate) descending: Option<String>,
-    pub(crate) map: PageMap,
-}
-
-pub(crate) fn prepare(anchor: &Anchor, geometry: Geometry, options: &Options) -> Prepared {
-    let mut schema = SchemaRows::default();
-    let (mut plans, mut descending) = (Plans::default(), None);
-    let mut verdict = Ok(Vec::new());
-    let brake = &anchor.reader.brake;
-    let is_deep = options.level >= CheckLevel::Structure && anchor.page_count > 0;
-    let page_count = if is_deep { anchor.page_count } else { 0 };
-    let mut map = PageMap::new(geometry, page_count, (options.memory_bytes_max / 8).min(LINK_BYTES_MAX));
-    if is_deep {
-        schema = crate::catalog::schema::read_schema(
-            &anchor.reader,
-            geometry,
-            anchor.header.encoding,
-            anchor.page_count,
-        );
-        let mut rows = std::mem::take(&mut schema.resolved);
-        verdict =
-            crate::catalog::verdict::verdict(&mut rows, anchor.header.encoding, anchor.page_count, brake);
-        schema.set_resolved(rows);
-        plans = crate::plan::plan(&schema, anchor.header.encoding, anchor.header.schema_format, brake);
-        let is_older = (1..crate::source::fields::DESCENDING_FORMAT).contains(&anchor.header.schema_format);
-        let has_word = |row: &crate::catalog::schema::SchemaRow| {
-            row.definition.as_deref().is_some_and(|sql| sql.to_ascii_uppercase().contains("DESC"))
-        };
-        if is_older && schema.rows.iter().any(has_word) {
-            let falling = crate::plan::plan(
-                &schema,
-                anchor.header.encoding,
-                crate::source::fields::DESCENDING_FORMAT,
-                brake,
-            );
-            descending = crate::source::fields::descending_tree(
-                &anchor.reader,
-                geometry,
-                anchor.header.encoding,
-                &falling,
-            );
-            plans = if descending.is_some() { falling } else { plans };
-        }
-        // Trees first: a page that is also on the freelist keeps its rows.
-        map.add_trees(&anchor.reader, &plans);
-        map.add_free_list(&anchor.reader, anchor.header.freelist_trunk, anchor.header.freelist_count);
-        // The pages of an object without a root page are not lost, only not found.
-        map.is_cut |= anchor.is_header_lost();
-        map.is_cut |= schema.resolved.iter().any(|row| row.row.kind.has_tree() && row.row.root == 0);
-    }
-    Prepared { schema, verdict, plans, descending, map }
-}
 
 fn check_anchored(
     anchor: &Anchor,
@@ -341,27 +274,6 @@ fn end_shallow(context: &Context<'_>, passed: &mut Passed<'_>, options: &Options
     }
 }
 
-/// The check that was stopped and goes on now.
-pub(crate) fn stopped_check(
-    engine: &str,
-    identity: &[u64],
-    options: &Options,
-    report: &mut CheckReport,
-) -> Option<StoppedCheck> {
-    let path = options.resume_file.as_ref().filter(|path| path.exists())?;
-    match resume::load(path, engine, identity) {
-        Ok(stopped) => {
-            let fact = format!("byte {}", stopped.next_offset_bytes);
-            report.facts.push(("continues from".to_owned(), fact));
-            Some(stopped)
-        }
-        Err(reason) => {
-            report.facts.push(("starts over".to_owned(), reason));
-            None
-        }
-    }
-}
-
 /// Runs the pass from where an earlier check was stopped; keeps how far it came when it is stopped again.
 fn pass_from<'a>(
     stopped: Option<StoppedCheck>,
@@ -395,28 +307,6 @@ fn pass_from<'a>(
 /// Where the pass ends: pages behind are in the log only, or not at all.
 fn end_bytes(anchor: &Anchor, context: &Context<'_>) -> u64 {
     u64::from(anchor.whole_pages().min(context.page_count)) * u64::from(context.geometry.page_size_bytes)
-}
-
-/// Removes what was kept of a check that has come to its end.
-pub(crate) fn forget(path: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
-    let error = outcome.err()?;
-    Some(format!("could not store the state of the check in \"{}\": {error}", path.display()))
-}
-
-pub(crate) fn gap(what: &str, why: &str) -> NotChecked {
-    NotChecked {
-        object: None,
-        what: what.to_owned(),
-        why: why.to_owned(),
-        kind: results::check::GapKind::Coverage,
-    }
 }
 
 /// Pages that the file is too short for but the log has.

@@ -7,10 +7,11 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use results::check::StoppedCheck;
+use results::check::{CheckReport, StoppedCheck};
 use results::object::Affected;
 
 use check::findings::{Findings, Lists};
+use check::options::Options;
 use check::sums::Difference;
 
 use crate::causes::{Explained, Loss};
@@ -257,4 +258,38 @@ fn explained(stopped: &StoppedCheck) -> Explained {
         ((u32::try_from(*page).unwrap_or(u32::MAX), rule.clone()), affected)
     };
     stopped.explained.iter().map(entry).collect()
+}
+
+/// Removes what was kept of a check that has come to its end.
+pub(crate) fn forget(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
+    let error = outcome.err()?;
+    Some(format!("could not store the state of the check in \"{}\": {error}", path.display()))
+}
+
+/// The check that was stopped and goes on now.
+pub(crate) fn stopped_check(
+    engine: &str,
+    identity: &[u64],
+    options: &Options,
+    report: &mut CheckReport,
+) -> Option<StoppedCheck> {
+    let path = options.resume_file.as_ref().filter(|path| path.exists())?;
+    match load(path, engine, identity) {
+        Ok(stopped) => {
+            let fact = format!("byte {}", stopped.next_offset_bytes);
+            report.facts.push(("continues from".to_owned(), fact));
+            Some(stopped)
+        }
+        Err(reason) => {
+            report.facts.push(("starts over".to_owned(), reason));
+            None
+        }
+    }
 }

@@ -12,13 +12,15 @@ use check::sums::Difference;
 use crate::catalog::scratch::Evaluator;
 use crate::causes;
 use crate::causes::{ALL_ROWIDS, Loss, Rowids, rowids_of};
+use crate::finding::Draft;
 use crate::map::chain::{Chains, OpenChain, Window, is_refuted};
 use crate::map::{Use, header_offset};
-use crate::matching::collect::Collector;
+use crate::matching::collector::Collector;
 use crate::matching::links::{Link, Range};
+use crate::page::faults::fault_text;
 use crate::plan::OwnedValue;
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::versions::Doubts;
 
 /// Everything that one worker knows. Merges by addition.
@@ -379,35 +381,6 @@ fn touch(page: Option<&[u8]>) {
     const LINE_BYTES: usize = 64;
     let sum = page.unwrap_or_default().iter().step_by(LINE_BYTES).fold(0u8, |sum, byte| sum ^ byte);
     std::hint::black_box(sum);
-}
-
-/// What a fault is about, in words.
-pub(crate) fn fault_text(fault: Fault) -> &'static str {
-    match fault {
-        Fault::CellCount => "number of cells",
-        Fault::ContentStart => "start of the cell content area",
-        Fault::FreeBlockOrder => "offset of a free block",
-        Fault::FreeBlockSize => "size of a free block",
-        Fault::FragmentedBytes => "number of fragmented bytes",
-        Fault::CellPointer => "cell pointer",
-        Fault::CellEnd => "end of the cell",
-        Fault::CellOverlap => "bytes of the cell",
-        Fault::PayloadLength => "length of the payload",
-        Fault::PageKind => "kind of page",
-        Fault::RecordHeader => "header of the record",
-        Fault::SerialType => "serial type",
-        Fault::RecordLength => "length of the record by its fields",
-        Fault::Magic => "first 16 bytes",
-        Fault::PageSize => "page size",
-        Fault::FormatVersion => "format version",
-        Fault::ReservedBytes => "reserved bytes per page",
-        Fault::PayloadFraction => "payload fraction",
-        Fault::SchemaFormat => "schema format",
-        Fault::TextEncoding => "text encoding",
-        Fault::HeaderExpansion => "bytes kept for expansion",
-        Fault::IncrementalVacuum => "incremental vacuum without a largest root",
-        _ => "value",
-    }
 }
 
 fn wrong_kind(

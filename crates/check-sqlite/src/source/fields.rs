@@ -7,10 +7,11 @@ use formats::sqlite::{BtreePage, Encoding, KeyColumn, Record, compare_keys, u32_
 use results::check::NotChecked;
 use results::wording::{counted, thousands};
 
+use crate::finding::Draft;
 use crate::map::header_offset;
 use crate::plan::{Order, Plans};
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::source::anchor::Anchor;
 use crate::source::reader::PageReader;
 

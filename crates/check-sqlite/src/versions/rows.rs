@@ -3,9 +3,9 @@
 use formats::sqlite::{Cell, Encoding, Record, Value, is_invalid_text};
 
 use crate::catalog::scratch::{Evaluation, Evaluator};
+use crate::finding::Draft;
 use crate::plan::{Feed, Order, OwnedValue, Part, Rows};
 use crate::rules;
-use crate::run::context::Draft;
 use crate::run::worker::{Place, Worker};
 use crate::versions::{Doubt, Inputs, with_versions};
 use check::rule::Rule;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use results::check::Confidence;
 
+use crate::finding::Draft;
 use crate::plan::OwnedValue;
 use crate::rules;
-use crate::run::context::{Context, Draft};
-use crate::virtual_tables::Tables;
+use crate::run::context::Context;
 use crate::virtual_tables::definition::Definition;
 use crate::virtual_tables::engine::{Copy, Patience, Verdict};
 use crate::virtual_tables::shadow::{Allowance, for_each_row};
+use crate::virtual_tables::tables::Tables;
 use crate::virtual_tables::words;
 use crate::virtual_tables::words::ShadowPlace;
 

@@ -9,6 +9,7 @@ mod engine;
 mod full_text;
 mod rtree;
 mod shadow;
+mod tables;
 mod words;
 
 use std::cell::Cell;
@@ -17,15 +18,16 @@ use std::collections::HashMap;
 use results::check::{CheckLevel, CheckReport, NotChecked};
 
 use check::pass::Pass;
-use check::rule::Rule;
 
-use crate::catalog::schema::{SchemaRow, SchemaRows};
-use crate::run::context::{Context, Draft};
+use crate::catalog::schema::SchemaRows;
+use crate::finding::Draft;
+use crate::run::context::Context;
 use crate::run::pass::Passed;
 use crate::virtual_tables::definition::Definition;
 use crate::virtual_tables::engine::Patience;
 use crate::virtual_tables::full_text::Limits;
 use crate::virtual_tables::shadow::Allowance;
+use crate::virtual_tables::tables::Tables;
 
 /// Modules whose tables keep nothing of their own.
 // EVIDENCE: sqlite fts5 9 (fts5vocab), fts3 7 (fts4aux) and 8.2 (fts3tokenize), dbstat, series
@@ -57,42 +59,6 @@ pub(super) fn shadow_kind(schema: &SchemaRows, table: &str) -> Option<ShadowKind
         Some(ShadowKind { module: definition.module, kind: kind.to_owned(), has_content })
     });
     kinds.next_back()
-}
-
-/// What is known of the tables that a virtual table may use.
-struct Tables<'t> {
-    context: &'t Context<'t>,
-    /// Trees of tables, by name in small letters, and their rows of the schema.
-    trees: HashMap<String, (usize, &'t SchemaRow)>,
-    /// Whether rows of the schema could not be read.
-    is_cut: bool,
-    bytes_max: Cell<u64>,
-}
-
-impl Tables<'_> {
-    fn tree(&self, name: &str) -> Option<usize> {
-        self.trees.get(&name.to_ascii_lowercase()).map(|(tree, _)| *tree)
-    }
-
-    /// A shadow table without a column that its module reads: SQLite cannot use the virtual table.
-    fn other_columns<'n>(
-        &self,
-        rule: &'static Rule,
-        shadow: &str,
-        expected: impl Iterator<Item = &'n str>,
-    ) -> Option<Draft> {
-        let (tree, row) = self.trees.get(&shadow.to_ascii_lowercase())?;
-        let rows = self.context.plans.trees.get(*tree)?.rows.as_ref()?;
-        let has = |name: &str| rows.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
-        let missing: Vec<&str> = expected.filter(|name| !has(name)).collect();
-        if missing.is_empty() {
-            return None;
-        }
-        let found: Vec<&str> = rows.columns.iter().map(|column| column.name.as_str()).collect();
-        let expected = format!("a column {} in the definition of {shadow}", missing.join(", "));
-        let draft = Draft::new(rule, row.page, expected, format!("columns {}", found.join(", ")));
-        Some(draft.slot(row.slot).tree(*tree).next_step(crate::run::aftermath::CORRECT_ROW))
-    }
 }
 
 /// Checks all virtual tables when all pages were seen, and reports.

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 
 use formats::sqlite::u32_at;
 
+use crate::finding::Draft;
 use crate::plan::OwnedValue;
 use crate::rules;
-use crate::run::context::{Context, Draft};
+use crate::run::context::Context;
 use crate::virtual_tables::definition::Definition;
 use crate::virtual_tables::shadow::{Allowance, for_each_row};
 

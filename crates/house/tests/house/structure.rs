@@ -10,7 +10,6 @@ use crate::tree;
 /// Files that are part of a cycle, per crate that has some. `modules` says what a cycle is.
 const FILES_IN_CYCLES: &[(&str, usize)] = &[
     ("check-postgres", 63),
-    ("check-sqlite", 36),
     ("disk", 21),
     ("formats", 29),
     ("lab", 25),

@@ -12,7 +12,7 @@ pub(crate) use crate::catalog::candidates::recognition::is_database;
 use formats::sqlite::{BtreePage, Coverage, Encoding, Geometry, Header};
 
 use crate::catalog::schema::read_schema;
-use crate::page::raw::{Look, look};
+use crate::page::look::{Look, look};
 use crate::source::reader::PageReader;
 
 /// Pages that are looked at for each candidate.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use formats::sqlite::{BtreePage, Coverage, Geometry, Header};
 
-use crate::page::raw::{Look, look};
+use crate::page::look::{Look, look};
 
 /// Pages that are looked at for each page size.
 const SAMPLE_COUNT: u64 = 64;

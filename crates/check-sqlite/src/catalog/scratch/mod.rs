@@ -6,6 +6,9 @@
 //! collations and functions are SQLite's own, and SQLite never opens the checked file. As virtual columns allow
 //! deterministic functions only, an expression that depends on anything but the row is refused, with SQLite's reason.
 
+mod database;
+mod evaluation;
+mod planning;
 mod table;
 mod trials;
 
@@ -13,89 +16,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use formats::sqlite::{Encoding, Value};
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 
-use check::rule::Rule;
-
 use crate::catalog::schema::encode;
+use crate::catalog::scratch::database::scratch;
+use crate::catalog::scratch::evaluation::Part;
+pub(crate) use crate::catalog::scratch::evaluation::{Evaluation, ValueTest, Wish};
 pub(crate) use crate::catalog::scratch::table::ScratchTable;
 use crate::plan::OwnedValue;
-use crate::versions::{Dependence, make_case_sensitive};
 
 /// Steps of the engine between two looks at whether a row takes too long.
 const STEPS_PER_LOOK: i32 = 100_000;
 /// Looks after which a row is given up: a million steps; one row of usual length takes some tens.
 const LOOKS_MAX: u32 = 10;
-/// Longest value that an expression may take or make: a definition may ask for any length.
-const VALUE_BYTES_MAX: i32 = 64 << 20;
-
-/// What is computed for each row of a table, and how.
-#[derive(Debug, Clone)]
-pub(crate) struct Evaluation {
-    encoding: Encoding,
-    /// The results in their order, by the table that computes them.
-    parts: Vec<Part>,
-    /// The columns that the expressions need, by their place in a record; `None` for the rowid.
-    pub(crate) bound: Vec<Option<usize>>,
-    /// The first results: each must be true.
-    pub(crate) tests: Vec<ValueTest>,
-    /// By result: which versions or builds of SQLite may compute another one.
-    pub(crate) dependences: Vec<Dependence>,
-}
-
-/// One scratch table and the results that it computes.
-#[derive(Debug, Clone)]
-struct Part {
-    making: String,
-    insert: String,
-    select: String,
-    delete: String,
-    /// The values that are put in, by their place among those bound.
-    inputs: Vec<usize>,
-}
-
-/// A result that must be true in each row.
-#[derive(Debug, Clone)]
-pub(crate) struct ValueTest {
-    pub(crate) rule: &'static Rule,
-    /// What is expected, in words.
-    pub(crate) expected: String,
-}
-
-/// An expression to be computed.
-#[derive(Debug)]
-pub(crate) struct Wish {
-    pub(crate) expression: String,
-    pub(crate) test: Option<ValueTest>,
-    /// The column that must hold the value of the expression, after its affinity; the result tells whether it does.
-    pub(crate) stored_in: Option<String>,
-}
-
-/// An empty database in memory for definitions and rows of a file in that encoding.
-fn scratch(encoding: Encoding, is_case_sensitive: bool) -> rusqlite::Result<Connection> {
-    let mut connection = Connection::open_in_memory()?;
-    let name = match encoding {
-        Encoding::Utf8 => "UTF-8",
-        Encoding::Utf16Le => "UTF-16le",
-        Encoding::Utf16Be => "UTF-16be",
-    };
-    connection.execute_batch(&format!("PRAGMA encoding='{name}'; PRAGMA trusted_schema=OFF;"))?;
-    if is_case_sensitive {
-        make_case_sensitive(&connection)?;
-    }
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
-    connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
-        AuthAction::Attach { .. }
-        | AuthAction::Detach { .. }
-        | AuthAction::CreateVtable { .. }
-        | AuthAction::Pragma { .. } => Authorization::Deny,
-        _ => Authorization::Allow,
-    }))?;
-    Ok(connection)
-}
 
 /// Computes the results of one table's rows. One per worker and table.
 pub(crate) struct Evaluator {

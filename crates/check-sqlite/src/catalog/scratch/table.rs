@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::catalog::definitions::{Affinity, TableColumn, VIRTUAL_COLUMN, quoted};
 use crate::catalog::expressions::{ColumnText, TableText, Vocabulary, names, vocabulary};
-use crate::catalog::scratch::trials::Trials;
-use crate::catalog::scratch::{Evaluation, Part, ValueTest, Wish, scratch};
+use crate::catalog::scratch::evaluation::{Evaluation, Part, ValueTest, Wish};
 use crate::versions::{Columns, Dependence};
 use formats::sqlite::{Collation, Encoding};
 
@@ -36,53 +35,14 @@ pub(super) struct ByName<'a> {
 }
 
 impl ScratchTable<'_> {
-    /// Plans the computing of expressions. For each wish its place among the results, or why it cannot be had.
-    pub(crate) fn plan(&self, wishes: Vec<Wish>) -> (Option<Evaluation>, Vec<Result<usize, String>>) {
-        let (evaluation, results, _) = self.counted_plan(wishes);
-        (evaluation, results)
-    }
-
-    /// The plan, and how many statements SQLite was given for it.
-    fn counted_plan(&self, wishes: Vec<Wish>) -> (Option<Evaluation>, Vec<Result<usize, String>>, u64) {
-        let connection = match scratch(self.encoding, false) {
-            Ok(connection) => connection,
-            Err(error) => return (None, wishes.iter().map(|_| Err(error.to_string())).collect(), 0),
-        };
-        let by_name = self.by_name();
-        let taken: Vec<Taken> = wishes.iter().map(|wish| self.taken_by(wish, &by_name)).collect();
-        let mut trials = Trials {
-            table: self,
-            by_name: &by_name,
-            wishes: &wishes,
-            taken: &taken,
-            connection,
-            statement_count: 0,
-        };
-        let mut refused: HashMap<usize, String> = HashMap::new();
-        let mut parts: Vec<Vec<usize>> = Vec::new();
-        for part in trials.parts() {
-            let accepted = trials.accepted(&part, &mut refused);
-            parts.extend(Some(accepted).filter(|accepted| !accepted.is_empty()));
-        }
-        let statement_count = trials.statement_count;
-        let evaluation = (!parts.is_empty()).then(|| self.evaluation(&parts, &wishes, &taken, &by_name));
-        let places: HashMap<usize, usize> =
-            parts.iter().flatten().enumerate().map(|(place, wish)| (*wish, place)).collect();
-        let result = |wish: usize| {
-            let reason = || refused.get(&wish).cloned().unwrap_or_default();
-            places.get(&wish).copied().ok_or_else(reason)
-        };
-        (evaluation, (0..wishes.len()).map(result).collect(), statement_count)
-    }
-
-    fn by_name(&self) -> ByName<'_> {
+    pub(super) fn by_name(&self) -> ByName<'_> {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(index, column)| (column.name.to_ascii_lowercase(), index));
         let texts = self.text.columns.iter().map(|text| (text.name.to_ascii_lowercase(), text));
         ByName { columns: columns.collect(), texts: texts.collect() }
     }
 
-    fn evaluation(
+    pub(super) fn evaluation(
         &self,
         parts: &[Vec<usize>],
         wishes: &[Wish],
@@ -142,7 +102,7 @@ impl ScratchTable<'_> {
         self.columns.get(column).is_some_and(|column| column.hidden != VIRTUAL_COLUMN)
     }
 
-    fn taken_by(&self, wish: &Wish, by_name: &ByName<'_>) -> Taken {
+    pub(super) fn taken_by(&self, wish: &Wish, by_name: &ByName<'_>) -> Taken {
         let stored_in = wish.stored_in.iter().map(|column| column.to_ascii_lowercase());
         let mut open: Vec<String> = names(&wish.expression).chain(stored_in).collect();
         let mut taken = Taken {

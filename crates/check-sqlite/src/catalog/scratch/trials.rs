@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
-use crate::catalog::scratch::Wish;
+use crate::catalog::scratch::evaluation::Wish;
 use crate::catalog::scratch::table::{ByName, ScratchTable, Taken, select};
 
 /// Columns of one scratch table, some below what SQLite allows.

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, FrameHeader, WAL_HEADER_SIZE_BYTES, WalHeader};
 
 use crate::source::reader::Brake;
-use crate::source::wal::{Break, FramesRead, LogFacts, fill};
+use crate::source::wal::facts::{Break, FramesRead, LogFacts, fill};
 
 /// How the frames of a WAL are read.
 pub(super) struct Frames {

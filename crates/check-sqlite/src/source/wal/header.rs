@@ -14,7 +14,7 @@ use formats::sqlite::{
 use results::check::Confidence;
 
 use crate::source::reader::Brake;
-use crate::source::wal::fill;
+use crate::source::wal::facts::fill;
 
 /// What is wrong with the header of a WAL.
 #[derive(Debug, Clone, PartialEq, Eq)]

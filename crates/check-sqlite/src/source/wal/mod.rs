@@ -1,46 +1,23 @@
 //! The write-ahead log (WAL) of a database: the frames up to the last commit, and what is wrong with it.
 
+mod facts;
 mod frames;
 mod header;
 
 use disk::input::File;
-use std::collections::BTreeMap;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use formats::sqlite::{FRAME_HEADER_SIZE_BYTES, Header, WAL_HEADER_SIZE_BYTES, WalHeader};
 
 use crate::source::reader::{Brake, LogPages};
 use crate::source::view::{WalIndex, beside};
+pub(crate) use crate::source::wal::facts::LogFacts;
 use crate::source::wal::frames::Frames;
 pub(crate) use crate::source::wal::header::{HeaderDamage, OTHER_DATABASE};
 
 /// How often the WAL is read again because a writer started it anew meanwhile.
 const READ_COUNT_MAX: usize = 20;
-
-/// What the WAL holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LogFacts {
-    /// Frames up to the last commit.
-    pub(crate) committed_count: u64,
-    /// Where frames that commit transactions stand behind one that does not continue the WAL.
-    pub(crate) break_at: Option<Break>,
-    /// The two numbers of the WAL's generation.
-    pub(crate) salt: (u32, u32),
-}
-
-/// A frame of this generation that does not continue the WAL, though later ones commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Break {
-    /// The frame, counted from 0.
-    pub(crate) frame: u64,
-    /// The checksum that it would have to have, as far as it has the right salt, and the one that it has.
-    pub(crate) expected_sum: (u32, u32),
-    pub(crate) found_sum: (u32, u32),
-    /// Frames of this generation from it on, and transactions that they commit.
-    pub(crate) frame_count: u64,
-    pub(crate) commit_count: u64,
-}
 
 /// A WAL that is laid over the file.
 pub(crate) struct Log {
@@ -118,20 +95,4 @@ fn is_repeated(frames: &Frames, file: &File, facts: &LogFacts, brake: &Brake) ->
     let mut reader = BufReader::with_capacity(1 << 20, file);
     io::Seek::seek(&mut reader, io::SeekFrom::Start(WAL_HEADER_SIZE_BYTES as u64))?;
     Ok(frames.read(&mut reader, brake)?.facts == *facts)
-}
-
-/// What reading the frames brought.
-struct FramesRead {
-    facts: LogFacts,
-    page_count: Option<u32>,
-    offsets: BTreeMap<u32, u64>,
-}
-
-/// Fills a buffer; false at the end of the WAL.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-    match reader.read_exact(buffer) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
 }
