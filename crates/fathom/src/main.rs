@@ -73,8 +73,9 @@ fn main() -> ExitCode {
 
 /// Prints why the arguments were refused, or the help that they asked for, and ends. What is quoted loses its password.
 fn refuse(error: &clap::Error) -> ! {
+    // Help and version are our own text, examples of addresses included; nothing in them was typed.
     let text = error.to_string();
-    if redacted(&text) == text {
+    if !error.use_stderr() || redacted(&text) == text {
         error.exit();
     }
     terminal::say(text.trim_end());

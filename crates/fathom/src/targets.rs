@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use lab::engine::{Provider, TargetOptions};
+use lab::engine::{Engine, Provider, TargetOptions};
 
 use crate::arguments::RunArguments;
 use crate::engines;
@@ -20,14 +20,20 @@ pub(crate) fn parse(arguments: &RunArguments) -> anyhow::Result<Box<dyn Provider
         port: arguments.pg_port,
     })?;
     if !is_managed && (!arguments.pg_bin.is_empty() || arguments.pg_port.is_some()) {
-        bail!("--pg-bin and --pg-port need --target postgres");
+        bail!("--pg-bin and --pg-port need --target {}", engines::names(|engine| engine.is_managed));
     }
     if !provider.is_local() && (!arguments.data.is_empty() || arguments.log.is_some()) {
         bail!(
-            "--data and --log name directories for an engine that fathom runs itself\nhint: leave them out, or use --target sqlite or postgres"
+            "--data and --log name directories for an engine that fathom runs itself\nhint: leave them out, or use --target {}",
+            engines::names(has_files)
         );
     }
     Ok(provider)
+}
+
+/// Does fathom run this engine in directories that it makes?
+fn has_files(engine: &Engine) -> bool {
+    engine.is_managed || (engine.provide)(&TargetOptions::default()).is_ok_and(|provider| provider.is_local())
 }
 
 fn not_a_target(text: &str) -> anyhow::Error {

@@ -166,7 +166,7 @@
     host.replaceChildren(
       make("div", { className: "tools" }, make("label", { htmlFor: "clock-run", textContent: "Run" }), select, overlay, closer.buttons),
       chips, plot, closer.spoken, marks, legend,
-      make("p", { className: "note", textContent: "Drag over the plot, pinch it or use the buttons to zoom; double-click for the whole time. With the keyboard: arrows read the values, + and − zoom, 0 shows the whole. Every counter has its own scale from 0 to the largest value of the runs shown; choose a name to highlight it and to read its scale on the axis; tick rows to choose counters." }),
+      make("p", { className: "note", textContent: "Drag over the plot, pinch it or use the buttons to zoom; double-click resets. With the keyboard: arrows read the values, + and − zoom, 0 resets. Every counter has its own scale from 0 to the largest value of the runs shown; choose a name to highlight it and to read its scale on the axis; tick rows to choose counters." }),
     );
     let chart = null;
     let cells = [];
@@ -207,7 +207,7 @@
       if (state.runs.length < 2) return;
       state.runs.forEach((id, order) => {
         const run = runById.get(id);
-        const chip = make("button", { type: "button", className: "chip", title: "Take this run away" },
+        const chip = make("button", { type: "button", className: "chip", title: "Remove this run" },
           dashSample(order), `run ${id}: ${run.cell} ×`);
         chip.onclick = () => { state.runs = state.runs.filter((other) => other !== id); draw(); };
         chips.append(chip);
@@ -398,13 +398,13 @@
       const left = state.eta_s === null ? "" : `, about ${duration(state.eta_s)} left`;
       const count = `${state.counting} of ${state.planned} runs count`;
       if (state.running) place.textContent = `Running: ${count}${left}.`;
-      else if (state.interrupted_at) place.textContent = `Interrupted at run ${state.interrupted_at} of ${state.planned}: its process is gone. Resume with the same options and its seed: ${state.resume} … ${count}.`;
-      else place.textContent = `${count}; none is under way.`;
+      else if (state.interrupted_at) place.textContent = `Interrupted at run ${state.interrupted_at} of ${state.planned}: its process has ended. Resume with the same options and its seed: ${state.resume} … ${count}.`;
+      else place.textContent = `${count}; no run is in progress.`;
       place.hidden = false;
       if (stamp !== null && state.stamp !== stamp) await renew();
       stamp = state.stamp;
     } catch {
-      place.textContent = "The server does not answer; this page shows what was known before.";
+      place.textContent = "The server does not answer; this page shows the last known state.";
       place.hidden = false;
     }
     setTimeout(follow, 2000);

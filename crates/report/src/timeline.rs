@@ -98,7 +98,7 @@ pub(crate) fn samplers(run: &Run) -> Option<Section> {
     }
     let mut grid = Grid::named_by([("sampler".to_owned(), Align::Left)]).with([
         ("period ms", Align::Right),
-        ("looks", Align::Right),
+        ("samples", Align::Right),
         ("expected", Align::Right),
         ("CPU s", Align::Right),
         ("% of a core", Align::Right),

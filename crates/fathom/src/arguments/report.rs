@@ -18,7 +18,7 @@ pub(crate) enum ReportFormat {
     Html,
     /// The main chart with the answer, for a slide
     Svg,
-    /// The same as PNG, 1920 x 1080, with the fonts of this machine
+    /// The same as PNG, 1920 x 1080, with the fonts of this machine (in builds with the feature `png`)
     Png,
 }
 

@@ -11,7 +11,6 @@ pub(crate) mod quantities;
 pub(crate) mod resume_file;
 pub(crate) mod resumption;
 pub(crate) mod selection;
-pub(crate) mod server_files;
 pub(crate) mod stopping;
 pub(crate) mod stored;
 pub(crate) mod stored_checks;

@@ -9,6 +9,8 @@ use anyhow::bail;
 use results::check::StoppedCheck;
 use results::stopped_cluster::StoppedCluster;
 
+use crate::engines::CHECKERS;
+
 /// How every stopped check begins: files of other kinds are not read further.
 const BEGINNING: &[u8] = b"{\"engine\":\"";
 
@@ -71,9 +73,15 @@ fn content_refusal(path: &Path) -> Option<String> {
         return Some(format!("it cannot be read: {error}"));
     }
     let is_stopped_check = beginning == BEGINNING
-        && (StoppedCheck::load(path).is_ok_and(|stopped| stopped.engine.starts_with("sqlite"))
-            || StoppedCluster::load(path).is_ok_and(|stopped| stopped.engine == "postgres"));
+        && (StoppedCheck::load(path).is_ok_and(|stopped| is_resumed(&stopped.engine))
+            || StoppedCluster::load(path).is_ok_and(|stopped| is_resumed(&stopped.engine)));
     (!is_stopped_check).then(|| "it exists and is not a stopped check of fathom".to_owned())
+}
+
+/// Does the engine of a stopped check resume? Its name may have a comma and the kind of the check behind it.
+fn is_resumed(engine: &str) -> bool {
+    let name = engine.split(',').next().unwrap_or_default();
+    CHECKERS.iter().any(|checker| checker.supports.resume && checker.id().name() == name)
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use results::check::{CheckLevel, CheckReport};
 use crate::arguments::{CheckArguments, LevelWord};
 use crate::cli::progress::Bar;
 use crate::cli::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
-use crate::cli::server_files::LocalServer;
 use crate::cli::stopping::{self, Ending};
 use crate::cli::terminal::{fitted, print, print_json, say};
 use crate::cli::{resume_file, stored_checks};
 use crate::engines;
+use crate::engines::local_server::LocalServer;
 use crate::exit_status::ExitStatus;
 
 /// Findings of one rule that are listed, if the user does not say.
@@ -36,8 +36,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitStatus> {
     let is_url = |target: &&str| target.contains("://");
     if arguments.checkpoint && arguments.target.to_str().filter(is_url).is_none() {
         bail!(
-            "--checkpoint needs a server to connect to, not \"{}\"\nhint: name the server as postgres://host:port/database; it must be on this machine",
-            arguments.target.display()
+            "--checkpoint needs a server to connect to, not \"{}\"\nhint: name the server as {}; it must be on this machine",
+            arguments.target.display(),
+            engines::url_example()
         );
     }
     let options = options(arguments)?;

@@ -8,6 +8,7 @@ use report::plain::{cell, plain};
 
 use crate::arguments::{InventoryArguments, InventoryFormat};
 use crate::cli::terminal::{print, print_document, print_json};
+use crate::engines;
 use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> {
@@ -19,7 +20,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> 
         }
         return of_files(&files, arguments);
     }
-    let rows = lab::inventory::inventory(&crate::engines::ENGINES, &arguments.urls);
+    let rows = lab::inventory::inventory(&engines::ENGINES, &arguments.urls);
     match (arguments.json, arguments.format) {
         (true, _) | (_, InventoryFormat::Json) => {
             print_json(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> 
 
 /// What the files of one SQL Server database, or a backup, say about it.
 fn of_files(files: &[PathBuf], arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> {
-    let inventory = check_sqlserver::inventory(files)?;
+    let inventory = engines::files::inventory(files)?;
     if let Some(problem) = &inventory.problem {
         bail!(
             "cannot list what is in \"{}\": {problem}",

@@ -14,12 +14,12 @@ use results::structure::{StructureMode, StructureReport};
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
 use crate::cli::progress::Bar;
 use crate::cli::quantities::{bytes_per_s, jobs};
-use crate::cli::server_files::LocalServer;
 use crate::cli::stopping::{self, Ending};
 use crate::cli::stored::{self, seconds};
 use crate::cli::stored_checks::{is_within, place};
 use crate::cli::terminal::{form as text_form, print, print_document, print_json, say};
 use crate::engines;
+use crate::engines::local_server::LocalServer;
 use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> {

@@ -160,7 +160,7 @@ fn a_study_whose_process_is_gone_is_interrupted_and_says_how_it_goes_on() {
     let Some(mut browser) = Browser::start() else { return };
     browser.open_address(&format!("http://{}/study/1", server.address));
     let told = browser.value(TOLD);
-    let words = "Interrupted at run 7 of 12: its process is gone. Resume with the same options and its seed: fathom run made-up --mini --target postgres --seed 7";
+    let words = "Interrupted at run 7 of 12: its process has ended. Resume with the same options and its seed: fathom run made-up --mini --target postgres --seed 7";
     assert!(told.as_str().unwrap().starts_with(words), "{told}");
 }
 

@@ -149,6 +149,22 @@ fn help_the_manual_and_completions_come_from_the_same_definitions() {
 }
 
 #[test]
+fn help_is_printed_as_it_is_written_on_standard_output() {
+    let bench = Bench::new();
+    let (commands, _) = bench.expect(0, &["--help"]);
+    let names = commands.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let names = names.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names.into_iter().filter(|name| *name != "help") {
+        let (help, err) = bench.expect(0, &[name, "--help"]);
+        assert!(help.contains("Usage: fathom") && err.is_empty(), "{name}: {err}");
+        // Examples of labels and addresses are not taken for passwords.
+        assert!(!help.contains("***"), "{name}: {help}");
+    }
+}
+
+#[test]
 fn explain_knows_parameters_gates_metrics_and_experiments() {
     let bench = Bench::new();
     for (word, phrase) in [

@@ -12,13 +12,11 @@ const SHARED: [&str; 4] =
     ["crates/lab/src/", "crates/report/src/", "crates/results/src/", "crates/fathom/src/"];
 
 /// Files that name an engine, each with its reason. May only become fewer.
-const EXCEPTIONS: [&str; 3] = [
+const EXCEPTIONS: [&str; 2] = [
     // The list of ids.
     "crates/results/src/engine.rs",
     // The engine that is none: its own record of facts.
     "crates/lab/src/engine/noop.rs",
-    // Names in the files of stopped checks.
-    "crates/fathom/src/cli/resume_file.rs",
 ];
 
 #[test]
@@ -41,6 +39,22 @@ fn shared_code_names_no_engine() {
     assert!(new.is_empty(), "read a value of the engine in place of comparing its name: {new:?}");
     let gone: Vec<&String> = known.difference(&named).collect();
     assert!(gone.is_empty(), "strike from EXCEPTIONS what names no engine any more: {gone:?}");
+}
+
+#[test]
+fn the_program_uses_engines_in_one_folder() {
+    let is_own = |path: &str| {
+        path.starts_with("crates/fathom/src/") && !path.starts_with("crates/fathom/src/engines/")
+    };
+    let uses_one = |line: &&str| {
+        ["lab_", "check_"]
+            .iter()
+            .any(|prefix| NAMES.iter().any(|name| line.contains(&format!("{prefix}{name}::"))))
+    };
+    for file in tree::files().iter().filter(|file| file.is_rust() && is_own(&file.path)) {
+        let found = file.text.lines().find(uses_one);
+        assert_eq!(found, None, "{}: what names an engine belongs into crates/fathom/src/engines", file.path);
+    }
 }
 
 fn has_name(line: &str) -> bool {

@@ -327,8 +327,8 @@ fn what_has_no_half_is_not_explained_and_its_parts_are_named() {
     assert_eq!(reason.limit, None);
     assert_eq!(
         reason.sentences[0],
-        "not explained: no limit has half of the sessions' active time; it went to the log 30.0 %, the data device \
-         27.5 %, the allocation of new pages 12.5 %, and 26.2 % is unaccounted for. The top wait is \
+        "not explained: no limit accounts for half of the sessions' active time (the log 30.0 %, the data device \
+         27.5 %, the allocation of new pages 12.5 %, unaccounted for 26.2 %). The top wait is \
          IO:WalSync with 30.0 %."
     );
     has_its_figures(&reason);

@@ -30,7 +30,7 @@ pub(super) fn sentence(
                     format!(": its device reached {:.0} % of its measured maximum", line.percent)
                 });
             let waits = if evidence.session_s > 0.0 {
-                "no limit has half of the sessions' active time"
+                "no limit accounts for half of the sessions' active time"
             } else {
                 "no wait was recorded"
             };
@@ -108,15 +108,14 @@ fn not_explained(evidence: &Evidence, parts: &[Part]) -> String {
         .collect();
     let unknown = 100.0 * (1.0 - parts.iter().map(|part| part.share).sum::<f64>()).max(0.0);
     let named =
-        if named.is_empty() { "less than 1 % of it to any named wait".to_owned() } else { named.join(", ") };
-    let unknown =
-        if unknown >= 0.05 { format!(", and {unknown:.1} % is unaccounted for") } else { String::new() };
+        if named.is_empty() { "every named wait has less than 1 %".to_owned() } else { named.join(", ") };
+    let unknown = if unknown >= 0.05 { format!(", unaccounted for {unknown:.1} %") } else { String::new() };
     let dominant = evidence.waits.first().and_then(|wait| {
         let percent = evidence.percent_of_active(wait.resource_s)?;
         Some(format!(" The top wait is {} with {percent:.1} %.", wait.name))
     });
     format!(
-        "not explained: no limit has half of the sessions' active time; it went to {named}{unknown}.{}",
+        "not explained: no limit accounts for half of the sessions' active time ({named}{unknown}).{}",
         dominant.unwrap_or_default()
     )
 }

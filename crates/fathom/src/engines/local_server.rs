@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use lab_postgres::ServerPlace;
 use results::EngineId;
 
-use crate::engines;
+use super::list::{checker, is_url, url_scheme};
 
 /// A server whose data directory lies on this machine.
 pub(crate) struct LocalServer {
@@ -21,10 +21,11 @@ pub(crate) struct LocalServer {
 impl LocalServer {
     /// Asks a server for its data directory and opens it. `verb` is what is about to be done, for the messages.
     pub(crate) fn ask(url: &str, verb: &str) -> anyhow::Result<Self> {
-        if !crate::engines::is_url(url) {
+        if !is_url(url) {
             let scheme = url.split("://").next().unwrap_or_default();
             bail!(
-                "cannot {verb} a \"{scheme}\" URL: only postgres:// is supported\nhint: give SQLite databases and backups by path"
+                "cannot {verb} a \"{scheme}\" URL: only {}:// is supported\nhint: give files and backups by path",
+                url_scheme()
             );
         }
         let server = ServerPlace::ask(url)?;
@@ -49,11 +50,11 @@ impl LocalServer {
                 server.server
             );
         }
-        Ok(Self { server, directory, engine: engines::checker(EngineId::Postgres)? })
+        Ok(Self { server, directory, engine: checker(EngineId::Postgres)? })
     }
 
     /// How a report names what was read: the address without what is secret in it.
     pub(crate) fn name(&self) -> String {
-        format!("postgres://{}", self.server.server)
+        format!("{}://{}", url_scheme(), self.server.server)
     }
 }

@@ -37,6 +37,18 @@ pub(crate) fn url_example() -> String {
     ENGINES.iter().find_map(|engine| engine.url_example()).unwrap_or_default()
 }
 
+/// The scheme of an address as messages show it.
+pub(super) fn url_scheme() -> &'static str {
+    ENGINES.iter().find_map(|engine| engine.schemes.first().copied()).unwrap_or_default()
+}
+
+/// Names of the engines of a kind, for a hint: `sqlite or postgres`.
+pub(crate) fn names(is_meant: fn(&Engine) -> bool) -> String {
+    let names: Vec<&str> =
+        ENGINES.iter().filter(|engine| is_meant(engine)).map(|engine| engine.id.name()).collect();
+    names.join(" or ")
+}
+
 /// What `--target` takes, for a hint: `sqlite, postgres, noop or a URL such as postgres://user@host/database`.
 pub(crate) fn target_words() -> String {
     let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id.name()).collect();
@@ -185,7 +197,7 @@ mod tests {
 
     #[test]
     fn every_class_of_damage_stands_in_the_table_of_the_document() {
-        let table = include_str!("../../../docs/check/drills.md");
+        let table = include_str!("../../../../docs/check/drills.md");
         let classes = CHECKERS.iter().flat_map(|engine| (engine.drills)());
         let absent: Vec<&str> =
             classes.map(|class| class.name).filter(|name| !table.contains(&format!("`{name}`"))).collect();

@@ -1,0 +1,11 @@
+//! Everything in this program that names an engine: the list of them, and what they do beside runs and checks.
+
+pub(crate) mod files;
+pub(crate) mod growth;
+mod list;
+pub(crate) mod local_server;
+
+pub(crate) use list::{
+    CHECKERS, ENGINES, checker, drill_classes, names, of_address, recognise, rules, target, target_words,
+    url_example,
+};
