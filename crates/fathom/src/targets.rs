@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use lab::engine::{Engine, Provider, TargetOptions};
+use lab::engine::{Driver, Provider, TargetOptions};
 
 use crate::arguments::RunArguments;
 use crate::engines;
@@ -11,16 +11,17 @@ use crate::engines;
 /// What `--target` and the options that belong to it mean, before anything is made.
 pub(crate) fn parse(arguments: &RunArguments) -> anyhow::Result<Box<dyn Provider>> {
     let text = arguments.target.as_str();
-    let Some(engine) = engines::target(text) else { return Err(not_a_target(text)) };
+    let Some(driver) = engines::target(text) else { return Err(not_a_target(text)) };
+    let engine = driver.engine;
     let url = engine.has_url(text).then(|| text.to_owned());
     let is_managed = engine.is_managed && url.is_none();
-    let provider = (engine.provide)(&TargetOptions {
+    let provider = (driver.provide)(&TargetOptions {
         url,
         server_binaries: arguments.pg_bin.clone(),
         port: arguments.pg_port,
     })?;
     if !is_managed && (!arguments.pg_bin.is_empty() || arguments.pg_port.is_some()) {
-        bail!("--pg-bin and --pg-port need --target {}", engines::names(|engine| engine.is_managed));
+        bail!("--pg-bin and --pg-port need --target {}", engines::names(|driver| driver.engine.is_managed));
     }
     if !provider.is_local() && (!arguments.data.is_empty() || arguments.log.is_some()) {
         bail!(
@@ -32,8 +33,9 @@ pub(crate) fn parse(arguments: &RunArguments) -> anyhow::Result<Box<dyn Provider
 }
 
 /// Does fathom run this engine in directories that it makes?
-fn has_files(engine: &Engine) -> bool {
-    engine.is_managed || (engine.provide)(&TargetOptions::default()).is_ok_and(|provider| provider.is_local())
+fn has_files(driver: &Driver) -> bool {
+    driver.engine.is_managed
+        || (driver.provide)(&TargetOptions::default()).is_ok_and(|provider| provider.is_local())
 }
 
 fn not_a_target(text: &str) -> anyhow::Error {

@@ -4,6 +4,7 @@ mod connection_string;
 mod environment;
 mod exercise;
 mod passfile;
+mod refusal;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,9 @@ use lab::engine::TargetError;
 
 use super::wire::{Authorities, Endpoint, Login, Secret, Security, SslMode};
 use crate::address::connection_string::{Parameters, parameters};
+use environment::ONLY;
 pub use exercise::exercise_address;
+use refusal::refused;
 
 /// Port when the URL names none.
 const DEFAULT_PORT: u16 = 5432;
@@ -25,10 +28,6 @@ const DEFAULT_NAME: &str = "postgres";
 
 /// Certificates of authorities in a home directory, as libpq has them.
 const HOME_AUTHORITIES: &str = ".postgresql/root.crt";
-
-/// One thing to do about a URL that cannot be read.
-const HINT: &str =
-    "write postgresql://user@host:port/database, the password in PGPASSWORD or ~/.pgpass (or service=NAME)";
 
 /// Parameters of libpq that change nothing here: names, pauses and choices among several servers.
 const IGNORED: [&str; 14] = [
@@ -46,13 +45,6 @@ const IGNORED: [&str; 14] = [
     "sslsni",
     "target_session_attrs",
     "tcp_user_timeout",
-];
-
-/// Parameters of libpq that are heeded as far as these values go.
-const ONLY: [(&str, &[&str]); 3] = [
-    ("channel_binding", &["disable", "prefer"]),
-    ("gssencmode", &["disable", "prefer"]),
-    ("sslnegotiation", &["postgres"]),
 ];
 
 /// Parameters of libpq that cannot be passed over in silence.
@@ -284,8 +276,4 @@ fn trust(
         },
     };
     Ok((mode, authorities))
-}
-
-fn refused(reason: &str) -> TargetError {
-    TargetError::refused(format!("cannot read the URL of the server: {reason}"), HINT)
 }

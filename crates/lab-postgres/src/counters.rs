@@ -276,12 +276,7 @@ pub(super) fn read(control: &mut Control, capabilities: &Capabilities) -> Result
     let cumulative = list
         .into_iter()
         .filter_map(|asked| {
-            Some(Metric {
-                name: asked.name.to_owned(),
-                value: control.probe(asked.sql)?.parse().ok()?,
-                unit: asked.unit.to_owned(),
-                source: asked.source.to_owned(),
-            })
+            Some(Metric::new(asked.name, control.probe(asked.sql)?.parse().ok()?, asked.unit, asked.source))
         })
         .collect();
     Ok(Counters { cumulative })

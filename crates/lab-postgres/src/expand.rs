@@ -1,6 +1,7 @@
 //! Growing a PostgreSQL database: a new one beside an untouched source on the same server.
 
 mod copies;
+mod source;
 pub(crate) mod spread;
 
 use std::collections::HashMap;
@@ -17,9 +18,7 @@ use crate::expand::spread::{Spread, sql_path};
 use crate::external::own_database::{KEPT_MARK, set_comment};
 use crate::wire::{Login, WireError};
 use copies::Copies;
-
-/// Schema in the new database that holds the source's rows until the copies are made.
-const SOURCE: &str = "fathom_source";
+use source::{SOURCE, engine, number};
 
 /// Rows of the sample in one statement.
 const ROWS_PER_STATEMENT: usize = 100;
@@ -344,12 +343,6 @@ fn connect(login: &Login, name: &str) -> Result<Control, ExpandError> {
     Ok(control)
 }
 
-fn number(control: &mut Control, sql: &str) -> Result<i64, WireError> {
-    let rows = control.work(sql)?;
-    let value = rows.first().map(|row| text(row, 0)).unwrap_or_default();
-    value.parse().map_err(|_| WireError::Protocol(format!("the answer \"{value}\" is not a number")))
-}
-
 fn text(row: &[Option<String>], place: usize) -> String {
     row.get(place).cloned().flatten().unwrap_or_default()
 }
@@ -361,8 +354,4 @@ fn refused(name: &str, reason: impl Into<String>) -> ExpandError {
 fn too_large(name: &str, wish: &Wish, source_bytes: u64) -> ExpandError {
     let place = format!("database \"{name}\"");
     ExpandError::Size { place, wanted_bytes: wish.size_bytes, source_bytes }
-}
-
-fn engine(action: &'static str, name: &str, error: impl std::fmt::Display) -> ExpandError {
-    ExpandError::Engine { action, place: format!("database \"{name}\""), reason: error.to_string() }
 }

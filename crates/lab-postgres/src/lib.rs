@@ -13,6 +13,7 @@ mod control;
 mod costs;
 mod counted;
 mod counters;
+mod driver;
 mod engine;
 mod expand;
 mod external;
@@ -28,6 +29,7 @@ mod wire;
 mod workload;
 
 pub use address::exercise_address;
+pub use driver::DRIVER;
 pub use engine::ENGINE;
 pub use expand::{NewDatabase, SourceDatabase, expand_database};
 pub use external::{ExternalOptions, ExternalPostgres};

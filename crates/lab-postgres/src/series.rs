@@ -7,8 +7,6 @@
 //! in the log are exact at any moment, and so are the marks of checkpoints, which are found by them: a checkpoint
 //! begins when the log passes its redo position and ends when it passes the position of its record.
 
-use std::collections::BTreeMap;
-
 use lab::engine::TargetError;
 use lab::observe::Sampler;
 use lab::observe::manual_checkpoint::{Issue, ManualCheckpoints};
@@ -22,8 +20,10 @@ use super::wire::Login;
 
 mod checkpoints;
 mod groups;
+mod reading;
 
 use groups::{CHECKPOINTER, GROUPS};
+use reading::PostgresReading;
 
 /// Name of these connections in the list of sessions.
 pub(super) const CONTROL_NAME: &str = "fathom-control-series";
@@ -61,9 +61,6 @@ fn checkpoint_over(login: Login) -> Issue {
         outcome
     })
 }
-
-/// Numbers of one look by name; one that the server left NULL is absent.
-pub(super) type PostgresReading = BTreeMap<&'static str, f64>;
 
 /// Looks at the server's counters.
 #[derive(Debug)]

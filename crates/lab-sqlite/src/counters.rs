@@ -122,7 +122,7 @@ pub(super) fn log_flushes(totals: &Totals, role: Role) -> Tally {
 }
 
 fn metric(name: &str, value: f64, unit: &str) -> Metric {
-    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: SOURCE.to_owned() }
+    Metric::new(name, value, unit, SOURCE)
 }
 
 /// What this process has written: the engine is in it.
@@ -130,11 +130,8 @@ pub(super) fn process_metrics() -> Vec<Metric> {
     let Some(io) = disk::counters::process_io(std::process::id()).ok() else {
         return Vec::new();
     };
-    let metric = |name: &str, value: u64, unit: &str, field: &str| Metric {
-        name: name.to_owned(),
-        value: value as f64,
-        unit: unit.to_owned(),
-        source: format!("/proc/self/io {field}"),
+    let metric = |name: &str, value: u64, unit: &str, field: &str| {
+        Metric::new(name, value as f64, unit, &format!("/proc/self/io {field}"))
     };
     vec![
         metric("engine_written_bytes", io.wchar, "bytes", "wchar"),

@@ -21,7 +21,8 @@ use crate::limits::limitations;
 use crate::session::SqliteConnector;
 use crate::vfs::Instrument;
 use crate::workload::guid::{self, Stock};
-use crate::workload::schema::{self, TABLE};
+use crate::workload::schema;
+use crate::workload::table::{PAGE_SIZE_BYTES, TABLE};
 
 mod abilities;
 pub(crate) mod database;
@@ -181,17 +182,12 @@ impl Target for SqliteTarget {
         let tree_pages = number(format!("SELECT count(*) FROM dbstat WHERE name='{TABLE}'"))?;
         let mut metrics: Vec<Metric> = log_size.into_iter().collect();
         if work.workload == Workload::GuidPopulate {
-            metrics.push(Metric {
-                name: "tree_pages".to_owned(),
-                value: tree_pages as f64,
-                unit: "1".to_owned(),
-                source: "dbstat".to_owned(),
-            });
+            metrics.push(Metric::new("tree_pages", tree_pages as f64, "1", "dbstat"));
         }
         Ok(Aftermath {
             rows: Some(rows),
             table_pages: Some(table_pages),
-            rows_per_page: usual_rows_per_page.filter(|_| page_size == schema::PAGE_SIZE_BYTES),
+            rows_per_page: usual_rows_per_page.filter(|_| page_size == PAGE_SIZE_BYTES),
             total_bytes: Some(page_count * page_size),
             payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
             metrics,
@@ -275,12 +271,8 @@ fn reading(database: &Database) -> Result<Connection, TargetError> {
 fn log_size(database: &Database) -> Option<Metric> {
     let mut path = database.path().as_os_str().to_owned();
     path.push("-wal");
-    let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
-        name: name.to_owned(),
-        value: value as f64,
-        unit: unit.to_owned(),
-        source: source.to_owned(),
-    };
+    let metric =
+        |name: &str, value: u64, unit: &str, source: &str| Metric::new(name, value as f64, unit, source);
     let size_bytes = fs::metadata(&path).ok()?.len();
     Some(metric("log_size_bytes", size_bytes, "bytes", "length of the -wal file after the run"))
 }

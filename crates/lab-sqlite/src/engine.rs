@@ -1,13 +1,9 @@
-//! Embedded SQLite as a value, and what choosing it comes to.
+//! Embedded SQLite as a value.
 
-use std::path::Path;
-
-use lab::engine::{Engine, Installation, Layout, Limitation, Provider, Target, TargetError, TargetOptions};
-use lab::inventory::Survey;
-use lab::work::Work;
+use lab::engine::Engine;
 use results::EngineId;
 
-use crate::{SqliteTarget, costs, inventory, limitations, sync_call};
+use crate::{costs, sync_call};
 
 /// Embedded SQLite.
 pub static ENGINE: Engine = Engine {
@@ -21,26 +17,4 @@ pub static ENGINE: Engine = Engine {
     space: costs::SPACE,
     sync_call: |_| Some(sync_call()),
     counted: &[],
-    provide: |_: &TargetOptions| Ok(Box::new(SqliteProvider)),
-    installation: || Installation::BuiltIn,
-    survey: Some(Survey::Embedded(inventory::row)),
-    attach: None,
 };
-
-/// A database of our own, made for each run.
-#[derive(Debug)]
-struct SqliteProvider;
-
-impl Provider for SqliteProvider {
-    fn engine(&self) -> &'static Engine {
-        &ENGINE
-    }
-
-    fn limitations(&self, _layout: &Layout, work: &Work) -> Vec<Limitation> {
-        limitations(work)
-    }
-
-    fn start(&self, layout: &Layout, base: &Path) -> Result<Vec<Box<dyn Target>>, TargetError> {
-        Ok(vec![Box::new(SqliteTarget::new(layout, base)?)])
-    }
-}

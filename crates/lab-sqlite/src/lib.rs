@@ -3,6 +3,7 @@
 
 mod costs;
 mod counters;
+mod driver;
 mod embedded;
 mod engine;
 mod expand;
@@ -15,6 +16,7 @@ mod vfs;
 mod waits;
 mod workload;
 
+pub use driver::DRIVER;
 pub use embedded::SqliteTarget;
 pub use engine::ENGINE;
 pub use expand::{Source, expand_file};

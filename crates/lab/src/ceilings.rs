@@ -19,17 +19,13 @@ use results::model::{Run, StoredRun};
 use results::store::{Store, StoreError, StudyId};
 
 use crate::engine::Engine;
-use crate::estimate::data_bytes;
+use crate::estimate::{CEILING_FILE_BYTES_MIN, data_bytes, file_bytes};
 use crate::work::{Durability, Placement, Work, Workload};
 
 /// A ceiling older than this is measured again: devices fill up, and neighbours change.
 const AGE_S_MAX: u64 = 24 * 3600;
 /// Each pattern is measured this long.
 const RUNTIME: Duration = Duration::from_millis(700);
-/// File for the data patterns at most: larger than a device's own cache where that is possible in a second.
-const FILE_BYTES_MAX: u64 = 64 << 20;
-/// At least so much, as the log of a ceiling has.
-const FILE_BYTES_MIN: u64 = 16 << 20;
 /// One page of data, as the engines under test write it.
 const PAGE_BYTES: f64 = 8192.0;
 /// Writes under way, as background writers and checkpoints keep them.
@@ -92,7 +88,7 @@ pub fn provide(
     let known = store.ceilings(study)?;
     let runs = store.runs(study)?;
     let sizes = works.iter().map(|work| file_bytes(data_bytes(work, &engine.space)));
-    let size_bytes = sizes.max().unwrap_or(FILE_BYTES_MIN);
+    let size_bytes = sizes.max().unwrap_or(CEILING_FILE_BYTES_MIN);
     for (role, place, pattern) in wanted(places, works, engine, &runs) {
         let Ok(facts) = storage_behind(place) else { continue };
         let device = device_identity(&facts);
@@ -173,12 +169,6 @@ fn estimated_flush_bytes(work: &Work) -> f64 {
     (work.batch_size as f64 * row_bytes).max(PAGE_BYTES)
 }
 
-/// Bytes of the file with which ceilings for data of this size are measured, and so the most that they need. The size of
-/// data is not known where time bounds a run.
-pub(crate) fn file_bytes(data_bytes: Option<u64>) -> u64 {
-    data_bytes.unwrap_or(FILE_BYTES_MAX).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
-}
-
 fn measure(
     role: &str,
     place: &Path,
@@ -223,12 +213,7 @@ mod tests {
     use crate::engine::noop::ENGINE as NOOP;
 
     fn run(cell_index: u32, metrics: &[(&str, f64)]) -> StoredRun {
-        let metric = |&(name, value): &(&str, f64)| Metric {
-            name: name.to_owned(),
-            value,
-            unit: String::new(),
-            source: String::new(),
-        };
+        let metric = |&(name, value): &(&str, f64)| Metric::new(name, value, "", "");
         let run = Run {
             key: RunKey { block_index: 0, cell_index, attempt: 0 },
             position: 0,

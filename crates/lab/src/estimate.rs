@@ -13,7 +13,7 @@ use crate::work::{Amount, Durability, WarmUp, Work, Workload};
 mod space;
 
 use space::TimedRows;
-pub(crate) use space::data_bytes;
+pub(crate) use space::{CEILING_FILE_BYTES_MIN, data_bytes, file_bytes};
 pub use space::{PAGE_BYTES, RANDOM_ROW_BYTES, SECONDARY_BYTES, Space, heap_row_bytes};
 
 /// The model may be wrong by this factor, up or down.

@@ -11,9 +11,12 @@ use disk::machine::{MachineFacts, machine_facts};
 use results::EngineId;
 use results::plain::{cell, one_line, plain};
 use results::redaction::redacted;
-use serde::Serialize;
 
-use crate::engine::{Engine, TargetError, engine_of_address};
+use crate::engine::{Driver, TargetError, driver_of_address};
+
+mod row;
+
+pub use row::{COLUMNS, InventoryRow, Question, ServerQuestion, Survey};
 
 /// Time in which a server must have answered all questions.
 pub const SERVER_TIME_MAX: Duration = Duration::from_secs(45);
@@ -21,95 +24,14 @@ pub const SERVER_TIME_MAX: Duration = Duration::from_secs(45);
 /// Servers that are asked at the same time.
 const THREADS_MAX: usize = 16;
 
-/// One server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct InventoryRow {
-    /// Where it is, without a password; `here` for what is embedded.
-    pub server: String,
-    /// Name of the engine.
-    pub engine: String,
-    /// Version as it says it; `None` when it could not be asked.
-    pub version: Option<String>,
-    /// Processors of the machine; `None` for a server elsewhere.
-    pub cores: Option<u64>,
-    /// NUMA nodes of the machine, at least 1; `None` for a server elsewhere.
-    pub numa_nodes: Option<u64>,
-    /// Memory of the machine in bytes; `None` for a server elsewhere.
-    pub memory_bytes: Option<u64>,
-    /// Helpers that one statement may have (`max_parallel_workers_per_gather`, `threads`).
-    pub workers_per_query: Option<u64>,
-    /// Helpers that all statements together may have (`max_parallel_workers`).
-    pub workers_total: Option<u64>,
-    /// Processes in the background of any kind (`max_worker_processes`).
-    pub worker_processes: Option<u64>,
-    /// Connections that it admits.
-    pub connections_max: Option<u64>,
-    /// Buffer pool as the server prints it.
-    pub buffer_pool: Option<String>,
-    /// Size of the log at which a checkpoint is forced, as the server prints it.
-    pub log_size: Option<String>,
-    /// What a commit waits for, as settings: `fsync=on synchronous_commit=on ...`.
-    pub durability: Option<String>,
-    /// Why it could not be asked.
-    pub problem: Option<String>,
-}
-
-/// Header of the columns, in the order of [`InventoryRow::cells`].
-pub const COLUMNS: [&str; 14] = [
-    "server",
-    "engine",
-    "version",
-    "cores",
-    "numa_nodes",
-    "memory_bytes",
-    "workers_per_query",
-    "workers_total",
-    "worker_processes",
-    "connections_max",
-    "buffer_pool",
-    "log_size",
-    "durability",
-    "problem",
-];
-
-/// How an engine answers an inventory.
-#[derive(Clone, Copy, Debug)]
-pub enum Survey {
-    /// It runs inside fathom, and has one row.
-    Embedded(fn() -> InventoryRow),
-    /// Its servers are asked, one row for each.
-    Servers(Question),
-}
-
-/// Reads the address of a server; sends nothing.
-///
-/// # Errors
-/// An address that is none. It shows no password.
-pub type Question = fn(address: &str) -> Result<Arc<dyn ServerQuestion>, TargetError>;
-
-/// A server to ask.
-pub trait ServerQuestion: Send + Sync {
-    /// `host:port/database`, without user and password.
-    fn place(&self) -> String;
-
-    /// Is it on this machine, as far as its address tells?
-    fn is_local(&self) -> bool;
-
-    /// Asks it over one connection that changes nothing.
-    ///
-    /// # Errors
-    /// A server that cannot be reached or does not answer.
-    fn ask(&self) -> Result<InventoryRow, TargetError>;
-}
-
 /// Asks every server, and the embedded engines last. A server that cannot be asked, or has not answered within
 /// [`SERVER_TIME_MAX`], has a row with the reason; no row shows a password. Costs a connection and two statements per
 /// server, and a thread meanwhile.
-pub fn inventory(engines: &[&'static Engine], urls: &[String]) -> Vec<InventoryRow> {
+pub fn inventory(drivers: &[&'static Driver], urls: &[String]) -> Vec<InventoryRow> {
     let machine = machine_facts();
-    let mut rows = servers(engines, urls, &machine, SERVER_TIME_MAX);
-    for engine in engines {
-        if let Some(Survey::Embedded(row)) = engine.survey {
+    let mut rows = servers(drivers, urls, &machine, SERVER_TIME_MAX);
+    for driver in drivers {
+        if let Some(Survey::Embedded(row)) = driver.survey {
             rows.push(row().on(&machine));
         }
     }
@@ -123,16 +45,16 @@ struct Asked {
 }
 
 impl Asked {
-    fn at(engines: &[&'static Engine], address: &str) -> Self {
-        let engine = engine_of_address(engines, address);
-        let question = match engine.and_then(|engine| engine.survey) {
+    fn at(drivers: &[&'static Driver], address: &str) -> Self {
+        let driver = driver_of_address(drivers, address);
+        let question = match driver.and_then(|driver| driver.survey) {
             Some(Survey::Servers(question)) => question(address),
             _ => Err(TargetError::refused(
                 "cannot ask the server: no engine takes its address",
                 "name the scheme of its engine",
             )),
         };
-        Self { engine: engine.map(|engine| engine.id), question }
+        Self { engine: driver.map(|driver| driver.engine.id), question }
     }
 
     fn place(&self) -> String {
@@ -152,12 +74,12 @@ impl Asked {
 /// Asks the servers at the same time, [`THREADS_MAX`] at most; rows come in the order of the URLs. A server that has not
 /// answered in time has a row that says so, and its thread is left behind.
 fn servers(
-    engines: &[&'static Engine],
+    drivers: &[&'static Driver],
     urls: &[String],
     machine: &MachineFacts,
     time_max: Duration,
 ) -> Vec<InventoryRow> {
-    let servers: Vec<Asked> = urls.iter().map(|url| Asked::at(engines, url)).collect();
+    let servers: Vec<Asked> = urls.iter().map(|url| Asked::at(drivers, url)).collect();
     let mut rows: Vec<Option<InventoryRow>> = vec![None; servers.len()];
     let (waiting, answers) = (mpsc::channel(), mpsc::channel());
     for (index, server) in servers.iter().enumerate() {
@@ -194,38 +116,6 @@ fn servers(
     }
     let late = format!("the server has not answered all questions after {} s", time_max.as_secs());
     rows.into_iter().zip(&servers).map(|(row, server)| row.unwrap_or_else(|| server.failed(&late))).collect()
-}
-
-impl InventoryRow {
-    /// The values as text, empty where there is none, in the order of [`COLUMNS`].
-    pub fn cells(&self) -> [String; 14] {
-        let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
-        let text = |value: &Option<String>| value.clone().unwrap_or_default();
-        [
-            self.server.clone(),
-            self.engine.clone(),
-            text(&self.version),
-            number(self.cores),
-            number(self.numa_nodes),
-            number(self.memory_bytes),
-            number(self.workers_per_query),
-            number(self.workers_total),
-            number(self.worker_processes),
-            number(self.connections_max),
-            text(&self.buffer_pool),
-            text(&self.log_size),
-            text(&self.durability),
-            text(&self.problem),
-        ]
-    }
-
-    fn on(mut self, machine: &MachineFacts) -> Self {
-        self.cores = Some(machine.processors.online.len() as u64).filter(|count| *count > 0);
-        // A kernel without NUMA names no node and has one.
-        self.numa_nodes = Some(machine.numa_nodes.len().max(1) as u64);
-        self.memory_bytes = machine.memory.total_bytes;
-        self
-    }
 }
 
 /// All rows as CSV with a header (RFC 4180).

@@ -24,11 +24,8 @@ pub(crate) fn record(
 ) -> Record {
     let mut record = Record::default();
     if let Some(look) = look {
-        let metric = |name: &str, value: u64, unit: &str| Metric {
-            name: name.to_owned(),
-            value: value as f64,
-            unit: unit.to_owned(),
-            source: "cachestat or mincore of the files just before the run".to_owned(),
+        let metric = |name: &str, value: u64, unit: &str| {
+            Metric::new(name, value as f64, unit, "cachestat or mincore of the files just before the run")
         };
         record.metrics.push(metric("file_bytes", look.page_count * look.page_bytes, "bytes"));
         record.metrics.push(metric("resident_bytes", look.resident_count * look.page_bytes, "bytes"));
@@ -86,7 +83,7 @@ pub(crate) fn device_rates(metrics: &[Metric], elapsed_ns: u64) -> Vec<Metric> {
             metrics.iter().find(|metric| metric.name == wanted).map(|metric| metric.value)
         };
         let mut add = |name: String, value: f64, unit: &str| {
-            rates.push(Metric { name, value, unit: unit.to_owned(), source: reads.source.clone() });
+            rates.push(Metric::new(&name, value, unit, &reads.source));
         };
         if let Some(bytes) = value("device_read_bytes") {
             add(format!("device_bytes_per_read.{device}"), bytes / reads.value, "bytes");
@@ -133,7 +130,7 @@ mod tests {
     use super::*;
 
     fn metric(name: &str, value: f64) -> Metric {
-        Metric { name: name.to_owned(), value, unit: String::new(), source: String::new() }
+        Metric::new(name, value, "", "")
     }
 
     #[test]

@@ -22,19 +22,19 @@ use crate::work::{LoopSide, WarmUp, Work};
 
 mod cautions;
 mod outcome;
+mod tick;
 mod totals;
 mod watch;
 
+pub use cautions::FLUSHES_IGNORED;
 use cautions::{lost_looks_warnings, open_loop_warning, sync_latency};
 use outcome::{aftermath_metrics, outcome_metrics};
+pub use tick::{Course, Tick};
 use totals::MachineTotals;
 use watch::{Pulse, Watch};
 
 /// Names under which engines tell how much they wrote, best first.
 const WRITTEN_METRICS: [&str; 2] = ["log_bytes", "engine_written_bytes"];
-
-/// Code of the warning that durable commits cost nothing on this device.
-pub const FLUSHES_IGNORED: &str = "flushes_ignored";
 
 /// Why a run could not even begin.
 #[derive(Debug, thiserror::Error)]
@@ -69,24 +69,6 @@ pub enum Leftovers {
     Remove,
     /// They stay until the next run is prepared, or for good after the last.
     Leave,
-}
-
-/// What the control thread sees while clients work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tick {
-    /// Rows acknowledged so far, warm-up included; with the loop on the server only those of finished clients.
-    pub rows: u64,
-    /// Changes whenever anything moves: rows or, with the loop on the server, the engine's counters.
-    pub pulse: u64,
-}
-
-/// What `execute` does after a tick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Course {
-    /// Goes on.
-    Continue,
-    /// Ends the run early.
-    Stop,
 }
 
 /// Executes one run on `target` and returns its complete record, valid or not.
@@ -315,8 +297,4 @@ fn events(work: &Work) -> Vec<Event> {
 fn sorted(mut settings: Vec<Setting>) -> Vec<Setting> {
     settings.sort_by(|left, right| left.name.cmp(&right.name));
     settings
-}
-
-fn metric(name: &str, value: f64, unit: &str, source: &str) -> Metric {
-    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
 }

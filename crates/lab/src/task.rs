@@ -125,12 +125,12 @@ impl Session for TaskSession {
             let before = read_bytes();
             let mut outcome = self.0.task.perform(&self.0.order).map_err(SessionError::Fatal)?;
             if let Some((after, before)) = read_bytes().zip(before) {
-                outcome.metrics.push(Metric {
-                    name: "storage_read_bytes".to_owned(),
-                    value: after.saturating_sub(before) as f64,
-                    unit: "bytes".to_owned(),
-                    source: "read_bytes of /proc/self/io".to_owned(),
-                });
+                outcome.metrics.push(Metric::new(
+                    "storage_read_bytes",
+                    after.saturating_sub(before) as f64,
+                    "bytes",
+                    "read_bytes of /proc/self/io",
+                ));
             }
             *self.0.seen.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
         }

@@ -355,6 +355,11 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// A number with its unit and its source.
+    pub fn new(name: &str, value: f64, unit: &str, source: &str) -> Self {
+        Self { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
+    }
+
     /// Metrics that name a thing in form of a number: only equality means anything. They are never averaged and never
     /// compared by size.
     pub const IDENTITIES: [&'static str; 2] = ["plan_hash", "finding_hash"];

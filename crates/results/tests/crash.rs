@@ -75,12 +75,7 @@ fn run(block_index: u32) -> Run {
         state: RunState::Valid,
         elapsed_ns: u64::from(block_index) + 1,
         clients: (0..CLIENTS).map(client).collect(),
-        metrics: vec![Metric {
-            name: "block".to_owned(),
-            value: f64::from(block_index),
-            unit: "1".to_owned(),
-            source: "test".to_owned(),
-        }],
+        metrics: vec![Metric::new("block", f64::from(block_index), "1", "test")],
         gates: Vec::new(),
         warnings: Vec::new(),
         events: Vec::new(),

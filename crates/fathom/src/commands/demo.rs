@@ -9,7 +9,7 @@ use results::store::Store;
 use crate::arguments::{Arguments, Command, DemoArguments, RunArguments};
 use crate::cli::study::default_path;
 use crate::cli::terminal::print;
-use crate::engines::ENGINES;
+use crate::engines::DRIVERS;
 use crate::exit_status::ExitStatus;
 
 /// What the demo runs, as a user would type it.
@@ -56,9 +56,10 @@ fn run_arguments(words: &[&str], demo: &DemoArguments) -> anyhow::Result<RunArgu
 
 fn hints() -> Vec<String> {
     let mut hints = Vec::new();
-    for engine in ENGINES {
+    for driver in DRIVERS {
+        let engine = driver.engine;
         let command = format!("fathom run populate-batch --mini --target {engine}");
-        match (engine.installation)() {
+        match (driver.installation)() {
             Installation::BuiltIn => {}
             Installation::Installed { version } => hints.push(format!(
                 "{command}    the same on {} {version}, which is installed here",

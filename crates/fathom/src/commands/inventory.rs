@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &InventoryArguments) -> anyhow::Result<ExitStatus> 
         }
         return of_files(&files, arguments);
     }
-    let rows = lab::inventory::inventory(&engines::ENGINES, &arguments.urls);
+    let rows = lab::inventory::inventory(&engines::DRIVERS, &arguments.urls);
     match (arguments.json, arguments.format) {
         (true, _) | (_, InventoryFormat::Json) => {
             print_json(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &WaitsArguments) -> anyhow::Result<ExitStatus> {
     let way = if arguments.sql { Way::Sql } else { Way::Best };
     let stop = stopping::on_signals(Ending::Leaves)?;
     let attach = crate::engines::of_address(&arguments.url)
-        .and_then(|engine| engine.attach)
+        .and_then(|driver| driver.attach)
         .context("no engine has waits of a running server to watch")?;
     let mut server = attach(&arguments.url, way)?;
     loop {

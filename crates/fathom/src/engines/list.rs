@@ -7,51 +7,51 @@ use anyhow::Context;
 use check::drill::DrillClass;
 use check::engine::{Probe, ProbeError};
 use check::rule::RuleBook;
-use lab::engine::{Engine, engine_of_address};
+use lab::engine::{Driver, driver_of_address};
 use results::EngineId;
 
 /// Engines of the laboratory, in the order in which messages and listings name them.
-pub(crate) static ENGINES: [&Engine; 3] =
-    [&lab_sqlite::ENGINE, &lab_postgres::ENGINE, &lab::engine::noop::ENGINE];
+pub(crate) static DRIVERS: [&Driver; 3] =
+    [&lab_sqlite::DRIVER, &lab_postgres::DRIVER, &lab::engine::noop::DRIVER];
 
 /// The engine that a user names, or whose URL this is.
-pub(crate) fn target(text: &str) -> Option<&'static Engine> {
-    let is_meant = |engine: &&&'static Engine| {
-        engine.has_url(text) || EngineId::typed(text).is_some_and(|id| id == engine.id)
+pub(crate) fn target(text: &str) -> Option<&'static Driver> {
+    let is_meant = |driver: &&&'static Driver| {
+        driver.engine.has_url(text) || EngineId::typed(text).is_some_and(|id| id == driver.engine.id)
     };
-    ENGINES.iter().find(is_meant).copied()
+    DRIVERS.iter().find(is_meant).copied()
 }
 
 /// The engine whose server has this address.
-pub(crate) fn of_address(address: &str) -> Option<&'static Engine> {
-    engine_of_address(&ENGINES, address)
+pub(crate) fn of_address(address: &str) -> Option<&'static Driver> {
+    driver_of_address(&DRIVERS, address)
 }
 
 /// Is this the URL of a server of one of the engines?
 pub(crate) fn is_url(text: &str) -> bool {
-    ENGINES.iter().any(|engine| engine.has_url(text))
+    DRIVERS.iter().any(|driver| driver.engine.has_url(text))
 }
 
 /// An address as messages show it.
 pub(crate) fn url_example() -> String {
-    ENGINES.iter().find_map(|engine| engine.url_example()).unwrap_or_default()
+    DRIVERS.iter().find_map(|driver| driver.engine.url_example()).unwrap_or_default()
 }
 
 /// The scheme of an address as messages show it.
 pub(super) fn url_scheme() -> &'static str {
-    ENGINES.iter().find_map(|engine| engine.schemes.first().copied()).unwrap_or_default()
+    DRIVERS.iter().find_map(|driver| driver.engine.schemes.first().copied()).unwrap_or_default()
 }
 
 /// Names of the engines of a kind, for a hint: `sqlite or postgres`.
-pub(crate) fn names(is_meant: fn(&Engine) -> bool) -> String {
+pub(crate) fn names(is_meant: fn(&Driver) -> bool) -> String {
     let names: Vec<&str> =
-        ENGINES.iter().filter(|engine| is_meant(engine)).map(|engine| engine.id.name()).collect();
+        DRIVERS.iter().filter(|driver| is_meant(driver)).map(|driver| driver.engine.id.name()).collect();
     names.join(" or ")
 }
 
 /// What `--target` takes, for a hint: `sqlite, postgres, noop or a URL such as postgres://user@host/database`.
 pub(crate) fn target_words() -> String {
-    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.id.name()).collect();
+    let names: Vec<&str> = DRIVERS.iter().map(|driver| driver.engine.id.name()).collect();
     format!("{} or a URL such as {}", names.join(", "), url_example())
 }
 
@@ -107,14 +107,14 @@ mod tests {
 
     #[test]
     fn the_list_has_every_engine_that_a_spec_may_name() {
-        let mut listed: Vec<EngineId> = ENGINES.iter().map(|engine| engine.id).collect();
+        let mut listed: Vec<EngineId> = DRIVERS.iter().map(|driver| driver.engine.id).collect();
         listed.sort_unstable();
         assert_eq!(listed, EngineId::targets().collect::<Vec<_>>());
     }
 
     #[test]
     fn a_target_is_named_by_its_id_an_alias_or_a_url() {
-        let id = |text: &str| target(text).map(|engine| engine.id);
+        let id = |text: &str| target(text).map(|driver| driver.engine.id);
         assert_eq!(id("noop"), Some(EngineId::Noop));
         for text in ["postgres", "postgresql", "postgres://me@host/db", "postgresql://"] {
             assert_eq!(id(text), Some(EngineId::Postgres), "{text}");

@@ -6,6 +6,6 @@ mod list;
 pub(crate) mod local_server;
 
 pub(crate) use list::{
-    CHECKERS, ENGINES, checker, drill_classes, names, of_address, recognise, rules, target, target_words,
+    CHECKERS, DRIVERS, checker, drill_classes, names, of_address, recognise, rules, target, target_words,
     url_example,
 };

@@ -4,5 +4,5 @@ use results::model::Metric;
 
 /// A value with its unit and source.
 pub(super) fn metric(name: &str, value: f64, unit: &str, source: &str) -> Metric {
-    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
+    Metric::new(name, value, unit, source)
 }

@@ -211,7 +211,7 @@ fn raw_figures(row: &Row) -> [(&'static str, f64, &'static str); 7] {
 fn inventory_of(place: &Place) -> Outcome {
     let url = place.server.as_ref().map(|server| server.url.clone());
     // The servers first, what is embedded last.
-    let rows = inventory(&crate::engines::ENGINES, url.as_slice());
+    let rows = inventory(&crate::engines::DRIVERS, url.as_slice());
     let Some(row) = (if url.is_some() { rows.first() } else { rows.last() }) else {
         return Outcome::default();
     };

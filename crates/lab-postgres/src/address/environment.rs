@@ -2,8 +2,14 @@
 
 use lab::engine::TargetError;
 
-use super::ONLY;
 use crate::address::connection_string::Parameters;
+
+/// Parameters of libpq that are heeded as far as these values go.
+pub(super) const ONLY: [(&str, &[&str]); 3] = [
+    ("channel_binding", &["disable", "prefer"]),
+    ("gssencmode", &["disable", "prefer"]),
+    ("sslnegotiation", &["postgres"]),
+];
 
 /// Variables of libpq with the parameters that they stand for. Those of passwords, files and TLS are read where they are
 /// needed.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use lab::engine::TargetError;
+
 use super::super::wire::CONNECT_TIME_DEFAULT;
-use super::{TargetError, refused};
+use super::refusal::refused;
 
 /// Time for the whole start-up of a connection; `None` is without end.
 ///

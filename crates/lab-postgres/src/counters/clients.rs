@@ -103,12 +103,12 @@ pub(crate) fn read(control: &mut Control, application_name: &str) -> Result<Coun
         let row = control.rows("could not read the counters of the clients' sessions", &sql)?;
         let values = row.into_iter().next().unwrap_or_default();
         cumulative.extend(list.iter().zip(values).filter_map(|(asked, value)| {
-            Some(Metric {
-                name: asked.name.to_owned(),
-                value: value?.parse().ok()?,
-                unit: asked.unit.to_owned(),
-                source: format!("{function}() of the clients' sessions"),
-            })
+            Some(Metric::new(
+                asked.name,
+                value?.parse().ok()?,
+                asked.unit,
+                &format!("{function}() of the clients' sessions"),
+            ))
         }));
     }
     Ok(Counters { cumulative })

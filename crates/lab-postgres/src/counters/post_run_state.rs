@@ -6,7 +6,8 @@ use results::model::Metric;
 
 use crate::capabilities::Capabilities;
 use crate::control::Control;
-use crate::workload::schema::{self, TABLE};
+use crate::workload::schema;
+use crate::workload::table::TABLE;
 
 /// Rows, pages and bytes of the run's table. Reads the table once, to count.
 pub(crate) fn aftermath(
@@ -50,21 +51,16 @@ pub(crate) fn aftermath(
             let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
             let occupied_pages: u64 = control.count(context, &sql)?;
             aftermath.table_pages = Some(occupied_pages);
-            aftermath.metrics.push(Metric {
-                name: "table_empty_pages".to_owned(),
-                value: table_pages.saturating_sub(occupied_pages) as f64,
-                unit: "1".to_owned(),
-                source: "pg_relation_size() over the block size, less pages with a first row".to_owned(),
-            });
+            aftermath.metrics.push(Metric::new(
+                "table_empty_pages",
+                table_pages.saturating_sub(occupied_pages) as f64,
+                "1",
+                "pg_relation_size() over the block size, less pages with a first row",
+            ));
         }
         aftermath.total_bytes = Some(control.count(context, &sum_over_parts("pg_total_relation_size"))?);
         let index_bytes: u64 = control.count(context, &sum_over_parts("pg_indexes_size"))?;
-        aftermath.metrics.push(Metric {
-            name: "index_bytes".to_owned(),
-            value: index_bytes as f64,
-            unit: "bytes".to_owned(),
-            source: "pg_indexes_size()".to_owned(),
-        });
+        aftermath.metrics.push(Metric::new("index_bytes", index_bytes as f64, "bytes", "pg_indexes_size()"));
     }
     Ok(aftermath)
 }
@@ -79,10 +75,10 @@ fn spread(control: &mut Control, work: &Work) -> Result<Option<Metric>, TargetEr
          GROUP BY tableoid) AS parts",
         work.data_files
     );
-    Ok(Some(Metric {
-        name: "largest_file_over_mean".to_owned(),
-        value: control.count("could not count the rows of each partition", &sql)?,
-        unit: "1".to_owned(),
-        source: "rows by tableoid".to_owned(),
-    }))
+    Ok(Some(Metric::new(
+        "largest_file_over_mean",
+        control.count("could not count the rows of each partition", &sql)?,
+        "1",
+        "rows by tableoid",
+    )))
 }

@@ -13,50 +13,14 @@ use results::model::{Metric, Warning};
 
 use crate::control::Control;
 
+mod anatomy;
 mod dump;
 
+use anatomy::{Anatomy, Kind, LOG_READ_BYTES_MAX, Span, lsn};
 pub(crate) use dump::LogFiles;
-
-/// The log that is read at most: the first of it, where a run wrote more.
-const LOG_READ_BYTES_MAX: u64 = 64 << 20;
 
 /// Code of the warning that nothing could read the log.
 const UNREAD: &str = "log_records_unread";
-
-/// A stretch of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Span {
-    from: u64,
-    /// Brought to the device.
-    to: u64,
-    timeline: u32,
-    page_bytes: u64,
-    segment_bytes: u64,
-}
-
-/// What a stretch of the log holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Anatomy {
-    /// Those that committed.
-    transactions: u64,
-    /// Records of transactions, and their bytes.
-    records: u64,
-    record_bytes: u64,
-    /// Pages that a flush at each commit writes: from the page where the flush before it ended to the one where its
-    /// commit record ends.
-    pages: u64,
-    /// Bytes in these pages that were not new: written before, or nothing yet.
-    padding_bytes: u64,
-    /// All records by `manager/type`, those of background processes included.
-    kinds: Vec<(String, Kind)>,
-}
-
-/// Records of one type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Kind {
-    records: u64,
-    bytes: u64,
-}
 
 /// Reads the log between two readings of the counters. Where it cannot be read a warning says why.
 pub(crate) fn of_run(
@@ -167,12 +131,7 @@ fn numbers<const N: usize>(control: &mut Control, sql: &str) -> Result<[u64; N],
 
 /// Means over the transactions that committed, and all records by type.
 fn metrics(anatomy: &Anatomy, work: &Work, source: &str) -> Vec<Metric> {
-    let metric = |name: &str, value: f64, unit: &str| Metric {
-        name: name.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        source: source.to_owned(),
-    };
+    let metric = |name: &str, value: f64, unit: &str| Metric::new(name, value, unit, source);
     let mut metrics = Vec::new();
     if anatomy.transactions > 0 {
         let mut mean = |name: &str, sum: u64, unit: &str| {
@@ -193,11 +152,6 @@ fn metrics(anatomy: &Anatomy, work: &Work, source: &str) -> Vec<Metric> {
         metrics.push(metric(&format!("log_record_bytes.{name}"), kind.bytes as f64, "bytes"));
     }
     metrics
-}
-
-/// A position as the server reads it.
-fn lsn(position: u64) -> String {
-    format!("{:X}/{:X}", position >> 32, position & 0xffff_ffff)
 }
 
 #[cfg(test)]

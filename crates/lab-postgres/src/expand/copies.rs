@@ -6,8 +6,8 @@ use lab::expand::{
     ExpandError, Growing, Kind, Shift, Statements, Steps, Table, in_order, mark_name, of_steps,
 };
 
+use super::source::{SOURCE, engine, number};
 use crate::control::{Control, identifier};
-use crate::expand::{SOURCE, engine, number};
 
 /// The database, with what a copy's statements are made of.
 pub(crate) struct Copies<'a> {

@@ -39,12 +39,8 @@ impl ManagedPostgres {
 
     /// What the kernel says of the confinement that the work asked for.
     pub(super) fn confinement(&self, work: &Work) -> Vec<Metric> {
-        let metric = |name: &str, value: u64, unit: &str, source: &str| Metric {
-            name: name.to_owned(),
-            value: value as f64,
-            unit: unit.to_owned(),
-            source: source.to_owned(),
-        };
+        let metric =
+            |name: &str, value: u64, unit: &str, source: &str| Metric::new(name, value as f64, unit, source);
         let cores =
             work.subject.server_cores.and(self.server_process_id()).and_then(confine::processors_in_force);
         let memory = self.memory.as_ref().and_then(MemoryGroup::limit_in_force);

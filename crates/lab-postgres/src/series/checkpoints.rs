@@ -8,7 +8,7 @@
 use lab::observe::series::Looks;
 use results::model::Event;
 
-use crate::series::PostgresReading;
+use super::reading::PostgresReading;
 
 /// A checkpoint begins.
 pub(crate) const CHECKPOINT_START: &str = "checkpoint_start";

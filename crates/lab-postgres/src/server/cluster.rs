@@ -21,7 +21,7 @@ use lab::engine::premises::Premises;
 
 use crate::control::Control;
 use crate::server::discovery::ServerBinaries;
-use crate::server::leftovers;
+use crate::server::leftovers::{self, KIND, SOCKET_PREFIX};
 use crate::server::process::{ServerProcess, Start, last_lines, run_tool};
 use crate::server::user::ServerUser;
 use crate::wire::{Endpoint, Login, Security};
@@ -30,12 +30,6 @@ mod kept;
 
 /// Superuser of the cluster, and its only role.
 pub(crate) const SUPERUSER: &str = "fathom";
-
-/// Kind of our premises.
-pub(crate) const KIND: &str = "postgres";
-
-/// First characters of the name of every directory for a socket.
-pub(crate) const SOCKET_PREFIX: &str = "fathom-pg-";
 
 /// Longest path of a socket, without its final zero byte.
 // EVIDENCE: Linux unix(7), sun_path

@@ -8,7 +8,11 @@ use lab::engine::premises::{Premises, leftovers};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::server::cluster::{KIND, SOCKET_PREFIX};
+/// Kind of our premises.
+pub(crate) const KIND: &str = "postgres";
+
+/// First characters of the name of every directory for a socket.
+pub(crate) const SOCKET_PREFIX: &str = "fathom-pg-";
 
 /// Seconds for a leftover server to shut down cleanly, then at once.
 const STOP_SECONDS: [(Signal, i64); 2] = [(Signal::INT, 60), (Signal::QUIT, 10)];

@@ -176,7 +176,7 @@ impl Closed {
         let mut groups: BTreeMap<(bool, String), Vec<&Account>> = BTreeMap::new();
         for account in self.accounts.iter().filter(|account| account.looks > 0) {
             if let Some(group) = group_of(account.process_id) {
-                groups.entry((group != super::CLIENTS, group)).or_default().push(account);
+                groups.entry((group != super::sessions::CLIENTS, group)).or_default().push(account);
             }
         }
         groups

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use lab::observe::machine::KeptFile;
+use lab::observe::kept_file::KeptFile;
 
 use super::events::is_idle_event;
 use super::ledger::{Ledger, Phase, Scheduling, Seen};

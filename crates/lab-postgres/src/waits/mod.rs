@@ -40,9 +40,6 @@ use sql_look::SqlLook;
 use tasks::TaskLook;
 use watch::{Ended, Watched};
 
-/// Group of the sessions whose waits are the question.
-pub(crate) const CLIENTS: &str = "clients";
-
 /// Name of these connections in the list of sessions.
 const CONTROL_NAME: &str = "fathom-control-waits";
 

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use super::super::control::Control;
 use super::super::wire::WireError;
-use super::CLIENTS;
 use super::events::Names;
+
+/// Group of the sessions whose waits are the question.
+pub(crate) const CLIENTS: &str = "clients";
 
 /// Beginning of the names of all connections that fathom has beside its clients.
 const OWN_PREFIX: &str = "fathom-control";

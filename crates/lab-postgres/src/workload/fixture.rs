@@ -105,11 +105,11 @@ pub(crate) fn aftermath(
     control.rows(context, "RESET ALL")?;
     let look_ups = answers.all();
     let mut metrics = look_up::metrics(&look_ups);
-    metrics.push(Metric {
-        name: "finding_hash".to_owned(),
-        value: hash_of(found.trim_end()) as f64,
-        unit: "1".to_owned(),
-        source: "first 48 bits of the SHA-256 of what was found".to_owned(),
-    });
+    metrics.push(Metric::new(
+        "finding_hash",
+        hash_of(found.trim_end()) as f64,
+        "1",
+        "first 48 bits of the SHA-256 of what was found",
+    ));
     Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
 }

@@ -6,7 +6,7 @@
 
 use lab::work::{Storage, Work, Workload};
 
-use crate::workload::schema::TABLE;
+use crate::workload::table::TABLE;
 
 /// Characters of the wide column, as published.
 pub(crate) const WIDE_CHARACTERS: u64 = 1024;

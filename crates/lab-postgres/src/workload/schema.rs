@@ -10,9 +10,7 @@ use lab::work::{KeyOrder, Work, Workload};
 use crate::capabilities::Capabilities;
 use crate::control::literal;
 use crate::workload::guid;
-
-/// The table of every workload.
-pub(crate) const TABLE: &str = "fathom_rows";
+use crate::workload::table::TABLE;
 
 /// The statement that one row takes on the client's side.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ fn a_server_tells_its_parallelism_and_durability() {
             target.cluster().socket_directory().display(),
             target.cluster().port()
         );
-        let rows = inventory(&[&lab_postgres::ENGINE], &[url]);
+        let rows = inventory(&[&lab_postgres::DRIVER], &[url]);
         let row = &rows[0];
         assert_eq!(row.problem, None, "{}", server.version);
         assert!(row.version.as_ref().unwrap().contains(&server.version), "{row:?}");
@@ -35,7 +35,7 @@ fn a_server_tells_its_parallelism_and_durability() {
 #[test]
 fn a_server_that_cannot_be_reached_has_a_row_with_the_reason_and_no_password() {
     let urls = ["postgresql://karl:geheim@127.0.0.1:1/x".to_owned(), "geheim://".to_owned()];
-    let rows = inventory(&[&lab_postgres::ENGINE], &urls);
+    let rows = inventory(&[&lab_postgres::DRIVER], &urls);
     assert_eq!(rows.len(), 2);
     assert_eq!(rows[0].server, "127.0.0.1:1/x");
     for row in &rows {

@@ -22,7 +22,7 @@ impl SqliteTarget {
         let answers = Answers::default();
         let look_up = LookUp {
             question: stock.question(work),
-            page_bytes: schema::PAGE_SIZE_BYTES,
+            page_bytes: crate::workload::table::PAGE_SIZE_BYTES,
             meter,
             answers: answers.clone(),
         };
@@ -53,12 +53,12 @@ impl SqliteTarget {
             .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
             .unwrap_or_default();
         let mut metrics = look_up::metrics(&look_ups);
-        metrics.push(Metric {
-            name: "finding_hash".to_owned(),
-            value: look_up::hash_of(found.trim_end()) as f64,
-            unit: "1".to_owned(),
-            source: "first 48 bits of the SHA-256 of what was found".to_owned(),
-        });
+        metrics.push(Metric::new(
+            "finding_hash",
+            look_up::hash_of(found.trim_end()) as f64,
+            "1",
+            "first 48 bits of the SHA-256 of what was found",
+        ));
         Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use lab::expand::{Column, ExpandError, Kind, Reference, Table};
 use rusqlite::Connection;
 
-use super::{engine, quoted};
+use super::sql::{engine, quoted};
 
 /// The tables of a database; refuses what cannot be copied row by row.
 pub(super) fn read_catalog(connection: &Connection, place: &Path) -> Result<Vec<Table>, ExpandError> {

@@ -8,7 +8,7 @@ use lab::expand::{
 };
 use rusqlite::Connection;
 
-use super::{engine, quoted};
+use super::sql::{engine, quoted};
 
 /// The file, with what a copy's statements are made of.
 pub(super) struct SqliteGrowth<'a> {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod growth;
+mod sql;
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,6 +16,7 @@ use rusqlite::{Connection, OpenFlags, ToSql};
 
 use catalog::read_catalog;
 use growth::{SqliteGrowth, size_bytes};
+use sql::{engine, quoted};
 
 /// What the name of the file with the steps of a partial copy ends with.
 const SCRATCH: &str = ".steps";
@@ -337,10 +339,6 @@ impl ToSql for Parameter<'_> {
     }
 }
 
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 fn file_names(destination: &Path, files: u32) -> Vec<PathBuf> {
     match files {
         1 => vec![destination.to_owned()],
@@ -352,11 +350,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-pub(super) fn engine(action: &'static str, place: &Path) -> impl Fn(rusqlite::Error) -> ExpandError {
-    let place = format!("\"{}\"", place.display());
-    move |error| ExpandError::Engine { action, place: place.clone(), reason: error.to_string() }
 }
 
 /// Files that are not whole yet, removed with whatever lies beside them.

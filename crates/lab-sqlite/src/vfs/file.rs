@@ -10,8 +10,8 @@ use std::ptr;
 
 use rusqlite::ffi;
 
-use super::table::TimedVfs;
 use super::tally::{Call, FRAME_HEADER_BYTES, Role};
+use super::timing::Timing;
 
 /// Slot of the checkpoint lock among the locks in shared memory.
 // EVIDENCE: sqlite walformat 2.3.1, WAL_CKPT_LOCK
@@ -36,7 +36,7 @@ macro_rules! on_file {
 #[repr(C)]
 struct Head {
     base: ffi::sqlite3_file,
-    vfs: &'static TimedVfs,
+    vfs: &'static Timing,
     role: Role,
 }
 
@@ -56,7 +56,7 @@ unsafe fn real_file(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
 ///
 /// # Safety
 /// `file` was opened by `x_open` and is not closed.
-unsafe fn noted_as(file: *mut ffi::sqlite3_file) -> (&'static TimedVfs, Role) {
+unsafe fn noted_as(file: *mut ffi::sqlite3_file) -> (&'static Timing, Role) {
     // SAFETY: `x_open` wrote a whole head before SQLite could call any method; both fields are plain data.
     unsafe {
         let head = file.cast::<Head>();
@@ -84,7 +84,7 @@ pub(super) unsafe fn clear(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_fi
 /// `file` was cleared, and then the real VFS asked to open the real one.
 pub(super) unsafe fn dress(
     file: *mut ffi::sqlite3_file,
-    vfs: &'static TimedVfs,
+    vfs: &'static Timing,
     role: Role,
 ) -> Option<ffi::sqlite3_int64> {
     // SAFETY: the methods are null, or a static table: also after an error, in which case SQLite closes the file, and
@@ -137,9 +137,9 @@ unsafe extern "C" fn x_read(
     guarded(ffi::SQLITE_IOERR_READ, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xRead, ffi::SQLITE_IOERR_READ, file, buffer, size, offset);
-        timed.meter().add(role, Call::Read, began, bytes_moved(status, size));
+        timed.meter.add(role, Call::Read, began, bytes_moved(status, size));
         status
     })
 }
@@ -153,13 +153,13 @@ unsafe extern "C" fn x_write(
     guarded(ffi::SQLITE_IOERR_WRITE, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xWrite, ffi::SQLITE_IOERR_WRITE, file, buffer, size, offset);
-        timed.meter().add_write(role, began, offset, bytes_moved(status, size));
+        timed.meter.add_write(role, began, offset, bytes_moved(status, size));
         if role == Role::Log && status == ffi::SQLITE_OK && i64::from(size) == FRAME_HEADER_BYTES as i64 {
             // SAFETY: SQLite hands over `size` bytes to write, and these are as many as the header of a frame has.
             let header = unsafe { buffer.cast::<[u8; FRAME_HEADER_BYTES as usize]>().read_unaligned() };
-            timed.meter().add_frame(&header);
+            timed.meter.add_frame(&header);
         }
         status
     })
@@ -169,11 +169,11 @@ unsafe extern "C" fn x_truncate(file: *mut ffi::sqlite3_file, size: ffi::sqlite3
     guarded(ffi::SQLITE_IOERR_TRUNCATE, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xTruncate, ffi::SQLITE_IOERR_TRUNCATE, file, size);
-        timed.meter().add(role, Call::Truncate, began, 0);
+        timed.meter.add(role, Call::Truncate, began, 0);
         if role == Role::Log && status == ffi::SQLITE_OK {
-            timed.meter().log_size_is(size);
+            timed.meter.log_size_is(size);
         }
         status
     })
@@ -183,10 +183,10 @@ unsafe extern "C" fn x_sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int
     guarded(ffi::SQLITE_IOERR_FSYNC, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         timed.pause_before_sync();
         let status = on_file!(xSync, ffi::SQLITE_IOERR_FSYNC, file, flags);
-        timed.meter().add_sync(role, began);
+        timed.meter.add_sync(role, began);
         status
     })
 }
@@ -195,9 +195,9 @@ unsafe extern "C" fn x_lock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int
     guarded(ffi::SQLITE_IOERR_LOCK, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xLock, ffi::SQLITE_IOERR_LOCK, file, level);
-        timed.meter().add(role, Call::Lock, began, 0);
+        timed.meter.add(role, Call::Lock, began, 0);
         status
     })
 }
@@ -206,9 +206,9 @@ unsafe extern "C" fn x_unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_i
     guarded(ffi::SQLITE_IOERR_UNLOCK, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xUnlock, ffi::SQLITE_IOERR_UNLOCK, file, level);
-        timed.meter().add(role, Call::Unlock, began, 0);
+        timed.meter.add(role, Call::Unlock, began, 0);
         status
     })
 }
@@ -223,9 +223,9 @@ unsafe extern "C" fn x_shm_map(
     guarded(ffi::SQLITE_IOERR_SHMMAP, || {
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xShmMap, ffi::SQLITE_IOERR_SHMMAP, file, region, size, extend, out);
-        timed.meter().add(role, Call::SharedMap, began, 0);
+        timed.meter.add(role, Call::SharedMap, began, 0);
         status
     })
 }
@@ -240,13 +240,13 @@ unsafe extern "C" fn x_shm_lock(
         // SAFETY: SQLite calls methods of open files only.
         let (timed, role) = unsafe { noted_as(file) };
         let releases = flags & ffi::SQLITE_SHM_UNLOCK != 0;
-        let began = timed.meter().now();
+        let began = timed.meter.now();
         let status = on_file!(xShmLock, ffi::SQLITE_IOERR_SHMLOCK, file, slot, count, flags);
         let call = if releases { Call::SharedUnlock } else { Call::SharedLock };
-        timed.meter().add(role, call, began, 0);
+        timed.meter.add(role, call, began, 0);
         // Recovery takes this slot together with others.
         if slot == CHECKPOINT_LOCK_SLOT && count == 1 && status == ffi::SQLITE_OK {
-            if releases { timed.meter().checkpoint_ends() } else { timed.meter().checkpoint_begins() }
+            if releases { timed.meter.checkpoint_ends() } else { timed.meter.checkpoint_begins() }
         }
         status
     })

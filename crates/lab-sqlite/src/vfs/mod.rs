@@ -12,6 +12,7 @@ mod file;
 mod meter;
 mod table;
 mod tally;
+mod timing;
 
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};

@@ -15,6 +15,7 @@ use rusqlite::ffi;
 use super::file::{self, HEAD_BYTES, guarded};
 use super::meter::Meter;
 use super::tally::{Call, Role};
+use super::timing::Timing;
 
 /// Number in the name of the next registered table.
 static NUMBER_NEXT: AtomicU32 = AtomicU32::new(0);
@@ -23,10 +24,8 @@ static NUMBER_NEXT: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub(super) struct TimedVfs {
     name: CString,
-    meter: Meter,
+    timing: Timing,
     real: RealVfs,
-    #[cfg(test)]
-    sync_delay_ns: std::sync::atomic::AtomicU64,
 }
 
 /// The default VFS.
@@ -48,13 +47,8 @@ impl TimedVfs {
         }
         let number = NUMBER_NEXT.fetch_add(1, Ordering::Relaxed);
         let name = CString::new(format!("fathom-{number}")).expect("the name has no zero byte");
-        let vfs: &'static Self = Box::leak(Box::new(Self {
-            name,
-            meter: Meter::new(),
-            real: RealVfs(real),
-            #[cfg(test)]
-            sync_delay_ns: std::sync::atomic::AtomicU64::new(0),
-        }));
+        let vfs: &'static Self =
+            Box::leak(Box::new(Self { name, timing: Timing::new(), real: RealVfs(real) }));
         // SAFETY: `real` was just found and stays registered; its fields are set once, before registration.
         let table = unsafe { table(vfs, &*real) };
         // SQLite links the table into its list and writes to it, so it is never seen as a reference again.
@@ -72,23 +66,12 @@ impl TimedVfs {
     }
 
     pub(super) fn meter(&'static self) -> &'static Meter {
-        &self.meter
+        &self.timing.meter
     }
 
     #[cfg(test)]
     pub(super) fn delay_syncs(&self, delay: std::time::Duration) {
-        self.sync_delay_ns.store(delay.as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// The pause that a test asked for.
-    pub(super) fn pause_before_sync(&self) {
-        #[cfg(test)]
-        {
-            let delay_ns = self.sync_delay_ns.load(Ordering::Relaxed);
-            if delay_ns > 0 {
-                std::thread::sleep(std::time::Duration::from_nanos(delay_ns));
-            }
-        }
+        self.timing.delay_syncs(delay);
     }
 }
 
@@ -182,16 +165,16 @@ unsafe extern "C" fn x_open(
         // SAFETY: `vfs` is ours.
         let timed = unsafe { timed_vfs(vfs) };
         let role = role(flags);
-        let began = timed.meter.now();
+        let began = timed.timing.meter.now();
         let status = on_vfs!(xOpen, ffi::SQLITE_CANTOPEN, vfs, path, real, flags, flags_out);
-        timed.meter.add(role, Call::Open, began, 0);
+        timed.timing.meter.add(role, Call::Open, began, 0);
         // SAFETY: the real file was just opened, or not, behind the head that we cleared.
-        let size_bytes = unsafe { file::dress(file, timed, role) };
+        let size_bytes = unsafe { file::dress(file, &timed.timing, role) };
         if role == Role::Log && size_bytes == Some(0) {
-            timed.meter.log_size_is(0);
+            timed.timing.meter.log_size_is(0);
         }
         if let (Role::Database, Some(size_bytes)) = (role, size_bytes) {
-            timed.meter.database_size_is(size_bytes);
+            timed.timing.meter.database_size_is(size_bytes);
         }
         status
     })
@@ -205,9 +188,9 @@ unsafe extern "C" fn x_delete(
     guarded(ffi::SQLITE_IOERR_DELETE, || {
         // SAFETY: `vfs` is ours; SQLite passes the name of a file, ended by a zero byte.
         let (timed, role) = unsafe { (timed_vfs(vfs), role_by_name(CStr::from_ptr(path))) };
-        let began = timed.meter.now();
+        let began = timed.timing.meter.now();
         let status = on_vfs!(xDelete, ffi::SQLITE_IOERR_DELETE, vfs, path, sync_directory);
-        timed.meter.add(role, Call::Delete, began, 0);
+        timed.timing.meter.add(role, Call::Delete, began, 0);
         status
     })
 }
@@ -216,9 +199,9 @@ unsafe extern "C" fn x_sleep(vfs: *mut ffi::sqlite3_vfs, microseconds: c_int) ->
     guarded(0, || {
         // SAFETY: `vfs` is ours.
         let timed = unsafe { timed_vfs(vfs) };
-        let began = timed.meter.now();
+        let began = timed.timing.meter.now();
         let slept = on_vfs!(xSleep, 0, vfs, microseconds);
-        timed.meter.add(Role::Database, Call::Sleep, began, 0);
+        timed.timing.meter.add(Role::Database, Call::Sleep, began, 0);
         slept
     })
 }

@@ -10,7 +10,7 @@ use lab::work::{Storage, Work, Workload};
 use rusqlite::Connection;
 use stats::random::Random;
 
-use crate::workload::schema::{PAGE_SIZE_BYTES, TABLE};
+use crate::workload::table::{PAGE_SIZE_BYTES, TABLE};
 
 /// Characters of the wide column, as published.
 pub(crate) const WIDE_CHARACTERS: usize = 1024;

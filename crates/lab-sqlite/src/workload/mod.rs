@@ -3,3 +3,4 @@
 pub(crate) mod guid;
 pub(crate) mod look_up;
 pub(crate) mod schema;
+pub(crate) mod table;

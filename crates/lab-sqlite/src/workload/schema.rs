@@ -3,9 +3,8 @@
 use lab::work::{Durability, KeyOrder, Work, Workload};
 
 use crate::workload::guid;
+use crate::workload::table::{PAGE_SIZE_BYTES, TABLE};
 
-/// Page size unless `sqlite.page_size` says otherwise: the published 8 KiB.
-pub(crate) const PAGE_SIZE_BYTES: u64 = 8192;
 /// Characters of the populate row's wide column: more than half a page, so that one row fills one page.
 pub(crate) const WIDE_CHARACTERS: usize = 4100;
 /// Characters of the published narrow row's third column.
@@ -121,9 +120,6 @@ fn synchronous(durability: Durability) -> &'static str {
         Durability::None => "0",
     }
 }
-
-/// Name of the workload's table.
-pub(crate) const TABLE: &str = "fathom_rows";
 
 /// Statements that make the empty table and its indexes.
 pub(crate) fn create_statements(work: &Work) -> Vec<String> {

@@ -4,7 +4,7 @@ use lab::inventory::inventory;
 
 #[test]
 fn sqlite_has_a_row_with_the_machine_it_runs_on() {
-    let rows = inventory(&[&lab_sqlite::ENGINE], &[]);
+    let rows = inventory(&[&lab_sqlite::DRIVER], &[]);
     assert_eq!(rows.len(), 1);
     let row = &rows[0];
     assert_eq!((row.engine.as_str(), row.version.as_deref()), ("sqlite", Some(rusqlite::version())));

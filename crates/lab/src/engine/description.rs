@@ -1,4 +1,4 @@
-//! An engine as a value: everything about it that the laboratory decides by.
+//! An engine as a value: everything about it that the laboratory decides by. How its targets are made is in `driver`.
 
 use std::fmt;
 
@@ -6,13 +6,11 @@ use results::EngineId;
 use results::ceiling::SyncCall;
 use results::engine::WriteModel;
 
-use super::{Provider, SpaceCosts, TargetError, TargetOptions, TimeCosts};
-use crate::inventory::Survey;
+use super::costs::{SpaceCosts, TimeCosts};
 use crate::observe::counted::CountedWait;
-use crate::observe::live::Attach;
 use crate::work::Work;
 
-/// An engine under test. Programs list theirs once and hand them in; no module of this crate knows one.
+/// An engine under test. No module of this crate knows one: it is read from a target, or from a [`super::Driver`].
 #[derive(Clone, Copy)]
 pub struct Engine {
     /// Its id.
@@ -33,14 +31,6 @@ pub struct Engine {
     pub sync_call: fn(&Work) -> Option<SyncCall>,
     /// Waits that it counts and times itself.
     pub counted: &'static [CountedWait],
-    /// What a choice of it as target comes to.
-    pub provide: fn(&TargetOptions) -> Result<Box<dyn Provider>, TargetError>,
-    /// Is it there?
-    pub installation: fn() -> Installation,
-    /// How it answers an inventory; `None` when it does not.
-    pub survey: Option<Survey>,
-    /// Connects to a running server to watch its waits; `None` when it has no such view.
-    pub attach: Option<Attach>,
 }
 
 impl Engine {
@@ -78,28 +68,4 @@ impl PartialEq for Engine {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id
     }
-}
-
-/// Whether an engine can be used on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Installation {
-    /// It is part of fathom.
-    BuiltIn,
-    /// A server is installed.
-    Installed {
-        /// Version of the newest.
-        version: String,
-    },
-    /// None was found.
-    Missing {
-        /// Command that installs one.
-        install: &'static str,
-    },
-}
-
-/// The engine whose server has this address: by its scheme, else the first that has servers, which then says what is
-/// wrong with the address.
-pub fn engine_of_address(engines: &[&'static Engine], address: &str) -> Option<&'static Engine> {
-    let of_scheme = engines.iter().find(|engine| engine.has_url(address));
-    of_scheme.or_else(|| engines.iter().find(|engine| !engine.schemes.is_empty())).copied()
 }

@@ -101,8 +101,7 @@ pub fn metrics(answers: &[Answer]) -> Vec<Metric> {
 }
 
 fn metric(name: &str, value: Option<f64>, unit: &str, source: &str) -> Option<Metric> {
-    let value = value?;
-    Some(Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() })
+    Some(Metric::new(name, value?, unit, source))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Engines under test: what the laboratory asks of one.
 //!
-//! An [`Engine`] is a value: what the estimate, the gates and the reports decide by, and how its targets are made. A
+//! An [`Engine`] is a value: what the estimate, the gates and the reports decide by. A [`Driver`] makes its targets. A
 //! [`Target`] is one instance, driven from one control thread (blocking); its clients' [`Session`]s are asynchronous, one
 //! per connection, pinned to the worker thread whose event loop polls them. A managed target is made and removed by fathom; an
 //! external one is a URL. Engines are crates of their own, which know this module and not each other.
@@ -8,6 +8,7 @@
 mod abilities;
 mod costs;
 mod description;
+mod driver;
 mod error;
 pub mod look_up;
 pub mod noop;
@@ -21,7 +22,8 @@ mod task;
 pub use crate::client::DynConnector;
 pub use abilities::{CacheControl, ClientControl, Describe, Files, Observe, Residence};
 pub use costs::{SpaceCosts, TimeCosts};
-pub use description::{Engine, Installation, engine_of_address};
+pub use description::Engine;
+pub use driver::{Driver, Installation, driver_of_address};
 pub use error::TargetError;
 pub use look_up::Answer;
 pub use provider::{Provider, TargetOptions};

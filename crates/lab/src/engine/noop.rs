@@ -8,9 +8,9 @@ use results::ceiling::SyncCall;
 use results::model::Setting;
 
 use super::{
-    Aftermath, Connector, Counters, Describe, DynConnector, Engine, EngineFacts, Files, Installation, Layout,
-    Limitation, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target, TargetError,
-    TargetOptions, TimeCosts,
+    Aftermath, Connector, Counters, Describe, Driver, DynConnector, Engine, EngineFacts, Files, Installation,
+    Layout, Limitation, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target,
+    TargetError, TargetOptions, TimeCosts,
 };
 use crate::client::Registration;
 use crate::estimate::heap_row_bytes;
@@ -43,6 +43,11 @@ pub static ENGINE: Engine = Engine {
     },
     sync_call: |_| Some(SyncCall::default()),
     counted: &[],
+};
+
+/// How the absence of an engine is reached.
+pub static DRIVER: Driver = Driver {
+    engine: &ENGINE,
     provide: |_: &TargetOptions| Ok(Box::new(NoopProvider)),
     installation: || Installation::BuiltIn,
     survey: None,

@@ -163,7 +163,7 @@ impl Peak<'_> {
         let TimedRows { rows, is_bound } = rows_of(work, rows_in_time);
         let data = rows.saturating_mul(row_bytes(work, costs));
         let wal = (costs.log_bytes)(rows, data, work);
-        let ceiling = crate::ceilings::file_bytes(data_bytes(work, costs));
+        let ceiling = file_bytes(data_bytes(work, costs));
         space.is_bound |= is_bound;
         let mut before = space.clone();
         self.add_data(&mut before, ceiling);
@@ -237,4 +237,16 @@ fn stock_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
     let of_objects = objects.saturating_mul(costs.object_bytes);
     let rows = work.subject.table_rows.saturating_mul((costs.guid_row_bytes)(work.subject.storage));
     rows.saturating_add(of_objects)
+}
+
+/// File for the data patterns at most: larger than a device's own cache where that is possible in a second.
+const CEILING_FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// At least so much, as the log of a ceiling has.
+pub(crate) const CEILING_FILE_BYTES_MIN: u64 = 16 << 20;
+
+/// Bytes of the file with which ceilings for data of this size are measured, and so the most that they need. The size of
+/// data is not known where time bounds a run.
+pub(crate) fn file_bytes(data_bytes: Option<u64>) -> u64 {
+    data_bytes.unwrap_or(CEILING_FILE_BYTES_MAX).clamp(CEILING_FILE_BYTES_MIN, CEILING_FILE_BYTES_MAX)
 }

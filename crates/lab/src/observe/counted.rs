@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn metric(name: &str, value: f64) -> Metric {
-        Metric { name: name.to_owned(), value, unit: String::new(), source: String::new() }
+        Metric::new(name, value, "", "")
     }
 
     fn clients() -> Observations {

@@ -12,16 +12,21 @@ pub(crate) fn metrics(seen: &Observations, marks: &[Event], ended_ns: u64) -> Ve
     if let Some(series) = seen.series.iter().find(|series| series.name == "log_size_bytes")
         && let Some(value) = largest(series)
     {
-        metrics.push(metric("log_size_bytes_max", value, "bytes", &series.source));
+        metrics.push(Metric::new("log_size_bytes_max", value, "bytes", &series.source));
     }
     if let Some(record) = seen.samplers.iter().find(|record| record.name == SAMPLER) {
         let source = "counted when the engine had answered";
-        metrics.push(metric("manual_checkpoints", record.samples_taken as f64, "1", source));
+        metrics.push(Metric::new("manual_checkpoints", record.samples_taken as f64, "1", source));
         let asked = marks.iter().filter(|mark| mark.kind == MANUAL_CHECKPOINT);
         let refused = asked.filter(|mark| took_ns(mark).is_none()).count();
-        metrics.push(metric("manual_checkpoints_refused", refused as f64, "1", source));
+        metrics.push(Metric::new("manual_checkpoints_refused", refused as f64, "1", source));
         let unseen = unseen(marks, ended_ns);
-        metrics.push(metric("manual_checkpoints_unseen", unseen as f64, "1", "marks on the run's clock"));
+        metrics.push(Metric::new(
+            "manual_checkpoints_unseen",
+            unseen as f64,
+            "1",
+            "marks on the run's clock",
+        ));
     }
     metrics
 }
@@ -42,10 +47,6 @@ fn unseen(marks: &[Event], ended_ns: u64) -> usize {
 
 fn largest(series: &Series) -> Option<f64> {
     series.values.iter().flatten().copied().reduce(f64::max)
-}
-
-fn metric(name: &str, value: f64, unit: &str, source: &str) -> Metric {
-    Metric { name: name.to_owned(), value, unit: unit.to_owned(), source: source.to_owned() }
 }
 
 #[cfg(test)]

@@ -4,18 +4,14 @@
 //! about ten more for each process of the server.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use disk::counters::{DiskCounters, MachineCpu, parse_diskstats, parse_machine_cpu, process_cpu_ns};
 
+use super::kept_file::KeptFile;
 use super::processes::{ProcessTree, TreeTotals};
 use super::series::{Looks, Naming, Probe, Told, series};
 use crate::environment;
-
-/// The most that is read of one file: `/proc/diskstats` of ten thousand devices is about 1 MiB.
-const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// The three resources of which the kernel counts the time that tasks had to wait for them.
 const PRESSURES: [&str; 3] = ["cpu", "io", "memory"];
@@ -221,41 +217,6 @@ fn some_total_us(text: &str) -> Option<u64> {
     line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?.parse().ok()
 }
 
-/// A file under /proc that stays open; every reading begins at its start, into the same memory.
-#[derive(Debug)]
-pub struct KeptFile {
-    file: File,
-    buffer: Vec<u8>,
-}
-
-impl KeptFile {
-    /// Opens the file.
-    pub fn open(path: &str) -> std::io::Result<Self> {
-        Ok(Self { file: File::open(path)?, buffer: vec![0; 4096] })
-    }
-
-    /// The whole content now; `None` when it cannot be read, as when the process has ended, or is no text.
-    pub fn text(&mut self) -> Option<&str> {
-        let mut filled = 0;
-        loop {
-            if filled == self.buffer.len() {
-                if filled >= FILE_BYTES_MAX {
-                    return None;
-                }
-                self.buffer.resize(filled * 2, 0);
-            }
-            let room = self.buffer.get_mut(filled..)?;
-            match self.file.read_at(room, filled as u64) {
-                Ok(0) => break,
-                Ok(read_bytes) => filled += read_bytes,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
-        std::str::from_utf8(self.buffer.get(..filled)?).ok()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -293,6 +254,17 @@ mod tests {
     }
 
     #[test]
+    fn this_machine_can_be_looked_at() {
+        let place = std::env::temp_dir();
+        let mut probe = MachineProbe::new(&[("data".to_owned(), place)], Some(std::process::id()));
+        let first = probe.look().unwrap();
+        let second = probe.look().unwrap();
+        assert!(second.own_cpu_ns >= first.own_cpu_ns);
+        assert!(second.server.unwrap().cpu_ns >= first.server.unwrap().cpu_ns);
+        assert_eq!(second.devices.len(), probe.devices.len());
+    }
+
+    #[test]
     fn a_device_has_the_figures_of_iostat() {
         let told = told();
         let value = |name: &str| told.iter().find(|series| series.name == name).unwrap().values[0].unwrap();
@@ -326,24 +298,5 @@ mod tests {
         for text in ["", "some", "some total=", "full total=3", "some total=-1"] {
             assert_eq!(some_total_us(text), None, "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_kept_file_shows_what_is_there_now() {
-        let mut file = KeptFile::open("/proc/self/stat").unwrap();
-        assert!(file.text().unwrap().contains('('));
-        assert!(file.text().unwrap().contains('('));
-        assert!(KeptFile::open("/proc/no-such-file").is_err());
-    }
-
-    #[test]
-    fn this_machine_can_be_looked_at() {
-        let place = std::env::temp_dir();
-        let mut probe = MachineProbe::new(&[("data".to_owned(), place)], Some(std::process::id()));
-        let first = probe.look().unwrap();
-        let second = probe.look().unwrap();
-        assert!(second.own_cpu_ns >= first.own_cpu_ns);
-        assert!(second.server.unwrap().cpu_ns >= first.server.unwrap().cpu_ns);
-        assert_eq!(second.devices.len(), probe.devices.len());
     }
 }

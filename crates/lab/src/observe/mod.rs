@@ -14,6 +14,7 @@ pub(crate) mod clients;
 pub mod counted;
 pub mod external;
 pub(crate) mod figures;
+pub mod kept_file;
 pub mod live;
 pub mod machine;
 pub mod manual_checkpoint;

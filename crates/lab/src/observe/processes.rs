@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use disk::counters::parse_process_cpu;
 
-use super::machine::KeptFile;
+use super::kept_file::KeptFile;
 
 /// Children that are looked at; servers have at most some thousand sessions.
 const CHILDREN_MAX: usize = 20_000;

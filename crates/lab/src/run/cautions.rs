@@ -3,11 +3,13 @@
 use results::model::{Metric, Warning};
 use results::observations::Observations;
 
-use super::{FLUSHES_IGNORED, metric};
 use crate::client::Dispatch;
 use crate::engine::Target;
 use crate::gates::{self, Limits};
 use crate::work::{Durability, Work};
+
+/// Code of the warning that durable commits cost nothing on this device.
+pub const FLUSHES_IGNORED: &str = "flushes_ignored";
 
 /// Flushes tried before a run: enough for a median, few enough not to disturb.
 const FLUSHES_TRIED: u32 = 5;
@@ -39,7 +41,7 @@ pub(super) fn sync_latency(target: &dyn Target, work: &Work, warnings: &mut Vec<
         });
     }
     let source = "median of 5 appends of 8 KiB with fdatasync in the log directory before the run";
-    Some(metric("sync_latency_s", latency.median_ns as f64 / 1e9, "s", source))
+    Some(Metric::new("sync_latency_s", latency.median_ns as f64 / 1e9, "s", source))
 }
 
 /// Says that an open loop could not keep its rate.

@@ -2,7 +2,6 @@
 
 use results::model::Metric;
 
-use super::metric;
 use crate::client::Dispatch;
 use crate::engine::Aftermath;
 
@@ -12,7 +11,7 @@ pub(super) fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Me
     let mut metrics = Vec::new();
     let mut add = |name: &str, value: Option<u64>, unit: &str| {
         if let Some(value) = value {
-            metrics.push(metric(name, value as f64, unit, "counted by the engine after the run"));
+            metrics.push(Metric::new(name, value as f64, unit, "counted by the engine after the run"));
         }
     };
     add("table_rows", aftermath.rows, "1");
@@ -27,7 +26,12 @@ pub(super) fn outcome_metrics(dispatch: &Dispatch) -> Vec<Metric> {
     let retries: u64 = dispatch.clients.iter().map(|client| client.retries).sum();
     let cpu_ns: u64 = dispatch.workers.iter().map(|worker| worker.cpu_ns).sum();
     vec![
-        metric("retries", retries as f64, "1", "counted by the clients"),
-        metric("client_cpu_s", cpu_ns as f64 / 1e9, "s", "CLOCK_THREAD_CPUTIME_ID of the worker threads"),
+        Metric::new("retries", retries as f64, "1", "counted by the clients"),
+        Metric::new(
+            "client_cpu_s",
+            cpu_ns as f64 / 1e9,
+            "s",
+            "CLOCK_THREAD_CPUTIME_ID of the worker threads",
+        ),
     ]
 }

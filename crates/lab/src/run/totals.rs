@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use disk::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu, process_cpu_ns};
 use results::model::Metric;
 
-use super::metric;
 use crate::engine::Target;
 use crate::environment;
 
@@ -44,17 +43,22 @@ fn device_metrics(device: &str, counters: &DiskCounters) -> Vec<Metric> {
     let source = format!("/proc/diskstats {device}");
     let seconds = |ms: u64| ms as f64 / 1e3;
     let mut metrics = vec![
-        metric(&format!("device_write_bytes.{device}"), counters.write_bytes as f64, "bytes", &source),
-        metric(&format!("device_read_bytes.{device}"), counters.read_bytes as f64, "bytes", &source),
-        metric(&format!("device_writes.{device}"), counters.writes as f64, "1", &source),
-        metric(&format!("device_write_s.{device}"), seconds(counters.write_ms), "s", &source),
-        metric(&format!("device_reads.{device}"), counters.reads as f64, "1", &source),
-        metric(&format!("device_read_s.{device}"), seconds(counters.read_ms), "s", &source),
-        metric(&format!("device_busy_s.{device}"), seconds(counters.io_ms), "s", &source),
+        Metric::new(&format!("device_write_bytes.{device}"), counters.write_bytes as f64, "bytes", &source),
+        Metric::new(&format!("device_read_bytes.{device}"), counters.read_bytes as f64, "bytes", &source),
+        Metric::new(&format!("device_writes.{device}"), counters.writes as f64, "1", &source),
+        Metric::new(&format!("device_write_s.{device}"), seconds(counters.write_ms), "s", &source),
+        Metric::new(&format!("device_reads.{device}"), counters.reads as f64, "1", &source),
+        Metric::new(&format!("device_read_s.{device}"), seconds(counters.read_ms), "s", &source),
+        Metric::new(&format!("device_busy_s.{device}"), seconds(counters.io_ms), "s", &source),
     ];
     if let Some(flushes) = counters.flushes {
-        metrics.push(metric(&format!("device_flushes.{device}"), flushes.flushes as f64, "1", &source));
-        metrics.push(metric(&format!("device_flush_s.{device}"), seconds(flushes.flush_ms), "s", &source));
+        metrics.push(Metric::new(&format!("device_flushes.{device}"), flushes.flushes as f64, "1", &source));
+        metrics.push(Metric::new(
+            &format!("device_flush_s.{device}"),
+            seconds(flushes.flush_ms),
+            "s",
+            &source,
+        ));
     }
     metrics
 }
@@ -77,12 +81,13 @@ impl CpuTotals {
 
     fn since(&self, before: &Self) -> Vec<Metric> {
         let own_ns = self.own_ns - before.own_ns;
-        let mut metrics = vec![metric("fathom_cpu_s", own_ns as f64 / 1e9, "s", "CLOCK_PROCESS_CPUTIME_ID")];
+        let mut metrics =
+            vec![Metric::new("fathom_cpu_s", own_ns as f64 / 1e9, "s", "CLOCK_PROCESS_CPUTIME_ID")];
         let mut known_ns = own_ns;
         if let (Some(after), Some(earlier)) = (self.server_ns, before.server_ns) {
             let server_ns = after.saturating_sub(earlier);
             known_ns += server_ns;
-            metrics.push(metric(
+            metrics.push(Metric::new(
                 "server_cpu_s",
                 server_ns as f64 / 1e9,
                 "s",
@@ -91,7 +96,7 @@ impl CpuTotals {
         }
         if let (Some(after), Some(earlier)) = (&self.machine, &before.machine) {
             let other_ns = after.since(earlier).other_busy_ns(known_ns);
-            metrics.push(metric(
+            metrics.push(Metric::new(
                 "other_cpu_s",
                 other_ns as f64 / 1e9,
                 "s",

@@ -6,7 +6,7 @@ use crate::client::Progress;
 use crate::engine::{Counters, Target};
 use crate::work::{LoopSide, Work};
 
-use super::{Course, Tick};
+use super::tick::{Course, Tick};
 
 /// Counters of an engine are asked for signs of life this often while its own loop runs.
 const PULSE_PERIOD: Duration = Duration::from_secs(2);

@@ -3,21 +3,11 @@
 use std::collections::BTreeMap;
 
 use results::EngineId;
-use results::model::Level;
 
 use super::subject;
-use super::value::duration;
+use super::values::{Conflict, Values, conflict};
 use crate::engine::{Engine, Layout};
 use crate::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
-
-/// Parameters that cannot stand together.
-#[derive(Debug)]
-pub(crate) struct Conflict {
-    /// The parameter at fault first, then those that it clashes with.
-    pub(crate) parameters: Vec<&'static str>,
-    pub(crate) title: String,
-    pub(crate) help: Option<String>,
-}
 
 /// Who says where data and log lie.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +17,6 @@ pub(crate) enum LogPlace<'a> {
     /// Whoever runs the server.
     Foreign,
 }
-
-/// Values of all parameters of one cell by name, defaults included; each of the right type and in range.
-pub(crate) struct Values<'a>(pub(crate) BTreeMap<&'a str, &'a Level>);
 
 impl Values<'_> {
     /// The work of the cell on `engine`; the seed is left at 0.
@@ -129,35 +116,6 @@ impl Values<'_> {
                 (*prefix == engine).then(|| (setting.to_owned(), level.to_string()))
             })
             .collect()
-    }
-
-    pub(super) fn count(&self, name: &str) -> Option<u64> {
-        match self.0.get(name) {
-            Some(Level::Integer(value)) => u64::try_from(*value).ok(),
-            _ => None,
-        }
-    }
-
-    pub(super) fn word(&self, name: &str) -> &str {
-        match self.0.get(name) {
-            Some(Level::Text(word)) => word,
-            _ => "",
-        }
-    }
-
-    pub(super) fn time(&self, name: &str) -> Option<std::time::Duration> {
-        self.0.get(name).and_then(|level| duration(&level.to_string()))
-    }
-}
-
-pub(super) fn conflict(parameters: &[&'static str], title: impl Into<String>) -> Conflict {
-    Conflict { parameters: parameters.to_vec(), title: title.into(), help: None }
-}
-
-impl Conflict {
-    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use results::model::{Level, Scale};
 
 use super::command::SAMPLERS;
-use super::resolve::Resolved;
+use super::resolved::Resolved;
 use super::validity::percent_text;
 
 /// The canonical text: same study, same bytes.

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use results::model::Level;
+use results::model::{Factor, Level};
 
 use super::experiment::Experiment;
-use super::resolve::{Request, Resolved};
 
 /// Key of a spec for commands that watch its runs.
 pub(super) const SAMPLERS: &str = "samplers";
@@ -64,22 +63,24 @@ impl Experiment {
     }
 }
 
-impl Resolved {
-    /// The commands of the spec that running this would run, sorted. What the command line set itself is none of them:
-    /// whoever typed it knows.
-    pub(super) fn commands_of_spec(&self, experiment: &Experiment, request: &Request) -> Vec<SpecCommand> {
-        let is_typed = |name: &str| {
-            request.overrides.iter().any(|(key, _)| {
-                let parameter = super::parameters::parameter(key).map_or(key.as_str(), |found| found.name);
-                parameter.eq_ignore_ascii_case(name)
-            })
-        };
-        let factors =
-            self.factors.iter().flat_map(|factor| factor.levels.iter().map(|level| (&factor.name, level)));
-        let fixed = self.fixed.iter().map(|(name, level)| (name, level));
-        let settings = factors.chain(fixed).filter(|(name, _)| !is_typed(name));
-        sorted(of_samplers(experiment).chain(settings.filter_map(|(name, level)| of_setting(name, level))))
-    }
+/// The commands of the spec that run with these factors and fixed parameters, sorted. What the command line set itself
+/// is none of them: its user knows.
+pub(super) fn commands_of_spec(
+    experiment: &Experiment,
+    factors: &[Factor],
+    fixed: &[(String, Level)],
+    overrides: &[(String, String)],
+) -> Vec<SpecCommand> {
+    let is_typed = |name: &str| {
+        overrides.iter().any(|(key, _)| {
+            let parameter = super::parameters::parameter(key).map_or(key.as_str(), |found| found.name);
+            parameter.eq_ignore_ascii_case(name)
+        })
+    };
+    let factors = factors.iter().flat_map(|factor| factor.levels.iter().map(|level| (&factor.name, level)));
+    let fixed = fixed.iter().map(|(name, level)| (name, level));
+    let settings = factors.chain(fixed).filter(|(name, _)| !is_typed(name));
+    sorted(of_samplers(experiment).chain(settings.filter_map(|(name, level)| of_setting(name, level))))
 }
 
 fn of_samplers(experiment: &Experiment) -> impl Iterator<Item = SpecCommand> + '_ {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::assemble::{Conflict, Values, conflict};
+use super::values::{Conflict, Values, conflict};
 use crate::work::{
     Amount, BackupMethod, CacheState, Depth, LoopSide, RawReads, Storage, Subject, Work, Workload,
 };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::document::Entry;
+use super::duration::{duration, duration_text};
 use super::error::{SpecError, quoted};
-use super::value::{duration, duration_text};
 
 const KEYS: [&str; 5] = ["attempts", "start_skew", "start_skew_floor", "client_cpu", "samples_present"];
 

@@ -92,12 +92,7 @@ fn run(key: RunKey, state: RunState) -> Run {
         state,
         elapsed_ns: 2_000_000_001,
         clients: vec![client(0), open_loop],
-        metrics: vec![Metric {
-            name: "log_bytes".to_owned(),
-            value: 0.1 + 0.2,
-            unit: "bytes".to_owned(),
-            source: "shim".to_owned(),
-        }],
+        metrics: vec![Metric::new("log_bytes", 0.1 + 0.2, "bytes", "shim")],
         gates: vec![GateResult {
             gate: "all_clients_finished".to_owned(),
             outcome,

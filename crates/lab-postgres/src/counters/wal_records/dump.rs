@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use lab::child::{self, LastSignal};
 
-use crate::counters::wal_records::{Anatomy, Kind, Span};
+use super::anatomy::{Anatomy, Kind, LOG_READ_BYTES_MAX, Span, lsn};
 use crate::server::discovery::{self, ServerBinaries};
 
 /// Name of the program.
@@ -28,7 +28,7 @@ const SEGMENT_HEAD_BYTES: u64 = 40;
 const ALIGNMENT_BYTES: u64 = 8;
 
 /// Lines that are read at most: the shortest record has 24 bytes.
-const LINES_MAX: usize = super::LOG_READ_BYTES_MAX as usize / 24;
+const LINES_MAX: usize = LOG_READ_BYTES_MAX as usize / 24;
 
 /// Bytes of what the program says on its standard error that are quoted.
 const WORDS_MAX: u64 = 2000;
@@ -71,8 +71,8 @@ pub(crate) fn read(program: &Path, directory: &Path, span: &Span) -> Result<Anat
     let mut child = child::command(program, LastSignal::Kill)
         .arg(format!("--path={}", directory.display()))
         .arg(format!("--timeline={}", span.timeline))
-        .arg(format!("--start={}", super::lsn(span.from)))
-        .arg(format!("--end={}", super::lsn(span.to)))
+        .arg(format!("--start={}", lsn(span.from)))
+        .arg(format!("--end={}", lsn(span.to)))
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -14,12 +14,7 @@ fn filled(cluster: &mut Cluster) -> (Control, Counters, Counters) {
     control.query("CREATE TABLE t (id int PRIMARY KEY, payload text)").unwrap();
     let counters = |control: &mut Control| {
         let position = control.probe("SELECT (pg_current_wal_insert_lsn() - '0/0')::text").unwrap();
-        let metric = Metric {
-            name: "log_bytes".to_owned(),
-            value: position.parse().unwrap(),
-            unit: "bytes".to_owned(),
-            source: String::new(),
-        };
+        let metric = Metric::new("log_bytes", position.parse().unwrap(), "bytes", "");
         Counters { cumulative: vec![metric] }
     };
     let before = counters(&mut control);

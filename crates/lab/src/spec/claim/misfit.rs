@@ -2,7 +2,7 @@
 
 use results::model::{Factor, Level};
 
-use super::{ClaimError, Name, Selector};
+use super::rule::{ClaimError, Name, Selector};
 
 pub(super) fn find_factor<'a>(name: &Name, factors: &'a [Factor]) -> Result<&'a Factor, ClaimError> {
     factors.iter().find(|factor| factor.name == name.text).ok_or_else(|| {

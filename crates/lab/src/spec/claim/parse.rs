@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ClaimError, Name, Operand, Operator, Right, Rule, Selector};
+use super::rule::{ClaimError, Name, Operand, Operator, Right, Rule, Selector};
 use crate::spec::error::quoted;
 
 /// Longer texts are not claims that anybody reads.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{DAY, Parameter, ParameterType, ROWS_MAX};
+use super::parameter::{DAY, Parameter, ParameterType, ROWS_MAX};
 
 /// Those that specs list first.
 pub(super) static FIRST: [Parameter; 18] = [

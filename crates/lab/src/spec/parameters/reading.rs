@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{DAY, Parameter, ParameterType, ROWS_MAX};
+use super::parameter::{DAY, Parameter, ParameterType, ROWS_MAX};
 
 /// Listed between the common ones.
 pub(super) static READING: [Parameter; 19] = [

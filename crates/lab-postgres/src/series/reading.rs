@@ -1,0 +1,6 @@
+//! One reading of all counters of a server.
+
+use std::collections::BTreeMap;
+
+/// Numbers of one look by name; one that the server left NULL is absent.
+pub(super) type PostgresReading = BTreeMap<&'static str, f64>;

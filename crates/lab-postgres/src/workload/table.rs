@@ -1,0 +1,4 @@
+//! The table of every workload.
+
+/// Its name.
+pub(crate) const TABLE: &str = "fathom_rows";
