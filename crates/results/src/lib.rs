@@ -12,6 +12,7 @@ pub mod ceiling;
 pub mod check;
 pub mod coverage;
 pub mod engine;
+pub mod finding;
 pub mod histogram;
 pub mod io;
 pub mod model;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Finding, RuleCount};
+use crate::finding::{Finding, RuleCount};
 
 /// Rows and index entries that a finding affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
 use crate::buffer::fill_incompressible;

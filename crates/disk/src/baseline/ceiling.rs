@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{Matrix, Pattern};
+use super::matrix::Matrix;
+use super::pattern::Pattern;
 use super::sync::{SyncMatrix, SyncMethod, measure_sync};
 use super::{BaselineError, measure};
 use crate::facts::{StorageFacts, storage_behind};

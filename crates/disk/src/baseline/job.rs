@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::latencies::Latencies;
 use super::stream::Stream;
+use super::window::{ShortTransfers, Window};
 use crate::backend::{
     Backend, BackendChoice, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request,
     open_backend,
@@ -37,53 +37,6 @@ pub(super) struct JobPlan {
     pub(super) window_count: usize,
     /// After so many transfers the job ends, whatever the time (`number_ios`).
     pub(super) transfers_max: u64,
-}
-
-/// The transfers that ended in one window of time.
-#[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub(super) latencies: Latencies,
-    pub(super) transferred_bytes: u64,
-    /// Not among the transfers: those that moved fewer bytes than asked for.
-    pub(super) short: Option<ShortTransfers>,
-}
-
-impl Window {
-    pub(super) fn new() -> Self {
-        Window { latencies: Latencies::new(), transferred_bytes: 0, short: None }
-    }
-
-    fn record(&mut self, bytes: usize, latency_ns: u64) {
-        self.latencies.record(latency_ns);
-        self.transferred_bytes += bytes as u64;
-    }
-
-    fn record_short(&mut self, short: ShortTransfers) {
-        self.short = Some(self.short.take().map_or(short, |first| first.and(short)));
-    }
-
-    pub(super) fn merge(&mut self, other: &Window) {
-        self.latencies.merge(&other.latencies);
-        self.transferred_bytes += other.transferred_bytes;
-        if let Some(short) = other.short {
-            self.record_short(short);
-        }
-    }
-}
-
-/// Transfers that moved fewer bytes than asked for, and the first of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ShortTransfers {
-    pub(super) count: u64,
-    pub(super) operation: Operation,
-    pub(super) offset_bytes: u64,
-    pub(super) moved_bytes: u64,
-}
-
-impl ShortTransfers {
-    fn and(self, later: Self) -> Self {
-        ShortTransfers { count: self.count + later.count, ..self }
-    }
 }
 
 /// Why a job ended before its time.

@@ -4,74 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::BaselineError;
-use crate::backend::{BackendChoice, DEPTH_MAX};
-
-/// The largest transfer. Larger ones are cut by the kernel anyway, and say nothing new.
-pub const TRANSFER_BYTES_MAX: u64 = 64 << 20;
-
-/// The most jobs of one row.
-pub const JOBS_MAX: u32 = 1024;
+use super::error::BaselineError;
+use super::pattern::Pattern;
+use crate::backend::BackendChoice;
 
 /// The name of the published matrix, as an experiment.
 pub const PUBLISHED_NAME: &str = "io-baseline";
-
-/// One row of the matrix: an access pattern. fio's names in brackets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pattern {
-    /// The size of a transfer (`bs`), a multiple of 512 bytes.
-    pub transfer_bytes: u64,
-    /// The share of transfers that read, 0 to 100 (`rwmixread`); the others write.
-    pub read_percent: u8,
-    /// The share of transfers at a random place, 0 to 100 (`percentage_random`); the others follow the one before.
-    pub random_percent: u8,
-    /// How many transfers each job has under way (`iodepth`).
-    pub outstanding: u32,
-    /// How many jobs do this at the same time (`numjobs`), each on a thread and a share of the file of its own.
-    pub jobs: u32,
-}
-
-impl Pattern {
-    /// Reads of one job, at random places or one after the other.
-    pub const fn read(transfer_bytes: u64, random_percent: u8, outstanding: u32) -> Self {
-        Pattern { transfer_bytes, read_percent: 100, random_percent, outstanding, jobs: 1 }
-    }
-
-    /// Writes of one job, at random places or one after the other.
-    pub const fn write(transfer_bytes: u64, random_percent: u8, outstanding: u32) -> Self {
-        Pattern { transfer_bytes, read_percent: 0, random_percent, outstanding, jobs: 1 }
-    }
-
-    /// How many transfers all jobs have under way.
-    pub fn outstanding_total(&self) -> u64 {
-        u64::from(self.outstanding) * u64::from(self.jobs)
-    }
-
-    /// Says whether some transfers write.
-    pub fn writes(&self) -> bool {
-        self.read_percent < 100
-    }
-
-    fn check(&self) -> Result<(), BaselineError> {
-        let problem = match self {
-            Pattern { transfer_bytes: 0, .. } => "a transfer has no bytes",
-            Pattern { transfer_bytes, .. } if !transfer_bytes.is_multiple_of(512) => {
-                "the size of a transfer must be a multiple of 512 bytes"
-            }
-            Pattern { transfer_bytes, .. } if *transfer_bytes > TRANSFER_BYTES_MAX => {
-                "a transfer has at most 64 MiB"
-            }
-            Pattern { read_percent: 101.., .. } => "the share of reads is above 100 %",
-            Pattern { random_percent: 101.., .. } => "the share of random places is above 100 %",
-            Pattern { outstanding, .. } if !(1..=DEPTH_MAX as u32).contains(outstanding) => {
-                "1 to 1024 transfers can be outstanding"
-            }
-            Pattern { jobs, .. } if !(1..=JOBS_MAX).contains(jobs) => "1 to 1024 jobs are possible",
-            _ => return Ok(()),
-        };
-        Err(BaselineError::Pattern { pattern: *self, problem })
-    }
-}
 
 /// A matrix: patterns, and how each is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +94,10 @@ impl Matrix {
         if self.patterns.is_empty() || self.runtime.is_zero() {
             return Err(BaselineError::Nothing);
         }
-        self.patterns.iter().try_for_each(Pattern::check)
+        match self.patterns.iter().find_map(|pattern| Some((*pattern, pattern.problem()?))) {
+            Some((pattern, problem)) => Err(BaselineError::Pattern { pattern, problem }),
+            None => Ok(()),
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::job::ShortTransfers;
+use super::error::verb;
 use super::latencies::Latencies;
 use super::link::RateLimit;
-use super::matrix::Pattern;
+use super::pattern::Pattern;
 use super::steady::Steadiness;
+use super::window::ShortTransfers;
 use crate::counters::MachineCpu;
 use crate::space::format_bytes;
 
@@ -264,7 +265,7 @@ impl Row {
 fn flags(row: &Row, measured: &Measurement, limits: &[RateLimit]) -> Vec<Flag> {
     let mut flags = Vec::new();
     if let Some(ShortTransfers { count, operation, offset_bytes, moved_bytes }) = measured.short {
-        let (operation, asked_bytes) = (super::verb(operation).to_owned(), row.pattern.transfer_bytes);
+        let (operation, asked_bytes) = (verb(operation).to_owned(), row.pattern.transfer_bytes);
         flags.push(Flag::ShortTransfers { count, operation, offset_bytes, moved_bytes, asked_bytes });
     }
     if row.transfer_count == 0 {

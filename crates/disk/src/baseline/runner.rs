@@ -5,14 +5,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BaselineError;
-use super::job::{Job, JobError, JobPlan, Window};
+use super::error::BaselineError;
+use super::job::{Job, JobError, JobPlan};
 use super::link::can_poll;
-use super::matrix::{Matrix, Pattern};
+use super::matrix::Matrix;
+use super::pattern::Pattern;
 use super::row::Measurement;
 use super::steady::steady_from;
 use super::stream::Stream;
 use super::target::Target;
+use super::window::Window;
 use crate::backend::BackendFacts;
 use crate::counters::{DiskCounters, MachineCpu, disk_counters, machine_cpu, process_cpu_ns};
 

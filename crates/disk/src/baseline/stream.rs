@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::matrix::Pattern;
+use super::pattern::Pattern;
 use crate::backend::Operation;
 
 /// The transfers of one job, without end.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{FallocateFlags, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::BaselineError;
+use super::error::BaselineError;
 use super::job::stamp;
 use super::matrix::Matrix;
 use crate::backend::{BackendOptions, Completion, Operation, Request, open_backend};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::device::DeviceNumber;
+use super::kind::{MEMORY, StorageKind};
 use super::mounts::{Mount, mount_holding};
-use super::{DeviceNumber, MEMORY, StorageKind};
 use crate::tree::{SystemTree, bracketed, names_in, text_at};
 
 /// The most places visited on the way down. A RAID of 24 disks under a volume manager takes about 60; a loop in the

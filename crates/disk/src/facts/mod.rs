@@ -4,10 +4,11 @@
 //! queue attributes of the kernel's `Documentation/ABI/stable/sysfs-block`.
 
 mod block;
+mod device;
+mod kind;
 mod mounts;
 mod sharing;
 
-use std::fmt;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,70 +16,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use block::BlockDevice;
+pub use device::DeviceNumber;
+pub use kind::{MEMORY, StorageKind};
 pub use mounts::MountFacts;
 pub use sharing::{SharedDevice, roles_sharing_a_device};
 
 pub(crate) use mounts::{Mount, mounts_of};
 
 use crate::tree::SystemTree;
-
-/// The name under which everything that keeps its bytes in memory stands in
-/// [`StorageFacts::physical_devices`].
-pub const MEMORY: &str = "memory";
-
-/// The number of a block device, as `stat` gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct DeviceNumber {
-    /// The driver. 0 for file systems without a block device of their own (tmpfs, overlay, btrfs, NFS).
-    pub major: u32,
-    /// The device of that driver.
-    pub minor: u32,
-}
-
-impl DeviceNumber {
-    /// Splits a `st_dev` or `st_rdev`.
-    pub(crate) fn from_raw(raw: u64) -> Self {
-        DeviceNumber { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
-    }
-
-    /// Reads `major:minor`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (major, minor) = text.split_once(':')?;
-        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
-    }
-}
-
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
-
-/// What kind of thing holds the bytes of a directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum StorageKind {
-    /// A file system on a block device.
-    Block,
-    /// A file system that keeps its files in memory (tmpfs, ramfs). A flush does nothing there.
-    Memory,
-    /// An overlay: what is written goes to the upper directory, and the block devices listed are those behind it.
-    Overlay {
-        /// The upper directory as the mount table names it; absent for an overlay that cannot be written. In a
-        /// container the path belongs to the host, and then no block device can be found.
-        upper_directory: Option<String>,
-    },
-    /// A file system of another machine.
-    Network {
-        /// The mounted source, such as `server:/export`.
-        source: String,
-    },
-    /// Anything else without a block device that can be named (ZFS, FUSE, or no mount table to read).
-    Other {
-        /// Why no block device stands here, as a clause.
-        reason: String,
-    },
-}
 
 /// What lies behind one directory.
 ///

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::DeviceNumber;
+use super::device::DeviceNumber;
 use crate::tree::SystemTree;
 
 /// How a file system is mounted where a directory lies.

@@ -4,12 +4,15 @@
 //! and `sysfs-devices-node`). Serial numbers, addresses and the boot id are left out: results get passed on.
 
 mod cgroup;
+mod fields;
 mod processors;
 
 use serde::{Deserialize, Serialize};
 
 pub use cgroup::CgroupLimits;
 pub use processors::{FrequencyPolicy, NumaNode, ProcessorFacts};
+
+use fields::{field, kib_field};
 
 use crate::tree::{SystemTree, bracketed};
 
@@ -118,19 +121,6 @@ fn memory(tree: &SystemTree) -> MemoryFacts {
         huge_page_count: field(&text, "HugePages_Total").and_then(|value| value.parse().ok()),
         huge_page_bytes: kib_field(&text, "Hugepagesize"),
     }
-}
-
-/// The value of a line `name: value` or `name\t: value`.
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == name).then(|| value.trim())
-    })
-}
-
-/// The value of a line `name: 123 kB`, in bytes. The kernel writes kB and means KiB.
-fn kib_field(text: &str, name: &str) -> Option<u64> {
-    field(text, name)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]

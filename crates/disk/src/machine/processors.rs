@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{field, kib_field};
+use super::fields::{field, kib_field};
 use crate::tree::SystemTree;
 
 /// The most processors that a list may name; the kernel's own limit (`CONFIG_NR_CPUS`) is 8192.

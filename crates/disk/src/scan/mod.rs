@@ -17,157 +17,34 @@
 //! # Ok::<(), disk::scan::ScanError>(())
 //! ```
 
+mod extent;
+mod file;
 mod governor;
+mod options;
 mod order;
 mod queue;
 mod source;
+mod totals;
 mod worker;
 
 use std::io;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
+pub use extent::{Content, Extent};
+pub use file::{FileOutcome, ScanFile};
 pub use governor::Governor;
+pub use options::{MakeBackend, ScanOptions, WORKERS_MAX};
 pub use order::ScanOrder;
 
-use crate::backend::{
-    Backend, BackendChoice, BackendError, BackendFacts, BackendOptions, DEPTH_MAX, open_backend,
-    prepare_queues,
-};
+use crate::backend::{BackendError, BackendFacts, DEPTH_MAX, open_backend, prepare_queues};
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::file::CacheMode;
 use crate::input::Record;
 use order::ExtentOrder;
 use source::Sources;
+use totals::Totals;
 use worker::Worker;
-
-/// The most workers of one scan.
-pub const WORKERS_MAX: usize = 1024;
-
-/// A file to be read, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScanFile {
-    /// A regular file or a block device.
-    pub path: PathBuf,
-    /// The bytes to be read; all, as many as there are when the scan begins, without.
-    pub range_bytes: Option<Range<u64>>,
-}
-
-impl ScanFile {
-    /// All of a file.
-    pub fn whole(path: impl Into<PathBuf>) -> Self {
-        ScanFile { path: path.into(), range_bytes: None }
-    }
-
-    /// A part of a file. Extents begin at its start; any start is allowed, multiples of 4096 cost least.
-    pub fn part(path: impl Into<PathBuf>, range_bytes: Range<u64>) -> Self {
-        ScanFile { path: path.into(), range_bytes: Some(range_bytes) }
-    }
-}
-
-/// How to read.
-#[derive(Clone, Debug)]
-pub struct ScanOptions {
-    /// The number of workers, 1 to [`WORKERS_MAX`]. Each is one thread.
-    pub worker_count: usize,
-    /// The size of a read, a multiple of 4096 bytes. Pages that divide it are never cut.
-    pub extent_bytes: usize,
-    /// How many reads each worker has under way, 1 to [`DEPTH_MAX`]. Memory is
-    /// `worker_count * (depth + 2) * extent_bytes`; up to 32 MiB of it are kept for the next scan.
-    pub depth: usize,
-    /// How extents of several files follow each other.
-    pub order: ScanOrder,
-    /// What all workers together may read per second, in bytes.
-    pub rate_bytes_per_s_max: Option<u64>,
-    /// A limit that is shared with others, in place of that one.
-    pub governor: Option<Arc<Governor>>,
-    /// The unit in which an extent that cannot be read is tried again, a multiple of 512 bytes; the size of a page
-    /// tells best what is lost.
-    pub retry_bytes: usize,
-    /// Which way to the kernel.
-    pub backend: BackendChoice,
-    /// Whether to go past the page cache where that is possible.
-    pub want_direct: bool,
-    /// Ends the scan early when set: no extent is claimed any more, those under way are delivered.
-    pub stop: Option<Arc<AtomicBool>>,
-    /// Counts the bytes dealt with so far, for a display of progress.
-    pub progress_bytes: Option<Arc<AtomicU64>>,
-}
-
-impl Default for ScanOptions {
-    /// One worker with 8 direct reads of 1 MiB under way, retries by 8 KiB, no limit.
-    fn default() -> Self {
-        ScanOptions {
-            worker_count: 1,
-            extent_bytes: 1 << 20,
-            depth: 8,
-            order: ScanOrder::AllAsOne,
-            rate_bytes_per_s_max: None,
-            governor: None,
-            retry_bytes: 8192,
-            backend: BackendChoice::Auto,
-            want_direct: true,
-            stop: None,
-            progress_bytes: None,
-        }
-    }
-}
-
-/// A stretch of a file, as it was found. Most are one extent long; where something cannot be read, an extent comes in
-/// several stretches, in order.
-#[derive(Debug)]
-pub struct Extent<'a> {
-    /// The file, by its position in the list.
-    pub file_index: usize,
-    /// Where the stretch begins in the file.
-    pub offset_bytes: u64,
-    /// What is there.
-    pub content: Content<'a>,
-}
-
-/// What was found in a stretch.
-#[derive(Debug)]
-pub enum Content<'a> {
-    /// The bytes. They are gone after the call.
-    Bytes(&'a [u8]),
-    /// The device, the file system or the permissions say no, twice.
-    Unreadable {
-        /// The length of the stretch: of one or more retry units.
-        length_bytes: u64,
-        /// What the operating system said about the first of them.
-        error: &'a io::Error,
-    },
-    /// The file ends before: it has become shorter since the scan began, or never had the range asked for.
-    Missing {
-        /// The length of what is not there.
-        length_bytes: u64,
-    },
-}
-
-/// What became of one file. `expected = read + unreadable + missing + unclaimed`, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileOutcome {
-    /// The bytes that were to be read; 0 when the size could not be found out.
-    pub expected_bytes: u64,
-    /// The bytes delivered.
-    pub read_bytes: u64,
-    /// The bytes reported as unreadable.
-    pub unreadable_bytes: u64,
-    /// The bytes reported as missing.
-    pub missing_bytes: u64,
-    /// The bytes that no worker took, because the scan was stopped.
-    pub unclaimed_bytes: u64,
-    /// Whether its reads went past the page cache; absent when it was never opened.
-    pub cache: Option<CacheMode>,
-    /// Why the file could not be looked at or opened.
-    pub error: Option<String>,
-}
 
 /// What a scan brought.
 #[derive(Debug)]
@@ -281,9 +158,6 @@ pub fn prepare(options: &ScanOptions, expected_bytes: u64) {
     prepare_queues(options.worker_count.min(extent_count), &queue);
 }
 
-/// How a worker gets its queue; tests put faults in between.
-pub type MakeBackend<'a> = &'a (dyn Fn(&BackendOptions) -> Result<Box<dyn Backend>, BackendError> + Sync);
-
 /// As [`scan`], with queues made by the caller.
 ///
 /// # Errors
@@ -341,7 +215,7 @@ pub fn scan_with<S: Send>(
         results
     });
     let mut states = Vec::with_capacity(worker_count);
-    let mut totals = worker::Totals::default();
+    let mut totals = Totals::default();
     for result in results {
         let (state, part) = result?;
         states.push(state);

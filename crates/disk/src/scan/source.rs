@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Advice;
 
-use super::worker::Totals;
-use super::{FileOutcome, ScanFile};
+use super::file::{FileOutcome, ScanFile};
+use super::totals::Totals;
 use crate::file::{Access, CacheMode, OpenFile};
 use crate::input::Record;
 

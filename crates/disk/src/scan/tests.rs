@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::*;
-use crate::backend::{Fault, FaultyBackend, Request};
+use crate::backend::{Backend, BackendChoice, BackendOptions, Fault, FaultyBackend, Request};
 use crate::buffer::fill_incompressible;
 
 const KIB: usize = 1024;

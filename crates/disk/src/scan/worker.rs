@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::extent::{Content, Extent};
 use super::governor::Governor;
+use super::options::{MakeBackend, ScanOptions};
 use super::order::{Claim, ExtentOrder};
 use super::queue::queue_options;
 use super::source::Sources;
-use super::{Content, Extent, MakeBackend, ScanOptions};
-use crate::backend::{Backend, BackendError, BackendFacts, BackendOptions, Completion, Operation, Request};
+use super::totals::Totals;
+use crate::backend::{Backend, BackendError, BackendOptions, Completion, Operation, Request};
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::counters::thread_cpu_ns;
 use crate::file::OpenFile;
@@ -85,46 +87,6 @@ enum Next {
     Claim(Claim),
     NotBefore(Duration),
     Nothing,
-}
-
-/// The bytes of one file that a worker dealt with.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FileCounts {
-    pub(super) read_bytes: u64,
-    pub(super) unreadable_bytes: u64,
-    pub(super) missing_bytes: u64,
-}
-
-/// What workers add up.
-#[derive(Debug, Default)]
-pub(super) struct Totals {
-    /// By file; shorter than the list when the last files had nothing.
-    pub(super) files: Vec<FileCounts>,
-    pub(super) cpu_ns: u64,
-    pub(super) claim_wait_ns: u64,
-    /// That of the first worker.
-    pub(super) backend: Option<BackendFacts>,
-}
-
-impl Totals {
-    fn counts(&mut self, file_index: usize) -> &mut FileCounts {
-        if self.files.len() <= file_index {
-            self.files.resize(file_index + 1, FileCounts::default());
-        }
-        &mut self.files[file_index]
-    }
-
-    pub(super) fn merge(&mut self, other: Totals) {
-        for (file_index, counts) in other.files.into_iter().enumerate() {
-            let sum = self.counts(file_index);
-            sum.read_bytes += counts.read_bytes;
-            sum.unreadable_bytes += counts.unreadable_bytes;
-            sum.missing_bytes += counts.missing_bytes;
-        }
-        self.cpu_ns += other.cpu_ns;
-        self.claim_wait_ns += other.claim_wait_ns;
-        self.backend = self.backend.take().or(other.backend);
-    }
 }
 
 /// One extent under way.

@@ -3,15 +3,11 @@
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
-use super::{Store, StoreError, open};
+use super::{IoTableId, Store, StoreError, open};
 use crate::io::IoTable;
 
 /// The first version of the file with baselines.
 const VERSION_WITH_BASELINES: i64 = 3;
-
-/// Row number of a baseline in its results file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct IoTableId(pub i64);
 
 /// A baseline with its place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::model::RunKey;
-use crate::store::{IoTableId, StudyId};
+use crate::store::id::{IoTableId, StudyId};
 
 /// Why the store refused; each message names the file, the reason and one thing to do.
 #[derive(Debug, thiserror::Error)]

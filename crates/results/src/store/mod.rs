@@ -8,7 +8,9 @@
 mod baselines;
 mod ceilings;
 mod checks;
+mod document;
 mod error;
+mod id;
 mod lock;
 mod marks;
 mod observed;
@@ -29,17 +31,14 @@ use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, RunKey, RunState, StoredRun, Study};
 use crate::store::lock::WriteLock;
 
-pub use baselines::{IoTableId, StoredIoTable};
+pub use baselines::StoredIoTable;
 pub use checks::StoredCheck;
 pub use error::StoreError;
+pub use id::{IoTableId, StudyId};
 pub use marks::StoredMark;
 pub use open::{APPLICATION_ID, RESULTS_FILE, SCHEMA_VERSION};
 pub use redaction::Redaction;
 pub use structures::{StoredStructure, StructureOrigin};
-
-/// Row number of a study in its results file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct StudyId(pub i64);
 
 /// A study with its place in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use crate::model::Setting;
 use crate::redaction::redacted;
 use crate::settings::recorded;
-use crate::store::write::{document_hash, json};
+use crate::store::document::{document_hash, json};
 
 /// First version of the file without such values.
 pub(super) const VERSION: i64 = 6;

@@ -1,13 +1,12 @@
 //! Writing: one transaction per step, so that a step is in the file as a whole or not at all.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
-use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::histogram::LatencyHistogram;
 use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Setting, Study};
 use crate::redaction::redacted;
 use crate::settings::recorded;
+use crate::store::document::{document_hash, json};
 use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
 use crate::store::{Store, StoreError, StudyId, observed, open};
 
@@ -194,11 +193,6 @@ fn document_id(connection: &Connection, json: &str) -> rusqlite::Result<i64> {
     Ok(connection.last_insert_rowid())
 }
 
-/// Content hash by which a document is stored once.
-pub(super) fn document_hash(json: &str) -> String {
-    Sha256::digest(json.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn insert_clients(connection: &Connection, run_id: i64, clients: &[ClientRecord]) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO client (run_id, client_index, start_ns, end_ns, row_count, transactions, warm_up_rows, errors, \
@@ -279,11 +273,6 @@ fn supersede_earlier_attempts(connection: &Connection, run_id: i64) -> rusqlite:
         [run_id],
     )?;
     Ok(())
-}
-
-/// Model types have text keys and no failing serialisers, so this cannot fail.
-pub(super) fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).expect("the records of the model serialise to JSON")
 }
 
 fn is_extended(error: &rusqlite::Error, code: i32) -> bool {

@@ -3,14 +3,16 @@
 //! Syntax and meaning follow fio 3.33, HOWTO "Job file format" and "Job file parameters". What fathom does otherwise
 //! becomes a note; what it cannot do is refused with its line, never passed over.
 
+mod error;
 mod values;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::matrix::{Matrix, Pattern};
+use super::matrix::Matrix;
+use super::pattern::Pattern;
 use crate::backend::BackendChoice;
+pub use error::FioJobError;
 use values::{Mode, boolean, engine, error, mode, number, path, percent, size, time};
 
 /// Parameters that change nothing in what fathom measures: it always counts all jobs of a row together, runs by time
@@ -75,26 +77,6 @@ pub struct FioJob {
     /// What fathom does otherwise than fio, as sentences.
     pub notes: Vec<String>,
 }
-
-/// Why a job file cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FioJobError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub problem: String,
-    /// One thing to do about it.
-    pub hint: Option<String>,
-}
-
-impl fmt::Display for FioJobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot use line {} of the job file: {}", self.line, self.problem)?;
-        self.hint.iter().try_for_each(|hint| write!(f, "\nhint: {hint}"))
-    }
-}
-
-impl std::error::Error for FioJobError {}
 
 /// What one section says, beginning with what `[global]` said before it.
 #[derive(Clone, Debug, PartialEq)]

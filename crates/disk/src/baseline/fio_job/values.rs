@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::FioJobError;
+use super::error::FioJobError;
 use crate::backend::BackendChoice;
 
 /// `rw`.
