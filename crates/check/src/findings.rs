@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use results::check::{Finding, RuleCount};
 use results::object::{Affected, ObjectCount};
+use serde::{Deserialize, Serialize};
 
 use crate::rule::RuleSet;
 
@@ -44,6 +45,19 @@ pub struct Lists {
     pub object_counts: Vec<ObjectCount>,
 }
 
+/// Findings as a stopped check keeps them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoredFindings {
+    /// The findings to list so far.
+    pub findings: Vec<Finding>,
+    /// Findings so far by rule.
+    pub rule_counts: Vec<RuleCount>,
+    /// Findings so far by rule and object.
+    pub object_counts: Vec<ObjectCount>,
+    /// What follows from causes that are reported in the end: the cause, and findings so far by rule and object.
+    pub consequences: Vec<(String, ObjectCount)>,
+}
+
 impl Findings {
     /// Starts without findings. At most `per_rule_max` of each rule are kept.
     #[must_use]
@@ -68,6 +82,23 @@ impl Findings {
             all.by_rule.entry(finding.rule.clone()).or_default().findings.push(finding);
         }
         lists.object_counts.into_iter().for_each(|count| all.count_object(count));
+        all
+    }
+
+    /// The form that is kept when a check is stopped.
+    #[must_use]
+    pub fn to_stored(&self) -> StoredFindings {
+        let consequences = self.consequences();
+        let Lists { findings, rule_counts, object_counts, .. } = self.clone().into_lists();
+        StoredFindings { findings, rule_counts, object_counts, consequences }
+    }
+
+    /// The findings that were kept.
+    #[must_use]
+    pub fn from_stored(rules: &'static RuleSet, per_rule_max: usize, stored: StoredFindings) -> Self {
+        let StoredFindings { findings, rule_counts, object_counts, consequences } = stored;
+        let mut all = Self::from_lists(per_rule_max, Lists { rules, findings, rule_counts, object_counts });
+        all.restore_consequences(consequences);
         all
     }
 
@@ -299,7 +330,7 @@ mod tests {
         let mut findings = Findings::new(&RULES, 2);
         findings.push_affecting(in_object(1, 1), Affected { row_count: 54, entry_count: 0 });
         (2..9).for_each(|page| findings.push(in_object(1, page)));
-        let mut again = Findings::from_lists(2, findings.into_lists());
+        let mut again = Findings::from_stored(&RULES, 2, findings.to_stored());
         again.push(in_object(1, 0));
         let lists = again.into_lists();
         assert_eq!((lists.rule_counts[0].found_count, lists.findings.len()), (9, 2));

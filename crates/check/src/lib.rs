@@ -17,6 +17,7 @@
 //! | [`findings`] | collecting findings under a cap, with the count kept |
 //! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |
 //! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
+//! | [`stopped`] | what is kept of a check that was stopped, so that it can be resumed |
 //! | [`pass`] | one pass over files: claims, workers, stop, time limit, rate limit, counters |
 //! | [`progress`] | how far a check is |
 //! | [`text`] | a report for people |
@@ -39,6 +40,7 @@ pub mod options;
 pub mod pass;
 pub mod progress;
 pub mod rule;
+pub mod stopped;
 pub mod structure;
 pub mod sums;
 pub mod text;

@@ -7,7 +7,7 @@
 //! For two different multisets the sums of a bucket agree with a probability of about 2^-128 as long as the hash
 //! behaves like a random function; the key makes that independent of the data.
 
-use results::check::StoredSum;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Buckets of each sum: enough that a second pass holds a small part, few enough to stay in the cache.
@@ -42,6 +42,17 @@ pub struct Difference {
 struct Bucket {
     sum: u128,
     count: i64,
+}
+
+/// A difference as a stopped check keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoredSum {
+    /// Members seen on both sides.
+    pub counts: [u64; 2],
+    /// High and low half of each sum.
+    pub halves: Vec<[u64; 2]>,
+    /// Count of each bucket.
+    pub bucket_counts: Vec<i64>,
 }
 
 impl Default for Difference {

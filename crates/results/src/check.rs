@@ -11,7 +11,6 @@ use crate::object::DamagedObject;
 pub use crate::accounting::{Accounting, CheckCounters, Skipped};
 pub use crate::coverage::{Coverage, Share};
 pub use crate::finding::{Confidence, Finding, RuleCount};
-pub use crate::stopped_check::{StoppedCheck, StoredSum};
 
 /// How much of a database a check proves. Each level contains those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

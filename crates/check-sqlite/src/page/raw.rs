@@ -5,27 +5,28 @@ use std::time::Instant;
 
 use disk::scan::{Content, Extent, ScanFile};
 use formats::sqlite::{Coverage, Geometry};
-use results::check::{CheckLevel, CheckReport, Confidence, NotChecked, Share, Skipped, StoppedCheck};
+use results::check::{CheckLevel, CheckReport, Confidence, NotChecked, Share, Skipped};
 
 use check::advice;
 use check::advice::Sources;
-use check::findings::{Findings, Lists};
+use check::findings::Findings;
 use check::holes::data_end;
 use check::options::Options;
 use check::pass::{Pass, file_error, unclaimed_bytes};
 use check::progress::Progress;
+use check::stopped;
+use check::stopped::StoppedCheck;
+use serde::{Deserialize, Serialize};
 
 use crate::finding::Draft;
 use crate::page::faults::fault_text;
 use crate::page::look::{Look, look};
 use crate::rules;
 use crate::run::resume;
-use crate::run::resume::{forget, not_kept, stopped_check};
+use crate::run::resume::{envelope, not_kept, stopped_check};
 use crate::source::anchor::Anchor;
 use crate::source::reader::{Brake, PageReader};
 
-/// What a stopped check is called that judged pages one by one.
-const ENGINE: &str = "sqlite, raw";
 /// Pages that are looked at to find out the page size.
 const SAMPLE_COUNT: u32 = 256;
 
@@ -117,6 +118,15 @@ struct RawWorker<'a> {
     changed: u64,
 }
 
+/// What a stopped check keeps beside its findings.
+#[derive(Serialize, Deserialize)]
+struct State {
+    /// Bytes read so far.
+    bytes_read: u64,
+    /// How many pages were intact, damaged, zeros, of no known kind, unreadable, and changed.
+    counts: [u64; 6],
+}
+
 fn look_at_all(
     anchor: &Anchor,
     geometry: Geometry,
@@ -145,7 +155,7 @@ fn look_at_all(
     let mut all = RawWorker::new(geometry, &reader, &file, most);
     let mut identity = resume::identity(anchor, report.level);
     identity.push(page_size);
-    let stopped = stopped_check(ENGINE, &identity, reading.options, report);
+    let stopped = stopped_check(&identity, reading.options, report);
     let (start, read_before) = stopped.map_or((0, 0), |stopped| all.go_on_from(stopped, most));
     let start = start.min(end);
     let parts = [ScanFile::part(&anchor.path, start..end)];
@@ -169,7 +179,7 @@ fn look_at_all(
     outcome.states.into_iter().for_each(|worker| all.merge(worker));
     if let Some(path) = &reading.options.resume_file {
         let kept = if unclaimed == 0 {
-            forget(path)
+            stopped::remove(path)
         } else {
             all.stopped(identity, end - unclaimed, report.accounting.bytes_read).store(path)
         };
@@ -248,33 +258,14 @@ impl<'a> RawWorker<'a> {
     }
 
     /// What was seen so far, to go on from there.
-    fn stopped(&self, identity: Vec<u64>, next_offset_bytes: u64, bytes_read: u64) -> StoppedCheck {
-        let Lists { findings, rule_counts, object_counts, .. } = self.findings.clone().into_lists();
+    fn stopped(&self, identity: Vec<u64>, next_offset_bytes: u64, bytes_read: u64) -> StoppedCheck<State> {
         let counts = [self.intact, self.wrong, self.zeros, self.other, self.unreadable, self.changed];
-        StoppedCheck {
-            engine: ENGINE.to_owned(),
-            identity,
-            next_offset_bytes,
-            bytes_read,
-            findings,
-            rule_counts,
-            object_counts,
-            raw_counts: counts.to_vec(),
-            ..StoppedCheck::default()
-        }
+        envelope(identity, 0, next_offset_bytes, &self.findings, State { bytes_read, counts })
     }
 
     /// Takes over what an earlier call had seen; returns where that ended and how much it had read, in bytes.
-    fn go_on_from(&mut self, stopped: StoppedCheck, findings_per_rule_max: usize) -> (u64, u64) {
-        self.findings = Findings::from_lists(
-            findings_per_rule_max,
-            Lists {
-                rules: &crate::RULES,
-                findings: stopped.findings,
-                rule_counts: stopped.rule_counts,
-                object_counts: stopped.object_counts,
-            },
-        );
+    fn go_on_from(&mut self, stopped: StoppedCheck<State>, findings_per_rule_max: usize) -> (u64, u64) {
+        self.findings = Findings::from_stored(&crate::RULES, findings_per_rule_max, stopped.findings);
         let counts = [
             &mut self.intact,
             &mut self.wrong,
@@ -283,10 +274,10 @@ impl<'a> RawWorker<'a> {
             &mut self.unreadable,
             &mut self.changed,
         ];
-        for (count, before) in counts.into_iter().zip(stopped.raw_counts) {
+        for (count, before) in counts.into_iter().zip(stopped.state.counts) {
             *count = before;
         }
-        (stopped.next_offset_bytes, stopped.bytes_read)
+        (stopped.position.offset_bytes, stopped.state.bytes_read)
     }
 
     fn merge(&mut self, other: Self) {

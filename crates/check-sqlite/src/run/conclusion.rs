@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use results::check::{Accounting, CheckReport, Confidence, NotChecked, Skipped, StoppedCheck};
+use results::check::{Accounting, CheckReport, Confidence, NotChecked, Skipped};
 
 use check::advice;
 use check::pass::Pass;
 use check::progress::{Phase, Progress};
+use check::stopped;
 
 use crate::finding::Draft;
 use crate::map::{chain, pointers, stray};
@@ -16,7 +17,8 @@ use crate::run::context::Context;
 use crate::run::pass::Passed;
 use crate::run::prepared::Prepared;
 use crate::run::resume;
-use crate::run::resume::{forget, not_kept};
+use crate::run::resume::not_kept;
+use crate::run::state::StoppedCheck;
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
 use crate::{causes, rules};
@@ -81,7 +83,7 @@ pub(crate) fn after_pass(
     if let Some(path) = &ending.reading.options.resume_file {
         let outcome = match ending.stopped.filter(|_| named.is_stopped) {
             Some(stopped) => resume::stopped_in_second_pass(stopped, context, &named).store(path),
-            None => forget(path),
+            None => stopped::remove(path),
         };
         passed.trouble = not_kept(outcome, path).or(passed.trouble.take());
     }

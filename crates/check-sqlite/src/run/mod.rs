@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod pass;
 pub(crate) mod prepared;
 pub(crate) mod resume;
+pub(crate) mod state;
 mod unreached;
 pub(crate) mod worker;
 
@@ -15,19 +16,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use formats::sqlite::{Encoding, Geometry};
-use results::check::{CheckLevel, CheckReport, NotChecked, Skipped, StoppedCheck};
+use results::check::{CheckLevel, CheckReport, NotChecked, Skipped};
 
 use check::evidence::Watch;
 use check::options::Options;
 use check::pass::Pass;
 use check::progress::{Phase, Progress};
+use check::stopped;
 
 use crate::run::aftermath::{accuse_nothing, gaps, report_anchor, report_map, report_schema, settle};
 use crate::run::conclusion::{Ending, after_pass, finish};
 use crate::run::context::{Context, PageSet};
 use crate::run::pass::Passed;
 use crate::run::prepared::{Prepared, prepare};
-use crate::run::resume::{forget, not_kept, stopped_check};
+use crate::run::resume::{not_kept, stopped_check};
+use crate::run::state::StoppedCheck;
 pub(crate) use crate::run::unreached::unreached;
 use crate::source::anchor::Anchor;
 use crate::source::reader::Brake;
@@ -161,7 +164,7 @@ fn check_anchored(
         return;
     }
     let identity = resume::identity(anchor, options.level);
-    let stopped = stopped_check(resume::ENGINE, &identity, options, report);
+    let stopped = stopped_check(&identity, options, report);
     report.not_checked.extend(aftermath::journal_gap(anchor));
     report.not_checked.extend(crate::source::tail::beyond(anchor));
     let key = stopped.as_ref().map_or(options.seed, |stopped| stopped.seed);
@@ -172,7 +175,7 @@ fn check_anchored(
     let end = end_bytes(anchor, &context);
     let mut ending = Ending {
         named: resume::named(&context, stopped.as_ref()),
-        is_due: stopped.as_ref().is_some_and(|stopped| stopped.next_offset_bytes >= end),
+        is_due: stopped.as_ref().is_some_and(|stopped: &StoppedCheck| stopped.position.offset_bytes >= end),
         stopped: None,
         reading: Pass {
             phase: Phase::SecondPass,
@@ -265,7 +268,7 @@ fn kept_pass(anchor: &Anchor, passed: &mut Passed<'_>, end: u64, options: &Optio
 /// Ends a check that looks at no page's inside.
 fn end_shallow(context: &Context<'_>, passed: &mut Passed<'_>, options: &Options, report: &mut CheckReport) {
     if let Some(path) = options.resume_file.as_ref().filter(|_| passed.unreached_count == 0) {
-        passed.trouble = not_kept(forget(path), path).or(passed.trouble.take());
+        passed.trouble = not_kept(stopped::remove(path), path).or(passed.trouble.take());
     }
     if options.level == CheckLevel::Page {
         let what =
@@ -286,8 +289,8 @@ fn pass_from<'a>(
 ) -> Passed<'a> {
     let page_size = u64::from(context.geometry.page_size_bytes);
     let end = end_bytes(anchor, context);
-    let start = stopped.as_ref().map_or(0, |stopped| stopped.next_offset_bytes).min(end);
-    let read_before = stopped.as_ref().map_or(0, |stopped| stopped.bytes_read);
+    let start = stopped.as_ref().map_or(0, |stopped| stopped.position.offset_bytes).min(end);
+    let read_before = stopped.as_ref().map_or(0, |stopped| stopped.state.bytes_read);
     let earlier = stopped.map(|stopped| resume::restored(context, stopped));
     let mut passed =
         pass::pass(context, &anchor.path, start..end, options, started, &mut report.counters, progress);

@@ -7,11 +7,15 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use results::check::{CheckReport, StoppedCheck};
+use results::EngineId;
+use results::check::CheckReport;
 use results::object::Affected;
+use serde::de::DeserializeOwned;
 
-use check::findings::{Findings, Lists};
+use check::findings::Findings;
 use check::options::Options;
+use check::stopped;
+use check::stopped::{NotResumed, Position};
 use check::sums::Difference;
 
 use crate::causes::{Explained, Loss};
@@ -20,12 +24,13 @@ use crate::map::chain::{OpenChain, Run};
 use crate::map::ends::Ends;
 use crate::matching::collect::Named;
 use crate::run::context::{Context, PageSet};
+use crate::run::state::{SecondPassState, State, StoppedCheck};
 use crate::run::worker::Worker;
 use crate::source::anchor::Anchor;
 use crate::versions::Doubts;
 
-/// What a stopped check is called that knew the header and the schema.
-pub(crate) const ENGINE: &str = "sqlite";
+/// Version of what a stopped check keeps, and of how sums are made.
+const STATE_VERSION: u32 = 2;
 
 /// Numbers that tell whether a database is still the one whose check was stopped.
 pub(crate) fn identity(anchor: &Anchor, level: results::check::CheckLevel) -> Vec<u64> {
@@ -56,24 +61,15 @@ pub(crate) fn stopped(
     let (mut open, mut runs) = ends.as_ref().map_or(Ok(Default::default()), Ends::all)?;
     open.extend(&worker.chains.open);
     runs.extend(&worker.chains.runs);
-    let Lists { findings, rule_counts, object_counts, .. } = worker.findings.clone().into_lists();
     let sums = worker.differences.iter().chain([&worker.chains.expected_entries]);
     let pages = || 0..=context.page_count as usize;
-    Ok(StoppedCheck {
-        engine: ENGINE.to_owned(),
-        identity: identity(anchor, context.level),
-        seed: context.key,
-        next_offset_bytes,
+    let state = State {
         bytes_read,
         counts: [worker.row_count, worker.entry_count, worker.unreadable_count],
-        findings,
-        rule_counts,
-        object_counts,
         damaged_pages: stretches(pages().filter(|page| context.damaged_pages.contains(*page))),
         affected_pages: stretches(pages().filter(|page| context.affected_pages.contains(*page))),
         losses: stored_losses(context),
         record_counts: worker.record_counts.clone(),
-        explained: Vec::new(),
         damaged_objects: stretches(
             (0..context.plans.trees.len()).filter(|tree| context.damaged_trees.contains(*tree)),
         ),
@@ -88,13 +84,29 @@ pub(crate) fn stopped(
             .map(|(tree, (count, reason))| (*tree as u64, *count, reason.clone()))
             .collect(),
         doubts: worker.doubts.to_stored(),
-        second_pass_doubts: Vec::new(),
-        second_pass_done_count: 0,
-        second_pass_findings: Vec::new(),
-        second_pass_rule_counts: Vec::new(),
-        second_pass_object_counts: Vec::new(),
-        raw_counts: Vec::new(),
-    })
+        second_pass: SecondPassState::default(),
+    };
+    let identity = identity(anchor, context.level);
+    Ok(envelope(identity, context.key, next_offset_bytes, &worker.findings, state))
+}
+
+/// A stopped check with the state of a database, or of pages that are judged one by one.
+pub(crate) fn envelope<S>(
+    identity: Vec<u64>,
+    seed: u64,
+    next_offset_bytes: u64,
+    findings: &Findings,
+    state: S,
+) -> stopped::StoppedCheck<S> {
+    stopped::StoppedCheck {
+        engine: EngineId::Sqlite,
+        version: STATE_VERSION,
+        identity,
+        seed,
+        position: Position { file: String::new(), offset_bytes: next_offset_bytes },
+        findings: findings.to_stored(),
+        state,
+    }
 }
 
 /// The same check, stopped in its second pass: `stopped` is from the end of the first.
@@ -103,51 +115,39 @@ pub(crate) fn stopped_in_second_pass(
     context: &Context<'_>,
     named: &Named,
 ) -> StoppedCheck {
-    let Lists { findings, rule_counts, object_counts, .. } = named.findings.clone().into_lists();
     let pages = 0..=context.page_count as usize;
-    StoppedCheck {
+    let state = State {
         damaged_pages: stretches(pages.clone().filter(|page| context.damaged_pages.contains(*page))),
         affected_pages: stretches(pages.filter(|page| context.affected_pages.contains(*page))),
-        explained: named
-            .explained
-            .iter()
-            .map(|((page, rule), affected)| {
-                (u64::from(*page), rule.clone(), affected.row_count, affected.entry_count)
-            })
-            .collect(),
-        second_pass_done_count: named.done_count as u64,
-        second_pass_findings: findings,
-        second_pass_rule_counts: rule_counts,
-        second_pass_object_counts: object_counts,
-        second_pass_doubts: named.doubts.to_stored(),
-        ..stopped
-    }
+        second_pass: SecondPassState {
+            done_count: named.done_count as u64,
+            findings: named.findings.to_stored(),
+            doubts: named.doubts.to_stored(),
+            explained: named
+                .explained
+                .iter()
+                .map(|((page, rule), affected)| {
+                    (u64::from(*page), rule.clone(), affected.row_count, affected.entry_count)
+                })
+                .collect(),
+        },
+        ..stopped.state
+    };
+    StoppedCheck { state, ..stopped }
 }
 
 /// What the second pass of a stopped check had named; nothing when there is no such check.
 pub(crate) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Named {
     // More than are listed, until those about one row are put together.
     let most = context.findings_per_rule_max.saturating_mul(crate::causes::rows::KEPT_FACTOR);
-    let findings = stopped.map_or(Findings::new(&crate::RULES, most), |stopped| {
-        Findings::from_lists(
-            most,
-            Lists {
-                rules: &crate::RULES,
-                findings: stopped.second_pass_findings.clone(),
-                rule_counts: stopped.second_pass_rule_counts.clone(),
-                object_counts: stopped.second_pass_object_counts.clone(),
-            },
-        )
-    });
-    let done_count = stopped.map_or(0, |stopped| stopped.second_pass_done_count);
-    let doubts = stopped.map(|stopped| Doubts::from_stored(&stopped.second_pass_doubts)).unwrap_or_default();
+    let before = stopped.map(|stopped| stopped.state.second_pass.clone()).unwrap_or_default();
     Named {
-        findings,
-        doubts,
-        done_count: usize::try_from(done_count).unwrap_or(usize::MAX),
+        findings: Findings::from_stored(&crate::RULES, most, before.findings),
+        doubts: Doubts::from_stored(&before.doubts),
+        done_count: usize::try_from(before.done_count).unwrap_or(usize::MAX),
         object_count: 0,
         memory_bytes_max: 0,
-        explained: stopped.map(explained).unwrap_or_default(),
+        explained: explained(&before.explained),
         trouble: None,
         is_stopped: false,
     }
@@ -157,15 +157,8 @@ pub(crate) fn named(context: &Context<'_>, stopped: Option<&StoppedCheck>) -> Na
 pub(crate) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> Worker<'a> {
     let mut worker = Worker::new(context);
     let most = context.findings_per_rule_max;
-    worker.findings = Findings::from_lists(
-        most,
-        Lists {
-            rules: &crate::RULES,
-            findings: stopped.findings,
-            rule_counts: stopped.rule_counts,
-            object_counts: stopped.object_counts,
-        },
-    );
+    worker.findings = Findings::from_stored(&crate::RULES, most, stopped.findings);
+    let stopped = stopped.state;
     [worker.row_count, worker.entry_count, worker.unreadable_count] = stopped.counts;
     mark(&context.damaged_pages, &stopped.damaged_pages);
     mark(&context.affected_pages, &stopped.affected_pages);
@@ -193,15 +186,6 @@ pub(crate) fn restored<'a>(context: &'a Context<'a>, stopped: StoppedCheck) -> W
     worker.doubts = Doubts::from_stored(&stopped.doubts);
     context.is_cut.fetch_or(stopped.is_cut, Ordering::Relaxed);
     worker
-}
-
-/// The check that was stopped, when there is one for this database as it is; else the reason to begin anew.
-pub(crate) fn load(path: &Path, engine: &str, identity: &[u64]) -> Result<StoppedCheck, String> {
-    let stopped = StoppedCheck::load(path).map_err(|error| error.to_string())?;
-    if stopped.engine != engine || stopped.identity != identity {
-        return Err("the database or the level differs from those of the stopped check".to_owned());
-    }
-    Ok(stopped)
 }
 
 fn mark(set: &PageSet, stretches: &[(u64, u64)]) {
@@ -252,20 +236,12 @@ fn restore_losses(context: &Context<'_>, stored: &[(u64, u64, String, i64, i64)]
 }
 
 /// What findings explained in earlier calls.
-fn explained(stopped: &StoppedCheck) -> Explained {
+fn explained(stored: &[(u64, String, u64, u64)]) -> Explained {
     let entry = |(page, rule, row_count, entry_count): &(u64, String, u64, u64)| {
         let affected = Affected { row_count: *row_count, entry_count: *entry_count };
         ((u32::try_from(*page).unwrap_or(u32::MAX), rule.clone()), affected)
     };
-    stopped.explained.iter().map(entry).collect()
-}
-
-/// Removes what was kept of a check that has come to its end.
-pub(crate) fn forget(path: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    stored.iter().map(entry).collect()
 }
 
 pub(crate) fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<String> {
@@ -274,20 +250,25 @@ pub(crate) fn not_kept(outcome: std::io::Result<()>, path: &Path) -> Option<Stri
 }
 
 /// The check that was stopped and goes on now.
-pub(crate) fn stopped_check(
-    engine: &str,
+pub(crate) fn stopped_check<S: DeserializeOwned>(
     identity: &[u64],
     options: &Options,
     report: &mut CheckReport,
-) -> Option<StoppedCheck> {
+) -> Option<stopped::StoppedCheck<S>> {
     let path = options.resume_file.as_ref().filter(|path| path.exists())?;
-    match load(path, engine, identity) {
+    match stopped::StoppedCheck::load(path, EngineId::Sqlite, STATE_VERSION, identity) {
         Ok(stopped) => {
-            let fact = format!("byte {}", stopped.next_offset_bytes);
+            let fact = format!("byte {}", stopped.position.offset_bytes);
             report.facts.push(("continues from".to_owned(), fact));
             Some(stopped)
         }
-        Err(reason) => {
+        Err(error) => {
+            let reason = match error {
+                NotResumed::Differs => {
+                    "the database or the level differs from those of the stopped check".to_owned()
+                }
+                NotResumed::Read(_) | NotResumed::OtherVersion => error.to_string(),
+            };
             report.facts.push(("starts over".to_owned(), reason));
             None
         }

@@ -6,8 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use results::check::StoppedCheck;
-use results::stopped_cluster::StoppedCluster;
+use check::stopped::Header;
 
 use crate::engines::CHECKERS;
 
@@ -73,15 +72,10 @@ fn content_refusal(path: &Path) -> Option<String> {
         return Some(format!("it cannot be read: {error}"));
     }
     let is_stopped_check = beginning == BEGINNING
-        && (StoppedCheck::load(path).is_ok_and(|stopped| is_resumed(&stopped.engine))
-            || StoppedCluster::load(path).is_ok_and(|stopped| is_resumed(&stopped.engine)));
+        && Header::load(path).is_ok_and(|stopped| {
+            CHECKERS.iter().any(|checker| checker.supports.resume && checker.id() == stopped.engine)
+        });
     (!is_stopped_check).then(|| "it exists and is not a stopped check of fathom".to_owned())
-}
-
-/// Does the engine of a stopped check resume? Its name may have a comma and the kind of the check behind it.
-fn is_resumed(engine: &str) -> bool {
-    let name = engine.split(',').next().unwrap_or_default();
-    CHECKERS.iter().any(|checker| checker.supports.resume && checker.id().name() == name)
 }
 
 #[cfg(test)]
@@ -96,15 +90,18 @@ mod tests {
         let target = at("app.db");
         fs::write(&target, b"SQLite format 3\0").unwrap();
         let admitted = |path: &Path| admit(path, &[&target]).is_ok();
-        let stopped = StoppedCheck { engine: "sqlite, raw".to_owned(), ..StoppedCheck::default() };
-        stopped.store(&at("sqlite.json")).unwrap();
-        let cluster = StoppedCluster { engine: "postgres".to_owned(), ..StoppedCluster::default() };
-        cluster.store(&at("postgres.json")).unwrap();
+        for engine in ["sqlite", "postgres", "sqlserver"] {
+            let stopped =
+                format!("{{\"engine\":\"{engine}\",\"version\":9,\"identity\":[1],\"state\":{{}}}}");
+            fs::write(at(&format!("{engine}.json")), stopped).unwrap();
+        }
         for name in ["sqlite.json", "postgres.json", "new.json"] {
             assert!(admitted(&at(name)), "{name}");
         }
         fs::write(at("other.json"), b"{\"engine\":\"sqlite\"}").unwrap();
-        for name in ["app.db", "app.db-wal", "app.db-shm", "app.db-journal", "other.json", "."] {
+        for name in
+            ["app.db", "app.db-wal", "app.db-shm", "app.db-journal", "other.json", "sqlserver.json", "."]
+        {
             assert!(!admitted(&at(name)), "{name}");
         }
         fs::create_dir_all(at("data/base")).unwrap();
