@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skips::{Capability, skip};
 
 /// A browser that does not answer for so long is broken; nothing is measured with it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 

@@ -50,7 +50,7 @@ fn a_server_that_is_full_says_so() {
     drop(others);
     let began = std::time::Instant::now();
     while server.get("/").0 != 200 {
-        assert!(began.elapsed().as_secs() < 120, "no place became free");
+        assert!(began.elapsed().as_secs() < 600, "no place became free");
     }
 }
 

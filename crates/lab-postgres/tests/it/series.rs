@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::support::{managed, scratch, servers, work};
+use crate::waits_support::unless_overloaded;
 use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::run::{Course, RunRequest, execute};
 use lab::work::{Amount, Durability, Work};
-use lab_postgres::ManagedPostgres;
+use lab_postgres::{ManagedPostgres, ServerBinaries};
 use results::model::{Event, Run, RunKey};
 use results::observations::{SamplerRecord, Series};
 use skips::{Capability, skip};
@@ -47,20 +48,24 @@ fn marks<'a>(run: &'a Run, kind: &str) -> Vec<&'a Event> {
 #[test]
 fn every_major_tells_its_series_and_marks_manual_checkpoints_within_one_sample() {
     for server in servers() {
-        let scratch = scratch();
-        let mut target = managed(&server, scratch.path(), Layout::default());
-        let work = Work {
-            durability: Durability::Full,
-            batch_size: 1,
-            amount: Amount::Time(Duration::from_millis(3600)),
-            manual_checkpoint_every: Some(Duration::from_millis(1500)),
-            ..work()
-        };
-        let run = measured(&mut target, &work);
-        the_series_agree_with_the_totals(&run, server.major);
-        manual_checkpoints_are_seen(&run, server.major);
-        target.stop(false).unwrap();
+        unless_overloaded(|| series_and_manual_checkpoints_of_one_major(&server));
     }
+}
+
+fn series_and_manual_checkpoints_of_one_major(server: &ServerBinaries) {
+    let scratch = scratch();
+    let mut target = managed(server, scratch.path(), Layout::default());
+    let work = Work {
+        durability: Durability::Full,
+        batch_size: 1,
+        amount: Amount::Time(Duration::from_millis(3600)),
+        manual_checkpoint_every: Some(Duration::from_millis(1500)),
+        ..work()
+    };
+    let run = measured(&mut target, &work);
+    the_series_agree_with_the_totals(&run, server.major);
+    manual_checkpoints_are_seen(&run, server.major);
+    target.stop(false).unwrap();
 }
 
 fn the_series_agree_with_the_totals(run: &Run, major: u32) {
