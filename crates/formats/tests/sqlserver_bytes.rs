@@ -9,8 +9,21 @@ use formats::sqlserver::{
 };
 use proptest::prelude::*;
 
-/// Real data files; empty, with a message, when the shared folder is absent.
-fn files() -> Vec<PathBuf> {
+#[path = "../../check-sqlserver/tests/sqlserver/made.rs"]
+#[allow(dead_code)]
+mod made;
+
+/// Data files by name: those that the tests of the checker make, then real ones, where the shared folder is there.
+fn files() -> Vec<(String, Vec<u8>)> {
+    let made =
+        [("made, checksum", made::Protection::Checksum), ("made, torn page bits", made::Protection::Torn)];
+    let made = made.map(|(name, protection)| (name.to_owned(), made::database(protection)));
+    let read = |path: PathBuf| (path.display().to_string(), std::fs::read(path).unwrap());
+    made.into_iter().chain(real_files().into_iter().map(read)).collect()
+}
+
+/// Real data files; none, and a skip that is counted, when the shared folder is absent.
+fn real_files() -> Vec<PathBuf> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/sqlserver");
     let folder =
         std::env::var_os("FATHOM_SQLSERVER_DATA").map_or_else(|| PathBuf::from(folder), PathBuf::from);
@@ -26,9 +39,8 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn allocated_pages_of_real_files_have_no_damage() {
-    for path in files() {
-        let bytes = std::fs::read(&path).unwrap();
+fn allocated_pages_of_files_have_no_damage() {
+    for (name, bytes) in files() {
         let mut pages: Vec<Vec<u8>> = bytes.chunks_exact(PAGE_BYTES).map(<[u8]>::to_vec).collect();
         let mut damages = Vec::new();
         let mut record_count = 0;
@@ -58,8 +70,8 @@ fn allocated_pages_of_real_files_have_no_damage() {
                 );
             }
         }
-        assert_eq!(damages, [], "{}", path.display());
-        assert!(record_count > 5000, "{record_count}");
+        assert_eq!(damages, [], "{name}");
+        assert!(record_count > if name.starts_with("made") { 200 } else { 5000 }, "{name}: {record_count}");
         let boot = Boot::new(&pages[9]).unwrap();
         assert!((655..=706).contains(&boot.version) && boot.created.is_in_range());
         assert_eq!(FileHeader::new(&pages[0]).unwrap().file, 1);
@@ -67,9 +79,8 @@ fn allocated_pages_of_real_files_have_no_damage() {
 }
 
 #[test]
-fn changed_pages_of_real_files_make_no_view_panic() {
-    for (number, path) in files().iter().enumerate() {
-        let bytes = std::fs::read(path).unwrap();
+fn changed_pages_of_files_make_no_view_panic() {
+    for (number, (_, bytes)) in files().iter().enumerate() {
         let mut seed = 0x9e37_79b9_7f4a_7c15u64 + number as u64;
         let mut next = move || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -15,15 +15,15 @@ use crate::edits::{lengthen_record, make_stub, share_photo};
 /// Name; the file; the damage; rules of which all must be found, none for damage that must stay silent.
 pub(crate) type Class = (&'static str, &'static str, fn(&mut Copy), &'static [&'static str]);
 
-fn raw(copy: &mut Copy, page: u32, offset: usize, bits: u8) {
+pub(crate) fn raw(copy: &mut Copy, page: u32, offset: usize, bits: u8) {
     copy.bytes[page as usize * PAGE_BYTES + offset] ^= bits;
 }
 
-fn zero(copy: &mut Copy, page: u32) {
+pub(crate) fn zero(copy: &mut Copy, page: u32) {
     copy.bytes[page as usize * PAGE_BYTES..][..PAGE_BYTES].fill(0);
 }
 
-fn overwrite(copy: &mut Copy, page: u32, with: u32) {
+pub(crate) fn overwrite(copy: &mut Copy, page: u32, with: u32) {
     let from = with as usize * PAGE_BYTES;
     copy.bytes.copy_within(from..from + PAGE_BYTES, page as usize * PAGE_BYTES);
 }
@@ -38,22 +38,22 @@ pub(crate) fn drop_last_record(copy: &mut Copy, page: u32) {
     copy.write(page, 28, &(header.free_count + length + 2).to_le_bytes());
 }
 
-fn write_record(copy: &mut Copy, page: u32, slot: usize, offset: usize, bytes: &[u8]) {
+pub(crate) fn write_record(copy: &mut Copy, page: u32, slot: usize, offset: usize, bytes: &[u8]) {
     let record = copy.slot(page, slot);
     copy.write(page, record + offset, bytes);
 }
 
-fn set_slot(copy: &mut Copy, page: u32, slot: usize, offset: usize) {
+pub(crate) fn set_slot(copy: &mut Copy, page: u32, slot: usize, offset: usize) {
     copy.write(page, PAGE_BYTES - 2 * (slot + 1), &(offset as u16).to_le_bytes());
 }
 
 /// Turns the bit of an extent in a map.
-fn turn_extent(copy: &mut Copy, page: u32, extent: usize) {
+pub(crate) fn turn_extent(copy: &mut Copy, page: u32, extent: usize) {
     let bits = copy.bits(page);
     copy.flip(page, bits + extent / 8, 1 << (extent % 8));
 }
 
-fn pfs(copy: &mut Copy, page: usize, value: u8) {
+pub(crate) fn pfs(copy: &mut Copy, page: usize, value: u8) {
     copy.write(1, 100 + page, &[value]);
 }
 

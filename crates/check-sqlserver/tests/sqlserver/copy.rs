@@ -63,6 +63,11 @@ impl Copy {
         Some(Self { bytes, directory: tempfile::tempdir().unwrap() })
     }
 
+    /// The database that these tests make.
+    pub(crate) fn made(protection: crate::made::Protection) -> Self {
+        Self { bytes: crate::made::database(protection), directory: tempfile::tempdir().unwrap() }
+    }
+
     /// A page with the bits that torn page signatures displaced put back.
     pub(crate) fn page(&self, page: u32) -> Vec<u8> {
         let start = page as usize * PAGE_BYTES;

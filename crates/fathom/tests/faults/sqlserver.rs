@@ -10,6 +10,9 @@ use crate::matrix::run;
 #[path = "../../../check-sqlserver/tests/sqlserver/large.rs"]
 #[allow(dead_code)]
 mod large;
+#[path = "../../../check-sqlserver/tests/sqlserver/made.rs"]
+#[allow(dead_code)]
+mod made;
 
 /// A real file, beside the checkout or below `$FATHOM_SHARED`.
 pub(crate) fn file(name: &str) -> Option<PathBuf> {
@@ -47,6 +50,14 @@ fn run_on_copy(engine: &'static str, kind: &'static str, name: &str, clean_code:
     let place = tempfile::tempdir().unwrap();
     std::fs::copy(path, place.path().join(name)).unwrap();
     run_on(engine, place.path(), &[(kind, name)], clean_code);
+}
+
+/// Needs no file beside the repository.
+#[test]
+fn a_made_data_file_is_judged_by_what_can_be_read_twice() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::write(place.path().join("made.mdf"), made::database(made::Protection::Checksum)).unwrap();
+    run_on("sqlserver made", place.path(), &[("data file", "made.mdf")], 0);
 }
 
 #[test]
