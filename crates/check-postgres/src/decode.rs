@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use check::decode::{Decoded, offset_text, page_bytes};
+use check::engine::{EngineError, PageShape, Probe, number};
 use formats::postgres::btree::{IndexTuple, Meta, Opaque, flag};
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::{FileName, Fork};
@@ -10,13 +12,9 @@ use formats::postgres::maps::{
 };
 use formats::postgres::page::{ItemState, LAYOUT_VERSION, Page};
 use formats::postgres::{BLOCK_NONE, BLOCK_SIZE_DEFAULT};
-
 use results::EngineId;
 
 use crate::{Cluster, data_directory_of};
-use check::decode::{Decoded, offset_text, page_bytes};
-use check::engine::number;
-use check::engine::{EngineError, PageShape, Probe};
 
 /// The forks whose blocks have a meaning by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

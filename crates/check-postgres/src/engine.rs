@@ -3,18 +3,16 @@
 use std::io;
 use std::path::Path;
 
-use results::check::CheckReport;
-use results::structure::StructureReport;
-
-use formats::postgres::file_name::FileName;
-
-use crate::{RULES, decode};
-use crate::{drill, is_archive_name};
 use check::drill::{Drill, DrillClass, DrillError};
 use check::engine::{Capabilities, Engine, EngineError, Match, Probe, Source};
 use check::options::Options;
 use check::progress::Progress;
 use check::structure;
+use formats::postgres::file_name::FileName;
+use results::check::CheckReport;
+use results::structure::StructureReport;
+
+use crate::{RULES, decode, drill, is_archive_name};
 
 /// PostgreSQL.
 pub static ENGINE: Engine = Engine {

@@ -1,17 +1,10 @@
 //! Makes findings of what was seen at a place.
 
 use check::rule::Rule;
-use std::io;
-use std::path::Path;
-
 use formats::postgres::Damage;
-use results::check::{CheckReport, Confidence, Finding};
+use results::check::{Confidence, Finding};
 
-use crate::cluster::{Cluster, OpenError, Standing};
-use crate::plan::{Plan, PlanFile};
 use crate::rules;
-use check::evidence;
-use check::evidence::{Terms, Watch};
 
 /// A place in a relation's file, with what is known about it.
 #[derive(Clone, Copy, Debug)]
@@ -79,48 +72,8 @@ pub(crate) fn file_finding(
     }
 }
 
-/// Takes back what the reads do not allow to be concluded.
-pub(super) fn settle(watch: Watch, cluster: &Cluster, plan: &Plan, report: &mut CheckReport) {
-    let place = |path: &Path, offset: u64| place_of(cluster, plan, path, offset);
-    let terms = Terms {
-        is_archive: crate::is_archive_name,
-        rules: &crate::rules::RULES,
-        differ: &rules::READINGS_DIFFER,
-        unreadable: &rules::UNREADABLE,
-        is_served: cluster.standing == Standing::Running,
-        judges_changes: false,
-        place: &place,
-    };
-    watch.settle(report, &terms);
-}
+/// What to do where a visibility map shows that blocks of rows are gone. VACUUM would make the map agree with the loss.
+pub(crate) const LOST_ROWS: &str = "restore the blocks, or the whole table, from a backup and replay its WAL; do not run VACUUM or pg_truncate_visibility_map before: they remove the last trace of the missing rows";
 
-/// The file below the data directory, with block and relation where the catalogs name it.
-fn place_of(cluster: &Cluster, plan: &Plan, path: &Path, offset: u64) -> evidence::Place {
-    let is_in = |file: &&PlanFile| {
-        let part = &file.part;
-        *part.path == *path && (part.offset_bytes..part.offset_bytes + part.bytes.max(1)).contains(&offset)
-    };
-    if let Some(file) = plan.first_files.iter().chain(&plan.second_files).find(is_in) {
-        let block = (offset - file.part.offset_bytes) / cluster.block_bytes as u64;
-        let relation = file.relation.and_then(|number| plan.relation(number));
-        return evidence::Place {
-            file: file.shown.clone(),
-            page: Some(u64::from(file.first_block) + block),
-            object: relation.map(|relation| relation.name.clone()),
-        };
-    }
-    let below = cluster.tree.directory().and_then(|directory| path.strip_prefix(directory).ok());
-    evidence::Place { file: below.unwrap_or(path).display().to_string(), ..evidence::Place::default() }
-}
-
-/// The reason why a cluster could not be opened: where its files could not be read, that, not that there is no cluster.
-pub(super) fn reason(error: OpenError, watch: &Watch) -> OpenError {
-    let is_special =
-        matches!(&error, OpenError::Read { source, .. } if source.kind() == io::ErrorKind::InvalidInput);
-    match (error, watch.failure()) {
-        (error, None) => error,
-        (error, _) if is_special => error,
-        // The file or directory itself, where the error has the one above.
-        (_, Some((path, source))) => OpenError::Read { path, source },
-    }
-}
+/// What a block of zeros is called in findings.
+pub(crate) const ZEROS: &str = "a block of zeros";

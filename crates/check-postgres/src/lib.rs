@@ -40,10 +40,14 @@ mod source;
 mod spgist;
 mod structure;
 
-pub use crate::cluster::{Cluster, OpenError, Standing};
+pub use crate::cluster::Cluster;
+pub use crate::cluster::state::Standing;
 pub use crate::engine::ENGINE;
 pub use crate::rules::RULES;
 pub(crate) use crate::run::data_directory_of;
-pub use crate::run::{CheckError, check_cluster, check_file, check_running};
-pub use crate::source::{Part, is_archive_name};
+pub use crate::run::evidence::CheckError;
+pub use crate::run::{check_cluster, check_file, check_running};
+pub use crate::source::error::OpenError;
+pub use crate::source::is_archive_name;
+pub use crate::source::part::Part;
 pub use crate::structure::{structure_cluster, structure_file};

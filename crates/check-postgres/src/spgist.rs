@@ -1,15 +1,16 @@
 //! Rules of the tree of an SP-GiST index: what a page has in it, and which node names which tuple.
 
 use formats::postgres::page::Page;
-use formats::postgres::spgist::{self, Fact, Opaque, flag};
-use formats::postgres::{Damage, Tid};
+use formats::postgres::spgist::{Fact, Opaque, flag};
+use formats::postgres::{Damage, Tid, spgist};
 
-use crate::btree::{EntrySink, Tree};
-use crate::heap::Work;
+use crate::block::tree::Tree;
+use crate::block::work::Work;
 use crate::matching::entry::{kind, tid_code};
 use crate::matching::keyed::Key;
 use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
+use crate::matching::sink::EntrySink;
 
 /// What a block of such an index is tested with.
 pub(crate) struct SpGistCheck<'a> {

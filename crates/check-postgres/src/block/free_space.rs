@@ -4,8 +4,8 @@ use formats::postgres::Damage;
 use formats::postgres::free_space::{FreeSpaceContext, check_free_space, free_space_pages_max};
 use formats::postgres::page::Page;
 
+use crate::block::work::Work;
 use crate::catalog::Storage;
-use crate::heap::Work;
 use crate::rules;
 
 impl Storage {

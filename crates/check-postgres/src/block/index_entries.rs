@@ -8,14 +8,16 @@ use formats::postgres::index_pages::{Entry, Method, Opaque, Role, entry};
 use formats::postgres::page::{Item, Page};
 use results::check::{CheckLevel, Share};
 
-use crate::btree::{EntrySink, Matching, Tree};
+use crate::block::tree::Tree;
+use crate::block::work::Work;
 use crate::catalog::key_forms::{entry_fact, has_known_keys, read_values};
 use crate::catalog::{Index, Storage};
-use crate::heap::{Exception, Work};
 use crate::matching::entry::{hash_fact, tid_fact};
+use crate::matching::exception::Exception;
 use crate::matching::keyed::Key;
+use crate::matching::sink::EntrySink;
 use crate::matching::uniqueness::key_fact;
-use crate::plan::HashPlan;
+use crate::plan::objects::{HashPlan, Matching};
 use crate::rules;
 
 /// What a block of such an index is tested with.

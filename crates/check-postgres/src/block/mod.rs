@@ -3,7 +3,10 @@
 pub(crate) mod forks;
 pub(crate) mod free_space;
 pub(crate) mod index_entries;
+pub(crate) mod tree;
+pub(crate) mod work;
 
+use check::findings::Findings;
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
 use formats::postgres::index_pages::Method;
@@ -15,24 +18,25 @@ use crate::block::forks::init_forks::init_block;
 use crate::block::forks::{sequence_block, visibility_block};
 use crate::block::free_space::free_space_block;
 use crate::block::index_entries::EntryCheck;
+use crate::block::tree::Tree;
+use crate::block::work::Work;
 use crate::brin::BrinCheck;
 use crate::brin::values::Ranges;
-use crate::btree::{EntrySink, TREE_SPECIAL_BYTES, Tree, TreeCheck};
+use crate::btree::TREE_SPECIAL_BYTES;
+use crate::btree::context::TreeCheck;
 use crate::catalog::{Relation, Storage};
-use crate::cluster::Standing;
+use crate::cluster::state::Standing;
+use crate::finding::LOST_ROWS;
 use crate::gin::GinCheck;
 use crate::gist::GistCheck;
 use crate::hash::{HashCheck, check_zeros};
-use crate::heap::{HeapCheck, RowSink, Work};
+use crate::heap::context::HeapCheck;
 use crate::matching::ledger::BlockBuckets;
-use crate::plan::PlanFile;
+use crate::matching::sink::{EntrySink, RowSink};
+use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::pass::{BlockScratch, PassContext};
+use crate::run::context::{BlockScratch, PassContext};
 use crate::spgist::SpGistCheck;
-use check::findings::Findings;
-
-/// What to do where a visibility map shows that blocks of rows are gone. VACUUM would make the map agree with the loss.
-pub(super) const LOST_ROWS: &str = "restore the blocks, or the whole table, from a backup and replay its WAL; do not run VACUUM or pg_truncate_visibility_map before: they remove the last trace of the missing rows";
 
 impl PassContext<'_> {
     /// Looks at one block; facts go to the sink. Whether every rule of the level about its contents was applied.

@@ -4,52 +4,31 @@
 //! state what they are. Ranges behind the table's end are no damage: VACUUM cuts tables and leaves their summaries, and
 //! an index of an empty table starts with one.
 
+pub(crate) mod plan;
 pub(crate) mod summaries;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
 
-use formats::postgres::Tid;
+use check::findings::Findings;
 use formats::postgres::brin::{
     Kind, Meta, Opaque, TUPLE_BYTES_MIN, Tuple, check_item_states, map_entries_per_page, map_entry,
 };
 use formats::postgres::page::{ItemState, Page};
-use formats::postgres::{Damage, Promise};
-
+use formats::postgres::{Damage, Promise, Tid};
 use results::check::CheckLevel;
 
+use crate::block::work::Work;
+use crate::brin::plan::BrinPlan;
 use crate::brin::summaries::Summary;
-use crate::btree::EntrySink;
-use crate::catalog::IndexColumn;
-use crate::causes::ZEROS;
-use crate::heap::Work;
+use crate::finding::ZEROS;
 use crate::matching::entry::{kind, tid_code};
 use crate::matching::exact::Exact;
 use crate::matching::keyed::Key;
 use crate::matching::ledger::{BUCKETS, BucketSet, Side};
 use crate::matching::links::{Link, LinkKind};
+use crate::matching::sink::EntrySink;
 use crate::rules;
-use crate::source::Part;
-use check::findings::Findings;
-
-/// What is known of a BRIN index before its blocks are looked at.
-#[derive(Clone, Debug)]
-pub(crate) struct BrinPlan {
-    /// Number of the index in the plan.
-    pub(crate) number: u32,
-    /// Sizes, from the first block; `None` if it could not be read or has impossible values.
-    pub(crate) meta: Option<Meta>,
-    /// Blocks of the index.
-    pub(crate) blocks: u32,
-    /// Name of the index.
-    pub(crate) name: String,
-    /// Columns of the index; empty if they are not known.
-    pub(crate) columns: Vec<IndexColumn>,
-    /// Its files in order: number of the first block, and where the bytes are.
-    pub(crate) files: Vec<(u32, Part)>,
-    /// Bytes of a block.
-    pub(crate) block_bytes: usize,
-}
 
 impl BrinPlan {
     /// Reads a block; `None` if it is not there or cannot be read.

@@ -10,20 +10,8 @@ use formats::postgres::hash_value::{hash_bytes, hash_i64, hash_u32};
 use formats::postgres::varlena::Varlena;
 
 use crate::catalog::IndexColumn;
-use crate::catalog::order::{KeyOrder, plain};
-
-/// What operator classes of BRIN keep of the values in a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SummaryKind {
-    /// The lowest and the highest value.
-    MinMax,
-    /// A value that includes all others, and two marks.
-    Inclusion,
-    /// A Bloom filter of hash values.
-    Bloom,
-    /// Several ranges and single values.
-    MinMaxMulti,
-}
+use crate::catalog::kinds::{KeyOrder, SummaryKind};
+use crate::catalog::order::plain;
 
 impl SummaryKind {
     /// The kind of an operator family; `None` if it is none of BRIN's own.

@@ -7,17 +7,14 @@
 
 use std::collections::HashMap;
 
-use formats::postgres::attribute::Datum;
 use formats::postgres::brin::{Kind, Opaque, Tuple, map_entry};
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::page::{ItemState, Page};
 
-use crate::brin::BrinPlan;
+use crate::brin::plan::BrinPlan;
 use crate::brin::summaries::Summary;
 use crate::catalog::IndexColumn;
-use crate::cluster::Snapshot;
-use crate::heap::{HeapCheck, HeapScratch, Work};
-use crate::rules;
+use crate::cluster::state::Snapshot;
 
 /// The BRIN indexes of a table whose rows are held against them.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +57,7 @@ impl RangeReader {
     }
 
     /// What an index knows of the range of a block. `is_anew`: as it stands in the file now.
-    fn summary(
+    pub(crate) fn summary(
         &mut self,
         brin: &BrinPlan,
         columns: &[IndexColumn],
@@ -128,56 +125,12 @@ fn still_block<'c>(
     (is_whole && is_still && is_kind && page.check_header(8, &mut Vec::new())).then_some(bytes.as_slice())
 }
 
-impl HeapCheck<'_> {
-    /// Holds a visible row against what the BRIN indexes of its table know of its range.
-    pub(crate) fn check_ranges<S>(
-        &self,
-        values: &[Datum<'_>],
-        item: u16,
-        scratch: &mut HeapScratch,
-        work: &mut Work<'_, S>,
-    ) {
-        let block = work.place.block;
-        let HeapScratch { ranges: reader, buffer, .. } = scratch;
-        for number in &self.table.summarised_by {
-            let Some(brin) = self.ranges.plans.get(number) else { continue };
-            // The second look reads the index again: the first may have seen blocks that were being written.
-            let mut refusal = None;
-            for is_anew in [false, true] {
-                if reader.is_accused(*number, block) {
-                    break;
-                }
-                let columns = &brin.columns;
-                let Some(summary) = reader.summary(brin, columns, block, &self.ranges, is_anew) else {
-                    break;
-                };
-                refusal = columns.iter().enumerate().find_map(|(position, column)| {
-                    let number = usize::try_from(column.table_column).ok()?.checked_sub(1)?;
-                    let value = values.get(number).copied().unwrap_or_else(|| self.missing_value(number));
-                    Some((position, summary.refusal(position, column, &value, buffer)?))
-                });
-                if refusal.is_none() {
-                    break;
-                }
-            }
-            let Some((position, what)) = refusal else { continue };
-            reader.accuse(*number, block);
-            let expected = format!(
-                "a row within the summary of index {}, which has {what} in column {} of the index",
-                brin.name,
-                position + 1
-            );
-            work.report(&rules::BRIN_SUMMARY, Some(item), expected, "a row outside the summary".to_owned());
-        }
-    }
-}
-
 impl RangeReader {
-    fn is_accused(&self, index: u32, block: u32) -> bool {
+    pub(crate) fn is_accused(&self, index: u32, block: u32) -> bool {
         self.by_index.get(&index).is_some_and(|cached| cached.accused_block == Some(block))
     }
 
-    fn accuse(&mut self, index: u32, block: u32) {
+    pub(crate) fn accuse(&mut self, index: u32, block: u32) {
         self.by_index.entry(index).or_default().accused_block = Some(block);
     }
 }

@@ -2,21 +2,22 @@
 
 use std::cmp::Ordering;
 
+use check::findings::Findings;
 use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
 
+use crate::block::work::Work;
+use crate::btree::context::TreeCheck;
 use crate::btree::seams::Seam;
-use crate::btree::{EntrySink, TreeCheck};
 use crate::catalog::Index;
 use crate::catalog::order::{KeyRelation, Scratch, compare_keys};
-use crate::heap::Work;
 use crate::matching::collector::Collector;
 use crate::matching::exact::Exact;
 use crate::matching::ledger::{BucketSet, Side};
+use crate::matching::sink::EntrySink;
 use crate::naming::tuple_key_text;
 use crate::rules;
-use check::findings::Findings;
 
 impl TreeCheck<'_> {
     /// States the high key to the block on the right, and the first key to the one on the left.
@@ -137,8 +138,8 @@ mod tests {
 
     use super::*;
     use crate::catalog::IndexColumn;
-    use crate::catalog::order::KeyOrder;
-    use crate::matching::uniqueness::Equality;
+    use crate::catalog::kinds::Equality;
+    use crate::catalog::kinds::KeyOrder;
 
     fn index() -> Index {
         let column = IndexColumn {

@@ -8,14 +8,17 @@ use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
 use formats::postgres::page::{Item, ItemState};
 use results::check::{CheckLevel, Share};
 
-use crate::btree::{Boundary, EntrySink, Matching, TreeCheck, TreeScratch};
+use crate::block::work::Work;
+use crate::btree::context::{TreeCheck, TreeScratch};
 use crate::catalog::Index;
 use crate::catalog::order::{KeyRelation, compare_keys, leading_part};
-use crate::heap::{Exception, Work};
 use crate::matching::entry::{boundary_fact, entry_fact, tid_fact};
+use crate::matching::exception::Exception;
 use crate::matching::ledger::Side;
+use crate::matching::sink::{Boundary, EntrySink};
 use crate::matching::uniqueness::{is_hashed, key_fact};
 use crate::naming::tuple_key_text;
+use crate::plan::objects::Matching;
 use crate::rules;
 
 /// What is remembered from one tuple of a block to the next.

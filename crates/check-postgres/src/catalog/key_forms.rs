@@ -1,30 +1,17 @@
 //! What the operator classes of `GiST` and SP-GiST keep of a value, for those that keep it whole or as a box.
 
-use formats::postgres::Oid;
-use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::IndexTuple;
 use formats::postgres::index_pages::Method;
 use formats::postgres::page::{Item, Page};
-use formats::postgres::spgist::{self, LeafTuple};
+use formats::postgres::spgist::LeafTuple;
+use formats::postgres::{Oid, Tid, spgist};
 
+use crate::catalog::kinds::KeyForm;
 use crate::catalog::order::plain;
 use crate::catalog::{Index, IndexColumn, Relation, Storage};
 use crate::matching::entry::{kind, tid_code};
 use crate::matching::keyed::{FactHasher, Key};
-
-/// What an index keeps of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyForm {
-    /// The value itself.
-    Plain,
-    /// Of a point a box whose corners it is.
-    PointBox,
-    /// Of a cycle the box around it.
-    CircleBox,
-    /// Of a polygon the box around it.
-    PolygonBox,
-}
 
 /// Bytes of a box: high x and y, low x and y.
 // EVIDENCE: src/include/utils/geo_decls.h BOX

@@ -2,6 +2,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod key_forms;
+pub(crate) mod kinds;
 pub(crate) mod order;
 pub(crate) mod reader;
 pub(crate) mod rows;
@@ -13,10 +14,7 @@ use formats::postgres::catalog::Column;
 use formats::postgres::{Damage, Oid, Xid};
 use results::check::NotChecked;
 
-use crate::brin::summaries::SummaryKind;
-use crate::catalog::key_forms::KeyForm;
-use crate::catalog::order::KeyOrder;
-use crate::matching::uniqueness::Equality;
+use crate::catalog::kinds::{Equality, KeyForm, KeyOrder, SummaryKind};
 
 /// What kind of storage a relation's main fork has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

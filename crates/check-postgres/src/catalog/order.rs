@@ -8,38 +8,10 @@ use formats::postgres::attribute::Datum;
 use formats::postgres::varlena::Varlena;
 
 use crate::catalog::IndexColumn;
+use crate::catalog::kinds::KeyOrder;
 
 /// The largest value that is unpacked to compare or hash it, bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 1 << 24;
-
-/// How the values of a key column are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeyOrder {
-    /// A truth value or a `"char"`: one byte, without sign.
-    Byte,
-    /// Two bytes with sign.
-    Int16,
-    /// Four bytes with sign: `int4`, `date`.
-    Int32,
-    /// Eight bytes with sign: `int8`, `timestamp`, `time`, `money`.
-    Int64,
-    /// Four bytes without sign: `oid`.
-    Unsigned32,
-    /// Eight bytes without sign: `pg_lsn`, `xid8`.
-    Unsigned64,
-    /// `float4`; all NaN are equal and above all numbers.
-    Float32,
-    /// `float8`.
-    Float64,
-    /// `numeric`.
-    Numeric,
-    /// By bytes: `uuid`, `bytea`, `macaddr`, text in the C collation.
-    Bytes,
-    /// By bytes without the blanks at the end: `char(n)` in the C collation.
-    BytesWithoutBlanks,
-    /// Length first, then numbers: `oidvector`.
-    OidVector,
-}
 
 impl KeyOrder {
     /// The order of an operator family of B-trees for a type; `None` if it is not known here.

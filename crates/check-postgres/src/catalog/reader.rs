@@ -17,8 +17,9 @@ use crate::catalog::rows::{
     ClassRow, ColumnsOf, IndexSource, is_byte_order, not_validated_columns, storage_of,
 };
 use crate::catalog::{Catalogs, Index, Relation};
+use crate::cluster::state::Snapshot;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::cluster::{Cluster, ForkFiles, Snapshot};
+use crate::cluster::{Cluster, ForkFiles};
 use crate::run::unverified::Constraints;
 
 /// `datconnlimit` (-2) of a database that is half dropped.

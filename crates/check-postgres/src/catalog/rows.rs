@@ -6,11 +6,9 @@ use formats::postgres::attribute::Length;
 use formats::postgres::catalog::{Column, Row};
 use formats::postgres::{Oid, Xid};
 
-use crate::brin::summaries::{SummaryKind, summary_order};
-use crate::catalog::key_forms::KeyForm;
-use crate::catalog::order::KeyOrder;
+use crate::brin::summaries::summary_order;
+use crate::catalog::kinds::{Equality, KeyForm, KeyOrder, SummaryKind};
 use crate::catalog::{Index, IndexColumn, Storage};
-use crate::matching::uniqueness::Equality;
 
 pub(crate) struct ClassRow {
     pub(crate) id: Oid,

@@ -1,8 +1,8 @@
 //! Blocks that are named when tables and indexes are compared: no longer counted as clean.
 
 use crate::matching::exact::Exact;
-use crate::run::Run;
-use crate::run::pass::{NOT_CLEAN_MAX, PassState};
+use crate::run::report::Run;
+use crate::run::state::{NOT_CLEAN_MAX, PassState};
 
 impl Run<'_> {
     /// Counts blocks that findings of the second pass name as damaged, where their own bytes break a rule, or as affected.

@@ -1,8 +1,8 @@
 //! Catalogs that lost rows: one finding for a catalog, with the relations and large objects that miss their rows.
 
-use check::rule::Rule;
 use std::collections::BTreeMap;
 
+use check::rule::Rule;
 use formats::postgres::file_name::Fork;
 use results::check::Finding;
 use results::object::{Affected, ObjectCount};
@@ -11,7 +11,7 @@ use results::wording::counted;
 use crate::causes::logs::listed;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// The catalog of which a row is missed, where it is not the one in whose file others name it.
 fn missed_catalog(finding: &Finding) -> Option<String> {

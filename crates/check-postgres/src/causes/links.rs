@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use check::findings::Findings;
 use formats::postgres::Tid;
 use formats::postgres::page::Page;
 use results::object::Affected;
 use results::wording::counted;
 
-use crate::causes::ZEROS;
+use crate::finding::ZEROS;
 use crate::matching::exact::Exact;
 use crate::matching::links::{Contradictions, Link};
-use check::findings::Findings;
 
 impl Exact<'_> {
     /// Reports blocks of zeros that others of the index lead to, and takes out the links that follow from them or from a

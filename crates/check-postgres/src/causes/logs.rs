@@ -1,8 +1,8 @@
 //! Lost files of pg_xact and pg_multixact: one finding for a file, with the rows that depend on it.
 
-use check::rule::Rule;
 use std::collections::{BTreeMap, BTreeSet};
 
+use check::rule::Rule;
 use formats::postgres::transaction::BLOCKS_PER_SEGMENT;
 use results::object::{Affected, ObjectCount};
 use results::wording::counted;
@@ -10,7 +10,7 @@ use results::wording::counted;
 use crate::cluster::transactions::Transactions;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// Objects that one finding names.
 const NAMES_MAX: usize = 5;

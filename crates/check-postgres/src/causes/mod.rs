@@ -11,10 +11,7 @@ mod tables;
 use crate::cluster::transactions::Transactions;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::Run;
-
-/// What a block of zeros is called in findings.
-pub(super) const ZEROS: &str = "a block of zeros";
+use crate::run::report::Run;
 
 impl Run<'_> {
     /// Puts causes in place of what follows from them.

@@ -1,94 +1,24 @@
 //! Rows and index entries that do not match: one finding for a row, a block or an index, however many indexes say so.
 
+use crate::matching::mismatches::EntryPlace;
+use crate::matching::mismatches::KEYS_MAX;
+use crate::matching::mismatches::Lost;
+use crate::matching::mismatches::Without;
 use std::collections::BTreeMap;
 
+use check::findings::Findings;
 use formats::postgres::Tid;
 use results::check::{Confidence, Finding};
 use results::object::Affected;
 use results::wording::counted;
 
-use crate::causes::ZEROS;
+use crate::finding::ZEROS;
 use crate::matching::exact::Exact;
+use crate::matching::mismatches::Mismatches;
 use crate::naming::{entry_difference, row_text};
 use crate::rules;
-use crate::run::Run;
-use crate::run::pass::PassState;
-use check::findings::Findings;
-
-/// Rows of one table whose index entries differ that are named; others are counted.
-const ROWS_NAMED_MAX: usize = 4096;
-/// Rows without entry that one finding names.
-const KEYS_MAX: usize = 5;
-
-/// What does not match, of all indexes of a batch.
-#[derive(Debug, Default)]
-pub(crate) struct Mismatches {
-    /// Rows that are not there, by table and block.
-    lost: BTreeMap<(u32, u32), Lost>,
-    /// Rows whose entries have another key, by table and row: the indexes, and where their entries stand.
-    differing: BTreeMap<u32, BTreeMap<Tid, Vec<EntryPlace>>>,
-    /// Further ones by table and index.
-    differing_more: BTreeMap<(u32, u32), u64>,
-    /// Rows without entry, by index and block.
-    without: BTreeMap<u32, BTreeMap<u32, Without>>,
-}
-
-/// An index, with block and line pointer.
-type EntryPlace = (u32, (u32, u16));
-
-#[derive(Debug, Default)]
-struct Lost {
-    first: Option<Tid>,
-    /// Index, number of its entries, and the first of them.
-    by_index: Vec<(u32, u64, (u32, u16))>,
-}
-
-impl Lost {
-    fn affected(&self) -> Affected {
-        let counts = self.by_index.iter().map(|(_, count, _)| *count);
-        Affected { row_count: counts.clone().max().unwrap_or(0), entry_count: counts.sum() }
-    }
-}
-
-#[derive(Debug)]
-struct Without {
-    table: u32,
-    rows: Vec<Tid>,
-    count: u64,
-}
-
-impl Mismatches {
-    /// An entry names a row that is not there.
-    pub(crate) fn lost(&mut self, table: u32, tid: Tid, index: u32, entry: (u32, u16)) {
-        let lost = self.lost.entry((table, tid.block)).or_default();
-        lost.first = Some(lost.first.map_or(tid, |first| first.min(tid)));
-        match lost.by_index.iter_mut().find(|(number, ..)| *number == index) {
-            Some((_, count, _)) => *count += 1,
-            None => lost.by_index.push((index, 1, entry)),
-        }
-    }
-
-    /// An entry has another key than its row.
-    pub(crate) fn differs(&mut self, table: u32, tid: Tid, index: u32, entry: (u32, u16)) {
-        let rows = self.differing.entry(table).or_default();
-        if rows.len() >= ROWS_NAMED_MAX && !rows.contains_key(&tid) {
-            *self.differing_more.entry((table, index)).or_default() += 1;
-            return;
-        }
-        rows.entry(tid).or_default().push((index, entry));
-    }
-
-    /// A row has no entry in an index.
-    pub(crate) fn without_entry(&mut self, table: u32, tid: Tid, index: u32) {
-        let blocks = self.without.entry(index).or_default();
-        let without =
-            blocks.entry(tid.block).or_insert_with(|| Without { table, rows: Vec::new(), count: 0 });
-        without.count += 1;
-        if without.rows.len() < KEYS_MAX {
-            without.rows.push(tid);
-        }
-    }
-}
+use crate::run::report::Run;
+use crate::run::state::PassState;
 
 impl Run<'_> {
     /// Reports what does not match.

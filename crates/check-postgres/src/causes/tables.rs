@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use check::rule::Rank;
 use formats::postgres::file_name::Fork;
 use results::check::Finding;
 use results::object::{Affected, ObjectCount};
 use results::wording::{counted, thousands};
 
-use crate::btree::Matching;
 use crate::causes::logs::listed;
 use crate::finding::file_finding;
 use crate::plan::Plan;
+use crate::plan::objects::Matching;
 use crate::rules;
-use crate::run::Run;
-use check::rule::Rank;
+use crate::run::report::Run;
 
 /// What a finding of a cause is listed under: its rule and object.
 type Cause = (String, String);
@@ -194,7 +194,7 @@ impl Run<'_> {
             let is_link = crate::RULES.role(&count.first.rule).rank == Rank::Link;
             is_link
                 && count.first.object.as_deref() == Some(index)
-                && count.first.found.starts_with(crate::causes::ZEROS)
+                && count.first.found.starts_with(crate::finding::ZEROS)
         });
         self.findings.cause_in(index).or_else(|| lost.map(|count| count.first.rule.clone()))
     }

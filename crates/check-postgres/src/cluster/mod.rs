@@ -1,14 +1,15 @@
 //! A data directory: what it is, in which state it was left, and which files it has.
 
 pub(crate) mod files;
+pub(crate) mod lsn;
+pub(crate) mod state;
 pub(crate) mod transaction_logs;
 pub(crate) mod transactions;
 pub(crate) mod truncations;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::control::{Control, State};
@@ -19,8 +20,11 @@ use formats::postgres::{BLOCK_SIZE_DEFAULT, Damage, Oid, Xid};
 
 use crate::cluster::files::backup::{LostLabel, lost_label};
 use crate::cluster::files::version;
-use crate::source::archive::Limits;
-use crate::source::{Part, Tree};
+use crate::cluster::state::{Snapshot, Standing};
+use crate::source::Tree;
+use crate::source::archive::limits::Limits;
+use crate::source::error::OpenError;
+use crate::source::part::Part;
 
 /// Blocks per segment when the control file does not tell: 1 GiB of 8 KiB.
 pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
@@ -28,84 +32,6 @@ pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
 const SAMPLE_BLOCKS: u64 = 64;
 /// Of these so many at most from one file of a cluster.
 const SAMPLE_BLOCKS_PER_FILE: u64 = 4;
-
-/// Why the data directory cannot be opened at all.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// A directory or file could not be read.
-    #[error("could not read \"{path}\": {source}")]
-    Read {
-        /// What was read.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A tar file could not be unpacked or walked.
-    #[error("could not read backup \"{path}\": {source}")]
-    Archive {
-        /// The tar file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A tar file has more members than there is memory for.
-    #[error(
-        "cannot check backup \"{}\": its {member_count} members need {needed_mib} MiB of memory, more than the {} bytes of --max-memory\nhint: run it with --max-memory {}MiB, or extract the backup and check the directory",
-        path.display(), bytes_max, needed_mib + 1
-    )]
-    Memory {
-        /// The tar file.
-        path: PathBuf,
-        /// How many members it has.
-        member_count: u64,
-        /// The memory that may be used, bytes.
-        bytes_max: u64,
-        /// The memory that all tar files up to this one need.
-        needed_mib: u64,
-    },
-    /// There is no data directory here.
-    #[error(
-        "\"{0}\" is neither a PostgreSQL data directory nor a base backup: it has no PG_VERSION, global/pg_control or \
-         base.tar"
-    )]
-    NotACluster(PathBuf),
-    /// A major that the formats are not known of.
-    #[error("cannot check PostgreSQL {0}: majors 14 to 18 are supported")]
-    Major(u32),
-}
-
-/// What the state of the cluster allows to be concluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Shut down in order: all files agree with each other.
-    Stopped,
-    /// A server runs on it: blocks change while they are read.
-    Running,
-    /// Left by a crash, or a standby: the log must be replayed before the files agree.
-    Crashed,
-    /// A base backup: the log must be replayed; blocks changed during the backup carry positions in this range.
-    Backup {
-        /// Where the backup started.
-        start_lsn: u64,
-        /// Where it ended, if the manifest tells.
-        end_lsn: Option<u64>,
-    },
-}
-
-/// A moment whose state can be told from files that do not stand still: the last checkpoint that was completed.
-///
-/// Every change before it had reached the files when it ended, so a block whose position is older stands as it stood
-/// then; and transactions older than the oldest that was active had ended. What blocks of that kind say about each
-/// other, and rows of that kind, must fit.
-// EVIDENCE: src/backend/access/transam/xlog.c CreateCheckPoint: oldestActiveXid is asked for before the redo position
-// is fixed, and the control file is written after all buffers are
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Snapshot {
-    /// Blocks with an older position are as they were.
-    pub(crate) redo_lsn: u64,
-    /// Older transactions had ended.
-    pub(crate) horizon_xid: Xid,
-}
 
 /// One segment file of a fork.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,22 +22,13 @@ use formats::postgres::transaction::{
 use formats::postgres::{BLOCK_SIZE_MIN, Xid};
 use results::check::Finding;
 
-use crate::cluster::transactions::Transactions;
+use crate::cluster::transactions::{Needed, Transactions};
 use crate::cluster::truncations::Truncations;
 use crate::finding::file_finding;
 use crate::rules;
 
 /// Bytes at the end of a page that show whether it was used to its end: 16 transactions, one multixact, one member.
 const PAGE_END_BYTES: usize = 4;
-
-/// From where on the logs are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Needed {
-    pub(crate) xid: Xid,
-    pub(crate) multi: u32,
-    /// Where the members of that multixact begin, if that is known.
-    pub(crate) member: Option<u32>,
-}
 
 /// The segment files of one log.
 struct LogFiles<'a> {

@@ -11,7 +11,6 @@ use formats::postgres::transaction::{
 };
 use formats::postgres::{Oid, Xid};
 
-use crate::cluster::transaction_logs::Needed;
 use crate::source::Tree;
 
 /// The longest segment of these logs that is read, bytes: 32 blocks of 32 KiB.
@@ -306,4 +305,13 @@ fn segments(tree: &Tree, directory: &str) -> BTreeMap<u32, Vec<u8>> {
         }
     }
     found
+}
+
+/// From where on the logs are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Needed {
+    pub(crate) xid: Xid,
+    pub(crate) multi: u32,
+    /// Where the members of that multixact begin, if that is known.
+    pub(crate) member: Option<u32>,
 }

@@ -21,8 +21,10 @@ use formats::postgres::log_changes::{BODY_BYTES_MAX, EndedTransaction, FileChang
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Oid, Xid};
 
-use crate::cluster::{Cluster, Standing};
-use crate::source::{Part, Tree};
+use crate::cluster::Cluster;
+use crate::cluster::state::Standing;
+use crate::source::Tree;
+use crate::source::part::Part;
 
 /// How often the log is read on that a server writes meanwhile.
 const READ_AGAIN_MAX: usize = 3;

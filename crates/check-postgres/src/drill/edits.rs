@@ -5,7 +5,7 @@ use formats::postgres::btree::{IndexTuple, Kind, Opaque};
 use formats::postgres::heap::{TupleHeader, mask};
 use formats::postgres::page::{FLAG_ALL_VISIBLE, HEADER_BYTES, Item, ItemState, Page};
 
-use crate::drill::{Scene, rows};
+use crate::drill::scene::{Scene, rows};
 
 /// Bytes of a line pointer.
 const POINTER_BYTES: usize = 4;

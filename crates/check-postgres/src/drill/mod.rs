@@ -5,26 +5,29 @@
 pub(crate) mod edits;
 
 mod cluster_files;
+pub(crate) mod scene;
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use formats::postgres::attribute::Attribute;
+use check::drill;
 use formats::postgres::btree::Opaque;
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
-use formats::postgres::page::{Item, ItemState, Page};
+use formats::postgres::page::{Item, Page};
 
-use crate::catalog::reader as catalog_reader;
-use crate::catalog::{Relation, Storage};
+use crate::catalog::{Relation, Storage, reader as catalog_reader};
+use crate::cluster::Cluster;
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::cluster::{Cluster, Standing};
+use crate::drill::scene::{Scene, rows};
 use crate::matching::uniqueness::is_hashed;
-use crate::plan::{Plan, PlanFile};
-use check::drill;
+use crate::plan::Plan;
+use crate::plan::objects::PlanFile;
+
 pub use check::drill::{Drill, DrillError};
 
 /// A kind of damage.
@@ -61,30 +64,6 @@ enum Target {
     Checkpoint,
     /// The directory of a database.
     Database,
-}
-
-/// A block that may be damaged, with what is known about it.
-pub(super) struct Scene {
-    pub(super) page: Vec<u8>,
-    pub(super) block: u32,
-    /// Blocks of the file.
-    pub(super) blocks: u32,
-    /// Another block of the file.
-    pub(super) other: Vec<u8>,
-    /// The block with the same number of an index of the table.
-    pub(super) foreign: Vec<u8>,
-    pub(super) all_visible: bool,
-    /// Columns of the table, as the catalog has them.
-    pub(super) columns: Vec<Attribute>,
-    /// Whether it is an index that promises unique keys.
-    pub(super) is_unique: bool,
-    /// Whether the order of its keys is not known here.
-    pub(super) is_order_unknown: bool,
-    /// Line pointers of rows that are there for everyone, ascending.
-    pub(super) live: Vec<u16>,
-    pub(super) next_xid: u32,
-    pub(super) log_end: u64,
-    pub(super) seed: u64,
 }
 
 macro_rules! classes {
@@ -310,7 +289,7 @@ impl<'a> Work<'a> {
             is_of_user(relation) && relation.storage == Storage::Btree
         };
         let matched =
-            self.plan.trees.iter().filter(|(_, tree)| tree.matching == crate::btree::Matching::Both);
+            self.plan.trees.iter().filter(|(_, tree)| tree.matching == crate::plan::objects::Matching::Both);
         let of_tables = matched
             .filter(|(_, tree)| tree.heap.is_some_and(|heap| !self.plan.relations[heap as usize].is_toast));
         self.longest_first(of_tables.map(|(number, _)| *number).filter(is_wanted))
@@ -492,12 +471,6 @@ fn keep_owner(original: &fs::Metadata, copy: &Path) -> io::Result<()> {
         std::os::unix::fs::chown(copy, Some(original.uid()), Some(original.gid()))?;
     }
     Ok(())
-}
-
-/// The first line pointers of a block whose rows are there and can be named by an index.
-pub(super) fn rows(page: &[u8]) -> Vec<Item> {
-    let page = Page::new(page);
-    page.items().filter(|item| item.state == ItemState::Normal && page.item_bytes(*item).is_some()).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! Right siblings name no left one, and blocks do not say on which level they are, so that sums of facts would prove
 //! little; 32 bytes a block are kept instead, while the batch lasts.
 
-use check::rule::Rule;
 use std::collections::HashMap;
 
+use check::rule::Rule;
 use formats::postgres::BLOCK_NONE;
 use formats::postgres::gin::{Kind, META_BLOCK, Meta, Opaque, ROOT_BLOCK, flag};
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod outcome;
+pub(crate) mod row_set;
 pub(crate) mod rows;
 
 use std::cmp::Ordering;
@@ -15,16 +16,19 @@ use formats::postgres::gin::{
 use formats::postgres::page::{Item, Page};
 use formats::postgres::varlena::Varlena;
 use formats::postgres::{Damage, Oid, Tid};
-
 use results::check::{CheckLevel, Share};
 
-use crate::btree::{EntrySink, Matching, Tree};
-use crate::catalog::order::{KeyOrder, plain};
+use crate::block::tree::Tree;
+use crate::block::work::Work;
+use crate::catalog::kinds::KeyOrder;
+use crate::catalog::order::plain;
 use crate::gin::blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
-use crate::gin::rows::RowSet;
-use crate::heap::{Exception, Work};
+use crate::gin::row_set::RowSet;
 use crate::matching::entry::{kind as fact_kind, tid_fact};
+use crate::matching::exception::Exception;
 use crate::matching::keyed::Key;
+use crate::matching::sink::EntrySink;
+use crate::plan::objects::Matching;
 use crate::rules;
 
 /// What a block of a GIN index is tested with.

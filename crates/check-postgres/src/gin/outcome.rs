@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use formats::postgres::Tid;
 
-use crate::causes::ZEROS;
+use crate::finding::ZEROS;
 use crate::gin::blocks::GinTree;
 use crate::matching::exact::Exact;
-use crate::run::Run;
-use crate::run::pass::PassState;
+use crate::run::report::Run;
+use crate::run::state::PassState;
 
 impl Run<'_> {
     /// Tests how the blocks of each GIN index hang together, where none changed since the moment that is looked at.

@@ -3,25 +3,27 @@
 //! A block names its children and nothing else; a right link binds nobody but while a split is not finished, when the left
 //! block stands for the downlink that is missing.
 
+pub(crate) mod reading;
 pub(crate) mod tree;
 
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::IndexTuple;
-use formats::postgres::gist::{self, Opaque, ROOT, flag};
+use formats::postgres::gist::{Opaque, ROOT, flag};
 use formats::postgres::index_pages::Method;
 use formats::postgres::page::Page;
-use formats::postgres::{Damage, Promise};
+use formats::postgres::{Damage, Promise, gist};
 use results::check::CheckLevel;
 
-use crate::btree::{EntrySink, Tree};
+use crate::block::tree::Tree;
+use crate::block::work::Work;
 use crate::catalog::Index;
 use crate::catalog::key_forms::{BOX_BYTES, floats, read_values};
 use crate::gist::tree::GistTree;
-use crate::heap::Work;
 use crate::matching::entry::kind;
 use crate::matching::keyed::Key;
 use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
+use crate::matching::sink::EntrySink;
 use crate::rules;
 
 /// What a block of such an index is tested with.

@@ -12,13 +12,14 @@ use formats::postgres::index_pages::{Method, entry};
 use formats::postgres::page::Page;
 use formats::postgres::{BLOCK_NONE, Damage, Promise};
 
-use crate::btree::{EntrySink, Tree};
-use crate::heap::Work;
+use crate::block::tree::Tree;
+use crate::block::work::Work;
 use crate::matching::entry::kind;
 use crate::matching::keyed::Key;
 use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
-use crate::plan::HashPlan;
+use crate::matching::sink::EntrySink;
+use crate::plan::objects::HashPlan;
 use crate::rules;
 
 /// What a block of a hash index is tested with.

@@ -1,194 +1,30 @@
 //! Rules of one heap block: line pointers, chains of updates, transactions, the visibility map.
 
+pub(crate) mod context;
+pub(crate) mod packed;
+pub(crate) mod ranges;
 pub(crate) mod row;
 pub(crate) mod toast_values;
 pub(crate) mod tuples;
 
-use check::rule::Rule;
-use formats::postgres::attribute::{Attribute, Datum};
+use formats::postgres::attribute::Datum;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TUPLE_HEADER_BYTES, TupleHeader, mask};
 use formats::postgres::maps::Visibility;
-use formats::postgres::page::{FLAG_ALL_VISIBLE, Item, ItemState, Page};
+use formats::postgres::page::{FLAG_ALL_VISIBLE, ItemState, Page};
 use formats::postgres::transaction::precedes;
 use formats::postgres::{Damage, Tid, Xid};
 use results::check::{CheckLevel, Share};
 use results::object::Affected;
 
-use crate::brin::values::{RangeReader, Ranges};
-use crate::catalog::{Index, Relation};
+use crate::block::work::Work;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::finding::Place;
-use crate::hash::values::HashFunction;
-use crate::heap::toast_values::PackedValue;
+use crate::heap::context::{HeapCheck, HeapScratch, Slot};
 use crate::heap::tuples::chains::{Chains, check_redirects, follow_chains};
 use crate::matching::entry::tid_code;
-use crate::matching::keyed::Key;
-use crate::matching::ledger::{BlockBuckets, Side};
+use crate::matching::exception::Exception;
+use crate::matching::ledger::BlockBuckets;
+use crate::matching::sink::RowSink;
 use crate::rules;
-use check::findings::Findings;
-
-/// An index of a table, as the table's rows see it.
-#[derive(Clone, Debug)]
-pub(crate) struct RowIndex {
-    /// Number of the relation in the plan.
-    pub(crate) number: u32,
-    /// What `pg_index` says.
-    pub(crate) index: Index,
-    /// Whether each row must have an entry: not in a partial index.
-    pub(crate) is_complete: bool,
-    /// Matched by row pointer alone: not a B-tree.
-    pub(crate) by_tid: bool,
-    /// Of those, one whose keys are matched as well.
-    pub(crate) has_known_keys: bool,
-    /// Rows without value have no entry: a hash index.
-    pub(crate) skips_nulls: bool,
-    /// The hash function of a hash index, if it is known here; entries then have its value.
-    pub(crate) hash: Option<HashFunction>,
-}
-
-/// What is known of a table while its blocks are looked at.
-#[derive(Clone, Debug)]
-pub(crate) struct Table {
-    pub(crate) relation: Relation,
-    /// Number of the table in the plan.
-    pub(crate) number: u32,
-    /// Its TOAST table's number in the plan.
-    pub(crate) toast_number: Option<u32>,
-    /// How to step over its columns; empty if they are not known.
-    pub(crate) attributes: Vec<Attribute>,
-    /// Indexes whose entries are matched.
-    pub(crate) indexes: Vec<RowIndex>,
-    /// BRIN indexes that rows are held against, by number in the plan.
-    pub(crate) summarised_by: Vec<u32>,
-    /// Whether exceptions must be collected.
-    pub(crate) has_matched_indexes: bool,
-    /// Number of blocks.
-    pub(crate) blocks: u32,
-    /// Bytes of a value in one TOAST row.
-    pub(crate) toast_chunk_bytes: u32,
-    /// Columns that refuse null, 0 based.
-    pub(crate) not_null: Vec<usize>,
-}
-
-/// Why a row pointer is left out of the sums, or counted by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exception {
-    /// No row version is live there: entries may be there or not.
-    NotLive = 0,
-    /// Live, but its key is not in place: matched by row pointer alone in indexes that keep keys.
-    KeyElsewhere = 1,
-    /// The same in indexes that keep hash values.
-    HashElsewhere = 2,
-    /// The same in both.
-    Elsewhere = 3,
-}
-
-impl Exception {
-    /// Bits of an exception in a code.
-    pub(crate) const BITS: u32 = 2;
-    /// All of them, by number.
-    pub(crate) const ALL: [Exception; 4] =
-        [Exception::NotLive, Exception::KeyElsewhere, Exception::HashElsewhere, Exception::Elsewhere];
-
-    /// What a live row is whose keys or hash values are not in place; `None` if all are.
-    pub(crate) fn of_live(key_elsewhere: bool, hash_elsewhere: bool) -> Option<Exception> {
-        match (key_elsewhere, hash_elsewhere) {
-            (false, false) => None,
-            (true, false) => Some(Exception::KeyElsewhere),
-            (false, true) => Some(Exception::HashElsewhere),
-            (true, true) => Some(Exception::Elsewhere),
-        }
-    }
-
-    /// Whether values that are hashed are not in place.
-    pub(crate) fn has_hash_elsewhere(self) -> bool {
-        matches!(self, Exception::HashElsewhere | Exception::Elsewhere)
-    }
-}
-
-/// Where a heap block's facts go.
-pub(crate) trait RowSink {
-    /// A fact about an index or TOAST table (by number in the plan), from one side, in a bucket.
-    fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, tid: Tid);
-    /// The relation changed since the redo point of the last checkpoint.
-    fn moved(&mut self, relation: u32);
-    /// One block of a table did: nothing is said about its rows.
-    fn changed(&mut self, table: u32, _block: u32) {
-        self.moved(table);
-    }
-    /// A block of the table that did not, or one of zeros, where the cluster does not stand still.
-    fn stood_still(&mut self, _table: u32, _block: u32, _is_zero: bool) {}
-    /// A row pointer of the table that is not matched in the ordinary way.
-    fn exception(&mut self, table: u32, tid: Tid, exception: Exception);
-    /// Counts rows of the table: visible ones that are tested, of all that look visible.
-    fn rows(&mut self, _table: u32, _count: Share) {}
-    /// A value that a visible row keeps packed in a TOAST table.
-    fn packed(&mut self, _toast: u32, _value: PackedValue) {}
-    /// A piece of a value in a TOAST table.
-    fn piece(&mut self, _toast: u32, _value_id: u32, _number: u32, _bytes: &[u8]) {}
-}
-
-/// A line pointer while its block is looked at.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) item: Item,
-    pub(super) header: Option<TupleHeader>,
-    pub(super) fate: Fate,
-    /// The line pointer that indexes name for this row; 0 if none leads here.
-    pub(super) root: u16,
-    /// Whether a live row was found under this root.
-    pub(super) has_live: bool,
-    /// Whether a finding says that it is not known which line pointer leads here.
-    pub(super) is_disputed: bool,
-}
-
-/// Buffers that are kept from block to block.
-#[derive(Default)]
-pub(crate) struct HeapScratch {
-    slots: Vec<Slot>,
-    pub(super) damage: Vec<Damage>,
-    pub(super) buffer: Vec<u8>,
-    /// What BRIN indexes know of the range of the block.
-    pub(crate) ranges: RangeReader,
-    pub(super) facts: Vec<Option<u128>>,
-    pub(super) hashes: Vec<Option<u32>>,
-    last_lookup: LastLookup,
-    /// The bucket of the block's rows.
-    pub(super) bucket: usize,
-}
-
-/// One block, and where to write what is found in it.
-pub(crate) struct Work<'a, S> {
-    pub(crate) place: Place<'a>,
-    pub(crate) findings: &'a mut Findings,
-    pub(crate) sink: &'a mut S,
-}
-
-impl<S> Work<'_, S> {
-    pub(super) fn report(&mut self, rule: &'static Rule, item: Option<u16>, expected: String, found: String) {
-        self.findings.push(self.place.finding(rule, item, expected, found));
-    }
-
-    pub(super) fn drain(&mut self, damage: &mut Vec<Damage>) {
-        for damage in damage.drain(..) {
-            self.findings.push(self.place.damage(damage));
-        }
-    }
-}
-
-/// What a heap block is tested with.
-pub(crate) struct HeapCheck<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) transactions: Option<&'a Transactions>,
-    pub(crate) key: &'a Key,
-    pub(crate) level: CheckLevel,
-    /// What the map says, as far as it can be told.
-    pub(crate) visibility: Option<Visibility>,
-    /// BRIN indexes.
-    pub(crate) ranges: Ranges<'a>,
-    /// A partial index whose entries are wanted for all rows, too.
-    pub(crate) also_index: Option<u32>,
-}
 
 impl HeapCheck<'_> {
     /// Tests a block whose header was found in order.

@@ -6,15 +6,17 @@ use formats::postgres::heap::{TupleHeader, mask};
 use formats::postgres::varlena::{ToastPointer, Varlena};
 use results::check::CheckLevel;
 
-use crate::catalog::IndexColumn;
-use crate::catalog::key_forms;
+use crate::block::work::Work;
 use crate::catalog::order::{KEY_BYTES_MAX, plain};
-use crate::heap::toast_values::PackedValue;
+use crate::catalog::{IndexColumn, key_forms};
+use crate::heap::context::{HeapCheck, HeapScratch, Slot};
+use crate::heap::packed::PackedValue;
 use crate::heap::tuples::value_bits;
-use crate::heap::{Exception, HeapCheck, HeapScratch, RowSink, Slot, Work};
 use crate::matching::entry::{hash_fact, kind, row_fact, tid_fact};
+use crate::matching::exception::Exception;
 use crate::matching::keyed::Key;
 use crate::matching::ledger::Side;
+use crate::matching::sink::RowSink;
 use crate::rules;
 
 impl HeapCheck<'_> {

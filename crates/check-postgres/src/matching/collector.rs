@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use formats::postgres::Tid;
 
 use crate::btree::seams::Seam;
-use crate::btree::{Boundary, EntrySink};
 use crate::gin::blocks::Record;
-use crate::heap::{Exception, RowSink};
+use crate::matching::exception::Exception;
 use crate::matching::exceptions::boundary_code;
 use crate::matching::ledger::{BucketSet, Side};
 use crate::matching::links::Link;
+use crate::matching::sink::{Boundary, EntrySink, RowSink};
 
 /// A fact with what is needed to name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,28 +1,27 @@
 //! The second look at relations whose sums differ: facts are collected, sorted and compared, so that each that has
 //! no counterpart can be named. Slow and exact; also what the sums are tested against.
 
-use check::rule::Rule;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use check::findings::Findings;
+use check::rule::Rule;
 use formats::postgres::Tid;
 use formats::postgres::file_name::Fork;
 use results::check::{Confidence, Finding};
 
-use crate::btree::{Boundary, EntrySink};
 use crate::catalog::Storage;
-use crate::causes::rows::Mismatches;
 use crate::finding::Place;
 use crate::gin::blocks::Record;
-use crate::gin::rows::RowSets;
-use crate::heap::RowSink;
+use crate::gin::row_set::RowSets;
 use crate::matching::collector::{Collector, Fact, unmatched};
 use crate::matching::ledger::{BUCKETS, BucketSet, Side};
 use crate::matching::links::{Contradictions, Link};
-use crate::plan::PlanFile;
+use crate::matching::mismatches::Mismatches;
+use crate::matching::sink::{Boundary, EntrySink, RowSink};
+use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::pass::{BlockScratch, PassContext};
-use check::findings::Findings;
+use crate::run::context::{BlockScratch, PassContext};
 
 /// Bytes that a collected fact takes, with room for sorting.
 const FACT_BYTES: u64 = 96;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use formats::postgres::Tid;
 
-use crate::heap::{Exception, exception_code};
+use crate::heap::exception_code;
+use crate::matching::exception::Exception;
 use crate::matching::ledger::Side;
 
 /// Codes between two that a run on disk keeps in memory: 4 KiB of them.

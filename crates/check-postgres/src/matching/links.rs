@@ -1,8 +1,9 @@
 //! What blocks of an index state about each other: one side claims, the other witnesses, and what has no counterpart is
 //! named.
 
-use check::rule::Rule;
 use std::collections::BTreeMap;
+
+use check::rule::Rule;
 
 use crate::rules;
 

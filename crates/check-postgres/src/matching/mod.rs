@@ -3,9 +3,12 @@
 pub(crate) mod collector;
 pub(crate) mod entry;
 pub(crate) mod exact;
+pub(crate) mod exception;
 pub(crate) mod exceptions;
 pub(crate) mod keyed;
 pub(crate) mod ledger;
 pub(crate) mod links;
+pub(crate) mod mismatches;
+pub(crate) mod sink;
 pub(crate) mod sums;
 pub(crate) mod uniqueness;

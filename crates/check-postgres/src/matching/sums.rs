@@ -6,13 +6,14 @@ use formats::postgres::Tid;
 use results::check::Share;
 
 use crate::btree::seams::{Seam, Seams};
-use crate::btree::{Boundary, EntrySink};
 use crate::gin::blocks::{GinBlocks, Record as GinRecord};
-use crate::heap::toast_values::PackedValue;
-use crate::heap::{Exception, RowSink, exception_code};
+use crate::heap::exception_code;
+use crate::heap::packed::PackedValue;
+use crate::matching::exception::Exception;
 use crate::matching::exceptions::{ChangedBlocks, Codes, boundary_code};
 use crate::matching::ledger::{Ledger, Ledgers, Side};
 use crate::matching::links::Link;
+use crate::matching::sink::{Boundary, EntrySink, RowSink};
 use crate::plan::Plan;
 use crate::run::coverage::Covered;
 

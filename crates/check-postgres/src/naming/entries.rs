@@ -1,17 +1,17 @@
 //! Names rows and index entries that have no counterpart.
 
+use check::findings::Findings;
 use formats::postgres::Tid;
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 use results::check::Confidence;
 
-use crate::btree::Matching;
-use crate::causes::ZEROS;
+use crate::finding::ZEROS;
 use crate::matching::collector::Fact;
 use crate::matching::exact::Exact;
+use crate::plan::objects::Matching;
 use crate::rules;
-use check::findings::Findings;
 
 impl Exact<'_> {
     /// Names entries that are marked dead though their row is visible; such rows are not named again.

@@ -1,20 +1,19 @@
 //! The row that a finding is about, by the key with which a person finds it.
 
-use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{IndexTuple, Kind};
 use formats::postgres::file_name::Fork;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::index_pages::{Method, Role};
 use formats::postgres::page::{ItemState, Page};
-use formats::postgres::{btree, index_pages};
+use formats::postgres::{Tid, btree, index_pages};
 use results::check::Finding;
 
 use crate::catalog::{Index, Storage};
-use crate::heap::Table;
 use crate::naming::values::text_of;
 use crate::plan::Plan;
-use crate::run::Run;
+use crate::plan::objects::Table;
+use crate::run::report::Run;
 
 /// Columns that are shown of a row without a key.
 const COLUMNS_MAX: usize = 2;

@@ -7,10 +7,11 @@ use results::stopped_cluster::{StoppedCluster, StoredLedger};
 use crate::btree::seams::{Half, Seam};
 use crate::catalog::Storage;
 use crate::gin::blocks::Record;
-use crate::heap::toast_values::PackedValue;
+use crate::heap::packed::PackedValue;
 use crate::matching::ledger::{Ledger, Side};
 use crate::matching::sums::Sums;
-use crate::plan::{Plan, PlanFile};
+use crate::plan::Plan;
+use crate::plan::objects::PlanFile;
 
 /// Tables with all that belongs to them, dealt with at the same time.
 #[derive(Debug, Default)]

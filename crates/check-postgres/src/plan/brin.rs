@@ -3,7 +3,7 @@
 use formats::postgres::attribute::Length;
 use formats::postgres::file_name::Fork;
 
-use crate::brin::BrinPlan;
+use crate::brin::plan::BrinPlan;
 use crate::catalog::{IndexColumn, Storage};
 use crate::plan::Plan;
 

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use formats::postgres::Oid;
 use formats::postgres::btree::Meta as TreeMeta;
 use formats::postgres::checksum::page_checksum;
-use formats::postgres::gin;
 use formats::postgres::hash::Meta;
 use formats::postgres::page::Page;
+use formats::postgres::{Oid, gin};
 
 use crate::catalog::{Index, Relation};
-use crate::cluster::{Cluster, ForkFiles, Snapshot};
+use crate::cluster::state::Snapshot;
+use crate::cluster::{Cluster, ForkFiles};
 use crate::hash::values::HashFunction;
-use crate::plan::HashPlan;
-use crate::source::Part;
+use crate::plan::objects::HashPlan;
+use crate::source::part::Part;
 
 /// Finds relations by the place of their files.
 pub(crate) struct Numbers {

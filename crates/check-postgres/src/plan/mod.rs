@@ -3,79 +3,32 @@
 pub(crate) mod batch;
 pub(crate) mod brin;
 pub(crate) mod files;
+pub(crate) mod objects;
 
 use std::collections::{HashMap, HashSet};
 
-use disk::scan::ScanFile;
 use formats::postgres::attribute::Attribute;
 use formats::postgres::btree::VERSION_TID_KEYS;
 use formats::postgres::file_name::Fork;
 use formats::postgres::gin::VERSION_NULL_ENTRIES;
-use formats::postgres::hash::Meta as HashMeta;
 use formats::postgres::maps::{Visibility, first_all_visible, heap_pages_per_visibility_page, visibility};
 use formats::postgres::page::Page;
 use formats::postgres::{Oid, Xid};
 use results::check::{Finding, NotChecked};
 
-use crate::block::LOST_ROWS;
-use crate::brin::BrinPlan;
-use crate::btree::Matching;
+use crate::brin::plan::BrinPlan;
 use crate::catalog::key_forms::{has_known_keys, what_is_left_out};
 use crate::catalog::{Catalogs, Index, Relation, Storage};
+use crate::cluster::state::Standing;
 use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, ForkFiles, Standing};
-use crate::finding::file_finding;
-use crate::hash::values::HashFunction;
-use crate::heap::{RowIndex, Table};
+use crate::cluster::{Cluster, ForkFiles};
+use crate::finding::{LOST_ROWS, file_finding};
 use crate::plan::files::{
     MAP_PAGES_BEYOND, Numbers, keep_older_pages, not_null_columns, read_hash_meta, read_map, read_version,
 };
+use crate::plan::objects::{Matching, PlanFile, RowIndex, Table, TreePlan};
 use crate::rules;
-use crate::source::Part;
-
-/// A file that is read, with what its blocks are.
-#[derive(Clone, Debug)]
-pub(crate) struct PlanFile {
-    /// Where its bytes are, and how many there were when it was listed.
-    pub(crate) part: Part,
-    /// Path for messages.
-    pub(crate) shown: String,
-    /// Block number of the file's first block.
-    pub(crate) first_block: u32,
-    pub(crate) fork: Fork,
-    /// Number of the relation; `None` if the catalog does not name the file.
-    pub(crate) relation: Option<u32>,
-    pub(crate) temporary: bool,
-}
-
-impl PlanFile {
-    pub(crate) fn scan_file(&self) -> ScanFile {
-        let start = self.part.offset_bytes;
-        ScanFile::part(&*self.part.path, start..start + self.part.bytes)
-    }
-}
-
-/// What is known of an index before its blocks are looked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TreePlan {
-    pub(crate) blocks: u32,
-    pub(crate) version: u32,
-    pub(crate) heap: Option<u32>,
-    pub(crate) heap_blocks: Option<u32>,
-    pub(crate) matching: Matching,
-    /// Of a hash index.
-    pub(crate) hash: Option<HashPlan>,
-}
-
-/// What the first page of a hash index says, at the moment that is looked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct HashPlan {
-    pub(crate) meta: HashMeta,
-    /// Whether it tells the places of pages: it passed its check, and the index is valid.
-    pub(crate) is_placed: bool,
-    /// The hash function, if it is known here and its values are those of a column.
-    pub(crate) function: Option<HashFunction>,
-}
+use crate::source::part::Part;
 
 /// The plan of a check.
 #[derive(Clone, Debug, Default)]

@@ -12,11 +12,9 @@ mod index;
 mod page;
 mod spgist;
 
-use formats::postgres::Promise;
-
-use results::engine::EngineId;
-
 use check::rule::{Rank, Rule, RuleSet};
+use formats::postgres::Promise;
+use results::engine::EngineId;
 
 pub(crate) use crate::rules::brin::{BRIN_META, BRIN_PAGE, BRIN_RANGE, BRIN_SUMMARY, BRIN_TUPLE};
 pub(crate) use crate::rules::btree::{

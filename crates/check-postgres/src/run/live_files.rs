@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use check::engine::LogEnd;
 use formats::postgres::catalog::{PG_ATTRIBUTE, PG_CLASS};
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::control::State;
@@ -14,17 +15,17 @@ use results::check::{CheckLevel, Finding};
 
 use crate::catalog::Catalogs;
 use crate::cluster::files::moved_databases::has_moved;
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
 use crate::cluster::truncations::{Truncations, log_files_end};
-use crate::cluster::{Cluster, ForkFiles, Standing};
+use crate::cluster::{Cluster, ForkFiles};
 use crate::finding::file_finding;
 use crate::matching::sums::Sums;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::Run;
-use crate::run::pass::PassContext;
+use crate::run::context::PassContext;
+use crate::run::report::Run;
 use crate::source::Tree;
-use check::engine::LogEnd;
 
 /// Blocks at the beginning of a segment that are looked at to see whether it is old.
 const OLDER_BLOCKS_LOOKED_AT: u64 = 64;

@@ -1,59 +1,55 @@
 //! A check from the first open to the report.
 
+pub(crate) mod context;
 pub(crate) mod coverage;
+pub(crate) mod evidence;
 pub(crate) mod live_files;
 pub(crate) mod outcome;
 pub(crate) mod pass;
 pub(crate) mod passes;
+pub(crate) mod report;
+pub(crate) mod state;
 pub(crate) mod unverified;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Instant;
 
-use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, Finding, NotChecked};
-use results::stopped_cluster::StoppedCluster;
-
-use crate::catalog::Catalogs;
-use crate::catalog::reader as catalog_reader;
-use crate::cluster::files::horizon::horizon_of_wal;
-use crate::cluster::files::{relation_maps, shared_catalogs};
-use crate::cluster::transactions::Transactions;
-use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, OpenError, Standing};
-use crate::finding::{file_finding, reason};
-use crate::gin::rows::{RowSets, row_sets};
-use crate::gist::tree::{GistTree, gist_trees};
-use crate::matching::exceptions::Exceptions;
-use crate::matching::keyed::Key;
-use crate::matching::sums::Sums;
-use crate::plan::batch::{Batch, Position, bytes_of};
-use crate::plan::{Plan, PlanFile};
-use crate::rules;
-use crate::run::coverage::Covered;
-use crate::run::live_files::cut_tables;
-use crate::run::pass::{PassContext, PassState};
-use crate::run::unverified::other_methods;
-use crate::source::archive::Limits;
 use check::engine::LogEnd;
 use check::evidence::Watch;
 use check::findings::Findings;
 use check::options::Options;
 use check::progress::{Phase, Progress};
+use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
+use results::stopped_cluster::StoppedCluster;
 
-/// Why a check could not be done at all.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// The data directory could not be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The files could not be read.
-    #[error(transparent)]
-    Scan(#[from] disk::scan::ScanError),
-    /// The file is not part of a data directory, and has no name of a relation file.
-    #[error("cannot check \"{0}\": it is not a relation file of a PostgreSQL data directory")]
-    NotARelation(std::path::PathBuf),
-}
+use crate::catalog::{Catalogs, reader as catalog_reader};
+use crate::cluster::Cluster;
+use crate::cluster::files::horizon::horizon_of_wal;
+use crate::cluster::files::{relation_maps, shared_catalogs};
+use crate::cluster::state::Standing;
+use crate::cluster::transactions::Transactions;
+use crate::cluster::truncations::Truncations;
+use crate::finding::file_finding;
+use crate::gin::row_set::RowSets;
+use crate::gin::rows::row_sets;
+use crate::gist::reading::gist_trees;
+use crate::gist::tree::GistTree;
+use crate::matching::exceptions::Exceptions;
+use crate::matching::keyed::Key;
+use crate::matching::sums::Sums;
+use crate::plan::Plan;
+use crate::plan::batch::{Batch, Position, bytes_of};
+use crate::plan::objects::PlanFile;
+use crate::rules;
+use crate::run::context::PassContext;
+use crate::run::coverage::Covered;
+use crate::run::evidence::{CheckError, reason};
+use crate::run::live_files::cut_tables;
+use crate::run::report::Run;
+use crate::run::state::PassState;
+use crate::run::unverified::other_methods;
+use crate::source::archive::limits::Limits;
 
 /// Checks a data directory or a base backup: a directory, or its tar files. Opens files for reading only.
 ///
@@ -128,44 +124,6 @@ pub(crate) fn data_directory_of(canonical: &Path) -> Option<&Path> {
         parent.join("global/pg_control").exists()
             || parent.join("PG_VERSION").exists() && parent.join("global").is_dir()
     })
-}
-
-pub(super) struct Run<'a> {
-    /// The reads so far.
-    pub(super) watch: Watch,
-    pub(super) cluster: &'a Cluster,
-    pub(super) options: &'a Options,
-    pub(super) only: Option<&'a Path>,
-    pub(super) start: Instant,
-    pub(super) findings: Findings,
-    pub(super) not_checked: Vec<NotChecked>,
-    pub(super) accounting: Accounting,
-    pub(super) counters: CheckCounters,
-    pub(super) skipped: HashMap<String, u64>,
-    pub(super) unfinished: Option<String>,
-    pub(super) log_end: Option<&'a LogEnd>,
-    /// Relations that changed since the redo point of the last checkpoint.
-    pub(super) moved: HashSet<u32>,
-    /// Databases that the WAL makes, moves or drops.
-    pub(super) moved_databases: HashSet<formats::postgres::Oid>,
-    /// Tables of which some blocks did, and how many.
-    pub(super) changed: HashMap<u32, u64>,
-    /// What was verified.
-    pub(super) covered: Covered,
-    /// How much did not, for the report.
-    pub(super) stood_still: Option<String>,
-    /// Bytes of all passes, and of those that are done.
-    pub(super) bytes_total: u64,
-    pub(super) bytes_before: u64,
-    pub(super) object_batch_count: usize,
-    /// Key of the sums.
-    pub(super) seed: u64,
-    /// Files that end inside a block, in a cluster that runs: reported if they still do in the end.
-    pub(super) cut_files: Vec<Finding>,
-    /// Why what is checked is not whole.
-    pub(super) unfinished_source: Option<String>,
-    /// Time that earlier calls took, in nanoseconds.
-    pub(super) resumed_ns: u64,
 }
 
 /// The part of the memory that downlinks of GiST indexes may take.

@@ -2,28 +2,27 @@
 
 use std::path::Path;
 
+use check::advice::Sources;
+use check::findings::Findings;
+use check::progress::{Phase, Progress};
+use check::{advice, gaps};
 use results::check::{CheckLevel, CheckReport, Skipped};
 
-use crate::btree::Matching;
 use crate::btree::bounds::is_below;
 use crate::btree::seams::Seam;
 use crate::catalog::Storage;
 use crate::catalog::order::Scratch;
-use crate::cluster::Standing;
-use crate::finding::settle;
-use crate::heap::Table;
+use crate::cluster::state::Standing;
 use crate::matching::exact::Exact;
 use crate::matching::ledger::Side;
 use crate::matching::uniqueness::unproven_keys;
 use crate::plan::Plan;
-use crate::run::Run;
-use crate::run::pass::{PassContext, PassState};
+use crate::plan::objects::{Matching, Table};
+use crate::run::context::PassContext;
+use crate::run::evidence::settle;
+use crate::run::report::Run;
+use crate::run::state::PassState;
 use crate::source::Tree;
-use check::advice;
-use check::advice::Sources;
-use check::findings::Findings;
-use check::gaps;
-use check::progress::{Phase, Progress};
 
 impl Run<'_> {
     /// Compares the sums, and looks exactly where they differ.

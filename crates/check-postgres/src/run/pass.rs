@@ -1,92 +1,31 @@
 //! One pass over files in physical order: each block is looked at once, on the thread that read it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::ErrorKind;
 
+use check::findings::Findings;
 use disk::scan::{Content, Extent};
-use formats::postgres::Damage;
 use formats::postgres::file_name::Fork;
 use formats::postgres::page::Page;
-use formats::postgres::spgist::Fact;
 use results::check::{CheckLevel, Confidence};
 
-use crate::btree::TreeScratch;
 use crate::btree::seams::Seams;
 use crate::catalog::Storage;
-use crate::cluster::transactions::Transactions;
-use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, Snapshot, Standing};
+use crate::cluster::state::Standing;
 use crate::finding::Place;
-use crate::gin::rows::RowSets;
-use crate::gist::tree::GistTree;
-use crate::heap::{HeapScratch, RowSink as _};
-use crate::matching::exceptions::Exceptions;
-use crate::matching::keyed::Key;
+use crate::matching::sink::RowSink as _;
 use crate::matching::sums::Sums;
-use crate::plan::{Plan, PlanFile};
+use crate::plan::Plan;
+use crate::plan::objects::PlanFile;
 use crate::rules;
-use check::engine::LogEnd;
-use check::findings::Findings;
+use crate::run::context::{BlockScratch, PassContext};
+use crate::run::state::{NOT_CLEAN_MAX, PassState};
 
 /// How often a block is read again that looks damaged and changes meanwhile.
 const READ_AGAIN_MAX: usize = 5;
 
 /// Share of that memory for keys of B-tree blocks that wait for those of their neighbours.
 const SEAM_SHARE: u64 = 4;
-
-/// So many blocks are remembered that are not clean, for one worker: 16 bytes each.
-pub(crate) const NOT_CLEAN_MAX: usize = 1 << 20;
-
-/// What all workers of a pass look at.
-#[derive(Clone, Copy)]
-pub(crate) struct PassContext<'a> {
-    pub(crate) cluster: &'a Cluster,
-    pub(crate) plan: &'a Plan,
-    pub(crate) files: &'a [PlanFile],
-    pub(crate) level: CheckLevel,
-    pub(crate) key: &'a Key,
-    /// Present when rules about transactions and facts between blocks can be tested.
-    pub(crate) transactions: Option<&'a Transactions>,
-    pub(crate) exceptions: &'a HashMap<u32, Exceptions>,
-    pub(crate) no_exceptions: &'a Exceptions,
-    /// The moment that is looked at, in a cluster that does not stand still.
-    pub(crate) snapshot: Option<Snapshot>,
-    /// The inner blocks of GiST indexes, in the second pass.
-    pub(crate) gist_trees: &'a HashMap<u32, GistTree>,
-    /// What tells whether a table was cut since.
-    pub(crate) truncations: Option<&'a Truncations>,
-    /// Relations that changed since as a whole; known in the second pass. Single blocks are among the exceptions.
-    pub(crate) moved: &'a HashSet<u32>,
-    /// Where the log of a running server ends.
-    pub(crate) log_end: Option<&'a LogEnd>,
-    /// Sets of rows that GIN indexes name; without them each entry states its row at once.
-    pub(crate) row_sets: Option<&'a RowSets>,
-    /// A partial index whose entries the rows state as well; for the second look.
-    pub(crate) also_index: Option<u32>,
-}
-
-/// What one worker has found. Merges by addition.
-pub(crate) struct PassState {
-    pub(crate) findings: Findings,
-    pub(crate) clean: u64,
-    pub(crate) damaged: u64,
-    /// Blocks that keep the rules themselves, but are named by a finding.
-    pub(crate) affected: u64,
-    pub(crate) unreadable: u64,
-    pub(crate) skipped: HashMap<&'static str, u64>,
-    pub(crate) read_again: u64,
-    pub(crate) sums: Sums,
-    scratch: BlockScratch,
-}
-
-#[derive(Default)]
-pub(crate) struct BlockScratch {
-    pub(crate) heap: HeapScratch,
-    pub(crate) tree: TreeScratch,
-    pub(crate) damage: Vec<Damage>,
-    pub(crate) facts: Vec<Fact>,
-    block: Vec<u8>,
-}
 
 impl PassState {
     pub(crate) fn new(plan: &Plan, findings_per_rule_max: usize) -> PassState {

@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use disk::scan::{Governor, ScanFile, ScanOutcome};
-use results::stopped_cluster::StoppedCluster;
-
-use crate::cluster::Standing;
-use crate::plan::batch::{Position, bytes_of, rest_of};
-use crate::plan::{Plan, PlanFile};
-use crate::run::coverage::Covered;
-use crate::run::pass::{PassContext, PassState};
-use crate::run::{CheckError, Run};
 use check::findings::{Findings, Lists};
 use check::pass::{Pass, unclaimed_bytes};
 use check::progress::Progress;
+use disk::scan::{Governor, ScanFile, ScanOutcome};
+use results::stopped_cluster::StoppedCluster;
+
+use crate::cluster::state::Standing;
+use crate::plan::Plan;
+use crate::plan::batch::{Position, bytes_of, rest_of};
+use crate::plan::objects::PlanFile;
+use crate::run::context::PassContext;
+use crate::run::coverage::Covered;
+use crate::run::evidence::CheckError;
+use crate::run::report::Run;
+use crate::run::state::PassState;
 
 /// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
 const SUMS_VERSION: u64 = 5;

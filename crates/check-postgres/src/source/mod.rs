@@ -3,46 +3,21 @@
 pub(crate) mod archive;
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
+use crate::source::archive::Archive;
+use crate::source::archive::limits::Limits;
+use crate::source::error::OpenError;
+use crate::source::part::Part;
+
+pub(crate) mod error;
+pub(crate) mod part;
 mod special_files;
-
-use crate::cluster::OpenError;
-use crate::source::archive::{Archive, Limits};
 
 /// The largest control, map or label file that is read, bytes.
 const SMALL_FILE_BYTES_MAX: u64 = 64 * 1024;
-
-/// A file, or a part of a tar file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// The file that can be opened.
-    pub path: Arc<Path>,
-    /// Where the part begins in it.
-    pub offset_bytes: u64,
-    /// How long it is.
-    pub bytes: u64,
-}
-
-impl Part {
-    /// Fills a buffer from a place in the part.
-    pub(crate) fn read_exact_at(&self, buffer: &mut [u8], offset_bytes: u64) -> io::Result<()> {
-        disk::input::File::open(&self.path)?.read_exact_at(buffer, self.offset_bytes + offset_bytes)
-    }
-
-    /// Reads the part, at most so many bytes. A file of its own is read as long as it is now.
-    pub(crate) fn read(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
-        let mut file = disk::input::File::open(&self.path)?;
-        let end = if self.offset_bytes == 0 { bytes_max } else { bytes_max.min(self.bytes) };
-        file.seek(SeekFrom::Start(self.offset_bytes))?;
-        let mut bytes = Vec::new();
-        file.take(end).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-}
 
 /// The files of a cluster.
 #[derive(Clone, Debug)]
@@ -191,7 +166,7 @@ impl Tree {
             }
             let archives = archives_in(path).map_err(read_error)?;
             return if archives.iter().any(|(name, _)| name == "base") {
-                Archive::open(&archives, limits)
+                packed(&archives, limits)
             } else {
                 Err(OpenError::NotACluster(path.to_path_buf()))
             };
@@ -205,11 +180,15 @@ impl Tree {
                 let mut archives = archives_in(directory).map_err(read_error)?;
                 archives.retain(|(name, _)| name != "base");
                 archives.push(("base".to_owned(), path.to_path_buf()));
-                Archive::open(&archives, limits)
+                packed(&archives, limits)
             }
-            _ => Archive::open(&[("base".to_owned(), path.to_path_buf())], limits),
+            _ => packed(&[("base".to_owned(), path.to_path_buf())], limits),
         }
     }
+}
+
+fn packed(archives: &[(String, PathBuf)], limits: &Limits) -> Result<Tree, OpenError> {
+    Archive::open(archives, limits).map(|archive| Tree::Archive(Arc::new(archive)))
 }
 
 /// Whether a file has the name of a tar file, packed or not.

@@ -1,10 +1,9 @@
 //! Pipes, sockets and devices where a cluster has files: found before any of them is opened.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::cluster::OpenError;
+use crate::source::error::OpenError;
 
 /// Files directly in a data directory that are read. A socket of the server may lie beside them.
 const TOP_FILES: [&str; 8] = [

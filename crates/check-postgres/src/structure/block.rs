@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
+use check::structure::tally::PageFigures;
 use formats::postgres::Damage;
 use formats::postgres::btree::{IndexTuple, Opaque, SPECIAL_BYTES, flag};
 use formats::postgres::checksum::page_checksum;
 use formats::postgres::page::{HEADER_BYTES, ItemState, Page};
-
-use check::structure::tally::PageFigures;
 
 /// How often a block is read again that looks damaged and changes meanwhile.
 const READ_AGAIN_MAX: usize = 5;

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use check::structure::tally::LevelTally;
 use disk::scan::{Content, Extent};
 use formats::postgres::btree::LEVEL_MAX;
 
 use crate::structure::block::{Block, Kind, Layout};
 use crate::structure::subject::{Piece, Subject};
-use check::structure::tally::LevelTally;
 
 /// States of blocks of a tree; a live block has its level, which is at most [`LEVEL_MAX`].
 const UNSEEN: u8 = 0xff;

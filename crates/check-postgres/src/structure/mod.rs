@@ -14,6 +14,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use check::evidence::Watch;
+use check::pass::{Pass, count_structure, unclaimed_bytes};
+use check::progress::{Phase, Progress};
+use check::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
 use disk::scan::{Governor, ScanFile};
 use formats::postgres::BLOCK_SIZE_DEFAULT;
 use results::check::{Accounting, NotChecked};
@@ -21,18 +25,14 @@ use results::structure::{
     ObjectStructure, StorageKind, StripMap, StructureCounters, StructureMode, StructureReport,
 };
 
-use crate::catalog::Catalogs;
-use crate::catalog::reader as catalog_reader;
+use crate::catalog::{Catalogs, reader as catalog_reader};
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
-use crate::cluster::{Cluster, OpenError, SEGMENT_BLOCKS_DEFAULT, Standing};
-use crate::finding::reason;
-use crate::run::{CheckError, data_directory_of};
+use crate::cluster::{Cluster, SEGMENT_BLOCKS_DEFAULT};
+use crate::run::data_directory_of;
+use crate::run::evidence::{CheckError, reason};
 use crate::source::Tree;
-use check::evidence::Watch;
-use check::pass::{Pass, count_structure, unclaimed_bytes};
-use check::progress::{Phase, Progress};
-use check::structure::{Options, SAMPLE_FROM_PAGES, SAMPLE_STEP, subject as order};
-
+use crate::source::error::OpenError;
 use crate::structure::block::{Kind, Layout};
 use crate::structure::gather::{Gather, GatherFile, Gathered, TreeMap};
 use crate::structure::subject::{BlockReader, Subject, Wish, subjects};

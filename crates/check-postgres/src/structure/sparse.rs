@@ -2,17 +2,16 @@
 
 use std::collections::HashMap;
 
+use check::structure::tally::{LevelTally, PageFigures};
+use check::structure::walk::{Levels, Tree, levels};
 use formats::postgres::btree::Meta;
 use formats::postgres::page::Page;
-
 use results::structure::{ObjectStructure, StripMap, StructureMode};
 
 use crate::structure::block::{Block, Kind, Layout};
 use crate::structure::gather::Gathered;
 use crate::structure::subject::{BlockReader, Subject};
 use crate::structure::{Work, empty_object, heap};
-use check::structure::tally::{LevelTally, PageFigures};
-use check::structure::walk::{Levels, Tree, levels};
 
 /// Blocks whose reading is announced at a time.
 const PREFETCH_COUNT: usize = 512;

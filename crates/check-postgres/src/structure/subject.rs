@@ -1,10 +1,11 @@
 //! Which relations are measured, and the files that they have.
 
-use disk::input::File;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use check::structure::subject::is_meant;
+use disk::input::File;
 use formats::postgres::Oid;
 use formats::postgres::btree::Meta;
 use formats::postgres::file_name::Fork;
@@ -15,9 +16,8 @@ use rustix::fs::{Advice, fadvise};
 use crate::catalog::{Relation, Storage};
 use crate::cluster::{Cluster, ForkFiles};
 use crate::plan::files::Numbers;
-use crate::source::Part;
+use crate::source::part::Part;
 use crate::structure::block::Kind;
-use check::structure::subject::is_meant;
 
 /// Schemas of the engine's own tables.
 const OWN_SCHEMAS: [&str; 2] = ["pg_catalog", "information_schema"];

@@ -1,17 +1,18 @@
 //! The first block of a relation that has one from its creation on: of each sequence and each index.
 
-use check::rule::Rule;
 use std::collections::HashSet;
 
+use check::rule::Rule;
 use formats::postgres::Oid;
 
+use crate::block::work::Work;
 use crate::catalog::{Relation, Storage};
-use crate::cluster::{Cluster, ForkFiles, Standing};
+use crate::cluster::state::Standing;
+use crate::cluster::{Cluster, ForkFiles};
 use crate::finding::file_finding;
-use crate::heap::Work;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::pass::PassContext;
+use crate::run::context::PassContext;
 
 impl Storage {
     /// The rule about the first block, and what the block is; `None` where a relation may have no block.

@@ -10,13 +10,14 @@ use formats::postgres::index_pages::{Method, Opaque};
 use formats::postgres::page::Page;
 use formats::postgres::{Damage, Oid};
 
+use crate::block::work::Work;
 use crate::catalog::{Relation, Storage};
-use crate::cluster::{Cluster, Standing};
+use crate::cluster::Cluster;
+use crate::cluster::state::Standing;
 use crate::finding::file_finding;
-use crate::heap::Work;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::pass::PassContext;
+use crate::run::context::PassContext;
 
 impl Storage {
     /// Blocks of an init fork; `None` where the access method is not known.

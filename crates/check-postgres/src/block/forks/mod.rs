@@ -8,7 +8,7 @@ use formats::postgres::maps::{frozen_not_visible, heap_pages_per_visibility_page
 use formats::postgres::page::Page;
 use formats::postgres::sequence::check_sequence;
 
-use crate::heap::Work;
+use crate::block::work::Work;
 use crate::rules;
 
 /// Tests the block of a sequence whose header was found valid; always wholly, as is said by `true`.

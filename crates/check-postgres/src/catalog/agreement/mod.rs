@@ -12,15 +12,13 @@ use formats::postgres::{Oid, relmap};
 use results::check::{CheckLevel, Finding, NotChecked};
 
 use crate::catalog::agreement::scan::Scan;
-use crate::catalog::agreement::types::{TypedColumn, Types};
-use crate::cluster::Standing;
+use crate::catalog::agreement::types::{PG_TYPE, TypedColumn, Types};
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::{Fate, Transactions};
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
-// EVIDENCE: src/include/catalog/pg_type.h 1247, pg_sequence.h 2224, pg_largeobject.h 2613, pg_largeobject_metadata.h 2995
-const PG_TYPE: Oid = 1247;
 const PG_SEQUENCE: Oid = 2224;
 const PG_LARGEOBJECT: Oid = 2613;
 const PG_LARGEOBJECT_METADATA: Oid = 2995;

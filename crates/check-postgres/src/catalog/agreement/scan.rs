@@ -6,8 +6,9 @@ use formats::postgres::checksum::page_checksum;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::page::{ItemState, Page};
 
+use crate::cluster::state::Snapshot;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::cluster::{Cluster, ForkFiles, Snapshot};
+use crate::cluster::{Cluster, ForkFiles};
 
 /// What is needed to read catalogs.
 #[derive(Clone, Copy)]

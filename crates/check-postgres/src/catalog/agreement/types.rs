@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use formats::postgres::Oid;
 use formats::postgres::catalog::{PG_ATTRIBUTE, Row};
 
-use crate::catalog::agreement::PG_TYPE;
-
 /// Columns that one finding about a type needs: fewer are findings of their own.
 const COLUMNS_OF_TYPE_MIN: usize = 2;
 
@@ -180,3 +178,6 @@ fn fault_of_dropped(column: &TypedColumn) -> Option<(Option<Oid>, String, String
     };
     Some((Some(column.relation), expected, found))
 }
+
+// EVIDENCE: src/include/catalog/pg_type.h 1247, pg_sequence.h 2224, pg_largeobject.h 2613, pg_largeobject_metadata.h 2995
+pub(crate) const PG_TYPE: Oid = 1247;

@@ -5,9 +5,9 @@ use std::path::Path;
 use formats::postgres::control::{Control, State};
 use results::check::{Confidence, Finding};
 
-use crate::cluster::Standing;
 use crate::cluster::files::manifest::{Manifest, position};
-use crate::cluster::files::wal::Lsn;
+use crate::cluster::lsn::Lsn;
+use crate::cluster::state::Standing;
 use crate::finding::file_finding;
 use crate::rules;
 use crate::source::Tree;

@@ -6,13 +6,15 @@ use std::path::Path;
 use formats::postgres::control::{Control, State};
 use results::check::{Finding, NotChecked};
 
+use crate::cluster::Cluster;
 use crate::cluster::files::backup::Label;
 use crate::cluster::files::manifest::Manifest;
-use crate::cluster::files::wal::{Gap, Lsn, WalFiles};
-use crate::cluster::{Cluster, Standing};
+use crate::cluster::files::wal::{Gap, WalFiles};
+use crate::cluster::lsn::Lsn;
+use crate::cluster::state::Standing;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 use crate::source::Tree;
 
 /// How often the control file of a running server is read again: a checkpoint ended meanwhile, and removed old segments.

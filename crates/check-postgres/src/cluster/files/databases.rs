@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use formats::postgres::Oid;
 use results::check::{Finding, NotChecked};
 
+use crate::cluster::Cluster;
 use crate::cluster::files::manifest::Manifest;
 use crate::cluster::files::moved_databases::has_moved;
 use crate::cluster::files::shared_catalogs::{Database, databases, tablespaces};
 use crate::cluster::files::version::check_version;
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
 use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, Standing};
 use crate::finding::file_finding;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// Names of databases and relations that one finding lists.
 const NAMES_MAX: usize = 5;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use results::check::Finding;
 
-use crate::cluster::Standing;
+use crate::cluster::state::Standing;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// Without these the server does not start, or its first checkpoint fails.
 // OBSERVED: 14.24, 15.18, 16.15, 17.11, 18.6, each directory removed alone: no start without pg_wal, pg_xact, pg_commit_ts,

@@ -12,8 +12,9 @@ use formats::postgres::Xid;
 use formats::postgres::heap::FIRST_NORMAL_XID;
 use formats::postgres::transaction::precedes;
 
+use crate::cluster::Cluster;
+use crate::cluster::state::Standing;
 use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, Standing};
 
 impl Cluster {
     /// Asks the WAL for what the checkpoint does not record, where that is needed. I/O: the WAL since the redo position.

@@ -22,7 +22,7 @@ use crate::cluster::files::backup::{Label, damaged_label};
 use crate::cluster::files::wal::WalFiles;
 use crate::cluster::transactions::Transactions;
 use crate::plan::Plan;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// The segment file of the checkpoint record that the control file names, and where the record begins in it.
 pub(crate) fn checkpoint_place(cluster: &Cluster) -> Option<(String, u64)> {

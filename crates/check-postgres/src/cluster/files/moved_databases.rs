@@ -7,11 +7,12 @@ use formats::postgres::Oid;
 use results::check::NotChecked;
 
 use crate::catalog::Catalogs;
+use crate::cluster::Cluster;
 use crate::cluster::files::shared_catalogs::pg_database_file;
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
 use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, Standing};
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// Whether the WAL makes, moves or drops a database; `None` if that is not known, which in a backup it is not either when a
 /// row of pg_database was changed in its place: the backup may have the row from before and the files from after.

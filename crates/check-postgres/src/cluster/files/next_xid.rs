@@ -8,10 +8,10 @@ use formats::postgres::transaction::precedes;
 use results::check::Finding;
 use results::object::Affected;
 
-use crate::cluster::files::wal::Lsn;
+use crate::cluster::lsn::Lsn;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 
 /// So many rows cannot have been changed one by one.
 const ROWS_MIN: u64 = 10;

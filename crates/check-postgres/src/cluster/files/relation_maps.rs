@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use formats::postgres::{Damage, Oid, relmap};
 
+use crate::cluster::Cluster;
 use crate::cluster::files::databases::directory_of;
 use crate::cluster::files::manifest::Manifest;
 use crate::cluster::files::moved_databases::has_moved;
 use crate::cluster::files::shared_catalogs::databases;
+use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
 use crate::cluster::truncations::Truncations;
-use crate::cluster::{Cluster, Standing};
 
 /// Keeps the damage of maps that CREATE or DROP DATABASE does not explain.
 ///

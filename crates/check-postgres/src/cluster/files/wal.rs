@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::path::Path;
 
 use formats::postgres::control::Control;
@@ -12,23 +11,14 @@ use formats::postgres::log::{
 };
 
 use crate::cluster::Cluster;
-use crate::source::Part;
+use crate::cluster::lsn::Lsn;
+use crate::source::part::Part;
 
 /// The longest checkpoint record that is read, bytes; real ones have 114.
 const CHECKPOINT_BYTES_MAX: u32 = 1024;
 /// Bytes of the first field of a record's header.
 // EVIDENCE: src/include/access/xlogrecord.h XLogRecord: uint32 xl_tot_len @0
 const LENGTH_BYTES: usize = 4;
-
-/// A position in the WAL, as PostgreSQL writes it: `16/B374D848`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lsn(pub(crate) u64);
-
-impl fmt::Display for Lsn {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:X}/{:X}", self.0 >> 32, self.0 & 0xFFFF_FFFF)
-    }
-}
 
 /// Why a record could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

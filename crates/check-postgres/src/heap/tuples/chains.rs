@@ -6,8 +6,9 @@ use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::page::ItemState;
 use formats::postgres::{Tid, Xid};
 
+use crate::block::work::Work;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::heap::{Slot, Work};
+use crate::heap::context::Slot;
 use crate::rules;
 
 /// What following the chains of a block told.

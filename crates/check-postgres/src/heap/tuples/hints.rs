@@ -1,35 +1,18 @@
 //! Hint bits of a row version against pg_xact: they may lag behind it, and never contradict it.
 
-use check::rule::Rule;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::{Status, precedes};
 use formats::postgres::{Tid, Xid};
 
 use crate::catalog::Relation;
 use crate::cluster::transactions::{LastLookup, Transactions};
+use crate::heap::tuples::contradiction::Contradiction;
 use crate::heap::tuples::locks::lock_fault;
 use crate::rules;
 
 /// The first object id that is not given out by initdb.
 // EVIDENCE: src/include/access/transam.h FirstNormalObjectId
 const FIRST_NORMAL_OID: u32 = 16384;
-
-/// What bits say that pg_xact contradicts.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Contradiction {
-    pub(crate) rule: &'static Rule,
-    pub(crate) expected: String,
-    pub(crate) found: String,
-    /// The bits that are wrong.
-    pub(super) wrong_bits: u16,
-}
-
-impl Contradiction {
-    /// The header without the hint bits that pg_xact contradicts.
-    pub(crate) fn without_hints(&self, header: &TupleHeader) -> TupleHeader {
-        TupleHeader { infomask: header.infomask & !self.wrong_bits, ..*header }
-    }
-}
 
 impl Transactions {
     /// What the bits of a row version say of its transactions that pg_xact or other bits contradict; `own`: where the row

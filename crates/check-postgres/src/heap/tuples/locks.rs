@@ -6,7 +6,7 @@ use formats::postgres::transaction::precedes;
 
 use crate::catalog::Relation;
 use crate::cluster::transactions::Transactions;
-use crate::heap::tuples::hints::Contradiction;
+use crate::heap::tuples::contradiction::Contradiction;
 use crate::rules;
 
 /// Bits that say how strong a lock is.

@@ -7,28 +7,16 @@
 mod gaps;
 mod repeated;
 
-pub(crate) use crate::matching::uniqueness::gaps::unproven_keys;
-
 use formats::postgres::Oid;
 use formats::postgres::attribute::Datum;
 
+use crate::catalog::kinds::Equality;
 use crate::catalog::order::{plain, without_blanks};
 use crate::catalog::{Index, IndexColumn};
 use crate::matching::entry::kind;
 use crate::matching::keyed::Key;
 
-/// What is known of the equality of a key column whose order is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Equality {
-    /// Equal values have equal bytes.
-    Bytes,
-    /// Equal values have equal bytes but for blanks at the end.
-    BytesWithoutBlanks,
-    /// Byte-equal values are equal; others may be as well.
-    AtLeastBytes,
-    /// The same without blanks at the end.
-    AtLeastBytesWithoutBlanks,
-}
+pub(crate) use crate::matching::uniqueness::gaps::unproven_keys;
 
 impl Equality {
     /// Of an operator family of B-trees. `is_deterministic`: the collation takes texts of different bytes for different.

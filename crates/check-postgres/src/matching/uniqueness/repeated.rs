@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use check::findings::Findings;
+use check::progress::{Phase, Progress};
 use formats::postgres::Tid;
 use formats::postgres::page::{ItemState, Page};
 
@@ -9,10 +11,8 @@ use crate::matching::collector::{Collector, Fact};
 use crate::matching::exact::Exact;
 use crate::matching::ledger::BucketSet;
 use crate::rules;
-use crate::run::Run;
-use crate::run::pass::PassState;
-use check::findings::Findings;
-use check::progress::{Phase, Progress};
+use crate::run::report::Run;
+use crate::run::state::PassState;
 
 impl Run<'_> {
     /// Looks again at keys of a unique index whose hashes repeat.

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use results::check::{CheckLevel, Coverage, GapKind, Share};
 
 use crate::catalog::{Relation, Storage};
-use crate::cluster::Standing;
-use crate::heap::Table;
+use crate::cluster::state::Standing;
 use crate::plan::Plan;
-use crate::run::Run;
+use crate::plan::objects::Table;
+use crate::run::report::Run;
 
 impl Run<'_> {
     /// What was verified, of what there is.

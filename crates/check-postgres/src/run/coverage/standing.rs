@@ -4,11 +4,12 @@ use formats::postgres::file_name::Fork;
 use results::check::CheckLevel;
 
 use crate::catalog::Storage;
-use crate::cluster::Standing;
+use crate::cluster::state::Standing;
 use crate::finding::file_finding;
-use crate::plan::{Plan, PlanFile};
+use crate::plan::Plan;
+use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::Run;
+use crate::run::report::Run;
 use crate::source::Tree;
 
 impl Run<'_> {

@@ -1,6 +1,5 @@
 //! The members of a tar file: files with their places, directories and symbolic links, in bounded memory.
 
-use disk::input::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
@@ -8,9 +7,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::Part;
+use disk::input::File;
+
 use crate::source::archive::header::{BLOCK_BYTES, Header, Kind, stride_bytes};
 use crate::source::archive::pax;
+use crate::source::part::Part;
 
 /// The longest name that is kept, bytes.
 // EVIDENCE: src/include/pg_config_manual.h: MAXPGPATH is 1024

@@ -5,6 +5,7 @@
 //! not do.
 
 mod header;
+pub(crate) mod limits;
 mod members;
 mod pax;
 mod unpack;
@@ -14,43 +15,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cluster::OpenError;
+use crate::source::archive::limits::Limits;
 use crate::source::archive::members::{Members, Refusal, members, root_of};
 use crate::source::archive::unpack::unpack;
-use crate::source::{Part, Tree};
-use check::options::Options;
-
-/// What opening a backup may take.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
-    /// Memory for the list of members, bytes.
-    pub(crate) memory_bytes_max: u64,
-    /// Ends the decompression early when set.
-    pub(crate) stop: Option<Arc<AtomicBool>>,
-}
-
-impl Limits {
-    pub(crate) fn of(options: &Options) -> Self {
-        Self { memory_bytes_max: options.memory_bytes_max, stop: options.stop.clone() }
-    }
-
-    fn stop_if_asked(&self) -> io::Result<()> {
-        let is_asked = self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let stopped =
-            || io::Error::new(io::ErrorKind::Interrupted, "it was stopped before its files were listed");
-        if is_asked { Err(stopped()) } else { Ok(()) }
-    }
-}
-
-impl Default for Limits {
-    /// Room for a million files.
-    fn default() -> Self {
-        Self { memory_bytes_max: 2 << 30, stop: None }
-    }
-}
+use crate::source::error::OpenError;
+use crate::source::part::Part;
 
 /// What the tar files of a backup hold.
 #[derive(Debug, Default)]
@@ -69,13 +39,13 @@ pub(crate) struct Archive {
 
 impl Archive {
     /// Lists the members of all tar files; they have the names of tar files without their endings.
-    pub(crate) fn open(archives: &[(String, PathBuf)], limits: &Limits) -> Result<Tree, OpenError> {
+    pub(crate) fn open(archives: &[(String, PathBuf)], limits: &Limits) -> Result<Archive, OpenError> {
         let mut all = Archive::default();
         let mut bytes_left = limits.memory_bytes_max;
         for (name, path) in archives {
             all.add(name, path, limits, &mut bytes_left)?;
         }
-        Ok(Tree::Archive(Arc::new(all)))
+        Ok(all)
     }
 
     fn add(

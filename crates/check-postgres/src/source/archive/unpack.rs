@@ -1,12 +1,13 @@
 //! Compressed tar files, decompressed to a temporary file without a name.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read};
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use disk::space::require_free;
 
-use crate::source::archive::Limits;
+use crate::source::archive::limits::Limits;
 
 /// Decompressed bytes between two looks at how much there is.
 const STEP_BYTES: usize = 1 << 20;
