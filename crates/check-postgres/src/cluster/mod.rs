@@ -9,6 +9,7 @@ pub(crate) mod truncations;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
 use formats::postgres::checksum::page_checksum;
@@ -30,6 +31,12 @@ use crate::source::part::Part;
 pub(super) const SEGMENT_BLOCKS_DEFAULT: u32 = 131_072;
 /// Blocks of a file by itself that tell whether it has checksums.
 const SAMPLE_BLOCKS: u64 = 64;
+/// The control file, below the data directory.
+const CONTROL_FILE: &str = "global/pg_control";
+/// Readings of the control file while it is being written.
+const CONTROL_READINGS_MAX: usize = 10;
+/// Between two of them.
+const CONTROL_PAUSE: Duration = Duration::from_millis(10);
 /// Of these so many at most from one file of a cluster.
 const SAMPLE_BLOCKS_PER_FILE: u64 = 4;
 
@@ -125,12 +132,11 @@ impl Cluster {
     pub(crate) fn open_within(path: &Path, limits: &Limits) -> Result<Cluster, OpenError> {
         let tree = Tree::open(path, limits)?;
         let version = tree.read_small("PG_VERSION").ok();
-        let control_bytes = tree.read_small("global/pg_control").ok();
+        let control_bytes = tree.read_small(CONTROL_FILE).ok();
         if version.is_none() && control_bytes.is_none() {
             return Err(OpenError::NotACluster(path.to_path_buf()));
         }
-        let mut control_damage = Vec::new();
-        let control = control_bytes.as_deref().and_then(|bytes| Control::read(bytes, &mut control_damage));
+        let (control, control_damage) = settled_control(control_bytes, || tree.read_small(CONTROL_FILE).ok());
         let major =
             version::major_of(version.as_deref(), control.as_ref().filter(|_| control_damage.is_empty()));
         if !(14..=18).contains(&major) {
@@ -345,6 +351,34 @@ impl Cluster {
     }
 }
 
+/// Reads the control file until its checksum is right or two readings are the same.
+///
+/// A server writes it in place: a reading meanwhile may have some bytes of before. Readings that differ where no server
+/// runs are a finding of their own.
+// EVIDENCE: src/common/controldata_utils.c get_controlfile: reads again, up to ten times with 10 ms between, while the
+// CRC is wrong and another one than the last time
+fn settled_control(
+    mut bytes: Option<Vec<u8>>,
+    again: impl Fn() -> Option<Vec<u8>>,
+) -> (Option<Control>, Vec<Damage>) {
+    for _ in 0..CONTROL_READINGS_MAX {
+        let mut damage = Vec::new();
+        let control = bytes.as_deref().and_then(|bytes| Control::read(bytes, &mut damage));
+        if damage.is_empty() {
+            return (control, damage);
+        }
+        std::thread::sleep(CONTROL_PAUSE);
+        let next = again();
+        if next == bytes {
+            return (control, damage);
+        }
+        bytes = next;
+    }
+    let mut damage = Vec::new();
+    let control = bytes.as_deref().and_then(|bytes| Control::read(bytes, &mut damage));
+    (control, damage)
+}
+
 /// What was listed; nothing if the directory is gone: it was dropped meanwhile, and one that is missed is a finding.
 fn unless_gone<T: Default>(listed: io::Result<T>) -> io::Result<T> {
     match listed {
@@ -403,6 +437,28 @@ fn manifest_end(manifest: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_control_file_that_is_being_written_is_read_again() {
+        let torn = || Some(vec![1; 8192]);
+        let readings = std::cell::RefCell::new(vec![Some(vec![3; 8192]), Some(vec![2; 8192])]);
+        let count = std::cell::Cell::new(0);
+        let again = || {
+            count.set(count.get() + 1);
+            readings.borrow_mut().pop().unwrap_or_else(torn)
+        };
+        // 1, then 2, 3, 1, and 1 again: the same bytes twice.
+        let (_, damage) = settled_control(torn(), again);
+        assert_eq!((count.get(), damage.is_empty()), (4, false));
+        count.set(0);
+        // A server that never stops writing.
+        let (_, damage) = settled_control(torn(), || {
+            count.set(count.get() + 1);
+            Some(vec![count.get() as u8 + 1; 8192])
+        });
+        assert_eq!((count.get(), damage.is_empty()), (CONTROL_READINGS_MAX, false));
+        assert!(settled_control(None, || None).1.is_empty());
+    }
 
     #[test]
     fn positions_are_read_from_labels_and_manifests() {

@@ -33,24 +33,27 @@ pub(crate) fn certain(
 // is written after
 fn is_certain(cluster: &Cluster, transactions: &Transactions, path: &Path) -> bool {
     let Some(directory) = path.parent() else { return true };
+    let is_running = cluster.standing == Standing::Running;
+    let again = cluster.tree.read_small(path);
+    // A map is written in place up to version 15: the first reading may have had some bytes of before.
+    // EVIDENCE: src/backend/utils/cache/relmapper.c write_relmap_file of 15; of 16: durable_rename
+    let is_whole = |bytes: &Vec<u8>| {
+        let mut damage = Vec::new();
+        !relmap::read(bytes, &mut damage).is_empty() && damage.is_empty()
+    };
+    if is_running && again.as_ref().is_ok_and(is_whole) {
+        return false;
+    }
     let name = directory.file_name().and_then(|name| name.to_str());
     let Some(oid) = name.and_then(|name| name.parse().ok()) else { return true };
     if cluster.standing == Standing::Stopped {
         // A directory that pg_database does not name was left behind by an interrupted CREATE or DROP DATABASE.
         return is_home(cluster, transactions, oid, directory) != Some(false);
     }
-    let is_running = cluster.standing == Standing::Running;
     if !cluster.tree.has_directory(directory) {
         return false;
     }
-    let again = cluster.tree.read_small(path);
     let is_missing = again.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    let mut damage = Vec::new();
-    if is_running
-        && again.is_ok_and(|bytes| !relmap::read(&bytes, &mut damage).is_empty() && damage.is_empty())
-    {
-        return false;
-    }
     let control = cluster.control.filter(|_| cluster.control_damage.is_empty());
     let log = control.as_ref().map(|control| Truncations::new(cluster, control));
     let moved = log.and_then(|log| has_moved(cluster, &log, oid));
