@@ -7,6 +7,7 @@ use results::ceiling::SyncCall;
 
 use crate::costs;
 use crate::counted::COUNTED;
+use crate::waits::meanings::WAITS;
 
 /// PostgreSQL, and the servers that speak its protocol.
 pub static ENGINE: Engine = Engine {
@@ -19,6 +20,7 @@ pub static ENGINE: Engine = Engine {
     space: costs::SPACE,
     sync_call,
     counted: &COUNTED,
+    waits: Some(&WAITS),
 };
 
 /// The call that `wal_sync_method` names.

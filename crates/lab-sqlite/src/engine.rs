@@ -3,6 +3,7 @@
 use lab::engine::Engine;
 use results::EngineId;
 
+use crate::waits::meanings::WAITS;
 use crate::{costs, sync_call};
 
 /// Embedded SQLite.
@@ -17,4 +18,5 @@ pub static ENGINE: Engine = Engine {
     space: costs::SPACE,
     sync_call: |_| Some(sync_call()),
     counted: &[],
+    waits: Some(&WAITS),
 };

@@ -8,6 +8,8 @@
 //! The time of a client's transactions is known too, so what is neither in the table nor on a processor is what nobody
 //! accounts for. Calls use the processor themselves: their times and that of the processor overlap by as much.
 
+pub(crate) mod meanings;
+
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -7,9 +7,10 @@
 //! which sentence is said, and every sentence shows the values that it was decided on.
 
 use results::model::Run;
+use results::observations::Limit;
 use results::store::StudyResults;
 
-use crate::catalogue::{Limit, READERS};
+use crate::catalogue::{Catalogue, READERS};
 use crate::summary::{CeilingLine, ceilings, cell_label};
 
 mod cell;
@@ -19,7 +20,7 @@ mod evidence;
 mod log_device;
 mod log_place;
 #[cfg(test)]
-mod made_up;
+pub(crate) mod made_up;
 mod offered;
 #[cfg(test)]
 mod tests;
@@ -38,17 +39,18 @@ const HOLDER_FROM: f64 = 0.5;
 /// Share of the elapsed time that flushes, or pages being added, need before it matters what they waited for.
 const STARVED_FROM: f64 = 0.1;
 
-/// What the holder of the lock on new space does.
-const EXTENDING: &str = "IO:DataFileExtend";
-
 /// Explains each configuration that has counting runs in which something was sampled, or whose device reached its
 /// measured maximum; the others are left out.
-pub fn cells(results: &StudyResults) -> Vec<CellReason> {
-    beside(results, &ceilings::measured(results))
+pub fn cells(results: &StudyResults, catalogue: &Catalogue) -> Vec<CellReason> {
+    beside(results, catalogue, &ceilings::measured(results))
 }
 
 /// As [`cells`], with the ceilings that were computed already.
-pub(crate) fn beside(results: &StudyResults, ceilings: &[CeilingLine]) -> Vec<CellReason> {
+pub(crate) fn beside(
+    results: &StudyResults,
+    catalogue: &Catalogue,
+    ceilings: &[CeilingLine],
+) -> Vec<CellReason> {
     let explain = |cell: &results::model::Cell| {
         let runs: Vec<&Run> = results
             .runs
@@ -61,7 +63,7 @@ pub(crate) fn beside(results: &StudyResults, ceilings: &[CeilingLine]) -> Vec<Ce
             .iter()
             .any(|run| !run.observations.waits.is_empty() || !run.observations.samplers.is_empty());
         (was_sampled || own.iter().any(|line| line.is_at_maximum())).then(|| {
-            let evidence = Evidence::of(results, cell.index, &runs);
+            let evidence = Evidence::of(results, catalogue, cell.index, &runs);
             reason(cell.index, cell_label(results, cell.index), &evidence, &own)
         })
     };
@@ -69,8 +71,8 @@ pub(crate) fn beside(results: &StudyResults, ceilings: &[CeilingLine]) -> Vec<Ce
 }
 
 /// The reasons as sentences, one paragraph per configuration.
-pub fn sentences(results: &StudyResults) -> Vec<String> {
-    cells(results).iter().map(CellReason::paragraph).collect()
+pub fn sentences(results: &StudyResults, catalogue: &Catalogue) -> Vec<String> {
+    cells(results, catalogue).iter().map(CellReason::paragraph).collect()
 }
 
 fn reason(cell_index: u32, label: String, evidence: &Evidence, ceilings: &[&CeilingLine]) -> CellReason {
@@ -141,12 +143,15 @@ fn holders(evidence: &Evidence, limit: Limit) -> Option<String> {
     if !matches!(limit, Limit::Lock | Limit::Page | Limit::Space) {
         return None;
     }
-    let (extending, elapsed_s) = (evidence.times_elapsed(EXTENDING), evidence.elapsed_mean_s());
-    if limit == Limit::Space && extending >= HOLDER_FROM {
+    let elapsed_s = evidence.elapsed_mean_s();
+    let extending = if limit == Limit::Space { evidence.device_work(limit) } else { None };
+    let share = extending.map_or(0.0, |wait| wait.resource_s / evidence.elapsed_s);
+    if let Some(wait) = extending.filter(|_| share >= HOLDER_FROM) {
         return Some(format!(
-            "Cause: the data device. {EXTENDING} took {:.3} s of {elapsed_s:.3} s elapsed ({}), in which the lock holder wrote the new pages.",
-            extending * elapsed_s,
-            of_elapsed(extending)
+            "Cause: the data device. {} took {:.3} s of {elapsed_s:.3} s elapsed ({}), in which the lock holder wrote the new pages.",
+            wait.name,
+            share * elapsed_s,
+            of_elapsed(share)
         ));
     }
     let flush_s = evidence.mean("log_flush_s").filter(|seconds| *seconds > 0.0)?;
@@ -171,12 +176,10 @@ fn is_log_behind(evidence: &Evidence) -> bool {
 /// A flush that was done while its session waited for a processor is the processors' time, and so is that of all who
 /// waited for this session.
 fn starved(evidence: &Evidence, limit: Limit) -> Option<String> {
-    let first = |prefix: &str| evidence.waits.iter().find(|wait| wait.name.eq_ignore_ascii_case(prefix));
-    let flush = match limit {
-        Limit::Log => first("IO:WalSync")?,
-        Limit::Space => first(EXTENDING)?,
-        _ => return None,
-    };
+    if !matches!(limit, Limit::Log | Limit::Space) {
+        return None;
+    }
+    let flush = evidence.device_work(limit)?;
     let wait_s = flush.resource_s + flush.signal_s;
     (flush.signal_s > flush.resource_s && wait_s >= STARVED_FROM * evidence.elapsed_s).then(|| {
         format!(
@@ -228,7 +231,7 @@ fn remedy(evidence: &Evidence, limit: Limit) -> Option<String> {
 /// Is the data device waited for by those who read, more than by those who write?
 fn is_reading(evidence: &Evidence) -> bool {
     let first = evidence.waits.iter().find(|wait| wait.limit == Limit::DataDevice);
-    first.is_some_and(|wait| wait.name.ends_with(":DataFileRead"))
+    first.is_some_and(|wait| wait.is_read)
 }
 
 fn checkpoints(evidence: &Evidence) -> Option<String> {

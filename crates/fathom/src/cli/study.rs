@@ -11,7 +11,7 @@ use results::store::{Store, StoreError, StoredStructure, StudyId, StudyResults};
 use super::delivery::replace;
 use super::stored;
 use crate::arguments::ReportFormat;
-use crate::expectations;
+use crate::{engines, expectations};
 
 /// Which picture of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,11 @@ impl Source {
 
     /// Draws it.
     pub(crate) fn render(&self, form: Form, is_live: bool) -> String {
-        let mut summary = report::summary::summarise(&self.results, &expectations::evaluate(&self.results));
+        let mut summary = report::summary::summarise(
+            &self.results,
+            &engines::waits(),
+            &expectations::evaluate(&self.results),
+        );
         let counting = self.runs.iter().filter(|stored| stored.counts());
         let stretches: Vec<_> = counting
             .filter_map(|stored| Some((stored.run.key.cell_index, report::stretches::of_run(&stored.run)?)))
@@ -123,7 +127,8 @@ pub(crate) fn render(
 /// Every number of one study.
 pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
     let results = stored::results(store, study)?;
-    let mut summary = report::summary::summarise(&results, &expectations::evaluate(&results));
+    let mut summary =
+        report::summary::summarise(&results, &engines::waits(), &expectations::evaluate(&results));
     let mut stretches = Vec::new();
     // One run after the other: all series of a long study need not fit into memory.
     for stored in results.runs.iter().filter(|stored| stored.counts()) {

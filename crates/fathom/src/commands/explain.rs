@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> anyhow::Result<ExitStatus> {
     let mut found = Vec::new();
     found.extend(lab::spec::parameter(name).map(parameter_text));
     found.extend([METRICS, STRUCTURE].into_iter().filter_map(|document| metric_text(document, name)));
-    found.extend(report::catalogue::explain(name));
+    found.extend(engines::waits().explain(name));
     found.extend(engines::rules().get(name).map(check::rule::explanation));
     found.extend(experiment_text(name)?);
     if found.is_empty() {
@@ -101,7 +101,8 @@ fn nearest(name: &str) -> Option<&str> {
         .flat_map(|line| line.split('`').skip(1).step_by(2));
     let parameters = lab::spec::parameters().iter().map(|parameter| parameter.name);
     let experiments = lab::spec::shipped().iter().map(|shipped| shipped.name);
-    let waits = report::catalogue::names();
+    let catalogue = engines::waits();
+    let waits = catalogue.names();
     let book = engines::rules();
     let rules = book.iter().map(|rule| rule.id);
     lab::spec::nearest(name, metrics.chain(parameters).chain(experiments).chain(rules).chain(waits))

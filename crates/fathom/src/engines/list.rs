@@ -8,6 +8,7 @@ use check::drill::DrillClass;
 use check::engine::{Probe, ProbeError};
 use check::rule::RuleBook;
 use lab::engine::{Driver, driver_of_address};
+use report::catalogue::Catalogue;
 use results::EngineId;
 
 /// Engines of the laboratory, in the order in which messages and listings name them.
@@ -53,6 +54,11 @@ pub(crate) fn names(is_meant: fn(&Driver) -> bool) -> String {
 pub(crate) fn target_words() -> String {
     let names: Vec<&str> = DRIVERS.iter().map(|driver| driver.engine.id.name()).collect();
     format!("{} or a URL such as {}", names.join(", "), url_example())
+}
+
+/// What the waits of all engines mean.
+pub(crate) fn waits() -> Catalogue {
+    Catalogue::new(DRIVERS.iter().filter_map(|driver| driver.engine.waits))
 }
 
 /// Engines whose files are read, in the order in which messages and documents name them.
@@ -193,6 +199,18 @@ mod tests {
             .map(|rule| format!("{}: {}", rule.id, rule.next_step))
             .collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn the_document_of_the_waits_says_what_the_tables_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab/waits.md");
+        let wanted = waits().document();
+        if std::env::var_os("FATHOM_UPDATE").is_some_and(|value| value == "1") {
+            std::fs::write(path, &wanted).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default();
+        let update = "docs/lab/waits.md is out of date: run FATHOM_UPDATE=1 cargo test -p fathom --bins";
+        assert!(found == wanted, "{update}");
     }
 
     #[test]

@@ -7,5 +7,5 @@ pub(crate) mod local_server;
 
 pub(crate) use list::{
     CHECKERS, DRIVERS, checker, drill_classes, names, of_address, recognise, rules, target, target_words,
-    url_example,
+    url_example, waits,
 };

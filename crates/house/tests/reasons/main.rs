@@ -17,12 +17,19 @@ use lab::laboratory::Laboratory;
 use lab::spec::{Experiment, Request};
 use lab_postgres::{ManagedOptions, ManagedPostgres, ServerBinaries, find_servers};
 use lab_sqlite::SqliteTarget;
-use report::catalogue::Limit;
+use report::catalogue::Catalogue;
 use report::reason::{CellReason, cells};
 use results::EngineId;
 use results::model::{Run, Scale};
+use results::observations::Limit;
 use results::store::{Store, StudyResults};
 use skips::{Capability, skip};
+
+/// The waits of the engines that are run here.
+fn catalogue() -> Catalogue {
+    let engines = [&lab_sqlite::ENGINE, &lab_postgres::ENGINE];
+    Catalogue::new(engines.into_iter().filter_map(|engine| engine.waits))
+}
 
 /// One configuration, run once.
 fn conduct(target: Box<dyn Target>, parameters: &str, place: &Path) -> StudyResults {
@@ -81,7 +88,7 @@ fn reason_and_run(results: &StudyResults) -> Option<(CellReason, &Run)> {
         skip(Capability::Quiet, format!("no run counts: {}", failed.join("; ")));
         return None;
     };
-    let mut reasons = cells(results);
+    let mut reasons = cells(results, &catalogue());
     assert_eq!(reasons.len(), 1);
     let reason = reasons.remove(0);
     for sentence in &reason.sentences {
@@ -110,7 +117,8 @@ fn is_quiet(run: &Run) -> bool {
 
 /// The name by which the engine reports what a run is meant to wait for leads to the limit that is meant.
 fn assert_leads_to(run: &Run, engine: EngineId, wait: &str, limit: Limit) {
-    let of_engine = report::catalogue::entries().filter(|(of, _)| *of == engine);
+    let catalogue = catalogue();
+    let of_engine = catalogue.entries().filter(|(of, _)| *of == engine);
     let entry =
         of_engine.map(|(_, entry)| entry).find(|entry| format!("{}:{}", entry.class, entry.name) == wait);
     assert_eq!(entry.map(|entry| entry.limit), Some(limit), "{wait}");
@@ -180,7 +188,7 @@ fn pages_that_go_straight_to_the_device_end_with_it() {
 
 #[test]
 fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_server_knows() {
-    for (_, entry) in report::catalogue::entries() {
+    for (_, entry) in catalogue().entries() {
         if let Some((experiment, _)) = entry.limit.remedy() {
             assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
         }
@@ -188,7 +196,7 @@ fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_serve
     for experiment in report::catalogue::READERS {
         assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
     }
-    for line in report::catalogue::document().lines().filter(|line| line.contains("`fathom run ")) {
+    for line in catalogue().document().lines().filter(|line| line.contains("`fathom run ")) {
         let experiment =
             line.split("`fathom run ").nth(1).and_then(|rest| rest.split([' ', '`']).next()).unwrap();
         assert!(lab::spec::find(experiment).is_ok(), "{experiment}");
@@ -203,7 +211,8 @@ fn every_remedy_is_a_shipped_experiment_and_every_wait_has_a_name_that_the_serve
             Some((fields.next()?, fields.next()?))
         })
         .collect();
-    let of_server = report::catalogue::entries().filter(|(engine, _)| *engine == EngineId::Postgres);
+    let catalogue = catalogue();
+    let of_server = catalogue.entries().filter(|(engine, _)| *engine == EngineId::Postgres);
     for (_, entry) in of_server {
         assert!(known.contains(&(entry.class, entry.name)), "{}:{}", entry.class, entry.name);
     }

@@ -10,6 +10,7 @@
 pub(crate) mod events;
 mod ledger;
 pub(super) mod live;
+pub(crate) mod meanings;
 mod memory_look;
 mod server_memory;
 mod sessions;

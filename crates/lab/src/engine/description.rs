@@ -5,6 +5,7 @@ use std::fmt;
 use results::EngineId;
 use results::ceiling::SyncCall;
 use results::engine::WriteModel;
+use results::observations::EngineWaits;
 
 use super::costs::{SpaceCosts, TimeCosts};
 use crate::observe::counted::CountedWait;
@@ -27,10 +28,12 @@ pub struct Engine {
     pub time: TimeCosts,
     /// Bytes that it adds to runs.
     pub space: SpaceCosts,
-    /// The call by which it makes its log durable in a run; `None` for a key that is not contained in it measured as a ceiling.
+    /// The call by which it makes its log durable in a run; `None` for a call that is not measured as a ceiling.
     pub sync_call: fn(&Work) -> Option<SyncCall>,
     /// Waits that it counts and times itself.
     pub counted: &'static [CountedWait],
+    /// What its waits mean; `None` for an engine without waits.
+    pub waits: Option<&'static EngineWaits>,
 }
 
 impl Engine {

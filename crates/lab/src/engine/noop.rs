@@ -43,6 +43,7 @@ pub static ENGINE: Engine = Engine {
     },
     sync_call: |_| Some(SyncCall::default()),
     counted: &[],
+    waits: None,
 };
 
 /// How the absence of an engine is reached.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::offered::OfferedRate;
-use crate::catalogue::Limit;
+use results::observations::Limit;
 
 /// Why one configuration took as long as it did.
 #[derive(Clone, Debug, PartialEq, Serialize)]

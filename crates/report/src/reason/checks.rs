@@ -1,6 +1,6 @@
 //! Counters that agree or disagree with a limit, each with its figures.
 
-use crate::catalogue::Limit;
+use results::observations::Limit;
 
 use super::decision::PROCESSORS_FROM;
 use super::evidence::Evidence;

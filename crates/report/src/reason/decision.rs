@@ -1,7 +1,7 @@
 //! What limits a configuration: decided here, once, for the reasons, the charts, the ceilings and the answer.
 
-use crate::catalogue::Limit;
 use crate::summary::CeilingLine;
+use results::observations::Limit;
 
 use super::evidence::{Evidence, Part};
 

@@ -1,10 +1,10 @@
 //! What the counting runs of one configuration say together: sums over the runs, shares of sums.
 
 use results::model::{Level, Run};
-use results::observations::How;
+use results::observations::{How, Limit};
 use results::store::StudyResults;
 
-use crate::catalogue::{self, Limit};
+use crate::catalogue::Catalogue;
 use crate::quantity::elapsed_s;
 
 use super::log_place::LogPlace;
@@ -25,6 +25,10 @@ pub(super) struct Waited {
     pub(super) limit: Limit,
     /// What the session is doing, as a clause after "the session".
     pub(super) meaning: &'static str,
+    /// The limit of those who queue behind this session, which writes or flushes for them.
+    pub(super) device_work: Option<Limit>,
+    /// Does it read data files?
+    pub(super) is_read: bool,
     /// Seconds until the resource was there; all of the wait where it is not split.
     pub(super) resource_s: f64,
     /// Seconds ready without a processor after that; 0 where it is not split.
@@ -73,7 +77,7 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Adds up what the runs of one configuration say.
-    pub(super) fn of(results: &StudyResults, cell_index: u32, runs: &[&Run]) -> Self {
+    pub(super) fn of(results: &StudyResults, catalogue: &Catalogue, cell_index: u32, runs: &[&Run]) -> Self {
         let engine = &results.study.engine;
         let mut evidence = Self {
             experiment: results.study.experiment.clone(),
@@ -85,7 +89,7 @@ impl Evidence {
         for run in runs {
             evidence.elapsed_s += elapsed_s(run);
             evidence.connections = evidence.connections.max(run.clients.len());
-            evidence.add_waits(engine, run);
+            evidence.add_waits(catalogue, engine, run);
             for metric in &run.metrics {
                 match evidence.metrics.iter_mut().find(|(name, _, _)| *name == metric.name) {
                     Some((_, sum, count)) => {
@@ -109,7 +113,7 @@ impl Evidence {
         evidence
     }
 
-    fn add_waits(&mut self, engine: &str, run: &Run) {
+    fn add_waits(&mut self, catalogue: &Catalogue, engine: &str, run: &Run) {
         for profile in run.observations.waits.iter().filter(|profile| profile.group == CLIENTS) {
             // A client that has done its share early waits for nothing any more, though its session may stay open.
             let lifetimes_s = lifetimes_s(run).unwrap_or(profile.session_s).min(profile.session_s);
@@ -139,20 +143,25 @@ impl Evidence {
                     wait.signal_s += signal_s;
                     continue;
                 }
-                let (limit, meaning) = match catalogue::meaning(engine, &row.class, &row.name) {
-                    Some(known) => (known.limit, known.meaning),
-                    None => (Limit::Other, "waits for an event that is not in the catalog"),
-                };
-                self.waits.push(Waited { name, limit, meaning, resource_s, signal_s });
+                let known = catalogue.meaning(engine, &row.class, &row.name);
+                self.waits.push(Waited {
+                    name,
+                    limit: known.map_or(Limit::Other, |known| known.limit),
+                    meaning: known
+                        .map_or("waits for an event that is not in the catalog", |known| known.meaning),
+                    device_work: known.and_then(|known| known.device_work),
+                    is_read: known.is_some_and(|known| known.is_read),
+                    resource_s,
+                    signal_s,
+                });
             }
             self.client_idle_s += idle_s.max(0.0);
         }
     }
 
-    /// Seconds of a wait type over the elapsed time: above 1 several sessions had it at once. 0 when nobody had it.
-    pub(super) fn times_elapsed(&self, name: &str) -> f64 {
-        let wait = self.waits.iter().find(|wait| wait.name == name);
-        wait.map_or(0.0, |wait| wait.resource_s / self.elapsed_s)
+    /// The longest wait in which a session itself writes or flushes what those queue for who have this limit.
+    pub(super) fn device_work(&self, limit: Limit) -> Option<&Waited> {
+        self.waits.iter().find(|wait| wait.device_work == Some(limit))
     }
 
     /// Session time without waiting for the client; at least what is accounted for.

@@ -71,7 +71,12 @@ mod tests {
             MadeUp::postgres(vec![("IO", "WalSync", false, 32.0, 0.0)]).with(&figures).with(written).run();
         run.environment.layout = serde_json::Value::Array(roles.to_vec());
         run.warnings = warnings;
-        super::super::cells(&super::super::made_up::study("postgres", vec![run])).remove(0).paragraph()
+        super::super::cells(
+            &super::super::made_up::study("postgres", vec![run]),
+            &super::super::made_up::catalogue(),
+        )
+        .remove(0)
+        .paragraph()
     }
 
     #[test]

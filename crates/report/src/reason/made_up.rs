@@ -8,6 +8,13 @@ use results::observations::{How, Observations, WaitProfile, WaitRow};
 use results::store::StudyResults;
 
 use super::{CellReason, cells};
+use crate::catalogue::Catalogue;
+
+/// The waits of the engines that tests make runs of.
+pub(crate) fn catalogue() -> Catalogue {
+    let engines = [&lab_sqlite::ENGINE, &lab_postgres::ENGINE];
+    Catalogue::new(engines.into_iter().filter_map(|engine| engine.waits))
+}
 
 /// Ten seconds of four sessions.
 pub(super) struct MadeUp {
@@ -88,7 +95,7 @@ impl MadeUp {
     }
 
     pub(super) fn reason(&self) -> CellReason {
-        let mut cells = cells(&self.results());
+        let mut cells = cells(&self.results(), &catalogue());
         assert_eq!(cells.len(), 1);
         cells.remove(0)
     }

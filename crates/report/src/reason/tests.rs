@@ -4,7 +4,7 @@
 use results::model::RunState;
 use results::observations::Observations;
 
-use super::made_up::{MadeUp, study};
+use super::made_up::{MadeUp, catalogue, study};
 use super::*;
 
 /// What docs/lab/waits.md promises: each of the four miniatures ends with the sentence that names its limit.
@@ -190,7 +190,7 @@ fn reads_and_writes_of_data_files_are_limited_by_their_device() {
 fn checkpoints_of_several_runs_are_added_and_never_halved() {
     let with =
         |count| MadeUp::postgres(Vec::new()).with(&[("checkpoints", count), ("checkpoint_pages", 1.0)]).run();
-    let reason = cells(&study("postgres", vec![with(1.0), with(0.0)])).remove(0);
+    let reason = cells(&study("postgres", vec![with(1.0), with(0.0)]), &catalogue()).remove(0);
     assert_eq!(reason.sentences.last().unwrap(), "Meanwhile 1 checkpoint in 2 runs wrote 2 pages.");
 }
 
@@ -222,7 +222,7 @@ fn clock_ticks_make_no_processor_busier_than_all_of_the_time_and_who_keeps_them_
 fn a_remedy_that_the_study_tests_itself_is_not_sent_for() {
     let mut results = MadeUp::postgres(vec![("Lock", "tuple", false, 30.0, 0.0)]).results();
     results.study.experiment = "connections-x-waits".to_owned();
-    let text = cells(&results)[0].paragraph();
+    let text = cells(&results, &catalogue())[0].paragraph();
     assert!(
         text.contains("Other configurations of this experiment test a remedy: fewer connections"),
         "{text}"
@@ -255,7 +255,7 @@ fn a_session_that_outlives_its_client_does_not_make_it_wait_for_its_client() {
     for client in &mut run.clients {
         (client.start_ns, client.end_ns) = (Some(0), Some(5_000_000_000));
     }
-    assert_eq!(cells(&study("postgres", vec![run])).remove(0).limit, Some(Limit::Log));
+    assert_eq!(cells(&study("postgres", vec![run]), &catalogue()).remove(0).limit, Some(Limit::Log));
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn clients_that_are_done_early_do_not_make_time_that_nothing_accounts_for() {
     for client in &mut run.clients {
         (client.start_ns, client.end_ns) = (Some(0), Some(5_000_000_000));
     }
-    let reason = cells(&study("postgres", vec![run])).remove(0);
+    let reason = cells(&study("postgres", vec![run]), &catalogue()).remove(0);
     assert_eq!((reason.limit, reason.dominant_percent), (Some(Limit::Log), Some(80.0)));
 }
 
@@ -354,7 +354,7 @@ fn without_waits_the_counters_alone_may_do_and_say_so() {
             cpu_s: 0.0,
             problem: None,
         });
-        cells(&study("postgres", vec![run])).remove(0)
+        cells(&study("postgres", vec![run]), &catalogue()).remove(0)
     };
     let log = without_waits(&[("log_flushes", 1000.0), ("log_flush_s", 7.0)]);
     assert_eq!(log.limit, Some(Limit::Log));
@@ -372,7 +372,7 @@ fn without_waits_the_counters_alone_may_do_and_say_so() {
 fn a_study_in_which_nothing_looked_has_no_reasons() {
     let mut run = MadeUp::postgres(Vec::new()).run();
     run.observations = Observations::default();
-    assert_eq!(sentences(&study("noop", vec![run])), Vec::<String>::new());
+    assert_eq!(sentences(&study("noop", vec![run]), &catalogue()), Vec::<String>::new());
 }
 
 #[test]
@@ -380,5 +380,5 @@ fn runs_that_do_not_count_are_not_asked() {
     let good = MadeUp::postgres(vec![("IO", "WalSync", false, 32.0, 0.0)]).run();
     let mut odd = MadeUp::postgres(vec![("Lock", "extend", false, 36.0, 0.0)]).run();
     odd.state = RunState::Invalid;
-    assert_eq!(cells(&study("postgres", vec![good, odd]))[0].limit, Some(Limit::Log));
+    assert_eq!(cells(&study("postgres", vec![good, odd]), &catalogue())[0].limit, Some(Limit::Log));
 }

@@ -1,7 +1,7 @@
 //! The first sentence of a reason: the limit with the values that it was decided on, or where the time went instead.
 
-use crate::catalogue::Limit;
 use crate::summary::CeilingLine;
+use results::observations::Limit;
 
 use super::decision::{Basis, CLIENT_FROM, Decision};
 use super::evidence::{Evidence, Part};

@@ -10,8 +10,8 @@ use results::model::{Cell, Level, Run};
 use results::store::StudyResults;
 use serde::Serialize;
 
-use crate::catalogue::Limit;
 use crate::reason::CellReason;
+use results::observations::Limit;
 
 /// From this share on the device is said to be the limit.
 const LIMIT_PERCENT: f64 = 80.0;

@@ -14,6 +14,7 @@ use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
 };
 use super::{ceilings, cells, factors, metrics, plans};
+use crate::catalogue::Catalogue;
 use crate::outcome::verdict;
 use crate::quantity::Quantity;
 use crate::{reason, waits};
@@ -22,13 +23,17 @@ use crate::{reason, waits};
 ///
 /// Costs one permutation test per cell, at most some hundredths of a second each. The same results give the same
 /// summary.
-pub fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) -> StudySummary {
+pub fn summarise(
+    results: &StudyResults,
+    catalogue: &Catalogue,
+    expectations: &[ExpectationOutcome],
+) -> StudySummary {
     let quantity = Quantity::of(&results.study);
     let cells = cells::summaries(results, quantity);
     let reference_index = cells.iter().position(|cell| cell.is_reference);
     let study = &results.study;
     let mut ceilings = ceilings::measured(results);
-    let reasons = reason::beside(results, &ceilings);
+    let reasons = reason::beside(results, catalogue, &ceilings);
     ceilings::conclude(&mut ceilings, &reasons);
     let record = record(results);
     let mut summary = StudySummary {

@@ -1,10 +1,10 @@
 //! What runs reached beside what their own devices gave.
 
-use report::summary::{CeilingLine, summarise};
+use report::summary::CeilingLine;
 use results::ceiling::{CeilingPattern, StoredCeiling, SyncCall};
 use results::model::Metric;
 
-use crate::made_up::{self, Adding, factor};
+use crate::made_up::{self, Adding, factor, summarise};
 
 const SLOW: &str = "slow 10 -; ext4 rw";
 const FAST: &str = "fast 20 -; ext4 rw";

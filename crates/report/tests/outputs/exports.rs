@@ -3,10 +3,9 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use report::export;
-use report::summary::summarise;
 use results::model::Level;
 
-use crate::made_up::{self, Adding, factor};
+use crate::made_up::{self, Adding, factor, summarise};
 
 /// Columns of a CSV text by name.
 fn column(csv: &str, name: &str) -> Vec<String> {

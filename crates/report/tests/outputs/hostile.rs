@@ -1,10 +1,9 @@
 //! Text from outside that would like to be more than text.
 
-use report::summary::summarise;
 use report::{export, markdown, text};
 use results::model::{GateOutcome, RunState};
 
-use crate::made_up;
+use crate::made_up::{self, summarise};
 
 const HOSTILE: &str = "\u{1b}]0;title\u{7}\u{1b}[2J<script>alert(1)</script>|`$(rm)`\r\n\u{202e}=1+1,\"x\"";
 

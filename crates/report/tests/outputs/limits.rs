@@ -1,16 +1,16 @@
 //! One decision about what limits a configuration: every output of a study names the same limit, or none.
 
-use report::catalogue::Limit;
 use report::html::{Page, page};
 use report::outcome::Answer;
-use report::summary::{StudySummary, summarise};
+use report::summary::StudySummary;
 use report::{export, markdown, text};
 use results::ceiling::{CeilingPattern, StoredCeiling, SyncCall, devices_of_role};
 use results::model::{Level, Metric, RunState};
+use results::observations::Limit;
 use results::observations::{How, Observations, SamplerRecord, WaitProfile, WaitRow};
 use results::store::{CellLatency, StudyResults};
 
-use crate::made_up::{self, Adding, latencies};
+use crate::made_up::{self, Adding, latencies, summarise};
 
 const LIMITS: [Limit; 8] = [
     Limit::Log,

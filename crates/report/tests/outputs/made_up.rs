@@ -1,11 +1,20 @@
 //! Studies with numbers chosen by hand.
 
+use report::catalogue::Catalogue;
+use report::summary::{ExpectationOutcome, StudySummary};
 use results::histogram::LatencyHistogram;
 use results::model::{
     Cell, ClientRecord, Environment, Event, Factor, GateOutcome, GateResult, Level, Mark, Metric, Run,
     RunKey, RunState, Scale, Setting, StoredRun, Study, StudyKey, Warning,
 };
 use results::store::{CellLatency, CorrectedRun, Correction, StudyResults};
+
+/// A summary with the waits of the engines that the made-up runs name.
+pub(crate) fn summarise(results: &StudyResults, expectations: &[ExpectationOutcome]) -> StudySummary {
+    let engines = [&lab_sqlite::ENGINE, &lab_postgres::ENGINE];
+    let catalogue = Catalogue::new(engines.into_iter().filter_map(|engine| engine.waits));
+    report::summary::summarise(results, &catalogue, expectations)
+}
 
 pub(crate) fn factor<L: Into<LevelOf>>(name: &str, levels: impl IntoIterator<Item = L>) -> Factor {
     Factor { name: name.to_owned(), levels: levels.into_iter().map(|level| level.into().0).collect() }

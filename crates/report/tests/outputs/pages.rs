@@ -3,11 +3,10 @@
 use insta::assert_json_snapshot;
 use report::html::{Page, page, svg};
 use report::outcome::Answer;
-use report::summary::summarise;
 use report::{markdown, text};
 use results::store::StudyResults;
 
-use crate::made_up;
+use crate::made_up::{self, summarise};
 
 fn answer(results: &StudyResults) -> Answer {
     Answer::of(&summarise(results, &[]))

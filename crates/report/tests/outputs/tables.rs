@@ -1,11 +1,11 @@
 //! Tables as a user sees them.
 
 use insta::assert_snapshot;
-use report::summary::{ExpectationOutcome, ExpectationState, summarise};
+use report::summary::{ExpectationOutcome, ExpectationState};
 use report::{markdown, text};
 use results::model::{GateOutcome, GateResult, Metric, RunState};
 
-use crate::made_up::{self, Adding};
+use crate::made_up::{self, Adding, summarise};
 
 fn expectations() -> Vec<ExpectationOutcome> {
     vec![
@@ -207,7 +207,7 @@ fn a_plan_is_no_quantity_runs_are_equal_in_it_or_not() {
         results
     };
     let words = |results: &results::store::StudyResults| {
-        let summary = report::summary::summarise(results, &[]);
+        let summary = summarise(results, &[]);
         assert!(summary.metrics.iter().all(|metric| metric.name != "plan_hash"), "nothing is averaged");
         summary.identities[0].words()
     };
@@ -221,7 +221,7 @@ fn a_plan_is_no_quantity_runs_are_equal_in_it_or_not() {
         "plan_hash differs between runs of the same configuration (1 of 2)"
     );
     let results = with_plans(|_, _| 255.0);
-    let text = report::text::study(&report::summary::summarise(&results, &[]));
+    let text = report::text::study(&summarise(&results, &[]));
     assert!(text.contains("plan_hash equal in all runs (0000000000ff)."), "{text}");
     assert!(!report::export::go_benchmark(&results).contains("plan_hash"));
 }
@@ -230,7 +230,7 @@ fn a_plan_is_no_quantity_runs_are_equal_in_it_or_not() {
 #[test]
 fn environment_and_cautions_come_before_the_values() {
     let results = made_up::batch();
-    let summary = report::summary::summarise(&results, &[]);
+    let summary = summarise(&results, &[]);
     let caution = "data and log are on the same device (vda)";
     let page = report::html::page(&report::html::Page {
         summary: &summary,

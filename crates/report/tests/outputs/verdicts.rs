@@ -1,11 +1,11 @@
 //! What the words say, and that they say no more than the numbers.
 
 use insta::assert_snapshot;
-use report::summary::{Verdict, summarise};
+use report::summary::Verdict;
 use results::model::RunState;
 use results::store::StudyResults;
 
-use crate::made_up::{self, factor};
+use crate::made_up::{self, factor, summarise};
 
 fn verdict(results: &StudyResults) -> String {
     summarise(results, &[]).verdict.join("\n")

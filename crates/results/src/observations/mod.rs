@@ -1,6 +1,12 @@
 //! What was seen while a run went on: waits, waiting tasks, series, and what seeing them cost.
 
+mod limit;
+mod meaning;
+
 use serde::{Deserialize, Serialize};
+
+pub use limit::Limit;
+pub use meaning::{EngineWaits, WaitClass, WaitEntry, WaitMeaning};
 
 /// Everything that samplers and instrumented engines saw during one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,13 +8,13 @@ pub enum Limit {
     Log,
     /// The device of the data: reads, writes and flushes of data files.
     DataDevice,
-    /// One page that many want at once.
+    /// One page that many sessions access at once.
     Page,
     /// New space: one session at a time makes a table or an index longer.
     Space,
     /// A lock on rows, transactions or the whole database.
     Lock,
-    /// Processors.
+    /// CPUs.
     Cpu,
     /// The client, or the way to it: sessions have nothing to do.
     Client,
@@ -24,6 +24,7 @@ pub enum Limit {
 
 impl Limit {
     /// The limit in words, as the object of "the limit is".
+    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::Log => "the log",
@@ -38,7 +39,8 @@ impl Limit {
     }
 
     /// What the sessions of a configuration with this limit do, as a clause.
-    pub(crate) fn sessions(self) -> &'static str {
+    #[must_use]
+    pub fn sessions(self) -> &'static str {
         match self {
             Self::Log => "sessions wait for the log",
             Self::DataDevice => "sessions wait for the data device",
@@ -52,6 +54,7 @@ impl Limit {
     }
 
     /// The shipped experiment that would test a remedy, with the remedy; `None` where none is shipped.
+    #[must_use]
     pub fn remedy(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Log => Some(("populate-batch", "more rows per transaction: fewer flush waits")),

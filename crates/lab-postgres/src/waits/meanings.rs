@@ -1,401 +1,410 @@
-//! The waits of PostgreSQL; see the parent for what the fields mean.
+//! What the waits of PostgreSQL mean, by its manual.
 
 use results::EngineId;
-
-use super::entry::{ClassEntry, EngineWaits, Entry};
-use super::limit::Limit;
+use results::observations::{EngineWaits, Limit, WaitClass, WaitEntry};
 
 /// All that is known of them.
-pub(super) const WAITS: EngineWaits =
-    EngineWaits { engine: EngineId::Postgres, title: "PostgreSQL", entries: &ENTRIES, classes: &CLASSES };
+pub(crate) static WAITS: EngineWaits = EngineWaits {
+    engine: EngineId::Postgres,
+    entries: &ENTRIES,
+    classes: &CLASSES,
+    device_work: &[(Limit::Log, "IO:WalSync"), (Limit::Space, "IO:DataFileExtend")],
+    reads: &["IO:DataFileRead"],
+    shown_by: &[
+        (Limit::Log, "`LWLock:WALWrite`, `IO:WalSync`"),
+        (Limit::Lock, "(commits share a flush: the log)"),
+        (Limit::DataDevice, "`IO:DataFileRead`"),
+        (Limit::Cpu, "none"),
+    ],
+};
 
-const ENTRIES: [Entry; 56] = [
-    Entry::new(
+const ENTRIES: [WaitEntry; 56] = [
+    WaitEntry::new(
         "IO",
         "WalSync",
         Limit::Log,
         "waits for a WAL flush (fsync), for itself and for other sessions that commit (group commit)",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; wal-configuration",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "WalWrite",
         Limit::Log,
         "writes WAL records to the WAL file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "WALWrite",
         Limit::Log,
         "waits for another session that writes or flushes the WAL (group commit)",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock; src/backend/access/transam/xlog.c, XLogFlush",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "WALInsert",
         Limit::Log,
         "waits for a WAL insertion lock: many sessions write WAL at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "WALBufMapping",
         Limit::Log,
         "waits for space in wal_buffers: they are too small for the WAL rate",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "WalInitWrite",
         Limit::Log,
         "fills a new WAL segment with zeros",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; src/backend/access/transam/xlog.c, XLogFileInit",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "WalInitSync",
         Limit::Log,
         "flushes a new WAL segment",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO; src/backend/access/transam/xlog.c, XLogFileInit",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "WalSyncMethodAssign",
         Limit::Log,
         "flushes the WAL because wal_sync_method was changed",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "WalRead",
         Limit::Log,
         "reads WAL, for replication or logical decoding",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "SyncRep",
         Limit::Log,
         "waits for a synchronous standby to confirm the commit",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileRead",
         Limit::DataDevice,
         "reads a page that is not in shared buffers",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileWrite",
         Limit::DataDevice,
         "writes a page to free a shared buffer, or for a checkpoint",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileExtend",
         Limit::DataDevice,
         "extends a relation file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileFlush",
         Limit::DataDevice,
         "asks the operating system to write back pages of a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileSync",
         Limit::DataDevice,
         "flushes a data file, as at the end of a checkpoint",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileImmediateSync",
         Limit::DataDevice,
         "flushes a new data file at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFilePrefetch",
         Limit::DataDevice,
         "prefetches a page",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "DataFileTruncate",
         Limit::DataDevice,
         "truncates a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "AioIoCompletion",
         Limit::DataDevice,
         "waits for an asynchronous read or write of a data file",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "AioIoUringExecution",
         Limit::DataDevice,
         "waits for the kernel to complete an asynchronous read or write",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "BufferIo",
         Limit::DataDevice,
         "waits for another session that reads or writes the page it needs",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "BuffileRead",
         Limit::DataDevice,
         "reads a temporary file of a sort or hash",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "BuffileWrite",
         Limit::DataDevice,
         "writes a temporary file, because work_mem is too small",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "SlruRead",
         Limit::DataDevice,
         "reads a page of pg_xact or another SLRU",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "SlruWrite",
         Limit::DataDevice,
         "writes a page of pg_xact or another SLRU",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IO",
         "SlruSync",
         Limit::DataDevice,
         "flushes pg_xact or another SLRU, as a checkpoint does",
         "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "BufferContent",
         Limit::Page,
         "waits for the content lock of a shared buffer: often the rightmost leaf of an index, or its root",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock; src/backend/storage/buffer/README",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "BufferMapping",
         Limit::Page,
         "waits for a partition of the buffer mapping table",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "LockManager",
         Limit::Lock,
         "waits for a partition of the lock table: many locks are taken at once",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "LockFastPath",
         Limit::Lock,
         "waits for the fast-path lock list of a session",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "ProcArray",
         Limit::Cpu,
         "waits for the list of running transactions: many short transactions, or many snapshots",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "XidGen",
         Limit::Cpu,
         "waits for a transaction ID",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "XactSLRU",
         Limit::Page,
         "waits for a page of pg_xact",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "SubtransSLRU",
         Limit::Page,
         "waits for a page of subtransactions",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "MultiXactOffsetSLRU",
         Limit::Page,
         "waits for a page of pg_multixact",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "RelationMapping",
         Limit::Other,
         "waits for the relation map",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "LWLock",
         "CheckpointerComm",
         Limit::DataDevice,
         "hands flush requests to the checkpointer, whose list is full",
         "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "extend",
         Limit::Space,
         "waits until another session has extended the same table or index",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; src/backend/access/heap/hio.c",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "transactionid",
         Limit::Lock,
         "waits for another transaction that changed the same row to end",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; explicit-locking",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "tuple",
         Limit::Lock,
         "queues behind others for the same row",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; src/backend/access/heap/README.tuplock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "relation",
         Limit::Lock,
         "waits for a lock on a whole table",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock; explicit-locking",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "object",
         Limit::Lock,
         "waits for a lock on an object other than a table",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "page",
         Limit::Lock,
         "waits for a lock on a page of an index",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "virtualxid",
         Limit::Lock,
         "waits for a transaction that has not changed anything yet",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Lock",
         "advisory",
         Limit::Lock,
         "waits for an advisory lock",
         "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "ProcarrayGroupUpdate",
         Limit::Cpu,
         "waits for another session to end a group of transactions",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "XactGroupUpdate",
         Limit::Cpu,
         "waits for another session to write a group of commit statuses",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "CheckpointStart",
         Limit::DataDevice,
         "asked for a checkpoint and waits for it to begin",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "IPC",
         "CheckpointDone",
         Limit::DataDevice,
         "asked for a checkpoint and waits for it to end",
         "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Client",
         "ClientRead",
         Limit::Client,
         "waits for its client to send the next statement",
         "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Client",
         "ClientWrite",
         Limit::Client,
         "waits for its client to read the result",
         "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Timeout",
         "SpinDelay",
         Limit::Cpu,
         "backs off from a contended spinlock",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Timeout",
         "PgSleep",
         Limit::Other,
         "sleeps in pg_sleep",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Timeout",
         "VacuumDelay",
         Limit::Other,
         "pauses a vacuum (cost-based delay)",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    Entry::new(
+    WaitEntry::new(
         "Timeout",
         "CheckpointWriteDelay",
         Limit::Other,
         "spreads the writes of a checkpoint over time",
         "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     ),
-    Entry::new(
+    WaitEntry::new(
         "BufferPin",
         "BufferPin",
         Limit::Page,
@@ -404,56 +413,56 @@ const ENTRIES: [Entry; 56] = [
     ),
 ];
 
-const CLASSES: [ClassEntry; 9] = [
-    ClassEntry {
+const CLASSES: [WaitClass; 9] = [
+    WaitClass {
         class: "IO",
         limit: Limit::DataDevice,
         meaning: "waits for a read, write or flush of a file",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type IO",
     },
-    ClassEntry {
+    WaitClass {
         class: "LWLock",
         limit: Limit::Other,
         meaning: "waits for a lightweight lock in shared memory",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type LWLock",
     },
-    ClassEntry {
+    WaitClass {
         class: "Lock",
         limit: Limit::Lock,
         meaning: "waits for a lock that another session holds",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Lock",
     },
-    ClassEntry {
+    WaitClass {
         class: "IPC",
         limit: Limit::Other,
         meaning: "waits for another process of the server",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type IPC",
     },
-    ClassEntry {
+    WaitClass {
         class: "Client",
         limit: Limit::Client,
         meaning: "waits for its client",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Client",
     },
-    ClassEntry {
+    WaitClass {
         class: "Timeout",
         limit: Limit::Other,
         meaning: "waits for a timeout",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Timeout",
     },
-    ClassEntry {
+    WaitClass {
         class: "BufferPin",
         limit: Limit::Page,
         meaning: "waits for a pinned buffer",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type BufferPin",
     },
-    ClassEntry {
+    WaitClass {
         class: "Activity",
         limit: Limit::Other,
         meaning: "is an idle background process",
         source: "PostgreSQL documentation, monitoring-stats, wait events of type Activity",
     },
-    ClassEntry {
+    WaitClass {
         class: "Extension",
         limit: Limit::Other,
         meaning: "waits inside an extension",
