@@ -14,11 +14,11 @@ use std::sync::Mutex;
 
 use formats::postgres::control::Control;
 use formats::postgres::heap::FIRST_NORMAL_XID;
-use formats::postgres::log::{
+use formats::postgres::transaction::precedes;
+use formats::postgres::wal::changes::{BODY_BYTES_MAX, EndedTransaction, FileChange};
+use formats::postgres::wal::{
     LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, RECORD_HEADER_BYTES, RecordHeader, is_page_of,
 };
-use formats::postgres::log_changes::{BODY_BYTES_MAX, EndedTransaction, FileChange};
-use formats::postgres::transaction::precedes;
 use formats::postgres::{Oid, Xid};
 
 use crate::cluster::Cluster;

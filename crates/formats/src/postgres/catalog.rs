@@ -3,11 +3,11 @@
 //! Only the layout of `pg_attribute` is written down here, per major; all other catalogs are read by the columns
 //! that `pg_attribute` lists for them, by name, so that a column that moved between majors does not matter.
 
-use super::Oid;
-use super::attribute::{Attribute, Columns, Datum};
-use super::bytes::{u16_at, u32_at};
-use super::heap::TupleHeader;
-use super::varlena::Varlena;
+use crate::postgres::bytes::{u16_at, u32_at};
+use crate::postgres::heap::TupleHeader;
+use crate::postgres::primitive::Oid;
+use crate::postgres::value::attribute::{Attribute, Columns, Datum};
+use crate::postgres::value::varlena::Varlena;
 
 /// Object id of `pg_attribute`.
 // EVIDENCE: src/include/catalog/pg_attribute.h

@@ -1,6 +1,6 @@
 //! Which bytes of a page are claimed by tuples.
 
-use super::{BLOCK_SIZE_MAX, MAX_ALIGN};
+use crate::postgres::primitive::{BLOCK_SIZE_MAX, MAX_ALIGN};
 
 /// Units of eight bytes in the largest page, as bits.
 const COVERAGE_WORDS: usize = BLOCK_SIZE_MAX / MAX_ALIGN / 64;

@@ -1,18 +1,19 @@
 //! One function that asks every view everything, for fuzzing.
 
-use super::attribute::{Attribute, Columns, Length};
-use super::btree::{IndexTuple, Meta, Opaque};
-use super::catalog::Layout;
-use super::checksum::page_checksum;
-use super::compression::{Method, unpack};
-use super::control::Control;
-use super::free_space::{FreeSpaceContext, check_free_space};
-use super::gin;
-use super::heap::TupleHeader;
-use super::page::{Item, Page};
-use super::{
-    Damage, brin, brin_summary, gist, hash, log, maps, relmap, sequence, spgist, transaction, varlena,
-};
+use crate::postgres::catalog::Layout;
+use crate::postgres::checksum::page_checksum;
+use crate::postgres::damage::Damage;
+use crate::postgres::file::control::Control;
+use crate::postgres::file::free_space::{FreeSpaceContext, check_free_space};
+use crate::postgres::file::{maps, relmap, transaction};
+use crate::postgres::heap::TupleHeader;
+use crate::postgres::index::btree::{IndexTuple, Meta, Opaque};
+use crate::postgres::index::{brin, brin_summary, gin, gist, hash, spgist};
+use crate::postgres::page::{Item, Page};
+use crate::postgres::value::attribute::{Attribute, Columns, Length};
+use crate::postgres::value::compression::{Method, unpack};
+use crate::postgres::value::varlena;
+use crate::postgres::{sequence, wal};
 
 /// The largest value that is unpacked, bytes.
 const VALUE_BYTES_MAX: usize = 1 << 14;
@@ -73,12 +74,12 @@ fn read_maps(page: &Page<'_>, damage: &mut Vec<Damage>) {
 
 fn read_log(page: &Page<'_>, _: &mut Vec<Damage>) {
     let bytes = page.bytes();
-    let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
+    let _ = (wal::RecordHeader::read(bytes), wal::is_page_of(bytes, 0));
     for (manager, info) in [(0, 0x50), (1, 0x80), (2, 0x10), (2, 0x20), (3, 0x10), (4, 0), (6, 0x30)] {
-        let header = log::RecordHeader { bytes: 24, xid: 0, previous: 0, info, manager, crc: 0 };
+        let header = wal::RecordHeader { bytes: 24, xid: 0, previous: 0, info, manager, crc: 0 };
         let _ = (header.file_change(bytes), header.checkpoint_redo(bytes), header.transaction_end(bytes));
     }
-    let _ = log::RecordHeader::read(bytes).map(|header| header.is_whole(bytes, bytes));
+    let _ = wal::RecordHeader::read(bytes).map(|header| header.is_whole(bytes, bytes));
 }
 
 fn read_files(page: &Page<'_>, damage: &mut Vec<Damage>) {

@@ -1,7 +1,8 @@
 //! Headers of heap tuples.
 
-use super::bytes::{u8_at, u16_at, u32_at};
-use super::{Damage, MAX_ALIGN, Promise, Tid, Xid, align_up};
+use crate::postgres::bytes::{u8_at, u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::primitive::{MAX_ALIGN, Tid, Xid, align_up};
 
 /// Length of the fixed part of a tuple header, bytes; the null bitmap follows.
 // EVIDENCE: PostgreSQL docs 73.6.1 "Table Row Layout", 23 bytes

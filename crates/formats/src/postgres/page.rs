@@ -1,8 +1,9 @@
 //! A relation page: header, line pointers, and which bytes they claim.
 
-use super::bytes::{u16_at, u32_at, u64_at};
-use super::coverage::Coverage;
-use super::{Damage, MAX_ALIGN, Promise};
+use crate::postgres::bytes::{u16_at, u32_at, u64_at};
+use crate::postgres::coverage::Coverage;
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::primitive::MAX_ALIGN;
 
 /// Length of the page header, bytes; line pointers follow.
 // EVIDENCE: PostgreSQL docs 73.6 "Database Page Layout", PageHeaderData 24 bytes

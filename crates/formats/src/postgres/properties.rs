@@ -2,14 +2,17 @@
 
 use proptest::prelude::*;
 
-use super::attribute::{Attribute, Columns, Length};
-use super::btree::{IndexTuple, Meta, Opaque};
-use super::catalog::Layout;
-use super::compression::{Method, unpack};
-use super::control::Control;
-use super::heap::TupleHeader;
-use super::page::Page;
-use super::{hash, index_pages, log, maps, relmap, transaction, varlena};
+use crate::postgres::catalog::Layout;
+use crate::postgres::file::control::Control;
+use crate::postgres::file::{maps, relmap, transaction};
+use crate::postgres::heap::TupleHeader;
+use crate::postgres::index::btree::{IndexTuple, Meta, Opaque};
+use crate::postgres::index::{hash, index_pages};
+use crate::postgres::page::Page;
+use crate::postgres::value::attribute::{Attribute, Columns, Length};
+use crate::postgres::value::compression::{Method, unpack};
+use crate::postgres::value::varlena;
+use crate::postgres::wal;
 
 /// Reads bytes as everything that a page can be, and gives the number of damages.
 pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
@@ -32,7 +35,7 @@ pub(crate) fn read_page_as_everything(bytes: &[u8], block: u32) -> usize {
         }
         page.items().filter_map(|item| index_pages::entry(method, &page, item)).count();
     }
-    let _ = (log::RecordHeader::read(bytes), log::is_page_of(bytes, 0));
+    let _ = (wal::RecordHeader::read(bytes), wal::is_page_of(bytes, 0));
     hash::read_everything(&page, block, &mut damage);
     let kinds =
         [(Length::Fixed(4), 4), (Length::Variable, 4), (Length::ZeroTerminated, 1), (Length::Fixed(64), 1)];

@@ -1,9 +1,9 @@
 //! The page of a sequence: one tuple, and a magic number in the special space.
 
-use super::bytes::{u8_at, u32_at};
-use super::heap::TupleHeader;
-use super::page::{ItemState, Page};
-use super::{Damage, Promise};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::heap::TupleHeader;
+use crate::postgres::page::{ItemState, Page};
 
 /// What stands in the special space.
 // EVIDENCE: src/backend/commands/sequence.c SEQ_MAGIC, sequence_magic

@@ -1,6 +1,6 @@
 //! Cells: one row, entry or child each.
 
-use super::btree::{BtreePage, PageKind};
+use super::btree::{BtreePage, CELL_BYTES_MIN, PageKind};
 use super::damage::{Damage, Fault};
 use super::geometry::Geometry;
 use super::read::{u32_at, varint};
@@ -8,9 +8,6 @@ use super::read::{u32_at, varint};
 /// Longest payload that a row or an index entry can have, in bytes.
 // EVIDENCE: sqlite limits.html, "Maximum length of a string or BLOB": never above 2^31-1
 const PAYLOAD_BYTES_MAX: u64 = i32::MAX as u64;
-/// Fewest bytes that a cell occupies, so that a free block fits in its place.
-// EVIDENCE: sqlite fileformat2 1.6, "freeblock": at least 4 bytes
-pub(super) const CELL_BYTES_MIN: usize = 4;
 
 /// A cell: what the page says about one row, entry or child.
 #[derive(Debug, Clone, Copy, Default)]

@@ -14,6 +14,7 @@
 //! | [`PointerMapEntry`] | what each page of an auto-vacuum file is used for |
 //! | [`WalHeader`], [`FrameHeader`], [`WalSum`] | the write-ahead log |
 
+mod audit;
 mod btree;
 mod cell;
 mod checksum;

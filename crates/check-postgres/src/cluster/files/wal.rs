@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use formats::postgres::control::Control;
-use formats::postgres::log::{
+use formats::postgres::wal::{
     LONG_PAGE_HEADER_BYTES, PAGE_HEADER_BYTES, PageIdentity, RECORD_HEADER_BYTES, RecordHeader,
     continues_record, rest_of_record, timeline_of_page,
 };

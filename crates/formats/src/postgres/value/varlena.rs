@@ -1,8 +1,9 @@
 //! Values of variable length: a header of one or four bytes, or a pointer into TOAST.
 
-use super::bytes::{u8_at, u32_at};
-use super::compression::{self, Method};
-use super::{Damage, Oid, Promise};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::primitive::Oid;
+use crate::postgres::value::compression::{self, Method};
 
 /// Length of a TOAST pointer with its header, bytes.
 // EVIDENCE: src/include/varatt.h: varattrib_1b_e header 2 bytes + varatt_external 16 bytes

@@ -1,12 +1,13 @@
 //! Tuples of the key tree and of pending entries: a key, and what it leads to.
 
-use super::super::attribute::{Attribute, Columns, Datum};
-use super::super::btree::{IndexTuple, TUPLE_HEADER_BYTES};
-use super::super::bytes::{u8_at, u16_at};
-use super::super::page::Item;
-use super::super::{Damage, Promise, Tid};
-use super::Kind;
-use super::posting::{PostingList, list_of_entry, raw_tid};
+use crate::postgres::bytes::{u8_at, u16_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
+use crate::postgres::index::gin::Kind;
+use crate::postgres::index::gin::posting::{PostingList, list_of_entry, raw_tid};
+use crate::postgres::page::Item;
+use crate::postgres::primitive::Tid;
+use crate::postgres::value::attribute::{Attribute, Columns, Datum};
 
 /// Item number that says that the block is the root of a posting tree.
 // EVIDENCE: src/include/access/ginblock.h GIN_TREE_POSTING

@@ -1,8 +1,11 @@
 //! The write-ahead log: pages and record headers.
 
-use super::bytes::{u8_at, u16_at, u32_at, u64_at};
-use super::checksum::crc32c;
-use super::log_changes::main_data;
+pub mod changes;
+mod main_data;
+
+use crate::postgres::bytes::{u8_at, u16_at, u32_at, u64_at};
+use crate::postgres::checksum::crc32c;
+use crate::postgres::wal::main_data::main_data;
 
 /// Length of a page header; the first page of a segment has a longer one.
 // EVIDENCE: src/include/access/xlog_internal.h XLogPageHeaderData (20 bytes, aligned), XLogLongPageHeaderData

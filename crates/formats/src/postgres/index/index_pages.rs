@@ -1,9 +1,10 @@
 //! Hash, `GiST` and SP-GiST index pages: whose they are, and which rows their entries name.
 
-use super::btree::{IndexTuple, TUPLE_HEADER_BYTES};
-use super::bytes::{u16_at, u32_at};
-use super::page::{Item, Page};
-use super::{Damage, Promise, Tid};
+use crate::postgres::bytes::{u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
+use crate::postgres::page::{Item, Page};
+use crate::postgres::primitive::Tid;
 
 /// An access method whose pages are read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The meta page of a hash index, and what follows from it: the bucket of a hash value, the place of every page.
 
-use super::super::bytes::{u16_at, u32_at};
-use super::super::page::{HEADER_BYTES, Page};
-use super::super::{Damage, Promise};
-use super::{Place, SPECIAL_BYTES};
+use crate::postgres::bytes::{u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::hash::place::{Place, SPECIAL_BYTES};
+use crate::postgres::page::{HEADER_BYTES, Page};
 
 /// Phases that an index can have.
 // EVIDENCE: src/include/access/hash.h HASH_MAX_SPLITPOINTS: 10 groups of one phase, 22 of four

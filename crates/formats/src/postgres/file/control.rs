@@ -1,8 +1,9 @@
 //! `global/pg_control`: what the cluster is and where it stopped.
 
-use super::bytes::{u8_at, u32_at, u64_at};
-use super::checksum::crc32c;
-use super::{BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, Damage, Promise, Xid};
+use crate::postgres::bytes::{u8_at, u32_at, u64_at};
+use crate::postgres::checksum::crc32c;
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::primitive::{BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, Xid};
 
 /// Versions of the file that this module reads: 1300 (13 to 16), 1700 (17), 1800 (18).
 // OBSERVED: pg_control_system() of 14.24, 15.18, 16.15, 17.11, 18.6
@@ -146,7 +147,7 @@ impl Control {
         let block = control.block_bytes as usize;
         if !(BLOCK_SIZE_MIN..=BLOCK_SIZE_MAX).contains(&block) || !block.is_power_of_two() {
             broken(216, "a power of two from 1024 to 32768".into(), block.to_string());
-            control.block_bytes = super::BLOCK_SIZE_DEFAULT as u32;
+            control.block_bytes = BLOCK_SIZE_DEFAULT as u32;
         }
         if control.segment_blocks == 0 {
             broken(220, "at least one block per segment".into(), "0".into());

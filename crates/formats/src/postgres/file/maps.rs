@@ -1,7 +1,7 @@
 //! The visibility map and the free space map of a heap.
 
-use super::bytes::{u8_at, u32_at};
-use super::page::{HEADER_BYTES, Page};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::page::{HEADER_BYTES, Page};
 
 /// Heap pages that one page of the visibility map describes.
 // EVIDENCE: src/backend/access/heap/visibilitymap.c HEAPBLOCKS_PER_PAGE: two bits each, after the page header
@@ -52,7 +52,7 @@ pub fn frozen_not_visible(page: &Page<'_>) -> Option<u32> {
 
 /// Free space that a page of the map's lowest level records for its `slot`-th page, in units of 1/256 page.
 ///
-/// The map is not logged and repairs itself; what it says of a page's space is never damage ([`super::free_space`]).
+/// The map is not logged and repairs itself; what it says of a page's space is never damage ([`crate::postgres::file::free_space`]).
 // EVIDENCE: src/include/storage/fsm_internals.h FSMPageData: fp_next_slot @24, nodes from @28; a binary tree
 // whose leaves follow BLCKSZ / 2 - 1 inner nodes
 #[must_use]

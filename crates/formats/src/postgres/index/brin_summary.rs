@@ -1,9 +1,9 @@
 //! What operator classes of BRIN keep of a column's values in a range: several ranges, or a Bloom filter.
 
-use super::attribute::Length;
-use super::bytes::{u8_at, u32_at};
-use super::hash_value::hash_u32_extended;
-use super::varlena::{self, Varlena};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::value::attribute::Length;
+use crate::postgres::value::hash_value::hash_u32_extended;
+use crate::postgres::value::varlena::{self, Varlena};
 
 /// Several ranges and single values: the minmax-multi operator classes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `pg_xact` (which transactions committed) and `pg_multixact` (who shares a row lock).
 
-use super::bytes::{u8_at, u32_at};
-use super::{BLOCK_SIZE_DEFAULT, Xid};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::primitive::{BLOCK_SIZE_DEFAULT, Xid};
 
 /// Blocks per segment file of these logs.
 // EVIDENCE: src/include/access/slru.h SLRU_PAGES_PER_SEGMENT

@@ -4,9 +4,10 @@ mod tuple;
 
 pub use tuple::{IndexTuple, Kind, TUPLE_HEADER_BYTES};
 
-use super::bytes::{u8_at, u16_at, u32_at};
-use super::page::Page;
-use super::{BLOCK_NONE, Damage, Promise};
+use crate::postgres::bytes::{u8_at, u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::page::Page;
+use crate::postgres::primitive::BLOCK_NONE;
 
 /// Length of a B-tree page's special space, bytes.
 // EVIDENCE: src/include/access/nbtree.h BTPageOpaqueData

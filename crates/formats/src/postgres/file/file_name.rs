@@ -1,6 +1,6 @@
 //! Names of relation files.
 
-use super::Oid;
+use crate::postgres::primitive::Oid;
 
 /// Which part of a relation a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

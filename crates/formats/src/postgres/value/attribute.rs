@@ -1,7 +1,7 @@
 //! Columns inside heap and index tuples.
 
-use super::align_up;
-use super::varlena::{self, Varlena};
+use crate::postgres::primitive::align_up;
+use crate::postgres::value::varlena::{self, Varlena};
 
 /// How the length of a column is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

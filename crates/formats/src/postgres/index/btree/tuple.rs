@@ -1,9 +1,10 @@
 //! Tuples of B-tree pages: entries, posting lists and separators.
 
-use super::super::bytes::u16_at;
-use super::super::page::Item;
-use super::super::{Damage, MAX_ALIGN, Promise, Tid, align_up};
-use super::VERSION_TID_KEYS;
+use crate::postgres::bytes::u16_at;
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::btree::VERSION_TID_KEYS;
+use crate::postgres::page::Item;
+use crate::postgres::primitive::{MAX_ALIGN, Tid, align_up};
 
 /// Length of an index tuple's header, bytes.
 // EVIDENCE: src/include/access/itup.h IndexTupleData: t_tid 6 bytes, t_info 2 bytes
@@ -254,8 +255,8 @@ impl<'a> IndexTuple<'a> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::super::page::ItemState;
     use super::*;
+    use crate::postgres::page::ItemState;
 
     fn item(length: u16) -> Item {
         Item { number: 1, offset: 8000, length, state: ItemState::Normal }

@@ -1,9 +1,10 @@
 //! SP-GiST index pages: inner tuples and their nodes, chains of leaf tuples, and what stands in for tuples that moved.
 
-use super::btree::{IndexTuple, TUPLE_HEADER_BYTES};
-use super::bytes::{u16_at, u32_at};
-use super::page::{HEADER_BYTES, Item, ItemState, Page};
-use super::{Damage, MAX_ALIGN, Promise, Tid};
+use crate::postgres::bytes::{u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
+use crate::postgres::page::{HEADER_BYTES, Item, ItemState, Page};
+use crate::postgres::primitive::{MAX_ALIGN, Tid};
 
 /// The page of the meta data.
 // EVIDENCE: src/include/access/spgist_private.h SPGIST_METAPAGE_BLKNO

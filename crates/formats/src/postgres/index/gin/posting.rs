@@ -1,9 +1,10 @@
 //! Row pointers of a key: packed or plain, in an entry or in the pages of its posting tree.
 
-use super::super::bytes::{u16_at, u32_at};
-use super::super::page::{HEADER_BYTES, Page};
-use super::super::{Damage, Promise, Tid, align_up};
-use super::{Opaque, PostingItem, SPECIAL_BYTES, flag};
+use crate::postgres::bytes::{u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::gin::{Opaque, PostingItem, ROOT_BLOCK, SPECIAL_BYTES, flag};
+use crate::postgres::page::{HEADER_BYTES, Page};
+use crate::postgres::primitive::{Tid, align_up};
 
 /// Length of a row pointer, bytes.
 const TID_BYTES: usize = 6;
@@ -236,7 +237,7 @@ impl<'a> PostingPage<'a> {
         for (number, item) in self.items().enumerate() {
             let offset = DATA_OFFSET + number * ITEM_BYTES;
             let place = (number + 1) as u16;
-            if item.child <= super::ROOT_BLOCK || item.child >= blocks || item.child == block {
+            if item.child <= ROOT_BLOCK || item.child >= blocks || item.child == block {
                 let expected = format!("a child from block 2 on, below {blocks}");
                 damage.push(
                     Damage::at(Promise::GinPage, offset, expected, format!("block {}", item.child))

@@ -1,8 +1,9 @@
 //! GIN index pages: the meta page, the tree of keys, posting trees, and the list of pending entries.
 
-use super::bytes::{u16_at, u32_at, u64_at};
-use super::page::{HEADER_BYTES, Page};
-use super::{BLOCK_NONE, Damage, Promise, Tid};
+use crate::postgres::bytes::{u16_at, u32_at, u64_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::page::{HEADER_BYTES, Page};
+use crate::postgres::primitive::{BLOCK_NONE, Tid};
 
 mod posting;
 mod tuple;

@@ -6,10 +6,11 @@
 // EVIDENCE: src/backend/storage/freespace/README "Recovery"; freespace.c fsm_vacuum_page, RecordPageWithFreeSpace (upper
 // pages are updated by VACUUM only); fsmpage.c fsm_set_avail, fsm_rebuild_page, fsm_truncate_avail
 
-use super::bytes::{u8_at, u32_at};
-use super::maps::{free_space_of, free_space_place, free_space_slots};
-use super::page::{HEADER_BYTES, Page};
-use super::{BLOCK_NONE, Damage, Promise};
+use crate::postgres::bytes::{u8_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::file::maps::{free_space_of, free_space_place, free_space_slots};
+use crate::postgres::page::{HEADER_BYTES, Page};
+use crate::postgres::primitive::BLOCK_NONE;
 
 /// Offset of the slot where the next search starts.
 // EVIDENCE: src/include/storage/fsm_internals.h FSMPageData: fp_next_slot int @0, fp_nodes @4, after the page header

@@ -1,9 +1,10 @@
 //! `GiST` index pages: flags, right links, and the tuples of inner pages.
 
-use super::btree::{IndexTuple, TUPLE_HEADER_BYTES};
-use super::bytes::{u16_at, u32_at, u64_at};
-use super::page::{Item, Page};
-use super::{BLOCK_NONE, Damage, Promise};
+use crate::postgres::bytes::{u16_at, u32_at, u64_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
+use crate::postgres::page::{Item, Page};
+use crate::postgres::primitive::BLOCK_NONE;
 
 /// The root's block.
 // EVIDENCE: src/include/access/gist_private.h GIST_ROOT_BLKNO

@@ -1,8 +1,9 @@
 //! BRIN pages: the meta page, the range map, and the tuples that summarise ranges of heap pages.
 
-use super::bytes::{u8_at, u16_at, u32_at};
-use super::page::{HEADER_BYTES, Item, ItemState, Page};
-use super::{Damage, MAX_ALIGN, Promise, Tid, align_up};
+use crate::postgres::bytes::{u8_at, u16_at, u32_at};
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::page::{HEADER_BYTES, ITEM_BYTES, Item, ItemState, Page};
+use crate::postgres::primitive::{BLOCK_NONE, MAX_ALIGN, Tid, align_up};
 
 /// Length of the special space, bytes.
 // EVIDENCE: src/include/access/brin_page.h BrinSpecialSpace: one unit of MAXALIGN
@@ -160,7 +161,7 @@ impl Meta {
     pub fn range_start(&self, map_block: u32, entry: u32, block_bytes: usize) -> Option<u32> {
         let per_page = map_entries_per_page(block_bytes);
         let range = map_block.checked_sub(1)?.checked_mul(per_page)?.checked_add(entry)?;
-        range.checked_mul(self.pages_per_range).filter(|start| *start != super::BLOCK_NONE)
+        range.checked_mul(self.pages_per_range).filter(|start| *start != BLOCK_NONE)
     }
 }
 
@@ -247,7 +248,7 @@ impl<'a> Tuple<'a> {
             let found = format!("byte {} of {}", self.info & info::OFFSET, self.bytes.len());
             refuse(expected, found);
         }
-        if self.block == super::BLOCK_NONE || !self.block.is_multiple_of(pages_per_range.max(1)) {
+        if self.block == BLOCK_NONE || !self.block.is_multiple_of(pages_per_range.max(1)) {
             let expected = format!("the first block of a range of {pages_per_range}");
             refuse(expected, format!("block {}", self.block));
         }
@@ -269,7 +270,7 @@ impl<'a> Tuple<'a> {
 pub fn check_item_states(page: &Page<'_>, damage: &mut Vec<Damage>) {
     for item in page.items() {
         if !matches!(item.state, ItemState::Normal | ItemState::Unused) {
-            let offset = HEADER_BYTES + (usize::from(item.number) - 1) * super::page::ITEM_BYTES;
+            let offset = HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES;
             let found = format!("{:?}", item.state).to_lowercase();
             damage.push(
                 Damage::at(Promise::BrinTuple, offset, "a line pointer that is used or free", found)

@@ -1,8 +1,9 @@
-//! What records of the write-ahead log say about files: relations cut, made and dropped, and logs of transactions cut.
+//! What WAL records say about files: relations truncated, created and dropped, and transaction status truncated.
 
-use super::bytes::{u8_at, u32_at, u64_at};
-use super::log::RecordHeader;
-use super::{Oid, Xid};
+use crate::postgres::bytes::{u8_at, u32_at, u64_at};
+use crate::postgres::primitive::{Oid, Xid};
+use crate::postgres::wal::RecordHeader;
+use crate::postgres::wal::main_data::main_data;
 
 /// The longest record whose body is looked at, bytes: a commit with a million dropped files and as many messages.
 pub const BODY_BYTES_MAX: u64 = 64 << 20;
@@ -142,31 +143,6 @@ fn first_block_relation(body: &[u8]) -> Option<Option<(Oid, Oid)>> {
         at += if info & 1 != 0 && (info & 0x1E).count_ones() > 1 { 7 } else { 5 };
     }
     Some(Some((u32_at(body, at + 4)?, u32_at(body, at + 8)?)))
-}
-
-/// The data of a record that names no blocks.
-// EVIDENCE: xlogrecord.h: XLR_BLOCK_ID_TOPLEVEL_XID 252 and four bytes, XLR_BLOCK_ID_ORIGIN 253 and two, then
-// XLR_BLOCK_ID_DATA_LONG 254 and a length of four bytes, or XLR_BLOCK_ID_DATA_SHORT 255 and one of one byte
-pub(super) fn main_data(body: &[u8]) -> Option<&[u8]> {
-    let mut at = 0;
-    // Each of the two may stand there once.
-    for _ in 0..3 {
-        let (start, length) = match u8_at(body, at)? {
-            252 => {
-                at += 5;
-                continue;
-            }
-            253 => {
-                at += 3;
-                continue;
-            }
-            254 => (at + 5, u32_at(body, at + 1)? as usize),
-            255 => (at + 2, usize::from(u8_at(body, at + 1)?)),
-            _ => return None,
-        };
-        return body.get(start..start.checked_add(length)?);
-    }
-    None
 }
 
 /// The relations whose files go when a transaction ends.

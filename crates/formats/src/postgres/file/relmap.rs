@@ -1,8 +1,9 @@
 //! `pg_filenode.map`: the files of the catalogs that are needed to find all others.
 
-use super::bytes::u32_at;
-use super::checksum::crc32c;
-use super::{Damage, Oid, Promise};
+use crate::postgres::bytes::u32_at;
+use crate::postgres::checksum::crc32c;
+use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::primitive::Oid;
 
 /// Magic number of the file.
 // EVIDENCE: src/backend/utils/cache/relmapper.c RELMAPPER_FILEMAGIC
