@@ -80,21 +80,16 @@ impl Draft {
     }
 
     pub(crate) fn into_finding(self, file: &str, plans: &Plans) -> Finding {
+        let finding = crate::RULES.finding(self.rule, file, self.expected, self.found);
         Finding {
-            file: file.to_owned(),
             page: self.page.map(u64::from),
             slot: self.slot,
             offset_bytes: self.offset_bytes,
-            rule: self.rule.id.to_owned(),
-            engine: "sqlite".to_owned(),
             object: self.object.or_else(|| Some(plans.trees.get(self.tree?)?.name.clone())),
-            promise: self.rule.promise.to_owned(),
-            expected: self.expected,
-            found: self.found,
             confidence: self.confidence,
-            next_step: self.next_step.unwrap_or_else(|| self.rule.next_step.to_owned()),
+            next_step: self.next_step.unwrap_or(finding.next_step),
             row: self.row,
-            messages: None,
+            ..finding
         }
     }
 }

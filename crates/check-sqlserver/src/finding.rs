@@ -59,23 +59,17 @@ impl Draft {
 
     /// Adds names.
     pub(super) fn into_finding(self, file: &str, name: impl Fn(u32) -> Option<String>) -> Finding {
-        let rule = self.rule;
         let also = self.also.and_then(&name).map(|also| format!(", first owner {also}")).unwrap_or_default();
+        let finding = crate::RULES.finding(self.rule, file, self.expected, self.found + &also);
         Finding {
-            file: file.to_owned(),
             page: self.page.map(|page| page.page.into()),
             slot: self.slot,
             offset_bytes: self.offset,
-            rule: rule.id.to_owned(),
-            engine: "sqlserver".to_owned(),
             object: self.unit.and_then(name),
-            promise: rule.promise.to_owned(),
-            expected: self.expected,
-            found: format!("{}{also}", self.found),
             confidence: self.confidence,
-            next_step: self.next_step.unwrap_or(rule.next_step).to_owned(),
+            next_step: self.next_step.map_or(finding.next_step, str::to_owned),
             row: self.row,
-            messages: rule.messages.map(str::to_owned),
+            ..finding
         }
     }
 }

@@ -265,26 +265,10 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rule::examples::RULES;
-    use results::check::Confidence;
+    use crate::rule::examples::{PAGE_CHECKSUM, RULES};
 
     fn finding(page: u64) -> Finding {
-        Finding {
-            file: "a.db".to_owned(),
-            page: Some(page),
-            slot: None,
-            offset_bytes: None,
-            rule: "r".to_owned(),
-            engine: "sqlite".to_owned(),
-            object: None,
-            promise: String::new(),
-            expected: String::new(),
-            found: String::new(),
-            confidence: Confidence::Certain,
-            next_step: String::new(),
-            row: None,
-            messages: None,
-        }
+        Finding { page: Some(page), ..RULES.finding(&PAGE_CHECKSUM, "a.db", "", "") }
     }
 
     fn in_object(object: usize, page: u64) -> Finding {

@@ -43,7 +43,7 @@ pub fn conclude(report: &mut CheckReport, mut lists: Lists, sources: &Sources) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use results::check::{Confidence, Finding};
+    use results::check::Finding;
     use results::object::Affected;
 
     use super::*;
@@ -52,22 +52,7 @@ mod tests {
 
     fn finding(rule: &str, object: &str, page: u64) -> Finding {
         let known = RULES.get(rule).unwrap();
-        Finding {
-            file: object.to_owned(),
-            page: Some(page),
-            slot: None,
-            offset_bytes: None,
-            rule: rule.to_owned(),
-            engine: "postgres".to_owned(),
-            object: Some(object.to_owned()),
-            promise: known.promise.to_owned(),
-            expected: String::new(),
-            found: String::new(),
-            confidence: Confidence::Certain,
-            next_step: known.next_step.to_owned(),
-            row: None,
-            messages: None,
-        }
+        Finding { page: Some(page), object: Some(object.to_owned()), ..RULES.finding(known, object, "", "") }
     }
 
     fn concluded(level: CheckLevel, findings: Vec<Finding>) -> CheckReport {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use results::check::{Accounting, CheckReport, Confidence, Finding, Skipped};
+use results::check::{Accounting, CheckReport, Finding, Skipped};
 
-use super::terms::Place;
 use crate::advice::{Sources, conclude};
 use crate::findings::Findings;
-use crate::rule::{Rule, RuleSet};
+use crate::rule::RuleSet;
 
 const NOT_JUDGED: &str = "findings about them are withheld";
 const DIFFERING: &str = "their readings differ: the device or memory corrupts data";
@@ -92,30 +91,4 @@ fn skip(accounting: &mut Accounting, why: &str, page_count: u64) {
         None => accounting.skipped.push(Skipped { why: why.to_owned(), page_count }),
     }
     accounting.skipped.sort();
-}
-
-/// A finding about a place.
-pub(super) fn finding(
-    report: &CheckReport,
-    rule: &Rule,
-    place: Place,
-    expected: String,
-    found: String,
-) -> Finding {
-    Finding {
-        file: place.file,
-        page: place.page,
-        slot: None,
-        offset_bytes: None,
-        rule: rule.id.to_owned(),
-        engine: report.engine.clone(),
-        object: place.object,
-        promise: rule.promise.to_owned(),
-        expected,
-        found,
-        confidence: Confidence::Certain,
-        next_step: rule.next_step.to_owned(),
-        row: None,
-        messages: None,
-    }
 }

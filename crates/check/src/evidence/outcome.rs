@@ -7,7 +7,7 @@ use disk::input::{Cause, Differing, Failure, hint};
 use results::check::{Accounting, CheckReport, Confidence, Coverage, Finding, NotChecked};
 use results::wording::counted;
 
-use super::findings::{count_differing, finding, recount, replace};
+use super::findings::{count_differing, recount, replace};
 use super::terms::{Place, Terms};
 use crate::rule::Rank;
 
@@ -86,13 +86,8 @@ pub(super) fn differing(report: &mut CheckReport, terms: &Terms<'_>, places: &[D
         if !named.insert((place.file.clone(), place.page)) {
             continue;
         }
-        added.push(finding(
-            report,
-            terms.differ,
-            place,
-            "the same bytes in each reading".to_owned(),
-            found(differing),
-        ));
+        let expected = "the same bytes in each reading";
+        added.push(terms.finding(terms.differ, place, expected, &found(differing)));
     }
     let page_count = named.iter().filter(|(_, page)| page.is_some()).count() as u64;
     // Every page of a compressed archive rests on all of its bytes.
@@ -155,7 +150,7 @@ pub(super) fn unreadable(report: &mut CheckReport, terms: &Terms<'_>, failures: 
         if is_new {
             let expected =
                 format!("{} bytes at byte {}", failure.length_bytes, failure.offset_bytes.unwrap_or(0));
-            added.push(finding(report, terms.unreadable, place.clone(), expected, failure.error.clone()));
+            added.push(terms.finding(terms.unreadable, place.clone(), &expected, &failure.error));
         }
     }
     // That a file has no content is a consequence of that it could not be read.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use results::check::Finding;
+
 use crate::rule::{Rule, RuleSet};
 
 /// What an engine says about its files.
@@ -20,6 +22,14 @@ pub struct Terms<'a> {
     pub is_archive: fn(&Path) -> bool,
     /// The name of a place.
     pub place: &'a dyn Fn(&Path, u64) -> Place,
+}
+
+impl Terms<'_> {
+    /// A finding about a place.
+    pub(super) fn finding(&self, rule: &Rule, place: Place, expected: &str, found: &str) -> Finding {
+        let Place { file, page, object } = place;
+        Finding { page, object, ..self.rules.finding(rule, file, expected, found) }
+    }
 }
 
 /// A place as reports name it.

@@ -218,27 +218,15 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use results::check::Confidence;
 
     use super::*;
-    use crate::rule::examples::RULES;
+    use crate::rule::examples::{ROW_WITHOUT_ENTRY, RULES};
 
     fn finding(object: &str, page: u64) -> Finding {
         Finding {
-            file: "f".to_owned(),
             page: Some(page),
-            slot: None,
-            offset_bytes: None,
-            rule: "test-row-without-entry".to_owned(),
-            engine: "test".to_owned(),
             object: Some(object.to_owned()),
-            promise: String::new(),
-            expected: String::new(),
-            found: "x".to_owned(),
-            confidence: Confidence::Certain,
-            next_step: String::new(),
-            row: None,
-            messages: None,
+            ..RULES.finding(&ROW_WITHOUT_ENTRY, "f", "", "x")
         }
     }
 

@@ -5,7 +5,7 @@ pub(crate) mod examples;
 mod role;
 
 pub use results::check::CheckLevel;
-use results::check::CheckReport;
+use results::check::{CheckReport, Confidence, Finding};
 use results::engine::EngineId;
 use std::cmp::Ordering;
 
@@ -97,6 +97,34 @@ impl RuleSet {
     #[must_use]
     pub fn role(&self, id: &str) -> Role {
         self.get(id).map_or(Role::RECORD, |rule| rule.role)
+    }
+
+    /// A finding that one of these rules is broken, about a file as a whole; what is known of its place is set by the
+    /// caller.
+    #[must_use]
+    pub fn finding(
+        &self,
+        rule: &Rule,
+        file: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            file: file.into(),
+            page: None,
+            slot: None,
+            offset_bytes: None,
+            rule: rule.id.to_owned(),
+            engine: self.engine.name().to_owned(),
+            object: None,
+            promise: rule.promise.to_owned(),
+            expected: expected.into(),
+            found: found.into(),
+            confidence: Confidence::Certain,
+            next_step: rule.next_step.to_owned(),
+            row: None,
+            messages: rule.messages.map(str::to_owned),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub fn text_of(report: &CheckReport, rules: &RuleSet, shown_max: usize) -> Strin
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use results::check::{CheckLevel, Confidence, Finding};
+    use results::check::{CheckLevel, Finding};
 
     use super::*;
     use crate::advice::{Sources, conclude};
@@ -46,20 +46,10 @@ mod tests {
     fn finding(rule: &str, object: &str, page: u64) -> Finding {
         let known = RULES.get(rule).unwrap();
         Finding {
-            file: "base/5/16384".to_owned(),
             page: Some(page),
-            slot: None,
-            offset_bytes: None,
-            rule: rule.to_owned(),
-            engine: "postgres".to_owned(),
             object: Some(object.to_owned()),
-            promise: known.promise.to_owned(),
-            expected: "an entry".to_owned(),
-            found: "none".to_owned(),
-            confidence: Confidence::Certain,
-            next_step: known.next_step.to_owned(),
             row: Some(format!("id = {page}")),
-            messages: None,
+            ..RULES.finding(known, "base/5/16384", "an entry", "none")
         }
     }
 
