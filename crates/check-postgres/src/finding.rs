@@ -54,22 +54,7 @@ pub(crate) fn file_finding(
     expected: String,
     found: String,
 ) -> Finding {
-    Finding {
-        file: file.to_owned(),
-        page: None,
-        slot: None,
-        offset_bytes: None,
-        rule: rule.id.to_owned(),
-        engine: "postgres".to_owned(),
-        object: object.map(str::to_owned),
-        promise: rule.promise.to_owned(),
-        expected,
-        found,
-        confidence: Confidence::Certain,
-        next_step: rule.next_step.to_owned(),
-        row: None,
-        messages: None,
-    }
+    Finding { object: object.map(str::to_owned), ..crate::RULES.finding(rule, file, expected, found) }
 }
 
 /// What to do where a visibility map shows that blocks of rows are gone. VACUUM would make the map agree with the loss.

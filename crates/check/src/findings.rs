@@ -71,24 +71,11 @@ impl Findings {
         }
     }
 
-    /// Starts from lists that were kept.
-    #[must_use]
-    pub fn from_lists(per_rule_max: usize, lists: Lists) -> Self {
-        let mut all = Self::new(lists.rules, per_rule_max);
-        for count in &lists.rule_counts {
-            all.count_more(&count.rule, count.found_count);
-        }
-        for finding in lists.findings {
-            all.by_rule.entry(finding.rule.clone()).or_default().findings.push(finding);
-        }
-        lists.object_counts.into_iter().for_each(|count| all.count_object(count));
-        all
-    }
-
     /// The form that is kept when a check is stopped.
     #[must_use]
     pub fn to_stored(&self) -> StoredFindings {
-        let consequences = self.consequences();
+        let consequences = self.consequences.iter();
+        let consequences = consequences.map(|((cause, ..), count)| (cause.clone(), count.clone())).collect();
         let Lists { findings, rule_counts, object_counts, .. } = self.clone().into_lists();
         StoredFindings { findings, rule_counts, object_counts, consequences }
     }
@@ -96,9 +83,16 @@ impl Findings {
     /// The findings that were kept.
     #[must_use]
     pub fn from_stored(rules: &'static RuleSet, per_rule_max: usize, stored: StoredFindings) -> Self {
-        let StoredFindings { findings, rule_counts, object_counts, consequences } = stored;
-        let mut all = Self::from_lists(per_rule_max, Lists { rules, findings, rule_counts, object_counts });
-        all.restore_consequences(consequences);
+        let mut all = Self::new(rules, per_rule_max);
+        for count in &stored.rule_counts {
+            all.count_more(&count.rule, count.found_count);
+        }
+        for finding in stored.findings {
+            all.by_rule.entry(finding.rule.clone()).or_default().findings.push(finding);
+        }
+        stored.object_counts.into_iter().for_each(|count| all.count_object(count));
+        let consequences = stored.consequences.into_iter();
+        consequences.for_each(|(cause, count)| all.count_consequence(&cause, count));
         all
     }
 

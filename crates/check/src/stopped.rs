@@ -24,21 +24,14 @@ pub struct StoppedCheck<State> {
     pub identity: Vec<u64>,
     /// Key of the sums.
     pub seed: u64,
-    /// Where the pass resumes.
-    pub position: Position,
+    /// The file at which the pass resumes, as reports name it; empty where the database is one file.
+    pub next_file: String,
+    /// Where in that file, in bytes.
+    pub next_offset_bytes: u64,
     /// The findings so far.
     pub findings: StoredFindings,
     /// What the engine adds.
     pub state: State,
-}
-
-/// A place in the files of a check.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Position {
-    /// The file, as reports name it; empty where the database is one file.
-    pub file: String,
-    /// Where in the file, in bytes.
-    pub offset_bytes: u64,
 }
 
 /// What identifies a stopped check, whatever its engine and version.
@@ -141,7 +134,8 @@ mod tests {
             version: 3,
             identity: vec![u64::MAX, 1],
             seed: u64::MAX - 1,
-            position: Position { file: "base/5/1259".to_owned(), offset_bytes: 8192 },
+            next_file: "base/5/1259".to_owned(),
+            next_offset_bytes: 8192,
             findings: StoredFindings::default(),
             state: vec![(7, u64::MAX)],
         }

@@ -21,7 +21,6 @@ pub mod observations;
 pub mod plain;
 pub mod redaction;
 pub mod settings;
-pub mod stopped_cluster;
 pub mod store;
 pub mod structure;
 pub mod verdict;

@@ -10,5 +10,6 @@ pub(crate) mod ledger;
 pub(crate) mod links;
 pub(crate) mod mismatches;
 pub(crate) mod sink;
+pub(crate) mod stored;
 pub(crate) mod sums;
 pub(crate) mod uniqueness;

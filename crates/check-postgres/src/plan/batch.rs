@@ -2,14 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use results::stopped_cluster::{StoppedCluster, StoredLedger};
-
-use crate::btree::seams::{Half, Seam};
 use crate::catalog::Storage;
-use crate::gin::blocks::Record;
-use crate::heap::packed::PackedValue;
-use crate::matching::ledger::{Ledger, Side};
-use crate::matching::sums::Sums;
 use crate::plan::Plan;
 use crate::plan::objects::PlanFile;
 
@@ -37,25 +30,19 @@ impl Position {
         Position { batch: 0, pass: 0, bytes: 0 }
     }
 
-    /// Where a check stopped. In a cluster whose files may have changed since it is looked for by the file's name;
-    /// where that is gone, the pass starts over.
-    pub(crate) fn of(stopped: &StoppedCluster, batches: &[Batch], by_name: bool) -> Position {
-        let batch = usize::try_from(stopped.batch_index).unwrap_or(usize::MAX);
-        let place = Position { batch, pass: stopped.pass_index, bytes: stopped.claimed_bytes };
-        if !by_name {
-            return place;
-        }
+    /// Where that file is now at which a check stopped: files may have come and gone since. Where it is gone, the pass starts
+    /// over.
+    pub(crate) fn by_name(self, next_file: &str, next_offset_bytes: u64, batches: &[Batch]) -> Position {
         for (number, batch) in batches.iter().enumerate() {
             for (pass, files) in [(0, &batch.first), (1, &batch.second)] {
-                if let Some(at) = files.iter().position(|file| file.shown == stopped.next_file) {
+                if let Some(at) = files.iter().position(|file| file.shown == next_file) {
                     let before = files.get(..at).map_or(0, bytes_of);
-                    let within =
-                        files.get(at).map_or(0, |file| stopped.next_offset_bytes.min(file.part.bytes));
+                    let within = files.get(at).map_or(0, |file| next_offset_bytes.min(file.part.bytes));
                     return Position { batch: number, pass, bytes: before + within };
                 }
             }
         }
-        Position { bytes: 0, ..place }
+        Position { bytes: 0, ..self }
     }
 }
 
@@ -122,102 +109,5 @@ impl Plan {
                 (number, owners.get(&table).copied().unwrap_or(table))
             })
             .collect()
-    }
-}
-
-impl Sums {
-    /// Puts the sums of a batch under way into a stopped check.
-    pub(crate) fn store(&self, stopped: &mut StoppedCluster) {
-        for (is_links, ledgers) in [(false, &self.entries), (true, &self.links)] {
-            for (object, ledger) in ledgers.iter() {
-                stopped.sums.push(StoredLedger { object, is_links, buckets: ledger.parts() });
-            }
-        }
-        stopped.sums.sort_by_key(|ledger| (ledger.object, ledger.is_links));
-        stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
-        stopped.boundaries.sort_unstable();
-        stopped.unique_keys = self.unique_keys.iter().map(|(number, codes)| (*number, codes.all())).collect();
-        stopped.unique_keys.sort_unstable();
-        let seams = self.seams.all().into_iter();
-        stopped.seams = seams
-            .map(|(seam, half)| {
-                (seam.index, seam.left, seam.right, half.side == Side::Witness, half.key.into_vec())
-            })
-            .collect();
-        stopped.seams.sort_unstable();
-        let broken = self.seams.broken_so_far().iter();
-        stopped.broken_seams = broken.map(|seam| (seam.index, seam.left, seam.right)).collect();
-        let numbers = |values: &Vec<PackedValue>| values.iter().map(PackedValue::numbers).collect();
-        stopped.packed_values = self.packed.iter().map(|(toast, values)| (*toast, numbers(values))).collect();
-        stopped.packed_values.sort_unstable();
-        stopped.packed_left_out =
-            self.packed_left_out.iter().map(|(toast, count)| (*toast, *count)).collect();
-        // Single blocks that changed are not kept: after a stop their tables are left out as a whole.
-        let changed = self.changed.counts().map(|(table, _)| table);
-        stopped.moved = self.moved.iter().copied().chain(changed).collect();
-        stopped.moved.sort_unstable();
-        stopped.moved.dedup();
-        stopped.ends = self.ends.iter().map(|(table, ends)| (*table, *ends)).collect();
-        stopped.ends.sort_unstable();
-        stopped.gin = self
-            .gin
-            .records
-            .iter()
-            .map(|(index, records)| (*index, records.iter().map(|record| record.0).collect()))
-            .collect();
-        stopped.gin.sort_unstable();
-        stopped.gin_left_out = self.gin_left_out.iter().copied().collect();
-        stopped.gin_left_out.sort_unstable();
-        stopped.not_clean =
-            self.not_clean.iter().map(|((number, block), own)| (*number, *block, *own)).collect();
-        stopped.not_clean.sort_unstable();
-        stopped.unfinished = self.unfinished.iter().map(|(number, count)| (*number, *count)).collect();
-        stopped.order_not_known =
-            self.order_not_known.iter().map(|(number, count)| (*number, *count)).collect();
-    }
-
-    /// The sums of a batch under way, as they were when the check was stopped.
-    pub(crate) fn restored(plan: &Plan, stopped: &StoppedCluster) -> Sums {
-        let mut sums = Sums::new(plan);
-        for stored in stopped.sums.iter().filter(|stored| plan.relation(stored.object).is_some()) {
-            let ledgers = if stored.is_links { &mut sums.links } else { &mut sums.entries };
-            ledgers.insert(stored.object, Ledger::of_parts(&stored.buckets));
-        }
-        for (kept, codes) in [
-            (&mut sums.exceptions, &stopped.exceptions),
-            (&mut sums.boundaries, &stopped.boundaries),
-            (&mut sums.unique_keys, &stopped.unique_keys),
-        ] {
-            for (relation, codes) in codes {
-                let kept = kept.entry(*relation).or_default();
-                codes.iter().for_each(|code| kept.push(*code));
-            }
-        }
-        for (index, left, right, is_right, key) in &stopped.seams {
-            let side = if *is_right { Side::Witness } else { Side::Claim };
-            let half = Half { side, key: key.clone().into() };
-            sums.seams.restore(Seam { index: *index, left: *left, right: *right }, half);
-        }
-        for (index, left, right) in &stopped.broken_seams {
-            sums.seams.keep_broken(Seam { index: *index, left: *left, right: *right });
-        }
-        for (index, records) in &stopped.gin {
-            for record in records {
-                sums.gin.push(*index, Record(*record), u64::MAX);
-            }
-        }
-        sums.gin_left_out = stopped.gin_left_out.iter().copied().collect();
-        for (toast, values) in &stopped.packed_values {
-            let kept = sums.packed.entry(*toast).or_default();
-            kept.extend(values.iter().map(|numbers| PackedValue::of_numbers(*numbers)));
-        }
-        sums.packed_left_out = stopped.packed_left_out.iter().copied().collect();
-        sums.moved = stopped.moved.iter().copied().collect();
-        sums.ends = stopped.ends.iter().copied().collect();
-        sums.not_clean =
-            stopped.not_clean.iter().map(|(number, block, own)| ((*number, *block), *own)).collect();
-        sums.unfinished = stopped.unfinished.iter().copied().collect();
-        sums.order_not_known = stopped.order_not_known.iter().copied().collect();
-        sums
     }
 }

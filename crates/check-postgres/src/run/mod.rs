@@ -9,6 +9,7 @@ pub(crate) mod pass;
 pub(crate) mod passes;
 pub(crate) mod report;
 pub(crate) mod state;
+pub(crate) mod stopped;
 pub(crate) mod unverified;
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +22,6 @@ use check::findings::Findings;
 use check::options::Options;
 use check::progress::{Phase, Progress};
 use results::check::{Accounting, CheckCounters, CheckLevel, CheckReport, NotChecked};
-use results::stopped_cluster::StoppedCluster;
 
 use crate::catalog::{Catalogs, reader as catalog_reader};
 use crate::cluster::Cluster;
@@ -48,6 +48,7 @@ use crate::run::evidence::{CheckError, reason};
 use crate::run::live_files::cut_tables;
 use crate::run::report::Run;
 use crate::run::state::PassState;
+use crate::run::stopped::StoppedCheck;
 use crate::run::unverified::other_methods;
 use crate::source::archive::limits::Limits;
 
@@ -229,7 +230,7 @@ impl<'a> Run<'a> {
         self.report_cut_blocks();
         if let (None, Some(path)) = (&self.unfinished, &self.options.resume_file) {
             // Nothing is left to go on with; the next call starts over.
-            let _ = std::fs::remove_file(path);
+            let _ = check::stopped::remove(path);
         }
         self.report_share(&plan, snapshot.is_some());
         self.fold_by_cause(&plan, transactions.as_ref());
@@ -240,7 +241,7 @@ impl<'a> Run<'a> {
     fn batches(
         &mut self,
         context: &PassContext<'_>,
-        resumed: Option<StoppedCluster>,
+        resumed: Option<StoppedCheck>,
         progress: &mut dyn Progress,
     ) -> Result<(), CheckError> {
         let plan = context.plan;
@@ -250,8 +251,11 @@ impl<'a> Run<'a> {
         let mut from = Position::start();
         let mut restored = PassState::new(plan, self.options.findings_per_rule_max);
         if let Some(stopped) = resumed {
-            from = Position::of(&stopped, &batches, self.cluster.standing == Standing::Running);
-            restored.sums = Sums::restored(plan, &stopped);
+            from = stopped.state.position();
+            if self.cluster.standing == Standing::Running {
+                from = from.by_name(&stopped.next_file, stopped.next_offset_bytes, &batches);
+            }
+            restored.sums = Sums::from_stored(plan, &stopped.state.sums);
         }
         for (number, batch) in batches.iter().enumerate() {
             if number < from.batch {

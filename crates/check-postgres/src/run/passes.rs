@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use check::findings::{Findings, Lists};
+use check::findings::Findings;
 use check::pass::{Pass, unclaimed_bytes};
 use check::progress::Progress;
+use check::stopped::NotResumed;
 use disk::scan::{Governor, ScanFile, ScanOutcome};
-use results::stopped_cluster::StoppedCluster;
+use results::EngineId;
 
 use crate::cluster::state::Standing;
 use crate::plan::Plan;
@@ -18,9 +19,7 @@ use crate::run::coverage::Covered;
 use crate::run::evidence::CheckError;
 use crate::run::report::Run;
 use crate::run::state::PassState;
-
-/// Way in which facts are hashed and put into buckets: sums of another way mean nothing to this one.
-const SUMS_VERSION: u64 = 5;
+use crate::run::stopped::{STATE_VERSION, State, StoppedCheck};
 
 impl Run<'_> {
     /// Reads the files of one pass from a place on; what is learned is added to `state`.
@@ -138,39 +137,37 @@ impl Run<'_> {
             .iter()
             .map(|(why, page_count)| results::check::Skipped { why: why.clone(), page_count: *page_count })
             .collect();
-        let consequences = self.findings.consequences();
-        let Lists { findings, rule_counts, object_counts, .. } = self.findings.clone().into_lists();
         let rest = rest_of(context.files, place.bytes, block_bytes);
         let next = rest.first();
         let whole = next.and_then(|next| context.files.iter().find(|file| file.shown == next.shown));
         let next_offset_bytes =
             next.zip(whole).map_or(0, |(next, whole)| next.part.offset_bytes - whole.part.offset_bytes);
-        let mut stopped = StoppedCluster {
-            engine: "postgres".to_owned(),
-            identity: self.identity(context.plan),
-            next_file: next.map_or_else(String::new, |file| file.shown.clone()),
-            next_offset_bytes,
-            seed: self.seed,
-            batch_index: place.batch as u64,
-            pass_index: place.pass,
-            claimed_bytes: place.bytes,
-            accounting,
-            counters: self.counters.clone(),
-            findings,
-            rule_counts,
-            object_counts,
-            consequences,
-            ..StoppedCluster::default()
-        };
         let mut covered = self.covered.clone();
         covered.merge(state.sums.covered.clone());
-        stopped.coverage = covered.stored();
-        state.sums.store(&mut stopped);
+        let mut sums = state.sums.to_stored();
         // In the second pass the row pointers of the first stand in the context.
         let codes = state.sums.exceptions.iter().map(|(table, codes)| (*table, codes.all()));
         let looked_up = context.exceptions.iter().map(|(table, list)| (*table, list.codes().all()));
-        stopped.exceptions = codes.chain(looked_up).collect();
-        stopped.exceptions.sort_unstable();
+        sums.exceptions = codes.chain(looked_up).collect();
+        sums.exceptions.sort_unstable();
+        let stopped = StoppedCheck {
+            engine: EngineId::Postgres,
+            version: STATE_VERSION,
+            identity: self.identity(context.plan),
+            seed: self.seed,
+            next_file: next.map_or_else(String::new, |file| file.shown.clone()),
+            next_offset_bytes,
+            findings: self.findings.to_stored(),
+            state: State {
+                batch_index: place.batch as u64,
+                pass_index: place.pass,
+                claimed_bytes: place.bytes,
+                accounting,
+                counters: self.counters.clone(),
+                coverage: covered.stored(),
+                sums,
+            },
+        };
         self.unfinished = Some(match stopped.store(path) {
             Ok(()) => format!(
                 "stopped before the end; the same command with --resume {} resumes here",
@@ -183,39 +180,33 @@ impl Run<'_> {
     }
 
     /// A check that was stopped and can go on here; says why when it cannot.
-    pub(crate) fn resume(&mut self, plan: &Plan) -> Option<StoppedCluster> {
+    pub(crate) fn resume(&mut self, plan: &Plan) -> Option<StoppedCheck> {
         let path = self.options.resume_file.as_ref().filter(|path| path.exists())?;
-        let stopped = match StoppedCluster::load(path) {
-            Ok(stopped) if stopped.identity == self.identity(plan) => stopped,
-            Ok(_) => {
-                let why = "the cluster or the options differ from those of the stopped check";
-                self.left_out(None, "resuming an earlier check", why);
-                return None;
-            }
+        let loaded = StoppedCheck::load(path, EngineId::Postgres, STATE_VERSION, &self.identity(plan));
+        let stopped = match loaded {
+            Ok(stopped) => stopped,
             Err(error) => {
-                let why = format!("could not read \"{}\": {error}", path.display());
+                let why = match error {
+                    NotResumed::Differs => {
+                        "the cluster or the options differ from those of the stopped check".to_owned()
+                    }
+                    NotResumed::OtherVersion => error.to_string(),
+                    NotResumed::Read(error) => format!("could not read \"{}\": {error}", path.display()),
+                };
                 self.left_out(None, "resuming an earlier check", &why);
                 return None;
             }
         };
-        let mut accounting = stopped.accounting.clone();
+        let mut accounting = stopped.state.accounting.clone();
         for skipped in accounting.skipped.drain(..) {
             *self.skipped.entry(skipped.why).or_default() += skipped.page_count;
         }
         self.accounting = accounting;
-        self.counters = stopped.counters.clone();
-        self.findings = Findings::from_lists(
-            self.options.findings_per_rule_max,
-            Lists {
-                rules: &crate::RULES,
-                findings: stopped.findings.clone(),
-                rule_counts: stopped.rule_counts.clone(),
-                object_counts: stopped.object_counts.clone(),
-            },
-        );
-        self.findings.restore_consequences(stopped.consequences.clone());
-        self.resumed_ns = stopped.counters.elapsed_ns;
-        self.covered = Covered::restored(&stopped.coverage, plan.relations.len());
+        self.counters = stopped.state.counters.clone();
+        let most = self.options.findings_per_rule_max;
+        self.findings = Findings::from_stored(&crate::RULES, most, stopped.findings.clone());
+        self.resumed_ns = stopped.state.counters.elapsed_ns;
+        self.covered = Covered::restored(&stopped.state.coverage, plan.relations.len());
         self.seed = stopped.seed;
         Some(stopped)
     }
@@ -225,7 +216,7 @@ impl Run<'_> {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
         let control = self.cluster.control.as_ref();
         let batch = self.options.object_batch.map_or(u64::MAX, |batch| batch as u64);
-        let switches = [self.options.level as u64, batch, u64::from(self.options.is_raw), SUMS_VERSION];
+        let switches = [self.options.level as u64, batch, u64::from(self.options.is_raw)];
         if self.cluster.standing == Standing::Running {
             // Files come and grow; the place is found by name.
             let system = control.map(|control| control.system_identifier);

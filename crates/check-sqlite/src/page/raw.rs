@@ -277,7 +277,7 @@ impl<'a> RawWorker<'a> {
         for (count, before) in counts.into_iter().zip(stopped.state.counts) {
             *count = before;
         }
-        (stopped.position.offset_bytes, stopped.state.bytes_read)
+        (stopped.next_offset_bytes, stopped.state.bytes_read)
     }
 
     fn merge(&mut self, other: Self) {

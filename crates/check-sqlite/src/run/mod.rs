@@ -175,7 +175,7 @@ fn check_anchored(
     let end = end_bytes(anchor, &context);
     let mut ending = Ending {
         named: resume::named(&context, stopped.as_ref()),
-        is_due: stopped.as_ref().is_some_and(|stopped: &StoppedCheck| stopped.position.offset_bytes >= end),
+        is_due: stopped.as_ref().is_some_and(|stopped: &StoppedCheck| stopped.next_offset_bytes >= end),
         stopped: None,
         reading: Pass {
             phase: Phase::SecondPass,
@@ -289,7 +289,7 @@ fn pass_from<'a>(
 ) -> Passed<'a> {
     let page_size = u64::from(context.geometry.page_size_bytes);
     let end = end_bytes(anchor, context);
-    let start = stopped.as_ref().map_or(0, |stopped| stopped.position.offset_bytes).min(end);
+    let start = stopped.as_ref().map_or(0, |stopped| stopped.next_offset_bytes).min(end);
     let read_before = stopped.as_ref().map_or(0, |stopped| stopped.state.bytes_read);
     let earlier = stopped.map(|stopped| resume::restored(context, stopped));
     let mut passed =

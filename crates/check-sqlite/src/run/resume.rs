@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use check::findings::Findings;
 use check::options::Options;
 use check::stopped;
-use check::stopped::{NotResumed, Position};
+use check::stopped::NotResumed;
 use check::sums::Difference;
 
 use crate::causes::{Explained, Loss};
@@ -103,7 +103,8 @@ pub(crate) fn envelope<S>(
         version: STATE_VERSION,
         identity,
         seed,
-        position: Position { file: String::new(), offset_bytes: next_offset_bytes },
+        next_file: String::new(),
+        next_offset_bytes,
         findings: findings.to_stored(),
         state,
     }
@@ -258,7 +259,7 @@ pub(crate) fn stopped_check<S: DeserializeOwned>(
     let path = options.resume_file.as_ref().filter(|path| path.exists())?;
     match stopped::StoppedCheck::load(path, EngineId::Sqlite, STATE_VERSION, identity) {
         Ok(stopped) => {
-            let fact = format!("byte {}", stopped.position.offset_bytes);
+            let fact = format!("byte {}", stopped.next_offset_bytes);
             report.facts.push(("continues from".to_owned(), fact));
             Some(stopped)
         }

@@ -20,16 +20,6 @@ impl Findings {
         all.into_iter().map(|((cause, ..), count)| (cause, count)).collect()
     }
 
-    /// What follows from causes that are not reported yet, to be kept while a check is stopped.
-    pub fn consequences(&self) -> Vec<(String, ObjectCount)> {
-        self.consequences.iter().map(|((cause, ..), count)| (cause.clone(), count.clone())).collect()
-    }
-
-    /// Puts back what [`Findings::consequences`] gave.
-    pub fn restore_consequences(&mut self, kept: Vec<(String, ObjectCount)>) {
-        kept.into_iter().for_each(|(cause, count)| self.count_consequence(&cause, count));
-    }
-
     /// What was found of a rule, by object. Only the first objects are counted apart.
     pub fn objects_of<'f>(&'f self, rule: &str) -> impl Iterator<Item = &'f ObjectCount> + use<'f> {
         let from = (rule.to_owned(), None);
@@ -253,8 +243,7 @@ mod tests {
         (0..5).for_each(|page| one.push_consequence("pg_xact/0000", finding("a", 9 - page), affected));
         other.push_consequence("pg_xact/0000", finding("a", 2), affected);
         one.merge(other);
-        let mut again = Findings::new(&RULES, 3);
-        again.restore_consequences(one.consequences());
+        let mut again = Findings::from_stored(&RULES, 3, one.to_stored());
         assert!(!again.is_empty() && again.count_of("test-row-without-entry") == 0);
         let taken = again.take_consequences();
         assert_eq!((taken.len(), taken[0].0.as_str(), taken[0].1.affected.row_count), (1, "pg_xact/0000", 6));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use results::check::Share;
-use results::stopped_cluster::StoredCoverage;
+use serde::{Deserialize, Serialize};
 
 /// What one worker, a batch or a whole check verified.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,23 @@ pub(crate) struct Covered {
     pub(super) uncovered: HashSet<u32>,
     /// Relations whose sums were compared.
     pub(super) compared: HashSet<u32>,
+}
+
+/// What was verified of a cluster so far. Lists are sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct StoredCoverage {
+    /// Blocks.
+    pub(crate) pages: Share,
+    /// Contents of blocks.
+    pub(crate) contents: Share,
+    /// Rows by number of their table.
+    pub(crate) rows: Vec<(u32, Share)>,
+    /// Entries by number of their index.
+    pub(crate) entries: Vec<(u32, Share)>,
+    /// Relations with a block whose contents were not tested.
+    pub(crate) uncovered: Vec<u32>,
+    /// Relations whose sums were compared.
+    pub(crate) compared: Vec<u32>,
 }
 
 impl Covered {

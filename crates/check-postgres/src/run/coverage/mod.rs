@@ -4,4 +4,4 @@ mod counts;
 mod shares;
 mod standing;
 
-pub(crate) use crate::run::coverage::counts::Covered;
+pub(crate) use crate::run::coverage::counts::{Covered, StoredCoverage};
