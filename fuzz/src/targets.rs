@@ -121,7 +121,7 @@ fn read_sqlite(path: &Path, way: Way) {
         Way::Check | Way::CheckRaw => {
             let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
             let _ =
-                check::text::text(&check_sqlite::check(path, &options, &mut Silent), &check_sqlite::RULES);
+                report::findings::text(&check_sqlite::check(path, &options, &mut Silent), &check_sqlite::RULES);
         }
         Way::Structure => drop(check_sqlite::structure(path, &structure_options(), &mut Silent)),
         Way::Decode => {
@@ -195,7 +195,7 @@ fn read_cluster(path: &Path, way: Way) {
     if let Way::Structure = way {
         let _ = check_postgres::structure_cluster(path, &structure_options(), &mut Silent);
     } else if let Ok(report) = check_postgres::check_cluster(path, &options(), &mut Silent) {
-        let _ = check::text::text(&report, &check_postgres::RULES);
+        let _ = report::findings::text(&report, &check_postgres::RULES);
     }
 }
 
@@ -219,7 +219,7 @@ pub fn sqlserver_file(bytes: &[u8]) {
             way @ (Way::Check | Way::CheckRaw) => {
                 let options = Options { is_raw: matches!(way, Way::CheckRaw), ..options() };
                 if let Ok(report) = check_sqlserver::check(&paths, &options, &mut Silent) {
-                    let _ = check::text::text(&report, &check_sqlserver::RULES);
+                    let _ = report::findings::text(&report, &check_sqlserver::RULES);
                 }
             }
             Way::Structure => drop(check_sqlserver::structure(&paths, &structure_options(), &mut Silent)),

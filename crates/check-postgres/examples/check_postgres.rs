@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let check = if path.is_dir() { check_postgres::check_cluster } else { check_postgres::check_file };
     match check(&path, &options, &mut Silent) {
         Ok(report) => {
-            print!("{}", check::text::text(&report, &check_postgres::RULES));
+            print!("{}", report::findings::text(&report, &check_postgres::RULES));
             ExitCode::from(report.exit_code())
         }
         Err(error) => {

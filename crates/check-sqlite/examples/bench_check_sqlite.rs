@@ -120,7 +120,7 @@ fn run(path: &Path, subject: Subject) -> Result<(), Box<dyn Error>> {
             let options = Options { level, worker_count, ..Options::default() };
             let report = check_sqlite::check(path, &options, &mut Silent);
             if report.exit_code() != 0 {
-                return Err(check::text::text(&report, &check_sqlite::RULES).into());
+                return Err(report::findings::text(&report, &check_sqlite::RULES).into());
             }
         }
         Subject::Pragma(pragma) => {

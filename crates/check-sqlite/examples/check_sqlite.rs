@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let mut phases = Phases { started: Instant::now(), latest: None };
     let report = check_sqlite::check(Path::new(&path), &options, &mut phases);
     eprintln!("{:8.2} ms: end", phases.started.elapsed().as_secs_f64() * 1e3);
-    print!("{}", check::text::text(&report, &check_sqlite::RULES));
+    print!("{}", report::findings::text(&report, &check_sqlite::RULES));
     println!("{:#?}", report.counters);
     ExitCode::from(report.exit_code())
 }

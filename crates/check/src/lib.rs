@@ -20,7 +20,6 @@
 //! | [`stopped`] | what is kept of a check that was stopped, so that it can be resumed |
 //! | [`pass`] | one pass over files: claims, workers, stop, time limit, rate limit, counters |
 //! | [`progress`] | how far a check is |
-//! | [`text`] | a report for people |
 //! | [`decode`] | what a page is, by its number and by its bytes |
 //! | [`drill`] | damage in a copy: what all engines have in common |
 //! | [`engine`] | an engine as a value, what a path is, and what an engine can do |
@@ -43,6 +42,5 @@ pub mod rule;
 pub mod stopped;
 pub mod structure;
 pub mod sums;
-pub mod text;
 
 pub use engine::Engine;

@@ -8,6 +8,7 @@
 pub mod catalogue;
 pub mod comparison;
 pub mod export;
+pub mod findings;
 pub mod history;
 pub mod html;
 pub mod io_table;

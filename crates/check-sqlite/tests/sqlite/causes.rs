@@ -25,7 +25,7 @@ fn first_child(bytes: &[u8], root: usize) -> usize {
 }
 
 fn text(report: &CheckReport) -> String {
-    check::text::text(report, &check_sqlite::RULES)
+    report::findings::text(report, &check_sqlite::RULES)
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn a_file_without_a_page_size_is_judged_page_by_page() {
     bytes[page * 2048 + 8..page * 2048 + 10].copy_from_slice(&[0xff, 0xff]);
     std::fs::write(&path, bytes).unwrap();
     let report = checked(&path, &options(CheckLevel::Full));
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.exit_code(), 1, "{text}");
     assert!(report.facts.contains(&("page size assumed".to_owned(), "2048".to_owned())), "{text}");
     let accused: Vec<_> =
@@ -168,7 +168,7 @@ fn findings_are_the_same_for_any_number_of_workers_and_capped_with_the_count_kep
     connection.execute_batch(&format!("PRAGMA writable_schema=ON; {sql}")).unwrap();
     connection.close().unwrap();
     let one = checked(&path, &options(CheckLevel::Full));
-    assert!(one.finding_count() > 5, "{}", check::text::text(&one, &check_sqlite::RULES));
+    assert!(one.finding_count() > 5, "{}", report::findings::text(&one, &check_sqlite::RULES));
     for worker_count in [2, 5] {
         let many = Options { worker_count, page_batch: Some(8), ..options(CheckLevel::Full) };
         let many = checked(&path, &many);
@@ -177,7 +177,7 @@ fn findings_are_the_same_for_any_number_of_workers_and_capped_with_the_count_kep
     let few = checked(&path, &Options { findings_per_rule_max: 2, ..options(CheckLevel::Full) });
     assert_eq!(few.finding_count(), one.finding_count());
     assert!(few.rule_counts.iter().all(|count| count.listed_count <= 2));
-    assert!(check::text::text(&few, &check_sqlite::RULES).contains("more findings of rule"));
+    assert!(report::findings::text(&few, &check_sqlite::RULES).contains("more findings of rule"));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_database_whose_schema_is_lost_is_judged_page_by_page() {
     bytes[100] = 7;
     std::fs::write(&path, &bytes).unwrap();
     let report = checked(&path, &options(CheckLevel::Full));
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     let counts = &report.accounting;
     assert_eq!((report.exit_code(), report.findings.len(), counts.damaged_count), (1, 1, 1), "{text}");
     assert_eq!(report.findings[0].rule, "sqlite-page-kind", "{text}");
@@ -290,7 +290,7 @@ fn a_database_whose_schema_is_lost_is_judged_page_by_page() {
     bytes[leaf * 1024 + 8] = 0xff;
     std::fs::write(&path, &bytes).unwrap();
     let report = checked(&path, &options(CheckLevel::Full));
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     let found: Vec<_> =
         report.findings.iter().filter(|finding| finding.rule == "sqlite-page-layout").collect();
     assert_eq!((found.len(), report.accounting.damaged_count), (1, 2), "{text}");

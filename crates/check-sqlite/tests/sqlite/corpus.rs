@@ -76,7 +76,7 @@ fn files_as_applications_leave_them_are_silent() {
             assert_eq!(verdict(&path, "integrity_check"), ["ok"], "{name}");
             for level in [CheckLevel::Structure, CheckLevel::Full] {
                 let report = checked(&path, &Options { worker_count: 2, ..options(level) });
-                let text = check::text::text(&report, &check_sqlite::RULES);
+                let text = report::findings::text(&report, &check_sqlite::RULES);
                 assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{name} {shape:?}: {text}");
             }
         }
@@ -101,7 +101,12 @@ fn a_log_of_many_generations_and_frames_is_laid_over() {
         std::fs::copy(&path, &copy).unwrap();
         std::fs::copy(directory.path().join("logged.db-wal"), directory.path().join("copy.db-wal")).unwrap();
         let report = checked(&copy, &options(CheckLevel::Full));
-        assert_eq!(report.finding_count(), 0, "{name}: {}", check::text::text(&report, &check_sqlite::RULES));
+        assert_eq!(
+            report.finding_count(),
+            0,
+            "{name}: {}",
+            report::findings::text(&report, &check_sqlite::RULES)
+        );
         assert!(
             report.facts.iter().any(|(fact, value)| fact == "WAL frames applied" && value != "0"),
             "{name}"

@@ -34,7 +34,7 @@ fn every_class_of_damage_gives_the_finding_that_it_should() {
     let mut temporary_bytes = 0;
     for case in cases(directory.path()) {
         let report = checked(&case.path, &options(CheckLevel::Full));
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         let found = rules_found(&report);
         // What the map knows in a temporary file, with the keys and without them.
         let much = checked(&case.path, &options(CheckLevel::Structure));
@@ -187,7 +187,7 @@ fn drills_against_constraints_break_nothing_else() {
                 rules_found(&report),
                 expected,
                 "{class} {seed}: {}",
-                check::text::text(&report, &check_sqlite::RULES)
+                report::findings::text(&report, &check_sqlite::RULES)
             );
         }
     }

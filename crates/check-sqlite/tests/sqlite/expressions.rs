@@ -53,7 +53,7 @@ fn own_rules_after(path: &Path, change: &str) -> Vec<String> {
     connection.execute_batch(change).unwrap();
     connection.close().unwrap();
     let report = full(path);
-    assert_eq!(report.exit_code(), 1, "{}", check::text::text(&report, &check_sqlite::RULES));
+    assert_eq!(report.exit_code(), 1, "{}", report::findings::text(&report, &check_sqlite::RULES));
     report.rule_counts.iter().map(|count| format!("{} {}", count.rule, count.found_count)).collect()
 }
 
@@ -75,7 +75,7 @@ fn a_broken_check_constraint_is_reported_for_each_row() {
         rules_after(&path, "UPDATE t SET a = -a WHERE id IN (4, 200); UPDATE t SET late = 0 WHERE id = 5");
     assert_eq!(found, ["sqlite-check 3"]);
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     let has = |expected: &str, key: &str| {
         let mut findings = report.findings.iter();
         findings
@@ -149,7 +149,7 @@ fn what_only_the_application_can_compute_is_a_gap_with_its_reason_and_no_finding
         .unwrap();
     connection.close().unwrap();
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.finding_count(), 0, "{text}");
     for gap in [
         "table t: CHECK (twice(a) > 1) (unknown function: twice())",
@@ -180,7 +180,7 @@ fn rows_that_cannot_be_computed_are_counted_and_do_not_hide_the_others() {
         .unwrap();
     connection.close().unwrap();
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     // The changed definition makes the other 299 entries wrong.
     let rules: Vec<_> =
         report.rule_counts.iter().map(|count| format!("{} {}", count.rule, count.found_count)).collect();

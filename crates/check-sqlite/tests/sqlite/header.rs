@@ -38,7 +38,7 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
         std::fs::copy(&plain, &path).unwrap();
         with_bytes(&path, at, bytes);
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!((report.finding_count(), report.exit_code()), (1, 1), "{text}");
         let finding = &report.findings[0];
         assert_eq!((finding.rule.as_str(), finding.page), ("sqlite-header", Some(1)), "{text}");
@@ -54,11 +54,11 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
         let before = std::fs::read(&path).unwrap();
         with_bytes(&path, at, &[byte]);
         let report = full(&path);
-        assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report, &check_sqlite::RULES));
+        assert_eq!(report.finding_count(), 1, "{}", report::findings::text(&report, &check_sqlite::RULES));
         assert!(
             report.findings[0].expected.contains(expected),
             "{}",
-            check::text::text(&report, &check_sqlite::RULES)
+            report::findings::text(&report, &check_sqlite::RULES)
         );
         std::fs::write(&path, before).unwrap();
     }
@@ -68,7 +68,7 @@ fn a_wrong_encoding_page_size_or_reserve_is_one_finding_with_the_right_value() {
 fn the_case_of_a_changed_encoding_is_one_finding() {
     let Some((_directory, path)) = case_file("sqlite", "encoding_header_changed.db") else { return };
     let report = full(&path);
-    assert_eq!(report.finding_count(), 1, "{}", check::text::text(&report, &check_sqlite::RULES));
+    assert_eq!(report.finding_count(), 1, "{}", report::findings::text(&report, &check_sqlite::RULES));
     assert!(report.findings[0].expected.contains("text encoding 1 (UTF-8)"));
 }
 
@@ -93,7 +93,7 @@ fn a_database_is_recognised_by_its_pages_when_its_first_bytes_are_damaged() {
             std::fs::write(&path, &bytes).unwrap();
             assert!(is_recognised(&path), "{page_size} {name}");
             let report = full(&path);
-            let text = check::text::text(&report, &check_sqlite::RULES);
+            let text = report::findings::text(&report, &check_sqlite::RULES);
             assert_eq!(report.exit_code(), 1, "{page_size} {name}: {text}");
             let headers = report.findings.iter().filter(|finding| finding.rule == "sqlite-header").count();
             assert!(headers >= 1 && report.finding_count() <= 2, "{page_size} {name}: {text}");
@@ -107,7 +107,7 @@ fn a_database_is_recognised_by_its_pages_when_its_first_bytes_are_damaged() {
             (report.finding_count(), report.exit_code()),
             (1, 1),
             "{}",
-            check::text::text(&report, &check_sqlite::RULES)
+            report::findings::text(&report, &check_sqlite::RULES)
         );
     }
 }
@@ -155,7 +155,7 @@ fn bytes_behind_the_last_page_are_named_and_no_damage_and_holes_are_not_read() {
                 (report.exit_code(), report.finding_count()),
                 (0, 0),
                 "{}",
-                check::text::text(&report, &check_sqlite::RULES)
+                report::findings::text(&report, &check_sqlite::RULES)
             );
             assert!(report.accounting.bytes_read <= length);
             let gaps = gaps_of(&report);
@@ -190,7 +190,7 @@ fn a_database_that_the_wal_makes_smaller_than_its_file_is_named_with_what_a_chec
     std::fs::copy(&live, &path).unwrap();
     std::fs::copy(directory.path().join("live.db-wal"), directory.path().join("copy.db-wal")).unwrap();
     let report = full(&path);
-    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check_sqlite::RULES));
+    assert_eq!(report.exit_code(), 0, "{}", report::findings::text(&report, &check_sqlite::RULES));
     let gaps = gaps_of(&report);
     assert!(gaps.iter().any(|gap| gap.contains("the last commit in the WAL states 2 pages")), "{gaps:?}");
 }
@@ -210,11 +210,11 @@ fn a_schema_format_that_contradicts_a_descending_index_is_one_finding() {
         .unwrap();
     connection.close().unwrap();
     let clean = full(&path);
-    assert_eq!(clean.exit_code(), 0, "{}", check::text::text(&clean, &check_sqlite::RULES));
+    assert_eq!(clean.exit_code(), 0, "{}", report::findings::text(&clean, &check_sqlite::RULES));
     for format in 1..=3 {
         with_bytes(&path, 44, &[0, 0, 0, format]);
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!((report.exit_code(), report.finding_count()), (1, 1), "{text}");
         let finding = &report.findings[0];
         assert_eq!((finding.rule.as_str(), finding.offset_bytes), ("sqlite-header", Some(44)), "{text}");
@@ -245,7 +245,7 @@ fn header_fields_that_sqlite_does_not_use_are_named_where_the_file_disagrees_and
             report.finding_count(),
             0,
             "byte {at}: {}",
-            check::text::text(&report, &check_sqlite::RULES)
+            report::findings::text(&report, &check_sqlite::RULES)
         );
         gaps_of(&report).into_iter().filter(|gap| gap.contains("(byte ")).collect::<Vec<_>>()
     };

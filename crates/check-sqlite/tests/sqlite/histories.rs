@@ -98,7 +98,7 @@ fn random_histories_are_silent_at_every_stop_with_and_without_a_log() {
             (0..12).for_each(|_| change(&connection, chance));
             // The connection stays open: what is in the log stays there.
             let report = checked(&path, &options(CheckLevel::Full));
-            let text = check::text::text(&report, &check_sqlite::RULES);
+            let text = report::findings::text(&report, &check_sqlite::RULES);
             assert_eq!(verdict(&path, "integrity_check"), ["ok"], "seed {seed} {shape:?}");
             assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "seed {seed} {shape:?}: {text}");
             assert_eq!(report.accounting.clean_count, report.accounting.page_count, "seed {seed}: {text}");

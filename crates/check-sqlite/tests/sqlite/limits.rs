@@ -87,7 +87,7 @@ fn a_check_that_is_stopped_before_its_pages_or_behind_them_accuses_nothing_that_
     assert_eq!((map.accounting.page_count, map.accounting.unreached_count), (pages, pages));
     assert_eq!((map.exit_code(), map.finding_count()), (2, 0));
     assert!(map.unfinished.unwrap().contains("inner pages"));
-    let text = check::text::text(&links, &check_sqlite::RULES);
+    let text = report::findings::text(&links, &check_sqlite::RULES);
     assert_eq!(links.accounting.unreached_count, 0, "{text}");
     assert!(links.unfinished.unwrap().contains("before links between pages"), "{text}");
     assert!(links.rule_counts.iter().all(|count| whole.rule_counts.contains(count)), "{text}");
@@ -165,7 +165,7 @@ fn a_page_that_the_device_cannot_read_is_named_and_what_lacks_its_rows_is_a_cons
     let report = checked_with_faults(&path, base, move |_, request| {
         covers(request, offset_bytes).then_some(Fault::Error { errno: 5 })
     });
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.exit_code(), 1, "{text}");
     let unreadable: Vec<_> =
         report.findings.iter().filter(|finding| finding.rule == "sqlite-read-error").collect();
@@ -198,7 +198,7 @@ fn a_page_that_reads_otherwise_the_second_time_accuses_the_device_and_no_row() {
     let report = checked_with_faults(&path, base, move |_, request| {
         covers(request, offset_bytes).then_some(Fault::Torn { bytes: 0 })
     });
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     // The whole reading of 64 pages was zeros: each page of it that something refers to is read again and differs.
     // Where the page above it is in the same reading, nothing refers to it that could be read: it is skipped.
     assert!(report.findings.iter().all(|finding| finding.rule == "sqlite-readings-differ"), "{text}");
@@ -255,7 +255,7 @@ fn raw_mode_that_is_stopped_goes_on_and_finds_the_same() {
     assert!(
         whole.finding_count() > 1 && whole.unfinished.is_none(),
         "{}",
-        check::text::text(&whole, &check_sqlite::RULES)
+        report::findings::text(&whole, &check_sqlite::RULES)
     );
     let kept = Options { resume_file: Some(resume_file.clone()), ..small };
     let first = checked(&path, &Options { time_max: Some(Duration::ZERO), ..kept.clone() });
@@ -304,7 +304,7 @@ fn a_hole_of_a_terabyte_behind_a_database_without_a_valid_page_count_is_listed_a
         (report.finding_count(), report.counters.row_count),
         (0, 3),
         "{}",
-        check::text::text(&report, &check_sqlite::RULES)
+        report::findings::text(&report, &check_sqlite::RULES)
     );
     let gap = report.not_checked.iter().find(|gap| gap.what.ends_with("bytes past the last page")).unwrap();
     assert!(gap.why.contains("a hole, which was not read"), "{gap:?}");

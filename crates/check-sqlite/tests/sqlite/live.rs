@@ -84,7 +84,7 @@ fn a_check_beside_a_writer_finds_no_damage_in_any_journal_mode() {
             for round in 0..CHECK_COUNT {
                 let options = Options { worker_count: 1 + round % 3, ..options(CheckLevel::Full) };
                 let report = check_sqlite::check(&path, &options, &mut Silent);
-                let text = check::text::text(&report, &check_sqlite::RULES);
+                let text = report::findings::text(&report, &check_sqlite::RULES);
                 let is_silent = report.finding_count() == 0 && report.exit_code() != 1;
                 // The writer ends before a failure is told, or the test would never end.
                 stop.fetch_or(!is_silent, Ordering::Relaxed);
@@ -168,7 +168,7 @@ fn what_changes_without_any_lock_is_never_accused() {
         });
         let report = check_sqlite::check(&path, &options(CheckLevel::Full), &mut Silent);
         stop.store(true, Ordering::Relaxed);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!((report.exit_code(), report.finding_count()), (2, 0), "{text}");
         assert!(report.unfinished.unwrap().contains("changed while it was checked: 2 times"), "{text}");
     });

@@ -266,7 +266,7 @@ proptest! {
         let report = checked(&path, &options(CheckLevel::Full));
         let theirs = verdict(&path, "integrity_check");
         if theirs != ["ok"] {
-            let text = check::text::text(&report, &check_sqlite::RULES);
+            let text = report::findings::text(&report, &check_sqlite::RULES);
             prop_assert!(report.finding_count() > 0, "integrity_check: {theirs:?}\n{text}");
         }
     }

@@ -35,7 +35,7 @@ fn a_row_that_disagrees_with_its_definition_is_one_finding_and_its_pages_stay_it
         assert!(!is_readable(&path), "{name}");
         for level in [CheckLevel::Structure, CheckLevel::Full] {
             let report = checked(&path, &options(level));
-            let text = check::text::text(&report, &check_sqlite::RULES);
+            let text = report::findings::text(&report, &check_sqlite::RULES);
             let rows = rows_of_schema(&report);
             assert_eq!((report.exit_code(), rows.len()), (1, 1), "{name}: {text}");
             assert!(rows[0].0.contains(expected) && rows[0].1.contains(found), "{name}: {text}");
@@ -83,7 +83,7 @@ fn the_tree_of_an_object_is_checked_by_its_definition_when_its_row_is_damaged() 
         let path = directory.path().join(format!("row-{number}.db"));
         std::fs::write(&path, damaged).unwrap();
         let report = checked(&path, &options(CheckLevel::Full));
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert!(!is_readable(&path), "{}", String::from_utf8_lossy(to));
         assert_eq!((report.exit_code(), report.finding_count()), (1, 1), "{text}");
         assert_eq!(rows_of_schema(&report).len(), 1, "{text}");
@@ -131,7 +131,7 @@ fn a_flipped_bit_in_a_schema_for_which_sqlite_refuses_the_file_is_always_reporte
                     report.exit_code(),
                     1,
                     "byte {at}: {}",
-                    check::text::text(&report, &check_sqlite::RULES)
+                    report::findings::text(&report, &check_sqlite::RULES)
                 );
             }
         }
@@ -164,7 +164,7 @@ fn a_schema_of_many_tables_is_understood_as_a_whole() {
     connection.execute_batch("COMMIT").unwrap();
     connection.close().unwrap();
     let report = crate::support::full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.exit_code(), 0, "{text}");
     assert!(report.coverage.is_complete(), "{text}");
     assert!(!report.not_checked.iter().any(|gap| gap.kind == results::check::GapKind::Coverage), "{text}");

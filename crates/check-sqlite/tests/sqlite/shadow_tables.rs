@@ -38,7 +38,7 @@ fn a_full_text_row_that_differs_from_its_index_is_named_with_table_rowid_page_an
         let change = format!("UPDATE {name}_content SET {column} = 'word2 other 147' WHERE rowid = 147");
         Connection::open(&path).unwrap().execute_batch(&change).unwrap();
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!(rule_counts(&report), ["sqlite-full-text 1"], "{text}");
         let finding = &report.findings[0];
         let table = format!("{name}_content");
@@ -65,7 +65,7 @@ fn a_full_text_segment_that_cannot_be_read_is_named_by_its_row() {
         three_tables(&path);
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!(report.finding_count(), 1, "{change}: {text}");
         let finding = &report.findings[0];
         assert_eq!(finding.object.as_deref(), Some(format!("table {table}").as_str()), "{change}: {text}");
@@ -94,7 +94,7 @@ fn a_shadow_table_without_a_column_that_its_module_reads_is_reported() {
         assert_eq!(connection.execute(sql, [old, new, name]).unwrap(), 1);
         connection.close().unwrap();
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!(rule_counts(&report), [rule], "{name}: {text}");
         assert_eq!(report.findings[0].object.as_deref(), Some(format!("table {name}").as_str()));
         assert!(report.findings[0].expected.contains(&format!("in the definition of {name}")), "{text}");
@@ -121,7 +121,7 @@ fn a_geopoly_table_is_verified_as_an_r_tree() {
     let path = directory.path().join("geopoly.db");
     geopoly(&path);
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.finding_count(), 0, "{text}");
     assert!(!text.contains("virtual table g"), "{text}");
     Connection::open(&path).unwrap().execute_batch("DELETE FROM g_rowid WHERE rowid = 71").unwrap();
@@ -130,7 +130,7 @@ fn a_geopoly_table_is_verified_as_an_r_tree() {
         rule_counts(&report),
         ["sqlite-rtree 1"],
         "{}",
-        check::text::text(&report, &check_sqlite::RULES)
+        report::findings::text(&report, &check_sqlite::RULES)
     );
     let finding = &report.findings[0];
     assert_eq!(finding.object.as_deref(), Some("table g_node"));

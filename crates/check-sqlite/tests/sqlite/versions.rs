@@ -41,7 +41,7 @@ fn results_of_another_build_or_version_are_not_checked_with_the_reason() {
     ] {
         let Some((_directory, path)) = case_file("sqlite", name) else { continue };
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{name}: {text}");
         assert!(parts.iter().all(|part| text.contains(part)), "{name}: {text}");
     }
@@ -87,7 +87,7 @@ fn an_entry_without_a_row_is_found_in_an_index_that_only_the_application_can_com
         rule_counts(&report),
         ["sqlite-entry-without-row 1"],
         "{}",
-        check::text::text(&report, &check_sqlite::RULES)
+        report::findings::text(&report, &check_sqlite::RULES)
     );
 }
 
@@ -111,7 +111,7 @@ fn like_in_capitals_and_small_letters_is_in_doubt_and_other_conditions_are_not()
         .unwrap();
     connection.close().unwrap();
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(rule_counts(&report), Vec::<String>::new(), "{text}");
     assert!(text.contains("index t_a: rows without entry: 1 row (LIKE depends on the build"), "{text}");
     // No build says that this row has no entry.
@@ -139,7 +139,7 @@ fn a_stored_generated_column_that_does_not_hold_its_value_is_reported() {
             rule_counts(&full(&path)),
             Vec::<String>::new(),
             "{}",
-            check::text::text(&full(&path), &check_sqlite::RULES)
+            report::findings::text(&full(&path), &check_sqlite::RULES)
         );
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA writable_schema=ON").unwrap();
@@ -147,7 +147,7 @@ fn a_stored_generated_column_that_does_not_hold_its_value_is_reported() {
         assert_eq!(connection.execute(sql, []).unwrap(), 1);
         connection.close().unwrap();
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         // 'x' has no number, so that it is 0 with the sum.
         assert_eq!(rule_counts(&report), ["sqlite-generated-column 2"], "{text}");
         assert!(text.contains("the value of (a + (a = 7)) in column d"), "{text}");

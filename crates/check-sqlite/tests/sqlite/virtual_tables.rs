@@ -112,7 +112,7 @@ fn intact_full_text_tables_and_r_trees_are_silent() {
         let silent = |what: &str| {
             assert_eq!(verdict(&path, "integrity_check"), ["ok"], "{what}");
             let report = full(&path);
-            let text = check::text::text(&report, &check_sqlite::RULES);
+            let text = report::findings::text(&report, &check_sqlite::RULES);
             assert_eq!(report.finding_count(), 0, "{what} {encoding}: {text}");
             assert!(!text.contains("its index against its rows"), "{what} {encoding}: {text}");
             std::fs::remove_file(&path).unwrap();
@@ -153,7 +153,7 @@ c.commit()"
             continue;
         }
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!(report.finding_count(), 0, "{definition}: {text}");
         assert!(!text.contains("its index against its rows"), "{definition}: {text}");
     }
@@ -231,7 +231,7 @@ fn no_mutation_is_missed(base: &Path, prefix: &str, seed: u64, count: u64) {
         let Some(change) = mutated(&path, prefix, &mut random) else { continue };
         let of_engine = verdict(&path, "integrity_check");
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         let is_found = report.exit_code() == 1;
         found_count += u64::from(is_found);
         // SQLite does not compare the keys of %_docsize with those of %_content in an FTS4 table.
@@ -273,7 +273,7 @@ fn damaged_files_of_others_are_found_with_the_row() {
     ] {
         let Some((_directory, path)) = case_file("sqlite", name) else { continue };
         let report = full(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         assert_eq!(rule_counts(&report), [rule], "{text}");
         assert!(text.contains(part), "{name}: {text}");
     }
@@ -295,7 +295,7 @@ fn what_only_the_application_can_verify_is_not_checked_with_the_command() {
         .unwrap();
     connection.close().unwrap();
     let report = full(&path);
-    let text = check::text::text(&report, &check_sqlite::RULES);
+    let text = report::findings::text(&report, &check_sqlite::RULES);
     assert_eq!(report.finding_count(), 0, "{text}");
     for part in [
         "virtual table e: index entries against the rows of c (the application maintains them: INSERT INTO e(e, rank)",

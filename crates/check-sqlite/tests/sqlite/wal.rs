@@ -64,7 +64,7 @@ fn each_damaged_byte_of_a_wal_header_is_one_finding_that_counts_the_frames() {
         damaged[at] ^= 0x10;
         std::fs::write(directory.path().join("copy.db-wal"), &damaged).unwrap();
         let report = at_page_level(&path);
-        let text = check::text::text(&report, &check_sqlite::RULES);
+        let text = report::findings::text(&report, &check_sqlite::RULES);
         let found = rule_and_texts(&report);
         assert_eq!((report.exit_code(), found.len()), (1, 1), "byte {at}: {text}");
         let name = names.iter().rev().find(|(start, _)| *start <= at).unwrap().1;

@@ -378,7 +378,7 @@ fn every_class_of_damage_gives_the_findings_that_it_should() {
         if !is_right || report.exit_code() != u8::from(!rules.is_empty()) {
             failures.push(format!(
                 "{class}: {rules:?} in {found:?}\n{}",
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             ));
         }
         assert_safe_advice(&check_sqlserver::RULES, &report, |object| object.starts_with("index "));

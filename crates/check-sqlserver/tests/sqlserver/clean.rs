@@ -23,7 +23,7 @@ fn real_files_are_silent_at_every_level_and_accounted_for() {
     for path in names.into_iter().filter_map(real) {
         for level in LEVELS {
             let report = checked(&path, &options(level));
-            let text = check::text::text(&report, &check_sqlserver::RULES);
+            let text = report::findings::text(&report, &check_sqlserver::RULES);
             assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{text}");
             assert_eq!(report.accounting.bytes_read, report.accounting.bytes_expected);
             assert_eq!(report.counters.second_pass_object_count, 0, "sums differ, and nothing was found");
@@ -60,7 +60,7 @@ fn workers_and_batches_change_nothing_but_the_counters() {
             ..options(CheckLevel::Full)
         };
         let report = checked(&path, &options);
-        assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+        assert_eq!(report.finding_count(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
         assert_eq!(report.accounting, one.accounting);
         assert_eq!(report.counters.row_count, one.counters.row_count);
         assert_eq!(report.counters.entry_count, one.counters.entry_count);
@@ -79,7 +79,7 @@ fn a_check_without_memory_for_keys_says_so() {
 fn raw_mode_judges_each_page_alone() {
     let Some(path) = real(NORTHWIND) else { return };
     let report = checked(&path, &Options { is_raw: true, ..options(CheckLevel::Full) });
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.finding_count(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert_eq!(report.accounting.skipped_count() + report.accounting.clean_count, 416);
 }
 
@@ -101,7 +101,7 @@ fn a_stripe_of_a_backup_says_what_is_missing() {
         (report.exit_code(), report.finding_count()),
         (2, 0),
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
     assert!(report.unfinished.unwrap().contains("stripe 1 is missing: give all of its stripes"));
 }
@@ -138,7 +138,7 @@ fn a_file_that_was_enlarged_with_true_maps_is_silent_and_accounted_for() {
     // Behind the second PFS page.
     crate::large::write(&base, &path, 8_088 + 160, 0..0).unwrap();
     let report = checked(&path, &options(CheckLevel::Full));
-    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.exit_code(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert_eq!(report.accounting.bytes_read, report.accounting.bytes_expected);
     let table = check_sqlserver::inventory(&[path]).unwrap().tables;
     let shippers = table.iter().find(|table| table.name == "dbo.Shippers").unwrap();
@@ -174,12 +174,12 @@ fn each_allocation_interval_of_a_file_beyond_4_gb_has_its_own_maps() {
     assert!(
         unowned.map(|finding| finding.page.unwrap()).eq(extent),
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
     let others = ["mssql-page-unowned", "mssql-index-child", "mssql-index-sibling"];
     assert!(
         rules_of(&report).iter().all(|rule| others.contains(rule)),
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
 }

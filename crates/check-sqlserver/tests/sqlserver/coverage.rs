@@ -55,7 +55,7 @@ fn an_index_that_is_not_compared_lowers_the_shares_of_entries_and_rows() {
     let (page, at) = page(&copy).unwrap();
     copy.write(page, at + 12 + 2, &[0x20]);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.finding_count(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     let gap = report.not_checked.iter().find(|gap| gap.what == "rows against index entries").unwrap();
     assert!(gap.why.contains("DBCC CHECKTABLE"), "{gap:?}");
     let (rows, entries) = (report.coverage.rows.unwrap(), report.coverage.entries.unwrap());
@@ -97,6 +97,7 @@ fn findings_carry_the_numbers_of_dbcc_in_json() {
     let line = lines.lines().find(|line| line.contains("\"kind\":\"finding\"")).unwrap();
     assert!(line.contains("\"messages\":\"8928, 8939\""), "{line}");
     assert!(
-        check::text::text(&report, &check_sqlserver::RULES).contains("mssql-page-checksum (DBCC 8928, 8939)")
+        report::findings::text(&report, &check_sqlserver::RULES)
+            .contains("mssql-page-checksum (DBCC 8928, 8939)")
     );
 }

@@ -30,7 +30,7 @@ fn each_class_of_a_drill_is_found_and_the_original_is_not_touched() {
             let report = checked(&copy, &options(CheckLevel::Full));
             let found = rules_of(&report);
             let is_found = class.rules.iter().any(|rule| found.contains(rule));
-            let text = check::text::text(&report, &check_sqlserver::RULES);
+            let text = report::findings::text(&report, &check_sqlserver::RULES);
             assert_safe_advice(&check_sqlserver::RULES, &report, |object| object.starts_with("index "));
             assert!(is_found && report.exit_code() == 1, "{name} {seed} {drill:?}\n{text}");
         }

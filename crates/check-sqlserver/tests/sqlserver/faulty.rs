@@ -21,7 +21,7 @@ fn base(level: CheckLevel) -> Options {
 }
 
 fn text(report: &CheckReport) -> String {
-    check::text::text(report, &check_sqlserver::RULES)
+    report::findings::text(report, &check_sqlserver::RULES)
 }
 
 /// Numbers of pages with many rows or entries.

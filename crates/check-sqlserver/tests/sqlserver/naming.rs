@@ -14,7 +14,7 @@ fn findings_name_the_table_the_index_the_page_and_the_slot() {
     let names: Vec<_> = report.findings.iter().filter_map(|finding| finding.object.as_deref()).collect();
     assert!(names.contains(&"index OrderID of dbo.Order Details"), "{names:?}");
     assert!(report.findings.iter().all(|finding| finding.page.is_some() && finding.slot.is_some()));
-    let text = check::text::text(&report, &check_sqlserver::RULES);
+    let text = report::findings::text(&report, &check_sqlserver::RULES);
     assert!(text.contains("mssql-entry-without-row (DBCC 8952)"), "{text}");
 }
 
@@ -43,7 +43,7 @@ fn pages_newer_than_the_last_checkpoint_make_facts_between_pages_unproven() {
     drop_last_record(&mut copy, 277);
     copy.write(277, 40, &[0xff, 0xff]);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.finding_count(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert!(
         report.not_checked.iter().any(|gap| gap.why.contains("last checkpoint")),
         "{:?}",
@@ -108,7 +108,7 @@ fn maps_that_a_second_reading_finds_changed_accuse_nobody() {
             (report.exit_code(), report.finding_count()),
             (2, 0),
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
         assert!(report.unfinished.unwrap().contains("were changed during the check"));
     }
@@ -136,7 +136,7 @@ fn pages_that_are_newer_than_the_checkpoint_when_they_are_read_again_accuse_nobo
             (report.exit_code(), report.finding_count()),
             (2, 0),
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
         assert!(report.unfinished.unwrap().contains("changed during the check"));
     }
@@ -221,7 +221,7 @@ fn a_row_that_differs_from_its_entries_in_two_indexes_is_one_finding_that_names_
     damage(&mut copy);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
     let [finding] = &report.findings[..] else {
-        panic!("{}", check::text::text(&report, &check_sqlserver::RULES))
+        panic!("{}", report::findings::text(&report, &check_sqlserver::RULES))
     };
     assert_eq!(report.finding_count(), 1);
     assert_eq!(
@@ -239,7 +239,7 @@ fn a_lost_row_is_one_finding_that_names_the_indexes_with_an_entry_for_it() {
     drop_last_record(&mut copy, 277);
     drop_last_record(&mut copy, 277);
     let report = checked(&copy.store(), &options(CheckLevel::Full));
-    let text = check::text::text(&report, &check_sqlserver::RULES);
+    let text = report::findings::text(&report, &check_sqlserver::RULES);
     let lost: Vec<_> =
         report.findings.iter().filter(|finding| finding.rule == "mssql-entry-without-row").collect();
     assert_eq!(lost.len(), 2, "{text}");

@@ -16,7 +16,7 @@ fn a_made_database_is_silent_at_every_level_with_either_protection_and_its_rows_
         let copy = Copy::made(protection);
         for level in LEVELS {
             let report = checked(&copy.store(), &options(level));
-            let text = check::text::text(&report, &check_sqlserver::RULES);
+            let text = report::findings::text(&report, &check_sqlserver::RULES);
             assert_eq!((report.finding_count(), report.exit_code()), (0, 0), "{level:?}: {text}");
             assert_eq!(report.accounting.bytes_read, report.accounting.bytes_expected);
             if level == CheckLevel::Full {
@@ -101,7 +101,7 @@ fn each_damage_of_a_made_database_gives_its_findings() {
         let found = rules_of(&report);
         let is_right = rules.iter().all(|rule| found.contains(rule));
         if !is_right || report.exit_code() != u8::from(!rules.is_empty()) {
-            let text = check::text::text(&report, &check_sqlserver::RULES);
+            let text = report::findings::text(&report, &check_sqlserver::RULES);
             failures.push(format!("{class}: {rules:?} in {found:?}\n{text}"));
         }
         assert_safe_advice(&check_sqlserver::RULES, &report, |object| object.starts_with("index "));
@@ -145,7 +145,7 @@ fn drills_in_a_made_database_are_found() {
         }
         let report = checked(&copy, &options(CheckLevel::Full));
         let found = rules_of(&report);
-        let text = check::text::text(&report, &check_sqlserver::RULES);
+        let text = report::findings::text(&report, &check_sqlserver::RULES);
         assert!(class.rules.iter().any(|rule| found.contains(rule)), "{}: {found:?}\n{text}", class.name);
     }
     assert!(practised > CLASSES_OF_DRILLS.len() / 2, "{practised} of {}", CLASSES_OF_DRILLS.len());

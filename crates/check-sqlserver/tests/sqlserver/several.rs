@@ -34,7 +34,7 @@ fn the_files_of_a_database_are_checked_as_one() {
         // In whatever order they are named.
         for paths in [[first.clone(), second.clone()], [second.clone(), first.clone()]] {
             let report = check(&paths, &options(level));
-            assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+            assert_eq!(report.exit_code(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
             assert_eq!(report.accounting.page_count, 416 + u64::from(SECOND_PAGES));
         }
     }
@@ -57,7 +57,7 @@ fn a_file_that_was_not_named_is_told_and_nothing_is_accused() {
     let directory = tempfile::tempdir().unwrap();
     let Some([first, second]) = two_files(directory.path()) else { return };
     let report = check(&[first], &options(CheckLevel::Full));
-    assert_eq!(report.exit_code(), 2, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.exit_code(), 2, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     let gap = report.not_checked.iter().find(|gap| gap.what.contains("comparisons between pages")).unwrap();
     // The base has its log under this number.
     assert!(
@@ -67,7 +67,7 @@ fn a_file_that_was_not_named_is_told_and_nothing_is_accused() {
     );
     // A secondary file alone has no catalog: pages and maps are judged, and the report says that this is all.
     let report = check(&[second], &options(CheckLevel::Structure));
-    assert_eq!(report.exit_code(), 2, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.exit_code(), 2, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert!(report.unfinished.as_deref().unwrap().contains("primary data file"), "{:?}", report.unfinished);
     assert!(
         report.not_checked.iter().any(|gap| gap.why.contains("cannot be read")),
@@ -141,12 +141,12 @@ fn stripes_of_a_backup_are_checked_as_a_whole() {
         path
     });
     let report = check(&paths, &options(CheckLevel::Full));
-    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.exit_code(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert!(!report.not_checked.iter().any(|gap| gap.why.contains("stripes")), "{:?}", report.not_checked);
     assert_eq!(report.accounting.page_count, (pages.len() / PAGE_BYTES) as u64);
     let alone = check(&paths[..1], &options(CheckLevel::Full));
     assert!(alone.unfinished.as_deref().unwrap().contains("stripe 2 is missing"), "{:?}", alone.unfinished);
-    assert_eq!(alone.exit_code(), 2, "{}", check::text::text(&alone, &check_sqlserver::RULES));
+    assert_eq!(alone.exit_code(), 2, "{}", report::findings::text(&alone, &check_sqlserver::RULES));
 }
 
 #[test]
@@ -159,6 +159,6 @@ fn a_backup_of_two_data_files_is_checked_as_one() {
     let path = directory.path().join("two.bak");
     std::fs::write(&path, [&head[..], &streams[0], &streams[1], &tail].concat()).unwrap();
     let report = check(&[path], &options(CheckLevel::Structure));
-    assert_eq!(report.exit_code(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.exit_code(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert_eq!(report.accounting.page_count, 416 + u64::from(SECOND_PAGES));
 }

@@ -40,7 +40,7 @@ fn an_intact_file_of_2005_is_silent_and_its_rows_are_matched_with_their_entries(
                 (report.exit_code(), report.finding_count()),
                 (0, 0),
                 "{}",
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             );
             if level == CheckLevel::Full {
                 // Not silent because nothing was looked at.
@@ -75,7 +75,7 @@ fn each_class_of_a_drill_is_found_in_a_file_of_2005() {
                 is_found && report.exit_code() == 1,
                 "{} {seed}\n{}",
                 class.name,
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             );
         }
     }
@@ -119,7 +119,7 @@ fn a_version_that_is_not_known_is_named_and_its_pages_are_verified() {
                 (report.exit_code(), report.finding_count()),
                 expected,
                 "{}",
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             );
             if is_deep {
                 let why = report.unfinished.unwrap();
@@ -168,6 +168,6 @@ fn a_column_of_2005_with_a_status_that_is_not_known_is_not_matched() {
     protect(page_bytes);
     std::fs::write(&path, bytes).unwrap();
     let report = checked(&path, &options(CheckLevel::Full));
-    assert_eq!(report.finding_count(), 0, "{}", check::text::text(&report, &check_sqlserver::RULES));
+    assert_eq!(report.finding_count(), 0, "{}", report::findings::text(&report, &check_sqlserver::RULES));
     assert!(report.not_checked.iter().any(|gap| gap.why.contains("unknown status bits of its columns")));
 }

@@ -23,7 +23,7 @@ fn a_data_file_without_its_last_pages_is_one_finding_at_every_level_and_in_struc
     let Some(path) = case("truncated_pages.mdf") else { return };
     for level in LEVELS {
         let report = checked(&path, &options(level));
-        let text = check::text::text(&report, &check_sqlserver::RULES);
+        let text = report::findings::text(&report, &check_sqlserver::RULES);
         assert_eq!((report.exit_code(), rules_of(&report)), (1, vec!["mssql-file-size"]), "{text}");
         let [finding] = &report.findings[..] else { panic!("{text}") };
         assert!(finding.expected.starts_with("at least 392 pages"), "{}", finding.expected);
@@ -69,7 +69,7 @@ fn a_file_that_lost_pages_which_nobody_used_is_too_short_as_well() {
             rules_of(&report),
             ["mssql-file-size"],
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
     }
 }
@@ -96,7 +96,7 @@ fn a_second_file_without_its_last_pages_is_named() {
             rules_of(&report),
             ["mssql-file-size"],
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
         assert_eq!(report.findings[0].file, second.to_str().unwrap());
     }
@@ -113,7 +113,7 @@ fn a_stripe_is_a_part_of_a_backup_and_never_clean() {
                 (report.exit_code(), report.finding_count()),
                 (2, 0),
                 "{}",
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             );
             let why = report.unfinished.unwrap();
             assert!(why.contains("the backup has 2 stripes") && why.contains(text), "{why}");
@@ -133,7 +133,7 @@ fn a_backup_without_its_end_is_damage_at_every_level() {
         let path = stored(directory.path(), "cut.bak", &bytes[..length]);
         for level in LEVELS {
             let report = checked(&path, &options(level));
-            let text = check::text::text(&report, &check_sqlserver::RULES);
+            let text = report::findings::text(&report, &check_sqlserver::RULES);
             assert!(rules_of(&report).contains(&"mssql-backup-stream"), "{length} {text}");
             assert_eq!(report.finding_count(), 1, "{length} {text}");
         }
@@ -152,7 +152,7 @@ fn a_changed_byte_in_the_header_of_a_block_of_a_backup_is_damage() {
         rules_of(&report),
         ["mssql-backup-stream"],
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
     assert!(
         report.findings[0].expected.contains("block SSET at byte 8192"),
@@ -194,7 +194,7 @@ fn a_full_backup_that_lost_extents_is_damage() {
             (report.exit_code(), report.finding_count()),
             (1, 1),
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
     }
 }
@@ -211,7 +211,7 @@ fn a_differential_backup_is_a_part_of_a_database_and_no_damage() {
                 (report.exit_code(), report.finding_count()),
                 (2, 0),
                 "{}",
-                check::text::text(&report, &check_sqlserver::RULES)
+                report::findings::text(&report, &check_sqlserver::RULES)
             );
             let why = report.unfinished.unwrap();
             let text = if attributes == 8 { "differential backup" } else { "has not all extents of file 1" };
@@ -234,7 +234,7 @@ fn a_page_number_near_2_to_the_32_in_a_backup_takes_no_memory_for_the_pages_belo
         };
         let Some((_directory, path)) = backup_of(moved, 4) else { return };
         let report = checked(&path, &options(CheckLevel::Full));
-        assert_eq!(report.exit_code(), 1, "{}", check::text::text(&report, &check_sqlserver::RULES));
+        assert_eq!(report.exit_code(), 1, "{}", report::findings::text(&report, &check_sqlserver::RULES));
         assert!(report.counters.memory_bytes_max < 4 << 20, "{}", report.counters.memory_bytes_max);
     }
 }
@@ -260,7 +260,7 @@ fn of_several_backup_sets_the_last_full_one_is_checked_and_the_others_are_told()
         (report.exit_code(), report.finding_count()),
         (2, 0),
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
     assert!(report.unfinished.unwrap().contains("has 2 backup sets, only set 2 is checked"));
 }
@@ -280,7 +280,7 @@ fn a_file_that_the_catalog_has_and_nobody_named_is_missed_at_every_level() {
             (report.exit_code(), report.finding_count()),
             (2, 0),
             "{}",
-            check::text::text(&report, &check_sqlserver::RULES)
+            report::findings::text(&report, &check_sqlserver::RULES)
         );
         assert!(report.unfinished.unwrap().contains("file 2 (\"C:\\dbs\\northwnd_log.ldf\" on the server)"));
     }
@@ -302,7 +302,7 @@ fn a_hole_of_a_terabyte_behind_a_data_file_is_listed_and_not_read() {
         (report.finding_count(), report.exit_code()),
         (0, 0),
         "{}",
-        check::text::text(&report, &check_sqlserver::RULES)
+        report::findings::text(&report, &check_sqlserver::RULES)
     );
     assert_eq!(report.counters.row_count, intact.counters.row_count);
     assert!(report.not_checked.iter().any(|gap| gap.what.ends_with("bytes at the end of a file")));

@@ -24,7 +24,7 @@ pub(crate) fn assert_safe_advice(rules: &RuleSet, report: &CheckReport, is_index
         role.suspect == Suspect::Database
             || role.suspect == Suspect::Object && role.rank <= Rank::Link && is_table
     };
-    let text = || check::text::text(report, rules);
+    let text = || report::findings::text(report, rules);
     if let Some(cause) = report.findings.iter().find(calls_table) {
         for finding in &report.findings {
             let proposes = finding.next_step.split([';', ':', '.', ',']).any(|clause| {

@@ -46,7 +46,7 @@ pub(crate) fn detail(check: &StoredCheck) -> String {
         report::plain::plain(&check.place),
         seconds(&check.stored_at),
         check.fathom_version,
-        fitted(&check::text::text_of(&check.report, engines::rules().of(&check.report), usize::MAX))
+        fitted(&report::findings::text_of(&check.report, engines::rules().of(&check.report), usize::MAX))
     );
     // Writing to a String cannot fail.
     let _ = match (check.share_of_ceiling(), check.bytes_per_s()) {

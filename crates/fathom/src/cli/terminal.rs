@@ -56,7 +56,7 @@ pub(crate) fn print_json(document: &str) -> std::io::Result<()> {
 /// lines are left as they are, for grep and diff.
 pub(crate) fn fitted(text: &str) -> String {
     match columns() {
-        Some(width) => check::text::wrapped(text, width),
+        Some(width) => report::findings::wrapped(text, width),
         None => text.to_owned(),
     }
 }

@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitStatus> {
     if arguments.json {
         print_json(&report.to_json_lines())?;
     } else {
-        let shown_max = arguments.max_findings.unwrap_or(check::text::SHOWN_PER_OBJECT);
-        print(&fitted(&check::text::text_of(&report, engines::rules().of(&report), shown_max)))?;
+        let shown_max = arguments.max_findings.unwrap_or(report::findings::SHOWN_PER_OBJECT);
+        print(&fitted(&report::findings::text_of(&report, engines::rules().of(&report), shown_max)))?;
     }
     let missing = report.missing_for_full();
     let is_short = arguments.require.is_some() && !missing.is_empty();

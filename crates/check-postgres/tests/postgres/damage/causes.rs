@@ -66,9 +66,9 @@ impl Scene {
         damage(&mut editor);
         let report = check(&self.cluster, CheckLevel::Full, 2);
         editor.undo();
-        wanted
-            .fault(&report)
-            .map(|fault| format!("{what}: {fault}\n{}", check::text::text(&report, &check_postgres::RULES)))
+        wanted.fault(&report).map(|fault| {
+            format!("{what}: {fault}\n{}", report::findings::text(&report, &check_postgres::RULES))
+        })
     }
 }
 
@@ -209,7 +209,7 @@ fn a_lost_block_of_an_index_carries_its_links_and_the_rows_without_entry() {
     editor.block(&index, 2, |page| page.fill(0));
     let report = check(&scene.cluster, CheckLevel::Full, 2);
     editor.undo();
-    let text = check::text::text(&report, &check_postgres::RULES);
+    let text = report::findings::text(&report, &check_postgres::RULES);
     assert_eq!(report.finding_count(), 1, "{text}");
     assert_eq!((report.findings[0].page, report.accounting.damaged_count), (Some(2), 1), "{text}");
     assert!(report.findings[0].found.starts_with("a block of zeros"), "{text}");
@@ -221,7 +221,7 @@ fn a_lost_block_of_an_index_carries_its_links_and_the_rows_without_entry() {
     });
     let report = check(&scene.cluster, CheckLevel::Full, 2);
     editor.undo();
-    let text = check::text::text(&report, &check_postgres::RULES);
+    let text = report::findings::text(&report, &check_postgres::RULES);
     let [finding] = report.findings.as_slice() else { panic!("{text}") };
     let first = (finding.rule.as_str(), finding.object.as_deref());
     assert_eq!(first, ("pg-row-without-entry", Some("postgres.public.v_k")), "{text}");
@@ -241,7 +241,7 @@ fn a_lost_tablespace_carries_what_indexes_and_tables_elsewhere_say() {
     std::fs::remove_file(&link).unwrap();
     let report = check(&scene.cluster, CheckLevel::Full, 2);
     std::os::unix::fs::symlink(target, link).unwrap();
-    let text = check::text::text(&report, &check_postgres::RULES);
+    let text = report::findings::text(&report, &check_postgres::RULES);
     let [finding] = report.findings.as_slice() else { panic!("{text}") };
     assert_eq!(finding.rule, "pg-tablespace", "{text}");
     assert!(finding.found.contains("3,000 index entries point to rows of postgres.public.away"), "{text}");
@@ -260,7 +260,7 @@ fn a_lost_file_of_pg_xact_is_one_finding_with_the_rows_that_need_it() {
         }
         let report = check(&scene.cluster, CheckLevel::Full, 2);
         editor.undo();
-        let text = check::text::text(&report, &check_postgres::RULES);
+        let text = report::findings::text(&report, &check_postgres::RULES);
         let [finding] = report.findings.as_slice() else { panic!("{text}") };
         assert_eq!((finding.rule.as_str(), finding.file.as_str()), (rule, "pg_xact/0000"), "{text}");
         assert!(finding.found.contains("6,000 rows in postgres.public.v"), "{text}");
@@ -291,7 +291,7 @@ fn a_catalog_that_lost_rows_is_one_finding_and_explains_nothing_elsewhere() {
             }
             let report = check(&cluster, CheckLevel::Full, 2);
             editor.undo();
-            let text = check::text::text(&report, &check_postgres::RULES);
+            let text = report::findings::text(&report, &check_postgres::RULES);
             let first = report.objects.first().map_or("", |object| object.cause_file.as_str());
             let of_catalog = report.objects.len() == 1
                 && (file.to_string_lossy() == first || what != "half" || report.findings.len() == 1);
@@ -323,7 +323,7 @@ fn a_catalog_that_lost_rows_is_one_finding_and_explains_nothing_elsewhere() {
     editor.block(&copied, 2, |page| page[5000] ^= 1);
     let report = check(&cluster, CheckLevel::Full, 2);
     editor.undo();
-    let text = check::text::text(&report, &check_postgres::RULES);
+    let text = report::findings::text(&report, &check_postgres::RULES);
     assert_eq!(report.finding_count(), 2, "{text}");
     assert!(report.objects.iter().all(|object| object.resolve_first.is_none()), "{text}");
 }

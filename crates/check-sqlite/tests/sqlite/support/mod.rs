@@ -127,7 +127,7 @@ pub(crate) fn hash(path: &Path) -> Vec<u8> {
 
 /// Proves that nothing is found, and everything was read.
 pub(crate) fn assert_clean(report: &CheckReport) {
-    let text = check::text::text(report, &check_sqlite::RULES);
+    let text = report::findings::text(report, &check_sqlite::RULES);
     assert_eq!(report.finding_count(), 0, "{text}");
     assert_eq!(report.exit_code(), 0, "{text}");
     let accounting = &report.accounting;

@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
+use check::rule::RuleSet;
 use results::check::CheckReport;
 use results::object::DamagedObject;
 use results::wording::counted;
 
 use super::words::{harmless, rule_name};
-
-use crate::rule::RuleSet;
 
 /// Most objects with a line of their own; the JSON output has all.
 const LINES_MAX: usize = 100;

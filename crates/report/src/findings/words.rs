@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use results::check::Finding;
 use results::plain::{is_hidden, one_line};
 
-use crate::rule::RuleSet;
+use check::rule::RuleSet;
 
 /// Names come from the file under test and may hold anything: what would act on a terminal, or hide, is written out.
 pub(super) fn harmless(text: &str) -> Cow<'_, str> {

@@ -1,29 +1,26 @@
-//! A report for people: one line for each damaged object, then details, what was not checked, the accounting, and the
+//! A check for people: one line for each damaged object, then details, what was not checked, the accounting, and the
 //! verdict.
 
 mod accounting;
 mod details;
-mod layout;
 mod objects;
 mod words;
+mod wrapped;
 
+use check::rule::RuleSet;
 use results::check::CheckReport;
 
-use crate::rule::RuleSet;
-
-pub use layout::wrapped;
+pub use wrapped::wrapped;
 
 /// Findings shown of one rule in one object, if nobody asks for more.
 pub const SHOWN_PER_OBJECT: usize = 5;
 
 /// The report as text, with [`SHOWN_PER_OBJECT`] findings of each rule in each object.
-#[must_use]
 pub fn text(report: &CheckReport, rules: &RuleSet) -> String {
     text_of(report, rules, SHOWN_PER_OBJECT)
 }
 
 /// The report as text: causes first, and at most so many findings of one rule in one object.
-#[must_use]
 pub fn text_of(report: &CheckReport, rules: &RuleSet, shown_max: usize) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -36,12 +33,44 @@ pub fn text_of(report: &CheckReport, rules: &RuleSet, shown_max: usize) -> Strin
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use check::advice::{Sources, conclude};
+    use check::findings::Findings;
     use results::check::{CheckLevel, Finding};
+    use results::engine::EngineId;
 
     use super::*;
-    use crate::advice::{Sources, conclude};
-    use crate::findings::Findings;
-    use crate::rule::examples::RULES;
+
+    check::rules! {
+        PAGE_CHECKSUM {
+            id: "test-page-checksum",
+            level: Full,
+            role: (Page, Object, Other),
+            promise: "what holds",
+            meaning: "What it means.",
+            next_step: "restore the block from a backup",
+            evidence: "none",
+        }
+        ROW_WITHOUT_ENTRY {
+            id: "test-row-without-entry",
+            level: Full,
+            role: (Comparison, Nothing, Row),
+            promise: "what holds",
+            meaning: "What it means.",
+            next_step: "keep a copy; when the table itself checks clean, REINDEX the index",
+            evidence: "none",
+        }
+    }
+
+    static RULES: RuleSet = RuleSet {
+        engine: EngineId::Postgres,
+        page_word: "block",
+        slot_word: "item",
+        rebuild: "REINDEX",
+        messages_word: "",
+        tables: &[TABLE],
+        is_of_one_database: |_| false,
+        explains: |_, _| true,
+    };
 
     fn finding(rule: &str, object: &str, page: u64) -> Finding {
         let known = RULES.get(rule).unwrap();

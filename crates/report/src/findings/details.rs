@@ -7,7 +7,7 @@ use results::check::{CheckReport, Confidence, Finding};
 use results::wording::{counted, thousands};
 
 use super::words::{harmless, place, rule_name};
-use crate::rule::{Rank, RuleSet};
+use check::rule::{Rank, RuleSet};
 
 /// Most folded groups; the JSON output has all listed findings.
 const GROUPS_MAX: usize = 200;

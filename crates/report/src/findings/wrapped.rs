@@ -8,7 +8,6 @@ const MARGIN_MAX: usize = 18;
 
 /// Breaks lines that are wider than `width` characters at spaces. What follows stands below the value of a line that
 /// begins with a label, four columns further in otherwise.
-#[must_use]
 pub fn wrapped(text: &str, width: usize) -> String {
     if width < WIDTH_MIN {
         return text.to_owned();
