@@ -223,7 +223,7 @@ pub struct LogRatio {
 impl LogRatio {
     /// The difference of two groups with unlike variances (Welch 1947; degrees of freedom after Satterthwaite 1946).
     /// Absent unless both groups have two values or more.
-    fn welch(reference: &[f64], candidate: &[f64]) -> Option<Self> {
+    pub(crate) fn welch(reference: &[f64], candidate: &[f64]) -> Option<Self> {
         if reference.len() < 2 || candidate.len() < 2 {
             return None;
         }
@@ -240,6 +240,13 @@ impl LogRatio {
         let degrees_of_freedom =
             1.0 / (weight(share_reference, reference) + weight(share_candidate, candidate));
         Some(Self { difference, standard_error: sum.sqrt(), degrees_of_freedom })
+    }
+
+    /// The mean of the differences between the means of blocks (reference, candidate). Absent below two blocks.
+    pub(crate) fn of_blocks<'a>(blocks: impl Iterator<Item = (&'a [f64], &'a [f64])>) -> Option<Self> {
+        let differences: Vec<f64> =
+            blocks.map(|(reference, candidate)| mean(candidate) - mean(reference)).collect();
+        Self::paired(&differences)
     }
 
     /// The mean of the differences of pairs or blocks. Absent below two of them.
@@ -259,22 +266,20 @@ impl LogRatio {
         Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval }
     }
 
-    fn ratio_interval(&self) -> Interval {
+    pub(crate) fn ratio_interval(&self) -> Interval {
         let interval = Interval::student(self.difference, self.standard_error, self.degrees_of_freedom);
         Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval }
     }
 
+    /// The two-sided p value of Student's t; absent without any spread, where t is infinite or undefined.
+    pub(crate) fn t_p_value(&self) -> Option<f64> {
+        (self.standard_error > 0.0)
+            .then(|| student_two_sided_p(self.difference / self.standard_error, self.degrees_of_freedom))
+    }
+
     /// The larger of the p values of the permutation and of the t statistic, see [`Comparison::p_value`].
-    fn p_value(estimate: Option<&Self>, p_permutation: f64) -> f64 {
-        let Some(Self { difference, standard_error, degrees_of_freedom }) = estimate else {
-            return p_permutation;
-        };
-        if *standard_error > 0.0 {
-            p_permutation.max(student_two_sided_p(difference / standard_error, *degrees_of_freedom))
-        } else {
-            // Without spread t is infinite or undefined, and says nothing against the permutation.
-            p_permutation
-        }
+    pub(crate) fn p_value(estimate: Option<&Self>, p_permutation: f64) -> f64 {
+        estimate.and_then(Self::t_p_value).map_or(p_permutation, |p_student| p_student.max(p_permutation))
     }
 }
 

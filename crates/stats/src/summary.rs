@@ -46,7 +46,7 @@ impl Interval {
 }
 
 /// The t value that leaves half of `1 - confidence` above it.
-fn student_quantile(confidence: f64, degrees_of_freedom: f64) -> f64 {
+pub(crate) fn student_quantile(confidence: f64, degrees_of_freedom: f64) -> f64 {
     let upper = 0.5 + confidence / 2.0;
     if degrees_of_freedom > 1000.0 {
         // The quantile of statrs 0.19 loses digits from 1e5 degrees of freedom on (1.83 for 1.96 at 1e7). Here the

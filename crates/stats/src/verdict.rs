@@ -84,7 +84,7 @@ pub fn verdicts(comparisons: &[Comparison], alpha: f64) -> Result<Vec<Decision>,
 
 /// Makes an interval agree with its verdict. The permutation may deny what Student's t shows: the interval then reaches
 /// to 1. Holm's correction may show what Bonferroni's leaves open: the interval then ends beside 1.
-fn agreeing(interval: Interval, verdict: Verdict, comparison: &Comparison) -> Interval {
+pub(crate) fn agreeing(interval: Interval, verdict: Verdict, comparison: &Comparison) -> Interval {
     match verdict {
         // The runs are too few for the permutation to deny anything: Student's interval stands alone.
         Verdict::TooFewRuns => interval,
@@ -112,7 +112,7 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-fn can_decide(comparison: &Comparison, alpha: f64) -> bool {
+pub(crate) fn can_decide(comparison: &Comparison, alpha: f64) -> bool {
     comparison.n_reference >= 2 && comparison.n_candidate >= 2 && comparison.p_attainable_min <= alpha
 }
 
@@ -123,7 +123,7 @@ fn best_case(p_values: &[f64], place: usize, p_attainable_min: f64) -> f64 {
     holm(&supposed)[place]
 }
 
-fn direction_of(comparison: &Comparison) -> Verdict {
+pub(crate) fn direction_of(comparison: &Comparison) -> Verdict {
     let is_smaller = comparison.ratio.is_some_and(|ratio| ratio < 1.0);
     if is_smaller == (comparison.direction == Direction::SmallerIsBetter) {
         Verdict::Better
