@@ -196,7 +196,7 @@ fn work(workload: Workload, connections: u32, time: Duration) -> Work {
         log_size_mib: None,
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
-        subject: lab::work::Subject::default(),
+        subject: lab::work::SubjectParameters::default(),
         label: String::new(),
         seed: 1,
     }

@@ -30,7 +30,7 @@ pub(super) const SPACE: SpaceCosts = SpaceCosts {
     copies_all: true,
     guid_row_bytes,
     log_bytes: |rows, _, work| wal(wal_bytes(rows, work), work),
-    stock_log_bytes: |work| wal(stock_wal_bytes(work), work),
+    fixture_log_bytes: |work| wal(fixture_wal_bytes(work), work),
 };
 
 /// Bytes of a row of 1048 bytes with a random key: seven to a page in a heap, which also lies below a tree of the keys.
@@ -47,7 +47,7 @@ fn guid_row_bytes(storage: Storage) -> u64 {
 
 /// What making the tables that runs read puts into PostgreSQL's WAL.
 // OBSERVED: 50,000 rows on PostgreSQL 18.6
-fn stock_wal_bytes(work: &Work) -> u64 {
+fn fixture_wal_bytes(work: &Work) -> u64 {
     let row = match work.subject.storage {
         Storage::HeapIndex | Storage::HeapOrdered => 1_260,
         Storage::ClusteredRandom => 3_100,

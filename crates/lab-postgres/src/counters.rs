@@ -15,11 +15,11 @@ pub(crate) mod clients;
 mod post_run_state;
 pub(crate) mod wal_records;
 
-pub(super) use post_run_state::aftermath;
+pub(super) use post_run_state::post_run_state;
 
 /// Looks at the collector of PostgreSQL 14 until its figures are newer than the question: it writes them down at
 /// most every half second.
-const COLLECTOR_LOOKS_MAX: u32 = 50;
+const COLLECTOR_READS_MAX: u32 = 50;
 
 /// One counter and how it is asked for.
 struct Asked {
@@ -296,7 +296,7 @@ fn await_fresh(control: &mut Control, capabilities: &Capabilities) -> Result<(),
          SELECT (pg_stat_get_snapshot_timestamp() > {}::timestamptz)::int FROM pg_stat_bgwriter",
         super::control::literal(&asked_at)
     );
-    for _ in 0..COLLECTOR_LOOKS_MAX {
+    for _ in 0..COLLECTOR_READS_MAX {
         let rows = control.rows(context, &is_newer)?;
         if rows.last().and_then(|row| row.first()?.as_deref()) == Some("1") {
             return Ok(());

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use lab::expand::sample::{self, Value};
 use lab::expand::{
-    self, Aim, Column, ExpandError, Growing, Grown, Kind, Reference, Shift, Table, Wish, grow, shifts,
+    self, Aim, Column, ExpandError, Growing, Grown, GrowthRequest, Kind, Reference, Shift, Table, grow,
+    shifts,
 };
 
 use crate::address;
@@ -53,7 +54,7 @@ pub fn expand_database(
     url: &str,
     source: &SourceDatabase,
     new: NewDatabase<'_>,
-    wish: &Wish,
+    wish: &GrowthRequest,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
     let NewDatabase { name, directories } = new;
@@ -110,7 +111,7 @@ fn fill(
     login: &Login,
     source: &SourceDatabase,
     (name, spread): (&str, &Spread),
-    wish: &Wish,
+    wish: &GrowthRequest,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
     let mut control = connect(login, name)?;
@@ -133,7 +134,7 @@ fn fill(
 fn copy_all(
     control: &mut Control,
     name: &str,
-    wish: &Wish,
+    wish: &GrowthRequest,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
     let failed = |error: WireError| engine("fill", name, error);
@@ -351,7 +352,7 @@ fn refused(name: &str, reason: impl Into<String>) -> ExpandError {
     ExpandError::Source { place: format!("into database \"{name}\""), reason: reason.into() }
 }
 
-fn too_large(name: &str, wish: &Wish, source_bytes: u64) -> ExpandError {
+fn too_large(name: &str, wish: &GrowthRequest, source_bytes: u64) -> ExpandError {
     let place = format!("database \"{name}\"");
     ExpandError::Size { place, wanted_bytes: wish.size_bytes, source_bytes }
 }

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use lab::engine::look_up::Answers;
-use lab::engine::premises::unique_id;
+use lab::engine::managed_directory::unique_id;
 use lab::engine::{
-    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Limitation, Observe,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Limitation, Observe, PostRunState,
     Residence, Target, TargetError,
 };
 use lab::work::{Durability, Work};
@@ -21,7 +21,7 @@ use crate::external::limits::{ServerState, refusals};
 use crate::external::own_database::{
     KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment,
 };
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 use crate::workload::look_up::LookUp;
 use crate::workload::{fixture, schema};
 use crate::{ENGINE, address, counters, waits};
@@ -71,7 +71,7 @@ pub struct ExternalPostgres {
     encryption: Option<String>,
     connector: Option<PostgresConnector>,
     /// Tables that look-ups read, made in our database and kept with it.
-    stocks: Vec<Stock>,
+    fixtures: Vec<FixtureTables>,
     answers: Answers,
 }
 
@@ -121,7 +121,7 @@ impl ExternalPostgres {
             server,
             encryption,
             connector: None,
-            stocks: Vec::new(),
+            fixtures: Vec::new(),
             answers: Answers::default(),
         })
     }
@@ -142,17 +142,17 @@ impl ExternalPostgres {
     }
 
     /// Makes the tables that look-ups read, once for each shape of them.
-    fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
-        let mut stocks = std::mem::take(&mut self.stocks);
-        let provided = self.running().and_then(|control| fixture::provide(control, &mut stocks, work));
-        self.stocks = stocks;
+    fn provide_fixtures(&mut self, work: &Work) -> Result<(), TargetError> {
+        let mut fixtures = std::mem::take(&mut self.fixtures);
+        let provided = self.running().and_then(|control| fixture::provide(control, &mut fixtures, work));
+        self.fixtures = fixtures;
         provided.map(drop)
     }
 
     fn look_up(&self, work: &Work) -> Option<LookUp> {
-        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
+        let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up())?;
         Some(LookUp {
-            statement: LookUp::explained(&stock.question(work)),
+            statement: LookUp::explained(&fixture.question(work)),
             page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
             is_local: false,
             answers: self.answers.clone(),
@@ -204,7 +204,7 @@ impl Target for ExternalPostgres {
         let mut first_statements = self.session_statements(work);
         if work.workload.looks_up() {
             first_statements.extend(guid::PLANNER.map(str::to_owned));
-            self.provide_stock(work)?;
+            self.provide_fixtures(work)?;
         }
         let look_up = self.look_up(work);
         let mut statements = schema::drop_all(self.capabilities.procedures);
@@ -262,12 +262,12 @@ impl Target for ExternalPostgres {
         counters::read(self.running()?, &capabilities)
     }
 
-    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+    fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
         let (capabilities, answers) = (self.capabilities.clone(), self.answers.clone());
         if work.workload.looks_up() {
-            return fixture::aftermath(self.running()?, work, &answers);
+            return fixture::post_run_state(self.running()?, work, &answers);
         }
-        counters::aftermath(self.running()?, &capabilities, work)
+        counters::post_run_state(self.running()?, &capabilities, work)
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {

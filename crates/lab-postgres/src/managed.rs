@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lab::engine::look_up::Answers;
-use lab::engine::premises::unique_id;
+use lab::engine::managed_directory::unique_id;
 use lab::engine::{
-    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout,
-    Limitation, Observe, Residence, Target, TargetError,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout, Limitation,
+    Observe, PostRunState, Residence, Target, TargetError,
 };
 use lab::work::{Placement, Work};
 
@@ -19,11 +19,11 @@ use super::settings::{
     backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
 };
 use crate::server::cluster::{Cluster, ClusterOptions};
-use crate::server::confine::MemoryGroup;
 use crate::server::discovery::ServerBinaries;
-use crate::server::{confine, wal_place};
+use crate::server::resource_limits::MemoryGroup;
+use crate::server::{resource_limits, wal_place};
 use crate::wire::Addresses;
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 use crate::workload::{fixture, schema, wal_space};
 use crate::{counters, waits};
 
@@ -70,7 +70,7 @@ pub struct ManagedPostgres {
     /// Tablespaces made so far: directory of the layout, name.
     tablespaces: Vec<(PathBuf, String)>,
     /// Tables that runs read, made by earlier runs.
-    stocks: Vec<Stock>,
+    fixtures: Vec<FixtureTables>,
     /// What the look-ups of the current run did.
     answers: Answers,
     /// Limit of the server's memory, while it runs with one.
@@ -123,7 +123,7 @@ impl ManagedPostgres {
             data_places: 1,
             work: None,
             tablespaces: Vec::new(),
-            stocks: Vec::new(),
+            fixtures: Vec::new(),
             answers: Answers::default(),
             memory: None,
             settled: false,
@@ -159,7 +159,7 @@ impl ManagedPostgres {
         let process_id = cluster.process_id().unwrap_or_default();
         // Before our own session begins, so that it and all later ones inherit it.
         if let Some(count) = work.subject.server_cores {
-            confine::keep_on_processors(process_id, count)?;
+            resource_limits::keep_on_processors(process_id, count)?;
         }
         self.memory = match work.subject.memory_limit_mib {
             Some(mib) => Some(MemoryGroup::create(process_id, mib)?),
@@ -199,8 +199,8 @@ impl Target for ManagedPostgres {
         self.start(work)?;
         self.clean()?;
         self.answers = Answers::default();
-        if work.workload.has_stock() {
-            self.provide_stock(work)?;
+        if work.workload.has_fixtures() {
+            self.provide_fixtures(work)?;
         }
         let tablespaces = self.tablespaces_for(work)?;
         let statements = schema::create(work, &tablespaces, &self.capabilities);
@@ -245,17 +245,17 @@ impl Target for ManagedPostgres {
         counters::read(self.running()?, &capabilities)
     }
 
-    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+    fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
         let capabilities = self.capabilities.clone();
         let answers = self.answers.clone();
-        let confinement = self.confinement(work);
+        let resource_limits = self.resource_limits(work);
         let control = self.running()?;
-        let mut aftermath = match work.workload.looks_up() {
-            true => fixture::aftermath(control, work, &answers)?,
-            false => counters::aftermath(control, &capabilities, work)?,
+        let mut post_run_state = match work.workload.looks_up() {
+            true => fixture::post_run_state(control, work, &answers)?,
+            false => counters::post_run_state(control, &capabilities, work)?,
         };
-        aftermath.metrics.extend(confinement);
-        Ok(aftermath)
+        post_run_state.metrics.extend(resource_limits);
+        Ok(post_run_state)
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {

@@ -1,4 +1,4 @@
-//! One SQL look a second at a PostgreSQL server, over a connection of its own.
+//! One SQL sample a second at a PostgreSQL server, over a connection of its own.
 //!
 //! One prepared statement reads all views at once (about a millisecond of the server's time). Which views there are
 //! is found out by asking for each by itself when the sampler begins; what does not answer is named.
@@ -10,7 +10,7 @@
 use lab::engine::TargetError;
 use lab::observe::Sampler;
 use lab::observe::manual_checkpoint::{Issue, ManualCheckpoints};
-use lab::observe::series::{Looks, Probe, SeriesSampler, Told, series};
+use lab::observe::series::{Probe, SampledSeries, Samples, SeriesSampler, series};
 use lab::work::Work;
 
 use super::address;
@@ -28,7 +28,7 @@ use reading::PostgresReading;
 /// Name of these connections in the list of sessions.
 pub(super) const CONTROL_NAME: &str = "fathom-control-series";
 
-/// The sampler of the counters of any running server, as its runs have it: what a look a second costs can be tried.
+/// The sampler of the counters of any running server, as its runs have it: what a sample a second costs can be tried.
 ///
 /// # Errors
 /// A URL that is none.
@@ -62,7 +62,7 @@ fn checkpoint_over(login: Login) -> Issue {
     })
 }
 
-/// Looks at the server's counters.
+/// Samples the server's counters.
 #[derive(Debug)]
 pub(super) struct PostgresProbe {
     login: Login,
@@ -70,7 +70,7 @@ pub(super) struct PostgresProbe {
     missing: Vec<String>,
 }
 
-/// A connection with the statement of one look.
+/// A connection with the statement of one sample.
 #[derive(Debug)]
 struct Prepared {
     control: Control,
@@ -90,7 +90,7 @@ impl PostgresProbe {
             .probe("SHOW server_version_num")
             .and_then(|text| text.parse::<u32>().ok())
             .map_or(0, |number| number / 10_000);
-        // Each look must see what is there now; older servers know no such setting and need none.
+        // Each sample must see what is there now; older servers know no such setting and need none.
         let _ = control.query("SET stats_fetch_consistency = none");
         self.missing.clear();
         let (mut queries, mut outputs, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -111,8 +111,10 @@ impl PostgresProbe {
             return Err(format!("the server answers none of our questions: {}", self.missing.join("; ")));
         }
         let statement =
-            format!("PREPARE fathom_look AS SELECT {} FROM {}", outputs.join(", "), queries.join(", "));
-        control.query(&statement).map_err(|error| format!("could not prepare the look: {error}"))?;
+            format!("PREPARE fathom_sample AS SELECT {} FROM {}", outputs.join(", "), queries.join(", "));
+        control
+            .query(&statement)
+            .map_err(|error| format!("could not prepare the query of the sampler: {error}"))?;
         Ok(Prepared { control, names })
     }
 }
@@ -125,12 +127,12 @@ impl Probe for PostgresProbe {
     }
 
     /// Connects again when the connection is gone, as after a restart of the server.
-    fn look(&mut self) -> Result<PostgresReading, String> {
+    fn sample(&mut self) -> Result<PostgresReading, String> {
         let mut prepared = match self.connection.take().filter(|prepared| prepared.control.is_usable()) {
             Some(prepared) => prepared,
             None => self.connect()?,
         };
-        let rows = prepared.control.query("EXECUTE fathom_look");
+        let rows = prepared.control.query("EXECUTE fathom_sample");
         let row = rows
             .map_err(|error| format!("could not read the counters of the server: {error}"))
             .map(|rows| rows.into_iter().next().unwrap_or_default());
@@ -140,17 +142,17 @@ impl Probe for PostgresProbe {
         Ok(names.into_iter().zip(numbers).filter_map(|(name, value)| Some((name, value?))).collect())
     }
 
-    fn tell(self, looks: &Looks<PostgresReading>) -> Told {
+    fn series(self, samples: &Samples<PostgresReading>) -> SampledSeries {
         if let Some(prepared) = self.connection {
             prepared.control.close();
         }
         let problem = (!self.missing.is_empty())
             .then(|| format!("the server does not show {}", self.missing.join("; ")));
-        Told { series: all_series(looks), events: checkpoints::events(looks), problem }
+        SampledSeries { series: all_series(samples), events: checkpoints::events(samples), problem }
     }
 }
 
-/// Running totals that become rates: series, number of the look, unit, source.
+/// Running totals that become rates: series, number of the sample, unit, source.
 const RATES: [(&str, &str, &str, &str); 14] = [
     ("log_bytes_per_s", "log_position", "bytes/s", "pg_current_wal_insert_lsn()"),
     ("log_flushes_per_s", "log_flushes", "1/s", "pg_stat_wal.wal_sync; from 18 pg_stat_io.fsyncs of the log"),
@@ -189,7 +191,7 @@ const RATES: [(&str, &str, &str, &str); 14] = [
     ("data_growth_bytes_per_s", "data_size_bytes", "bytes/s", "pg_database_size()"),
 ];
 
-/// States: series, which is also the number of the look, unit, source.
+/// States: series, which is also the number of the sample, unit, source.
 const GAUGES: [(&str, &str, &str); 4] = [
     ("log_size_bytes", "bytes", "pg_ls_waldir()"),
     ("log_segments", "1", "pg_ls_waldir()"),
@@ -213,15 +215,15 @@ const TIMES: [(&str, &str, &str, &str); 2] = [
     ),
 ];
 
-fn all_series(looks: &Looks<PostgresReading>) -> Vec<results::observations::Series> {
+fn all_series(samples: &Samples<PostgresReading>) -> Vec<results::observations::Series> {
     let rates = RATES.iter().map(|(name, number, unit, source)| {
-        looks.rate(series(*name, unit, *source), |reading| reading.get(number).copied())
+        samples.rate(series(*name, unit, *source), |reading| reading.get(number).copied())
     });
     let gauges = GAUGES.iter().map(|(name, unit, source)| {
-        looks.gauge(series(*name, unit, *source), |reading| reading.get(name).copied())
+        samples.gauge(series(*name, unit, *source), |reading| reading.get(name).copied())
     });
     let times = TIMES.iter().map(|(name, time, count, source)| {
-        looks.ratio(
+        samples.ratio(
             series(*name, "ms", *source),
             // Nor where only the clients' sessions have switched timing off: then all times are zero.
             |reading| reading.get(time).copied().filter(|total_ms| *total_ms > 0.0),

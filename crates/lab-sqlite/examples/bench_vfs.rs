@@ -74,7 +74,7 @@ fn works(time: Duration) -> Vec<(&'static str, Work)> {
         log_size_mib: None,
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
-        subject: lab::work::Subject::default(),
+        subject: lab::work::SubjectParameters::default(),
         label: String::new(),
         seed: 1,
     };

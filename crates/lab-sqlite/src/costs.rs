@@ -26,7 +26,7 @@ pub(super) const SPACE: SpaceCosts = SpaceCosts {
     copies_all: false,
     guid_row_bytes,
     log_bytes: wal_bytes,
-    stock_log_bytes: |_| 0,
+    fixture_log_bytes: |_| 0,
 };
 
 /// Bytes of a row of 1048 bytes with a random key: seven to a page where they are in order.

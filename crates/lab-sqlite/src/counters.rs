@@ -4,7 +4,7 @@ use lab::engine::{Counters, LogRecords};
 use lab::work::Work;
 use results::model::Metric;
 
-use super::vfs::{Call, Role, Tally, Totals};
+use super::vfs::{Call, CallTotals, Role, Totals};
 
 pub(crate) mod cache;
 
@@ -115,7 +115,7 @@ fn log_metrics(totals: &Totals, log: LogKind) -> Vec<Metric> {
 }
 
 /// Flushes of the log, those of checkpoints included.
-pub(super) fn log_flushes(totals: &Totals, role: Role) -> Tally {
+pub(super) fn log_flushes(totals: &Totals, role: Role) -> CallTotals {
     let mut flushes = totals.of(role, Call::Sync);
     flushes += totals.of(role, Call::CheckpointSync);
     flushes

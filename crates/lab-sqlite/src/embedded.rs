@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lab::engine::look_up::Answers;
-use lab::engine::premises::{Premises, leftovers};
+use lab::engine::managed_directory::{ManagedDirectory, leftovers};
 use lab::engine::{
-    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout,
-    Limitation, Observe, Residence, Target, TargetError,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Layout, Limitation,
+    Observe, PostRunState, Residence, Target, TargetError,
 };
 use lab::work::{Work, Workload};
 use results::model::Metric;
@@ -20,7 +20,7 @@ use crate::embedded::database::Database;
 use crate::limits::limitations;
 use crate::session::SqliteConnector;
 use crate::vfs::Instrument;
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 use crate::workload::schema;
 use crate::workload::table::{PAGE_SIZE_BYTES, TABLE};
 
@@ -35,7 +35,7 @@ use pragmas::set_pragma;
 /// Embedded SQLite in a marked directory.
 #[derive(Debug)]
 pub struct SqliteTarget {
-    premises: Option<Premises>,
+    managed_directory: Option<ManagedDirectory>,
     run: Option<SqliteRun>,
     /// Behind `run`, so that connections close before it is handed on.
     instrument: Instrument,
@@ -66,17 +66,21 @@ impl SqliteTarget {
         }
         let instrument = Instrument::take()
             .map_err(|error| TargetError::engine("could not watch SQLite's files", error))?;
-        Ok(Self { premises: Some(Premises::create(base, ENGINE.id.name())?), run: None, instrument })
+        Ok(Self {
+            managed_directory: Some(ManagedDirectory::create(base, ENGINE.id.name())?),
+            run: None,
+            instrument,
+        })
     }
 
     fn directory(&self) -> &Path {
-        self.premises.as_ref().expect("a stopped target is not used again").directory()
+        self.managed_directory.as_ref().expect("a stopped target is not used again").directory()
     }
 
     fn database(&self, work: &Work) -> Database {
         let vfs = schema::is_timed(work).then(|| self.instrument.name());
-        let path = match Stock::of(work, self.directory()) {
-            Some(stock) => stock.path().to_owned(),
+        let path = match FixtureTables::of(work, self.directory()) {
+            Some(fixture) => fixture.path().to_owned(),
             None => self.directory().join("run.db"),
         };
         Database::new(path, vfs)
@@ -104,11 +108,11 @@ impl Target for SqliteTarget {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         self.clean()?;
-        if let Some((text, hint)) = schema::misfit(work) {
+        if let Some((text, hint)) = schema::conflict(work) {
             return Err(TargetError::refused(text, hint));
         }
-        if let Some(stock) = Stock::of(work, self.directory()) {
-            return self.prepare_reading(&stock, work);
+        if let Some(fixture) = FixtureTables::of(work, self.directory()) {
+            return self.prepare_reading(&fixture, work);
         }
         let source = self.source(work)?;
         let database = self.database(work);
@@ -153,12 +157,13 @@ impl Target for SqliteTarget {
         Ok(Counters { cumulative })
     }
 
-    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
-        if let Some(stock) = Stock::of(work, self.directory()).filter(|_| work.workload.looks_up()) {
-            return self.look_up_aftermath(&stock, work);
+    fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
+        if let Some(fixture) = FixtureTables::of(work, self.directory()).filter(|_| work.workload.looks_up())
+        {
+            return self.look_up_state(&fixture, work);
         }
         if !work.workload.adds_rows() {
-            return Ok(Aftermath::default());
+            return Ok(PostRunState::default());
         }
         let database = self.database(work);
         let log_size = log_size(&database);
@@ -184,14 +189,14 @@ impl Target for SqliteTarget {
         if work.workload == Workload::GuidPopulate {
             metrics.push(Metric::new("tree_pages", tree_pages as f64, "1", "dbstat"));
         }
-        Ok(Aftermath {
+        Ok(PostRunState {
             rows: Some(rows),
             table_pages: Some(table_pages),
             rows_per_page: usual_rows_per_page.filter(|_| page_size == PAGE_SIZE_BYTES),
             total_bytes: Some(page_count * page_size),
             payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
             metrics,
-            ..Aftermath::default()
+            ..PostRunState::default()
         })
     }
 
@@ -211,13 +216,13 @@ impl Target for SqliteTarget {
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
         // The last connection to close brings the WAL into the database.
         self.run = None;
-        let Some(premises) = self.premises.take() else { return Ok(()) };
+        let Some(managed_directory) = self.managed_directory.take() else { return Ok(()) };
         if keep {
-            let directory = premises.keep()?;
+            let directory = managed_directory.keep()?;
             tracing::info!("kept \"{}\"", directory.display());
             return Ok(());
         }
-        premises.remove()
+        managed_directory.remove()
     }
 
     fn describe(&mut self) -> Option<&mut dyn Describe> {

@@ -53,7 +53,7 @@ pub fn limitations(work: &Work) -> Vec<Limitation> {
         let text = "waits on SQLite are exact, but without signal time and waiting tasks: the engine does not report them";
         add("waits", false, text);
     }
-    if let Some((text, _)) = schema::misfit(work) {
+    if let Some((text, _)) = schema::conflict(work) {
         add("settings", true, &text);
     }
     found

@@ -1,11 +1,11 @@
 //! What the instrumented engine does, once a second.
 
-use lab::observe::series::{Looks, Probe, Told, series};
+use lab::observe::series::{Probe, SampledSeries, Samples, series};
 
 use super::counters::{self, LogKind, SOURCE};
 use super::vfs::{Meter, Totals};
 
-/// Looks at the meter.
+/// Samples the meter.
 #[derive(Debug)]
 pub(super) struct VfsProbe {
     /// What the connections' VFS measures.
@@ -43,22 +43,22 @@ impl Probe for VfsProbe {
         "sqlite_series".to_owned()
     }
 
-    fn look(&mut self) -> Result<Totals, String> {
+    fn sample(&mut self) -> Result<Totals, String> {
         Ok(self.meter.read())
     }
 
-    fn tell(self, looks: &Looks<Totals>) -> Told {
+    fn series(self, samples: &Samples<Totals>) -> SampledSeries {
         let counter = |totals: &Totals, name: &str| {
             let metrics = counters::metrics(totals, self.log);
             metrics.into_iter().find(|metric| metric.name == name).map(|metric| metric.value)
         };
         let rates = RATES.iter().filter_map(|(name, of, unit)| {
-            looks.rate(series(*name, unit, SOURCE), |totals| counter(totals, of))
+            samples.rate(series(*name, unit, SOURCE), |totals| counter(totals, of))
         });
         let times = TIMES.iter().filter_map(|(name, time, count)| {
             let time_ms = |totals: &Totals| counter(totals, time).map(|seconds| seconds * 1e3);
-            looks.ratio(series(*name, "ms", SOURCE), time_ms, |totals| counter(totals, count))
+            samples.ratio(series(*name, "ms", SOURCE), time_ms, |totals| counter(totals, count))
         });
-        Told { series: rates.chain(times).collect(), ..Told::default() }
+        SampledSeries { series: rates.chain(times).collect(), ..SampledSeries::default() }
     }
 }

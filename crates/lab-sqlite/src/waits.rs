@@ -170,25 +170,25 @@ pub(super) fn rows(totals: &Totals) -> Vec<WaitRow> {
     let mut rows: Vec<WaitRow> = Vec::new();
     for role in Role::ALL {
         for call in Call::ALL {
-            let tally = totals.of(role, call);
-            if tally.count == 0 {
+            let call_totals = totals.of(role, call);
+            if call_totals.count == 0 {
                 continue;
             }
             let name = name(role, call);
             if let Some(row) = rows.iter_mut().find(|row| row.name == name) {
-                row.wait_s += tally.seconds();
+                row.wait_s += call_totals.seconds();
                 row.resource_s = Some(row.wait_s);
-                row.count = row.count.map(|count| count + tally.count);
+                row.count = row.count.map(|count| count + call_totals.count);
                 continue;
             }
             rows.push(WaitRow {
                 class: CLASS.to_owned(),
                 name,
                 is_idle: false,
-                wait_s: tally.seconds(),
-                resource_s: Some(tally.seconds()),
+                wait_s: call_totals.seconds(),
+                resource_s: Some(call_totals.seconds()),
                 signal_s: None,
-                count: Some(tally.count),
+                count: Some(call_totals.count),
                 how: How::Exact,
             });
         }

@@ -23,7 +23,7 @@ pub const STORAGE_FRACTION_MIN: f64 = 0.5;
 
 /// What the page cache held of the files just before the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheLook {
+pub struct CachedPages {
     /// Pages of the files.
     pub page_count: u64,
     /// Of these, in memory.
@@ -56,7 +56,7 @@ impl Verified {
 
 /// Judges: `engine_bytes` is what the engine asked the operating system for, `storage_bytes` what the kernel says that
 /// the storage gave for it, where it says so.
-pub fn verify(look: &CacheLook, engine_bytes: Option<f64>, storage_bytes: Option<f64>) -> Verified {
+pub fn verify(look: &CachedPages, engine_bytes: Option<f64>, storage_bytes: Option<f64>) -> Verified {
     let resident = look.resident_count as f64 / (look.page_count as f64).max(1.0);
     if resident >= WARM_FRACTION_MIN {
         return Verified::Warm;
@@ -73,8 +73,8 @@ pub fn verify(look: &CacheLook, engine_bytes: Option<f64>, storage_bytes: Option
 ///
 /// # Errors
 /// A file that cannot be opened, flushed, read or looked at.
-pub fn set(files: &[PathBuf], state: CacheState) -> Result<CacheLook, TargetError> {
-    let mut look = CacheLook { page_bytes: page_bytes(), ..CacheLook::default() };
+pub fn set(files: &[PathBuf], state: CacheState) -> Result<CachedPages, TargetError> {
+    let mut look = CachedPages { page_bytes: page_bytes(), ..CachedPages::default() };
     if state == CacheState::ColdMachine {
         let path = PathBuf::from(DROP_CACHES);
         let io = |source| TargetError::Io { action: "empty the machine's page cache by", path, source };
@@ -116,8 +116,8 @@ fn read_all(path: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn look(resident_count: u64) -> CacheLook {
-        CacheLook { page_count: 1000, resident_count, page_bytes: 4096 }
+    fn look(resident_count: u64) -> CachedPages {
+        CachedPages { page_count: 1000, resident_count, page_bytes: 4096 }
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn row_seconds(work: &Work, costs: &TimeCosts) -> f64 {
         Workload::RandomInsert => 20e-6,
         Workload::GuidPopulate => 60e-6,
         // Look-ups and tasks have a row per statement: what it costs depends on the tables, which are not known here.
-        workload if workload.has_stock() => work.subject.table_rows as f64 * 5e-6,
+        workload if workload.has_fixtures() => work.subject.table_rows as f64 * 5e-6,
         Workload::RawRead => work.subject.raw.time.as_secs_f64(),
         _ => 30e-6,
     };

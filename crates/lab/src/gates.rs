@@ -9,7 +9,7 @@ use results::model::{ClientRecord, GateOutcome, GateResult};
 use results::observations::SamplerRecord;
 
 use crate::client::WorkerUsage;
-use crate::engine::Aftermath;
+use crate::engine::PostRunState;
 use crate::observe::manual_checkpoint;
 use crate::work::{Amount, LoopSide, Work};
 
@@ -51,7 +51,7 @@ pub struct Evidence<'a> {
     /// From the barrier to the last client's end, in nanoseconds.
     pub elapsed_ns: u64,
     /// What the engine holds afterwards, or why it did not answer.
-    pub aftermath: &'a Result<Aftermath, String>,
+    pub post_run_state: &'a Result<PostRunState, String>,
     /// Bytes of log (or, where the engine does not tell, of all writes) in the measured part, with their source.
     pub written: Option<(u64, &'a str)>,
     /// Does the engine run on the clients' own threads?
@@ -123,7 +123,7 @@ fn all_clients_finished(evidence: &Evidence<'_>) -> GateResult {
 }
 
 fn no_errors(evidence: &Evidence<'_>) -> GateResult {
-    // Many clients often meet the same error: it is told once. Hints stay in the record of the client.
+    // Many clients often meet the same error: it is errors once. Hints stay in the record of the client.
     let mut errors: Vec<(&str, Vec<String>)> = Vec::new();
     for client in evidence.clients.iter().filter(|client| client.errors > 0) {
         let text = client.error.as_deref().and_then(|error| error.lines().next());
@@ -133,13 +133,13 @@ fn no_errors(evidence: &Evidence<'_>) -> GateResult {
             None => errors.push((text, vec![name])),
         }
     }
-    let told: Vec<String> =
+    let errors: Vec<String> =
         errors.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect();
-    nobody("no_errors", "no client meets an error".to_owned(), &told)
+    nobody("no_errors", "no client meets an error".to_owned(), &errors)
 }
 
 fn engine_answers(evidence: &Evidence<'_>) -> GateResult {
-    let silence: Vec<String> = evidence.aftermath.as_ref().err().cloned().into_iter().collect();
+    let silence: Vec<String> = evidence.post_run_state.as_ref().err().cloned().into_iter().collect();
     nobody("engine_answers", "the engine answers after the run".to_owned(), &silence)
 }
 
@@ -156,16 +156,16 @@ fn rows_match(evidence: &Evidence<'_>) -> GateResult {
         Amount::Rows(rows) => rows,
         Amount::Time(_) => measured,
     };
-    match evidence.aftermath {
+    match evidence.post_run_state {
         Err(_) => gate("rows_match", false, expected, "the engine does not answer".to_owned()),
-        Ok(Aftermath { rows: None, .. }) => {
+        Ok(PostRunState { rows: None, .. }) => {
             if measured == asked {
                 not_applicable("rows_match", expected, "the workload leaves no rows to count")
             } else {
                 gate("rows_match", false, expected, format!("{measured} acknowledged"))
             }
         }
-        Ok(Aftermath { rows: Some(rows), .. }) => gate(
+        Ok(PostRunState { rows: Some(rows), .. }) => gate(
             "rows_match",
             *rows == acknowledged && measured == asked,
             expected,
@@ -176,9 +176,12 @@ fn rows_match(evidence: &Evidence<'_>) -> GateResult {
 
 fn pages_as_designed(evidence: &Evidence<'_>) -> GateResult {
     let name = "pages_as_designed";
-    match evidence.aftermath {
-        Ok(Aftermath {
-            rows: Some(rows), table_pages: Some(pages), rows_per_page: Some(per_page), ..
+    match evidence.post_run_state {
+        Ok(PostRunState {
+            rows: Some(rows),
+            table_pages: Some(pages),
+            rows_per_page: Some(per_page),
+            ..
         }) => {
             let expected = rows.div_ceil(*per_page);
             gate(
@@ -200,8 +203,8 @@ fn physical_work(evidence: &Evidence<'_>) -> GateResult {
     let name = "physical_work";
     let rows_all: u64 = evidence.clients.iter().map(|client| client.rows + client.warm_up_rows).sum();
     let rows: u64 = evidence.clients.iter().map(|client| client.rows).sum();
-    let payload = match evidence.aftermath {
-        Ok(Aftermath { payload_bytes: Some(bytes), .. }) if rows_all > 0 => {
+    let payload = match evidence.post_run_state {
+        Ok(PostRunState { payload_bytes: Some(bytes), .. }) if rows_all > 0 => {
             (u128::from(*bytes) * u128::from(rows) / u128::from(rows_all)) as u64
         }
         _ => 0,
@@ -314,7 +317,7 @@ fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
 
 /// Did a sampler that was able to look have too small a share of its looks to be as sure as it would be? What the gate
 /// lets pass of an estimate is a caution all the same.
-pub fn has_lost_looks(sampler: &SamplerRecord, limits: &Limits) -> bool {
+pub fn has_missed_samples(sampler: &SamplerRecord, limits: &Limits) -> bool {
     is_able(sampler) && is_short(sampler, limits.samples_present_fraction)
 }
 

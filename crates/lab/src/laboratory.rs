@@ -1,4 +1,4 @@
-//! The laboratory: takes a plan through blocks of runs, repeats what does not count, stores each run as it ends.
+//! The laboratory: takes a study through blocks of runs, repeats what does not count, stores each run as it ends.
 //!
 //! Invariant: whatever has been announced as ended is in the results file. A crash at any moment loses
 //! at most the run in flight; the same assignment picks up where the file ends.
@@ -16,19 +16,19 @@ use crate::assignment::Assignment;
 use crate::ceilings::{self, CeilingPlaces, CeilingTime};
 use crate::engine::{Limitation, Target, TargetError};
 use crate::gates::Limits;
-use crate::plan::Plan;
 use crate::reading;
 use crate::run::{self, Course, Leftovers, RunError, RunRequest, Tick};
+use crate::schedule::Schedule;
 use crate::work::{Amount, WarmUp, Work};
 
-mod beside;
+mod attachments;
 mod completeness;
 mod progress;
-mod stillness;
+mod standstill;
 
 use completeness::adds_block;
 pub use completeness::is_complete;
-use stillness::Stillness;
+use standstill::Standstill;
 
 use progress::{Compared, StudyProgress, disk_full, widest_percent};
 
@@ -101,7 +101,7 @@ pub enum Notice<'a> {
 
 /// How a study ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StudyOutcome {
     /// Runs made now.
     pub ran: usize,
     /// Of these, invalid ones.
@@ -144,7 +144,7 @@ pub enum LabError {
         cell: String,
         /// The run that met it.
         run_id: i64,
-        /// What the client was told.
+        /// What the client was reported.
         reason: String,
     },
     /// The results could not be stored.
@@ -179,7 +179,7 @@ impl Laboratory<'_> {
         &mut self,
         assignment: &Assignment,
         on_notice: &mut dyn FnMut(&Notice<'_>),
-    ) -> Result<(StudyId, Outcome), LabError> {
+    ) -> Result<(StudyId, StudyOutcome), LabError> {
         let cells = assignment.cells();
         let new_study = assignment.study();
         self.refuse_or_limit(assignment, &cells, on_notice)?;
@@ -187,7 +187,7 @@ impl Laboratory<'_> {
         self.store.put_cells(study, &cells)?;
         self.store.close_interrupted(study)?;
         let mut progress = StudyProgress::read(self.store, study, Compared::in_study(assignment))?;
-        let plan = Plan::new(cells.len() as u32, assignment.seed());
+        let schedule = Schedule::new(cells.len() as u32, assignment.seed());
         let planned_blocks = assignment.resolved().repetitions;
         on_notice(&Notice::StudyBegins {
             study: &new_study,
@@ -195,16 +195,16 @@ impl Laboratory<'_> {
             reused: progress.filled_among(planned_blocks, cells.len()),
         });
         self.provide_ceilings(CeilingTime::Before, study, assignment, on_notice)?;
-        let mut outcome = Outcome::default();
+        let mut outcome = StudyOutcome::default();
         let mut block_index = 0;
         while block_index < planned_blocks || self.wants_block(assignment, &progress, block_index, on_notice)
         {
             let planned = planned_blocks.max(block_index + 1) as usize * cells.len();
-            for cell_index in plan.block(block_index) {
+            for cell_index in schedule.block(block_index) {
                 if progress.is_filled(block_index, cell_index) {
                     continue;
                 }
-                let place = Place { study, block_index, cell: &cells[cell_index as usize], planned };
+                let place = PlannedRun { study, block_index, cell: &cells[cell_index as usize], planned };
                 self.fill(assignment, place, &mut progress, &mut outcome, on_notice)?;
                 if outcome.stopped {
                     return Ok((study, outcome));
@@ -243,7 +243,7 @@ impl Laboratory<'_> {
         cells: &[Cell],
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> Result<(), LabError> {
-        let mut told: Vec<Limitation> = Vec::new();
+        let mut reported: Vec<Limitation> = Vec::new();
         for cell in cells {
             let work = assignment.work(cell, 0);
             let Some(target) = self.targets.get(assignment.target_index(cell)) else { continue };
@@ -252,22 +252,22 @@ impl Laboratory<'_> {
                     let engine = target.engine().id.to_string();
                     return Err(LabError::Refused { cell: cell.label(), engine, reason: limitation.text });
                 }
-                if !told.contains(&limitation) {
+                if !reported.contains(&limitation) {
                     on_notice(&Notice::Limited(&limitation));
-                    told.push(limitation);
+                    reported.push(limitation);
                 }
             }
         }
         Ok(())
     }
 
-    /// Runs one place of the plan until an attempt counts, at most as often as the spec allows.
+    /// Runs one cell of the schedule until an attempt counts, at most as often as the spec allows.
     fn fill(
         &mut self,
         assignment: &Assignment,
-        place: Place<'_>,
+        place: PlannedRun<'_>,
         progress: &mut StudyProgress,
-        outcome: &mut Outcome,
+        outcome: &mut StudyOutcome,
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> Result<(), LabError> {
         for _ in 0..assignment.resolved().validity.attempts {
@@ -294,11 +294,11 @@ impl Laboratory<'_> {
     fn attempt(
         &mut self,
         assignment: &Assignment,
-        place: Place<'_>,
+        place: PlannedRun<'_>,
         progress: &mut StudyProgress,
         on_notice: &mut dyn FnMut(&Notice<'_>),
     ) -> Result<RunState, LabError> {
-        let Place { study, block_index, cell, planned } = place;
+        let PlannedRun { study, block_index, cell, planned } = place;
         let attempt = self.store.next_attempt(study, block_index, cell.index)?;
         let key = RunKey { block_index, cell_index: cell.index, attempt };
         let position = progress.next_position();
@@ -308,11 +308,11 @@ impl Laboratory<'_> {
         let run_id = self.store.begin_run(study, key, position, &jiff::Timestamp::now().to_string())?;
         let limits = limits(assignment);
         let stop = Arc::clone(&self.stop);
-        let mut stillness = Stillness::new(assignment.no_progress);
+        let mut standstill = Standstill::new(assignment.no_progress);
         let rows_total = rows_total(&work);
         let mut on_tick = |tick: Tick| {
             on_notice(&Notice::RunProgress { rows: tick.rows, rows_total });
-            if let Some(still_for) = stillness.look(tick.pulse) {
+            if let Some(still_for) = standstill.observe(tick.pulse) {
                 on_notice(&Notice::NoProgress { cell, still_for });
             }
             if stop.load(Ordering::Relaxed) { Course::Stop } else { Course::Continue }
@@ -363,9 +363,9 @@ impl Laboratory<'_> {
     }
 }
 
-/// One place of the plan.
+/// One run of the schedule.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct PlannedRun<'a> {
     study: StudyId,
     block_index: u32,
     cell: &'a Cell,

@@ -2,13 +2,13 @@
 
 use results::model::{Event, GateOutcome, GateResult, Metric, Run, RunState, Warning};
 
-use crate::cache::{self, CacheLook, Verified};
+use crate::cache::{self, CachedPages, Verified};
 use crate::engine::Answer;
 use crate::work::{CacheState, Work};
 
 /// Metrics, marks and cautions that a run which reads adds to its record.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
+pub(crate) struct ReadingRecord {
     pub(crate) metrics: Vec<Metric>,
     pub(crate) events: Vec<Event>,
     pub(crate) warnings: Vec<Warning>,
@@ -18,11 +18,11 @@ pub(crate) struct Record {
 /// until now.
 pub(crate) fn record(
     work: &Work,
-    look: Option<&CacheLook>,
+    look: Option<&CachedPages>,
     answers: &[Answer],
     metrics: &[Metric],
-) -> Record {
-    let mut record = Record::default();
+) -> ReadingRecord {
+    let mut record = ReadingRecord::default();
     if let Some(look) = look {
         let metric = |name: &str, value: u64, unit: &str| {
             Metric::new(name, value as f64, unit, "cachestat or mincore of the files just before the run")

@@ -5,9 +5,9 @@ use std::time::Instant;
 use results::model::{Environment, Event, Metric, Run, RunKey, RunState, Setting, Warning};
 use results::observations::Observations;
 
-use crate::cache::CacheLook;
+use crate::cache::CachedPages;
 use crate::client::{ClientPool, ClientPoolError, Dispatch};
-use crate::engine::{Aftermath, Counters, Engine, LogRecords, Target, TargetError};
+use crate::engine::{Counters, Engine, LogRecords, PostRunState, Target, TargetError};
 use crate::environment;
 use crate::gates::{self, Evidence, Limits};
 use crate::observe::clients::ClientsProbe;
@@ -27,8 +27,8 @@ mod totals;
 mod watch;
 
 pub use cautions::FLUSHES_IGNORED;
-use cautions::{lost_looks_warnings, open_loop_warning, sync_latency};
-use outcome::{aftermath_metrics, outcome_metrics};
+use cautions::{missed_samples_warnings, open_loop_warning, sync_latency};
+use outcome::{outcome_metrics, post_run_metrics};
 pub use tick::{Course, Tick};
 use totals::MachineTotals;
 use watch::{Pulse, Watch};
@@ -146,7 +146,7 @@ fn prepare_and_measure(
     let clients_after = if pool.flush_stats() { client_counters(target).unwrap_or_default() } else { None };
     let dispatch = pool.dismiss();
     let after = target.counters();
-    let aftermath = target.aftermath(work).map_err(|error| error.to_string());
+    let post_run_state = target.post_run_state(work).map_err(|error| error.to_string());
     let transactions = dispatch.clients.iter().map(|client| client.transactions).sum();
     let log_records = match (&after, target.observe()) {
         (Ok(after), Some(engine)) => engine.log_records(work, &before, after, transactions),
@@ -171,7 +171,7 @@ fn prepare_and_measure(
         observations,
         marks,
         dispatch,
-        aftermath,
+        post_run_state,
         log_records,
     }))
 }
@@ -184,38 +184,39 @@ struct Measured<'a> {
     settings: Vec<Setting>,
     warnings: Vec<Warning>,
     clients_seen: Option<u32>,
-    cache_look: Option<CacheLook>,
+    cache_look: Option<CachedPages>,
     /// By engine and machine.
     counted: Vec<Metric>,
     started_at: String,
     observations: Observations,
     marks: Vec<Event>,
     dispatch: Dispatch,
-    aftermath: Result<Aftermath, String>,
+    post_run_state: Result<PostRunState, String>,
     log_records: LogRecords,
 }
 
 /// Makes the record of a run and judges it.
 fn record(measured: Measured<'_>) -> Run {
-    let Measured { request, engine, mut warnings, mut observations, mut marks, dispatch, aftermath, .. } =
-        measured;
+    let Measured {
+        request, engine, mut warnings, mut observations, mut marks, dispatch, post_run_state, ..
+    } = measured;
     let work = request.work;
     let elapsed_ns = dispatch.clients.iter().filter_map(|client| client.end_ns).max().unwrap_or(0);
     let mut metrics = measured.counted;
     metrics.extend(reading::device_rates(&metrics, elapsed_ns));
-    metrics.extend(aftermath_metrics(&aftermath));
+    metrics.extend(post_run_metrics(&post_run_state));
     metrics.extend(measured.log_records.metrics);
     warnings.extend(measured.log_records.warning);
-    let answers = aftermath.as_ref().map_or(&[][..], |aftermath| &aftermath.look_ups);
+    let answers = post_run_state.as_ref().map_or(&[][..], |post_run_state| &post_run_state.look_ups);
     let read = reading::record(work, measured.cache_look.as_ref(), answers, &metrics);
     metrics.extend(read.metrics);
     marks.extend(read.events);
     warnings.extend(read.warnings);
-    warnings.extend(aftermath.iter().flat_map(|aftermath| aftermath.warnings.clone()));
+    warnings.extend(post_run_state.iter().flat_map(|post_run_state| post_run_state.warnings.clone()));
     metrics.extend(outcome_metrics(&dispatch));
     metrics.extend(figures::metrics(&observations, &marks, elapsed_ns));
     warnings.extend(open_loop_warning(work, &dispatch));
-    warnings.extend(lost_looks_warnings(&observations, &request.limits));
+    warnings.extend(missed_samples_warnings(&observations, &request.limits));
     add_counted(&mut observations, engine.counted, &metrics);
     let written = WRITTEN_METRICS
         .iter()
@@ -227,7 +228,7 @@ fn record(measured: Measured<'_>) -> Run {
         workers: &dispatch.workers,
         clients_seen: measured.clients_seen,
         elapsed_ns,
-        aftermath: &aftermath,
+        post_run_state: &post_run_state,
         written: written.as_ref().map(|(bytes, name)| (*bytes, name.as_str())),
         is_embedded: work.workload.is_task() || engine.is_embedded,
         samplers: &observations.samplers,

@@ -21,27 +21,27 @@ pub trait Task: Debug + Send + Sync {
     ///
     /// # Errors
     /// In words; the run then does not count.
-    fn perform(&self, order: &Order) -> Result<Outcome, String>;
+    fn perform(&self, order: &TaskOrder) -> Result<TaskOutcome, String>;
 
     /// Looks at what a run of statements left in its files, after it; nothing where there is nothing to see.
     ///
     /// # Errors
     /// In words, which become a caution of the run.
-    fn appraise(&self, order: &Order) -> Result<Outcome, String>;
+    fn inspect(&self, order: &TaskOrder) -> Result<TaskOutcome, String>;
 }
 
 /// On what, and how.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct TaskOrder {
     /// The work of the run.
     pub work: Work,
     /// Where its files are.
-    pub place: Place,
+    pub place: EngineLocation,
 }
 
 /// Where the files of an engine are, and how its server is reached.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct EngineLocation {
     /// The engine.
     pub engine: EngineId,
     /// Database file or data directory.
@@ -51,10 +51,10 @@ pub struct Place {
     /// Directory of fathom's own in which files may be made; what is there is removed with it.
     pub scratch: PathBuf,
     /// The server, where it runs.
-    pub server: Option<ServerPlace>,
+    pub server: Option<ServerAddress>,
 }
 
-impl Place {
+impl EngineLocation {
     /// An engine without files.
     pub fn of(engine: EngineId) -> Self {
         let (path, scratch) = (PathBuf::new(), PathBuf::new());
@@ -64,7 +64,7 @@ impl Place {
 
 /// A server of our own.
 #[derive(Clone, Debug)]
-pub struct ServerPlace {
+pub struct ServerAddress {
     /// Its address as a user would give it.
     pub url: String,
     /// Binaries.
@@ -79,7 +79,7 @@ pub struct ServerPlace {
 
 /// What a task counted.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct TaskOutcome {
     /// Numbers for the record of the run.
     pub metrics: Vec<Metric>,
     /// Structure of tables and indexes, stored beside the run.
@@ -90,17 +90,17 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct TaskConnector {
     pub(crate) task: Arc<dyn Task>,
-    pub(crate) order: Arc<Order>,
-    pub(crate) seen: Arc<Mutex<Outcome>>,
+    pub(crate) order: Arc<TaskOrder>,
+    pub(crate) seen: Arc<Mutex<TaskOutcome>>,
 }
 
 impl TaskConnector {
-    pub(crate) fn new(task: Arc<dyn Task>, order: Order) -> Self {
+    pub(crate) fn new(task: Arc<dyn Task>, order: TaskOrder) -> Self {
         Self { task, order: Arc::new(order), seen: Arc::default() }
     }
 
     /// What was counted until now; empty afterwards.
-    pub(crate) fn take_seen(&self) -> Outcome {
+    pub(crate) fn take_seen(&self) -> TaskOutcome {
         std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 mod subject;
 
-pub use subject::{BackupMethod, CacheState, Depth, RawReads, Storage, Subject};
+pub use subject::{BackupMethod, CacheState, Depth, RawReads, Storage, SubjectParameters};
 
 /// Columns and statements of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Workload {
     }
 
     /// Are tables with keys of 16 random bytes made before the measured part?
-    pub fn has_stock(self) -> bool {
+    pub fn has_fixtures(self) -> bool {
         self.looks_up() || matches!(self, Self::Structure | Self::Check | Self::Backup)
     }
 }
@@ -164,8 +164,8 @@ pub struct Work {
     /// Settings of the engine, by its own names.
     pub settings: BTreeMap<String, String>,
     /// What is read, for workloads that read.
-    #[serde(default, skip_serializing_if = "Subject::is_default")]
-    pub subject: Subject,
+    #[serde(default, skip_serializing_if = "SubjectParameters::is_default")]
+    pub subject: SubjectParameters,
     /// Free word that changes nothing; two levels of it make an A/A pair.
     pub label: String,
     /// Seed of this run's keys and arrival times.
@@ -212,7 +212,7 @@ impl Work {
             log_size_mib: None,
             manual_checkpoint_every: None,
             settings: BTreeMap::new(),
-            subject: Subject::default(),
+            subject: SubjectParameters::default(),
             label: String::new(),
             seed: 1,
         }

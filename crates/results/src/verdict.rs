@@ -23,7 +23,7 @@ pub enum VerdictKind {
 
 /// A verdict: its kind, its sentence, and what it leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct CheckVerdict {
     /// The kind.
     pub kind: VerdictKind,
     /// One sentence for people, without a full stop.
@@ -35,7 +35,7 @@ pub struct Verdict {
 impl CheckReport {
     /// What the check may claim. All outputs print this.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> CheckVerdict {
         let left_out = self.left_out();
         let (kind, text) = match (self.finding_count(), self.exit_code()) {
             (0, 0) if left_out.is_empty() => (VerdictKind::NoDamage, self.claim("no damage found")),
@@ -53,7 +53,7 @@ impl CheckReport {
             }
             (count, _) => (VerdictKind::Damage, self.damage(count)),
         };
-        Verdict { kind, text, left_out }
+        CheckVerdict { kind, text, left_out }
     }
 
     /// What `--require full` asks for and this check does not give, in words; empty where all is verified.

@@ -18,26 +18,26 @@ pub use terms::{Place, Terms};
 use std::io;
 use std::path::PathBuf;
 
-use disk::input::{Cause, Entered, Record};
+use disk::input::{Cause, Entered, InputRecord};
 use results::check::CheckReport;
 
 /// Notes the reads of a check from its begin to its report.
 pub struct Watch {
-    record: Record,
+    record: InputRecord,
     _entered: Entered,
 }
 
 impl Watch {
     /// Begins to note the reads of this thread and of scans that it starts.
     pub fn begin() -> Self {
-        let record = Record::default();
+        let record = InputRecord::default();
         let entered = record.enter();
         Self { record, _entered: entered }
     }
 
     /// As [`Watch::begin`], in the record of this thread if it has one: what tells what a file is has read it before.
     pub fn go_on() -> Self {
-        let Some(record) = Record::current() else { return Self::begin() };
+        let Some(record) = InputRecord::current() else { return Self::begin() };
         let entered = record.enter();
         Self { record, _entered: entered }
     }

@@ -58,23 +58,26 @@ pub struct BlockDevice {
 
 /// A file or directory, or the device that holds it.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct StorageNode {
     pub(super) number: DeviceNumber,
     pub(super) path: PathBuf,
 }
 
 /// What was met on the way down.
 #[derive(Clone, Debug)]
-pub(super) struct Behind {
+pub(super) struct StorageStack {
     pub(super) kind: StorageKind,
     pub(super) block_devices: Vec<BlockDevice>,
     pub(super) physical_devices: BTreeSet<String>,
 }
 
 /// Follows `start` to the disks, breadth first.
-pub(super) fn walk_down(tree: &SystemTree, mounts: &[Mount], start: Place) -> Behind {
-    let mut behind =
-        Behind { kind: StorageKind::Block, block_devices: Vec::new(), physical_devices: BTreeSet::new() };
+pub(super) fn walk_down(tree: &SystemTree, mounts: &[Mount], start: StorageNode) -> StorageStack {
+    let mut behind = StorageStack {
+        kind: StorageKind::Block,
+        block_devices: Vec::new(),
+        physical_devices: BTreeSet::new(),
+    };
     let mut seen = BTreeSet::new();
     let mut open = VecDeque::from([start]);
     while let Some(place) = open.pop_front() {
@@ -106,7 +109,7 @@ pub(super) fn walk_down(tree: &SystemTree, mounts: &[Mount], start: Place) -> Be
 
 /// Where the way continues from one place.
 enum Step {
-    Down(Vec<Place>),
+    Down(Vec<StorageNode>),
     End(String),
 }
 
@@ -126,7 +129,7 @@ fn below_device(tree: &SystemTree, directory: &Path, device: &BlockDevice) -> St
     }
     if let Some(file) = &device.loop_backing_file {
         let path = PathBuf::from(file);
-        let place = tree.stat(&path).map(|numbers| Place { number: numbers.holder, path });
+        let place = tree.stat(&path).map(|numbers| StorageNode { number: numbers.holder, path });
         return down_or(place.into_iter().collect(), None, device);
     }
     // zram and the RAM disk of the kernel are block devices, but what they hold is in memory.
@@ -135,15 +138,15 @@ fn below_device(tree: &SystemTree, directory: &Path, device: &BlockDevice) -> St
     Step::End(if in_memory { MEMORY.to_owned() } else { device.name.clone() })
 }
 
-fn down_or(places: Vec<Place>, end: Option<&str>, device: &BlockDevice) -> Step {
+fn down_or(places: Vec<StorageNode>, end: Option<&str>, device: &BlockDevice) -> Step {
     if places.is_empty() { Step::End(end.unwrap_or(&device.name).to_owned()) } else { Step::Down(places) }
 }
 
-fn device_place(number: DeviceNumber) -> Place {
-    Place { number, path: PathBuf::new() }
+fn device_place(number: DeviceNumber) -> StorageNode {
+    StorageNode { number, path: PathBuf::new() }
 }
 
-fn below_file_system(tree: &SystemTree, mounts: &[Mount], place: &Place) -> (StorageKind, Step) {
+fn below_file_system(tree: &SystemTree, mounts: &[Mount], place: &StorageNode) -> (StorageKind, Step) {
     let Some(mount) = mount_holding(mounts, &place.path, place.number) else {
         let reason = format!("neither /sys/dev/block nor the mount table lists device {}", place.number);
         return (StorageKind::Other { reason }, Step::End(format!("device {}", place.number)));
@@ -184,7 +187,7 @@ fn below_overlay(tree: &SystemTree, mount: &Mount) -> (StorageKind, Step) {
     let upper = mount.super_option("upperdir").map(str::to_owned);
     let place = upper.as_ref().and_then(|upper| {
         let path = PathBuf::from(upper);
-        tree.stat(&path).map(|numbers| Place { number: numbers.holder, path })
+        tree.stat(&path).map(|numbers| StorageNode { number: numbers.holder, path })
     });
     let step =
         place.map_or_else(|| Step::End(format!("overlay {}", mount.number)), |place| Step::Down(vec![place]));

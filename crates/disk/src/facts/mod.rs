@@ -107,7 +107,7 @@ pub(crate) fn room_of(directory: &Path) -> io::Result<Room> {
 
 fn facts_of(tree: &SystemTree, directory: &Path, number: DeviceNumber, room: Room) -> StorageFacts {
     let mounts = mounts_of(tree);
-    let place = block::Place { number, path: directory.to_path_buf() };
+    let place = block::StorageNode { number, path: directory.to_path_buf() };
     let behind = block::walk_down(tree, &mounts, place);
     StorageFacts {
         directory: directory.to_string_lossy().into_owned(),

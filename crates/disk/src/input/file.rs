@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cause::{Cause, EarlyEnd};
-use super::record::Record;
+use super::record::InputRecord;
 use super::stamp::FileId;
 
 /// How often an interrupted read is repeated. Signals of the program itself restart reads; a file system that answers
@@ -22,7 +22,7 @@ const EARLY_END_MAX: usize = 3;
 pub struct File {
     inner: std::fs::File,
     path: PathBuf,
-    record: Option<(Record, FileId)>,
+    record: Option<(InputRecord, FileId)>,
     /// Where [`Read`] goes on.
     position: AtomicU64,
 }
@@ -34,7 +34,7 @@ impl File {
     /// As [`std::fs::File::open`]; a failure is in the record of this thread.
     pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
         let path = path.as_ref();
-        let record = Record::current();
+        let record = InputRecord::current();
         match again_if_interrupted(|| crate::regular::open(path)) {
             Ok(inner) => {
                 let id = match &record {

@@ -1,6 +1,6 @@
 //! Reading files under test: what fails, what differs between two readings, and which files change meanwhile.
 //!
-//! A check makes a [`Record`] and enters it. From then on every read of its thread through [`File`], and of every scan
+//! A check makes a [`InputRecord`] and enters it. From then on every read of its thread through [`File`], and of every scan
 //! that it starts, is noted: failures with their [`Cause`], a hash of each page that a scan read and of each single
 //! read, the identity, length and times of each file when it was opened. A page or a place that is read again is
 //! compared with its reading before. In the end the check asks which readings differed, and which files changed.
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub use cause::{Cause, hint};
 pub use file::File;
 pub(crate) use file::{INTERRUPTED_MAX, again_if_interrupted, early_end};
-pub use record::{Differing, Entered, Failure, Record};
+pub use record::{Differing, Entered, Failure, InputRecord};
 
 /// Asks for the facts about a file; a failure is in the record of this thread, that it is absent is none.
 ///
@@ -72,15 +72,15 @@ impl Iterator for Entries {
 
 /// Lets the record of this thread be that of another one, too: to be called there with what this gives.
 pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-    let record = Record::current();
+    let record = InputRecord::current();
     move || {
-        let _entered = record.as_ref().map(Record::enter);
+        let _entered = record.as_ref().map(InputRecord::enter);
         work()
     }
 }
 
 fn noted<T>(path: &Path, outcome: io::Result<T>) -> io::Result<T> {
-    if let (Err(error), Some(record)) = (&outcome, Record::current()) {
+    if let (Err(error), Some(record)) = (&outcome, InputRecord::current()) {
         record.failed(path, None, error, false);
     }
     outcome

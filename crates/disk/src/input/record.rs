@@ -22,12 +22,12 @@ const WAITS_MAX: usize = 3;
 const LISTED_MAX: usize = 1000;
 
 thread_local! {
-    static CURRENT: RefCell<Option<Record>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<InputRecord>> = const { RefCell::new(None) };
 }
 
 /// The reads of one check. Clones share one record.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct InputRecord {
     state: Arc<Mutex<State>>,
 }
 
@@ -65,7 +65,7 @@ pub struct Differing {
     pub reading_count: u64,
     /// How many contents were seen, at least.
     pub content_count: u64,
-    /// Whether no process wrote the file meanwhile; set by [`Record::settle`].
+    /// Whether no process wrote the file meanwhile; set by [`InputRecord::settle`].
     pub is_still: bool,
 }
 
@@ -74,7 +74,7 @@ struct State {
     files: HashMap<FileId, FileState>,
     ids: HashMap<PathBuf, FileId>,
     failures: Vec<Failure>,
-    differing: BTreeMap<(FileId, u64), Place>,
+    differing: BTreeMap<(FileId, u64), DifferingRange>,
     read_count: usize,
     page_hash_bytes: u64,
     wait_count: usize,
@@ -90,7 +90,7 @@ struct FileState {
 }
 
 #[derive(Debug)]
-struct Place {
+struct DifferingRange {
     length_bytes: u64,
     first_hash: u32,
     other_hash: u32,
@@ -101,7 +101,7 @@ struct Place {
 /// Keeps a record as that of this thread until it is dropped.
 #[derive(Debug)]
 pub struct Entered {
-    before: Option<Record>,
+    before: Option<InputRecord>,
 }
 
 impl Drop for Entered {
@@ -111,7 +111,7 @@ impl Drop for Entered {
     }
 }
 
-impl Record {
+impl InputRecord {
     /// Lets all reads of this thread, and of scans that it starts, be noted here.
     #[must_use]
     pub fn enter(&self) -> Entered {
@@ -120,7 +120,7 @@ impl Record {
 
     /// The record of this thread.
     #[must_use]
-    pub fn current() -> Option<Record> {
+    pub fn current() -> Option<InputRecord> {
         CURRENT.with(|current| current.borrow().clone())
     }
 
@@ -347,7 +347,7 @@ impl State {
         if self.differing.len() >= LISTED_MAX && !self.differing.contains_key(&(id, offset_bytes)) {
             return;
         }
-        let place = self.differing.entry((id, offset_bytes)).or_insert_with(|| Place {
+        let place = self.differing.entry((id, offset_bytes)).or_insert_with(|| DifferingRange {
             length_bytes,
             first_hash: old,
             other_hash: new,

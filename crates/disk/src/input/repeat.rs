@@ -3,14 +3,14 @@
 use rustix::fs::{Advice, fadvise};
 
 use super::file::File;
-use super::record::Record;
+use super::record::InputRecord;
 
 /// Single reads that are repeated in the end, at most: a second on a device that does ten thousand in a second.
 const REPEATED_MAX: usize = 10_000;
 /// Readings of a place that differed, beyond those that showed it.
 const MORE_READINGS: usize = 4;
 
-impl Record {
+impl InputRecord {
     /// Reads again what was read apart from passes, and compares. Gives how many reads that were.
     ///
     /// I/O: at most 10,000 reads, those of each file in order.

@@ -18,7 +18,7 @@ fn scanned(path: &Path) {
 #[test]
 fn a_page_that_is_read_otherwise_after_a_scan_is_found() {
     let file = old_file(&[7; 4096]);
-    let record = Record::default();
+    let record = InputRecord::default();
     let entered = record.enter();
     scanned(file.path());
     let mut page = [0; 512];
@@ -36,7 +36,7 @@ fn a_page_that_is_read_otherwise_after_a_scan_is_found() {
 #[test]
 fn a_single_read_from_before_a_scan_is_compared_with_it() {
     let file = old_file(&[7; 4096]);
-    let record = Record::default();
+    let record = InputRecord::default();
     let _entered = record.enter();
     let mut page = [0; 512];
     File::open(file.path()).unwrap().read_exact_at(&mut page, 512).unwrap();
@@ -51,7 +51,7 @@ fn a_single_read_from_before_a_scan_is_compared_with_it() {
 #[test]
 fn a_longer_read_at_the_place_of_a_shorter_one_is_repeated_whole() {
     let file = old_file(&[7; 4096]);
-    let record = Record::default();
+    let record = InputRecord::default();
     let _entered = record.enter();
     let opened = File::open(file.path()).unwrap();
     opened.read_exact_at(&mut [0; 512], 0).unwrap();
@@ -65,7 +65,7 @@ fn a_longer_read_at_the_place_of_a_shorter_one_is_repeated_whole() {
 #[test]
 fn an_absent_file_is_a_failure_only_when_it_was_there() {
     let file = old_file(&[7; 512]);
-    let record = Record::default();
+    let record = InputRecord::default();
     let _entered = record.enter();
     let path = file.path().to_path_buf();
     assert!(File::open(path.with_extension("absent")).is_err());

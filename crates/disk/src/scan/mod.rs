@@ -40,7 +40,7 @@ pub use order::ScanOrder;
 use crate::backend::{BackendError, BackendFacts, DEPTH_MAX, open_backend, prepare_queues};
 use crate::buffer::BUFFER_ALIGNMENT_BYTES;
 use crate::file::CacheMode;
-use crate::input::Record;
+use crate::input::InputRecord;
 use order::ExtentOrder;
 use source::Sources;
 use totals::Totals;
@@ -174,7 +174,7 @@ pub fn scan_with<S: Send>(
 ) -> Result<ScanOutcome<S>, ScanError> {
     check(options)?;
     let start = Instant::now();
-    let record = Record::current();
+    let record = InputRecord::current();
     let sources = Sources::new(files, options.want_direct, record.clone());
     let order = ExtentOrder::new(options.order, options.extent_bytes, sources.ranges());
     let shared = worker::Shared::new(&sources, &order, options);
@@ -185,7 +185,7 @@ pub fn scan_with<S: Send>(
         let (shared, make_state, visit, record) = (&shared, &make_state, &visit, &record);
         let run = move |worker_index: usize| {
             // What the visitor reads by itself is noted with the rest.
-            let _entered = record.as_ref().map(Record::enter);
+            let _entered = record.as_ref().map(InputRecord::enter);
             let mut state = make_state(worker_index);
             let mut worker = Worker::new(shared, make_backend)?;
             match worker.run(&mut |extent| visit(&mut state, extent)) {

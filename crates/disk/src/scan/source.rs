@@ -12,7 +12,7 @@ use rustix::fs::Advice;
 use super::file::{FileOutcome, ScanFile};
 use super::totals::Totals;
 use crate::file::{Access, CacheMode, OpenFile};
-use crate::input::Record;
+use crate::input::InputRecord;
 
 /// `f_type` of statfs(2) for file systems in user space.
 // EVIDENCE: Linux include/uapi/linux/magic.h FUSE_SUPER_MAGIC
@@ -22,7 +22,7 @@ const FUSE_MAGIC: i64 = 0x6573_5546;
 #[derive(Debug)]
 pub(super) struct Sources {
     /// Where failures are noted.
-    record: Option<Record>,
+    record: Option<InputRecord>,
     want_direct: bool,
     /// Whether a file is on a file system in user space.
     is_in_user_space: bool,
@@ -53,7 +53,7 @@ struct State {
 
 impl Sources {
     /// Finds out the sizes.
-    pub(super) fn new(files: &[ScanFile], want_direct: bool, record: Option<Record>) -> Self {
+    pub(super) fn new(files: &[ScanFile], want_direct: bool, record: Option<InputRecord>) -> Self {
         let files = files.iter().map(|file| {
             let (range_bytes, error) = match (&file.range_bytes, size_of(&file.path)) {
                 (_, Err(error)) => {

@@ -77,7 +77,7 @@ fn check(
     progress: &mut dyn Progress,
 ) -> anyhow::Result<CheckReport> {
     // One record of reads for both: a file that changes between them changed during the check.
-    let _entered = disk::input::Record::default().enter();
+    let _entered = disk::input::InputRecord::default().enter();
     let (probe, engine) = engines::recognise(target)?;
     require_each_once(target, more)?;
     let any_file = || engines::CHECKERS.iter().copied().find(|engine| engine.supports.raw_of_any_file);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::bail;
 use disk::space::{format_bytes, require_free};
-use lab::expand::{Grown, Wish};
+use lab::expand::{Grown, GrowthRequest};
 use report::plain::plain;
 
 use crate::arguments::ExpandArguments;
@@ -19,7 +19,8 @@ use crate::engines::growth::{Plan, plan};
 use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &ExpandArguments) -> anyhow::Result<ExitStatus> {
-    let wish = Wish { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
+    let wish =
+        GrowthRequest { size_bytes: bytes(&arguments.size)?, files: arguments.files, seed: arguments.seed };
     if wish.size_bytes == 0 {
         bail!("--size must be above 0");
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use lab::expand::{Grown, Wish};
+use lab::expand::{Grown, GrowthRequest};
 use lab_postgres::{NewDatabase, SourceDatabase, expand_database};
 use lab_sqlite::{Source, expand_file};
 use results::EngineId;
@@ -85,7 +85,7 @@ impl Plan {
     pub(crate) fn grow(
         &self,
         directories: &[PathBuf],
-        wish: &Wish,
+        wish: &GrowthRequest,
         on_copy: &mut dyn FnMut(u64) -> bool,
     ) -> anyhow::Result<Grown> {
         let mut on_copy = |bytes: u64| on_copy(bytes);

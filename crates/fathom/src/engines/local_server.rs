@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use lab_postgres::ServerPlace;
+use lab_postgres::ServerLocation;
 use results::EngineId;
 
 use super::list::{checker, is_url, url_scheme};
@@ -11,7 +11,7 @@ use super::list::{checker, is_url, url_scheme};
 /// A server whose data directory lies on this machine.
 pub(crate) struct LocalServer {
     /// The connection, which can be asked on.
-    pub(crate) server: ServerPlace,
+    pub(crate) server: ServerLocation,
     /// Its data directory, proven to be that of this server where the server tells its system identifier.
     pub(crate) directory: PathBuf,
     /// Checks its files.
@@ -28,7 +28,7 @@ impl LocalServer {
                 url_scheme()
             );
         }
-        let server = ServerPlace::ask(url)?;
+        let server = ServerLocation::ask(url)?;
         let Some(directory) = server.data_directory.clone() else {
             bail!(
                 "could not read data_directory of {}: permission denied\nhint: grant pg_read_all_settings to the user, or give the directory itself",

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use check::options::Options;
 use lab::child::LastSignal;
-use lab::task::{Order, Outcome, Place, ServerPlace};
+use lab::task::{EngineLocation, ServerAddress, TaskOrder, TaskOutcome};
 use lab::work::BackupMethod;
 use results::model::Metric;
 
@@ -31,17 +31,17 @@ struct Chunk {
 }
 
 /// Backs the engine's files up, restores them beside, checks the restored copy, and removes both.
-pub(super) fn there_and_back(order: &Order) -> Result<Outcome, String> {
+pub(super) fn there_and_back(order: &TaskOrder) -> Result<TaskOutcome, String> {
     let scratch = Scratch::create(&order.place.scratch)?;
     let outcome = match order.work.subject.backup {
         BackupMethod::Reader => by_reader(order, &scratch.0),
         BackupMethod::PgBasebackup => by_tool(order, &scratch.0),
     };
     drop(scratch);
-    outcome.map(|metrics| Outcome { metrics, structures: Vec::new() })
+    outcome.map(|metrics| TaskOutcome { metrics, structures: Vec::new() })
 }
 
-fn by_reader(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
+fn by_reader(order: &TaskOrder, scratch: &Path) -> Result<Vec<Metric>, String> {
     let root = if order.place.path.is_dir() {
         order.place.path.clone()
     } else {
@@ -68,7 +68,7 @@ fn by_reader(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
 }
 
 /// The tool writes one stream; the way back is a copy of what it wrote, in as many streams as are asked for.
-fn by_tool(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
+fn by_tool(order: &TaskOrder, scratch: &Path) -> Result<Vec<Metric>, String> {
     let server = order.place.server.as_ref().ok_or("the server does not run")?;
     let (copy, restored) = (scratch.join("backup"), scratch.join("restored"));
     let began = Instant::now();
@@ -88,7 +88,7 @@ fn by_tool(order: &Order, scratch: &Path) -> Result<Vec<Metric>, String> {
 }
 
 /// Has `pg_basebackup` copy a running server; the tool flushes what it wrote before it ends.
-fn run_tool(server: &ServerPlace, data: &Path, copy: &Path, scratch: &Path) -> Result<(), String> {
+fn run_tool(server: &ServerAddress, data: &Path, copy: &Path, scratch: &Path) -> Result<(), String> {
     let mut command = lab::child::command(server.bin_dir.join("pg_basebackup"), LastSignal::Kill);
     command
         .args(["--checkpoint=fast", "--wal-method=fetch", "--format=plain", "--pgdata"])
@@ -133,7 +133,7 @@ fn figures(source: &str, bytes: u64, backup_s: f64, restore_s: Option<f64>) -> V
 }
 
 /// A restored copy that is not whole is no backup.
-fn check_copy(copy: &Path, place: &Place) -> Result<(), String> {
+fn check_copy(copy: &Path, place: &EngineLocation) -> Result<(), String> {
     let report = check(copy, place.engine, &Options::default())?;
     require_clean(&report).map_err(|reason| format!("the restored copy is incomplete: {reason}"))
 }

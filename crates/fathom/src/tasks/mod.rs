@@ -12,8 +12,8 @@ use check::options::Options;
 use check::progress::Silent;
 use disk::baseline::{Matrix, Pattern, Row, measure};
 use lab::inventory::inventory;
-use lab::task::{Order, Outcome, Place, Task};
-use lab::work::{Depth, Subject, Workload};
+use lab::task::{EngineLocation, Task, TaskOrder, TaskOutcome};
+use lab::work::{Depth, SubjectParameters, Workload};
 use results::check::{CheckLevel, CheckReport};
 use results::model::Metric;
 use results::structure::{LevelStructure, ObjectStructure, StorageKind, StructureReport};
@@ -34,7 +34,7 @@ pub(crate) struct Tasks {
 }
 
 impl Task for Tasks {
-    fn perform(&self, order: &Order) -> Result<Outcome, String> {
+    fn perform(&self, order: &TaskOrder) -> Result<TaskOutcome, String> {
         match order.work.workload {
             Workload::Check => self.check(order),
             Workload::Structure => self.structure(order, None),
@@ -45,21 +45,21 @@ impl Task for Tasks {
         }
     }
 
-    fn appraise(&self, order: &Order) -> Result<Outcome, String> {
+    fn inspect(&self, order: &TaskOrder) -> Result<TaskOutcome, String> {
         self.structure(order, Some("fathom_rows"))
     }
 }
 
 impl Tasks {
-    fn check(&self, order: &Order) -> Result<Outcome, String> {
+    fn check(&self, order: &TaskOrder) -> Result<TaskOutcome, String> {
         let subject = &order.work.subject;
         let options = Options { stop: Some(Arc::clone(&self.stop)), ..options_of(subject) };
         let report = check(&order.place.path, order.place.engine, &options)?;
         require_clean(&report)?;
-        Ok(Outcome { metrics: check_metrics(&report, subject), structures: Vec::new() })
+        Ok(TaskOutcome { metrics: check_metrics(&report, subject), structures: Vec::new() })
     }
 
-    fn structure(&self, order: &Order, table: Option<&str>) -> Result<Outcome, String> {
+    fn structure(&self, order: &TaskOrder, table: Option<&str>) -> Result<TaskOutcome, String> {
         let options = check::structure::Options {
             table: table.map(str::to_owned),
             worker_count: order.work.subject.workers.max(1) as usize,
@@ -74,11 +74,11 @@ impl Tasks {
         if let Some(reason) = &report.unfinished {
             return Err(reason.clone());
         }
-        Ok(Outcome { metrics: structure_metrics(&report), structures: vec![report] })
+        Ok(TaskOutcome { metrics: structure_metrics(&report), structures: vec![report] })
     }
 }
 
-fn options_of(subject: &Subject) -> Options {
+fn options_of(subject: &SubjectParameters) -> Options {
     Options {
         level: match subject.depth {
             Depth::Read => CheckLevel::Read,
@@ -93,7 +93,7 @@ fn options_of(subject: &Subject) -> Options {
     }
 }
 
-fn check_metrics(report: &CheckReport, subject: &Subject) -> Vec<Metric> {
+fn check_metrics(report: &CheckReport, subject: &SubjectParameters) -> Vec<Metric> {
     let counters = &report.counters;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let pass_s = seconds(counters.pass_ns);
@@ -165,7 +165,7 @@ fn broken_identities(object: &ObjectStructure) -> usize {
     records.count() + object.levels.iter().filter(is_off).count()
 }
 
-fn raw_read(order: &Order) -> Result<Outcome, String> {
+fn raw_read(order: &TaskOrder) -> Result<TaskOutcome, String> {
     let raw = order.work.subject.raw;
     let pattern = Pattern {
         transfer_bytes: raw.transfer_bytes,
@@ -187,7 +187,7 @@ fn raw_read(order: &Order) -> Result<Outcome, String> {
     }
     let title = baseline.title();
     let metric = |name: &str, value: f64, unit: &str| metric(name, value, unit, &title);
-    Ok(Outcome {
+    Ok(TaskOutcome {
         metrics: raw_figures(row).map(|(name, value, unit)| metric(name, value, unit)).to_vec(),
         structures: Vec::new(),
     })
@@ -208,12 +208,12 @@ fn raw_figures(row: &Row) -> [(&'static str, f64, &'static str); 7] {
 }
 
 /// What the survey asks, of the machine and of the server under test.
-fn inventory_of(place: &Place) -> Outcome {
+fn inventory_of(place: &EngineLocation) -> TaskOutcome {
     let url = place.server.as_ref().map(|server| server.url.clone());
     // The servers first, what is embedded last.
     let rows = inventory(&crate::engines::DRIVERS, url.as_slice());
     let Some(row) = (if url.is_some() { rows.first() } else { rows.last() }) else {
-        return Outcome::default();
+        return TaskOutcome::default();
     };
     let figures = [
         ("inventory_cores", row.cores, "1"),
@@ -226,5 +226,5 @@ fn inventory_of(place: &Place) -> Outcome {
     let known = figures.into_iter().filter_map(|(name, value, unit)| Some((name, value?, unit)));
     let metrics =
         known.map(|(name, value, unit)| metric(name, value as f64, unit, "fathom inventory")).collect();
-    Outcome { metrics, structures: Vec::new() }
+    TaskOutcome { metrics, structures: Vec::new() }
 }

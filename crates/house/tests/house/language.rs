@@ -73,7 +73,7 @@ const BANNED: &[(&str, &str, usize)] = &[
     ("crew", "client pool", 0),
     ("turnstile", "event loop", 0),
     ("farewell", "close", 0),
-    ("premises", "managed directory", 2),
+    ("premises", "managed directory", 0),
     ("aftermath", "post-run state", 0),
     ("against each other", "compares A and B", 0),
     ("bears the mark", "has the id", 0),

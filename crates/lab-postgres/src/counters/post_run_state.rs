@@ -1,6 +1,6 @@
 //! The state of the table after a run.
 
-use lab::engine::{Aftermath, TargetError};
+use lab::engine::{PostRunState, TargetError};
 use lab::work::{Work, Workload};
 use results::model::Metric;
 
@@ -10,24 +10,24 @@ use crate::workload::schema;
 use crate::workload::table::TABLE;
 
 /// Rows, pages and bytes of the run's table. Reads the table once, to count.
-pub(crate) fn aftermath(
+pub(crate) fn post_run_state(
     control: &mut Control,
     capabilities: &Capabilities,
     work: &Work,
-) -> Result<Aftermath, TargetError> {
+) -> Result<PostRunState, TargetError> {
     if !work.workload.adds_rows() {
-        return Ok(Aftermath::default());
+        return Ok(PostRunState::default());
     }
     let context = "could not count the rows of the table";
     let rows: u64 = control.count(context, &format!("SELECT count(*) FROM {TABLE}"))?;
-    let mut aftermath = Aftermath {
+    let mut post_run_state = PostRunState {
         rows: Some(rows),
         payload_bytes: Some(rows * schema::payload_bytes_per_row(work)),
-        ..Aftermath::default()
+        ..PostRunState::default()
     };
-    aftermath.metrics.extend(spread(control, work)?);
+    post_run_state.metrics.extend(spread(control, work)?);
     if capabilities.storage_plain {
-        aftermath.rows_per_page = match work.workload {
+        post_run_state.rows_per_page = match work.workload {
             Workload::Populate => Some(1),
             Workload::GuidPopulate => Some(crate::workload::guid::ROWS_PER_PAGE),
             _ => None,
@@ -43,26 +43,31 @@ pub(crate) fn aftermath(
         let context = "could not ask for the size of the table";
         let table_bytes: u64 = control.count(context, &sum_over_parts("pg_relation_size"))?;
         let table_pages = table_bytes / page_size_bytes;
-        aftermath.table_pages = Some(table_pages);
-        if aftermath.rows_per_page.is_some() {
+        post_run_state.table_pages = Some(table_pages);
+        if post_run_state.rows_per_page.is_some() {
             // A server whose sessions queue for a new page adds several at a time; those that nobody needed stay
             // empty. Rows are only inserted, so a page that holds any holds a first one.
             let context = "could not count the pages that hold rows";
             let sql = format!("SELECT count(*) FROM {TABLE} WHERE ctid::text LIKE '(%,1)'");
             let occupied_pages: u64 = control.count(context, &sql)?;
-            aftermath.table_pages = Some(occupied_pages);
-            aftermath.metrics.push(Metric::new(
+            post_run_state.table_pages = Some(occupied_pages);
+            post_run_state.metrics.push(Metric::new(
                 "table_empty_pages",
                 table_pages.saturating_sub(occupied_pages) as f64,
                 "1",
                 "pg_relation_size() over the block size, less pages with a first row",
             ));
         }
-        aftermath.total_bytes = Some(control.count(context, &sum_over_parts("pg_total_relation_size"))?);
+        post_run_state.total_bytes = Some(control.count(context, &sum_over_parts("pg_total_relation_size"))?);
         let index_bytes: u64 = control.count(context, &sum_over_parts("pg_indexes_size"))?;
-        aftermath.metrics.push(Metric::new("index_bytes", index_bytes as f64, "bytes", "pg_indexes_size()"));
+        post_run_state.metrics.push(Metric::new(
+            "index_bytes",
+            index_bytes as f64,
+            "bytes",
+            "pg_indexes_size()",
+        ));
     }
-    Ok(aftermath)
+    Ok(post_run_state)
 }
 
 /// Rows of the largest partition over the mean of all, where there are several.

@@ -13,11 +13,11 @@ use results::model::{Metric, Warning};
 
 use crate::control::Control;
 
-mod anatomy;
 mod dump;
+mod statistics;
 
-use anatomy::{Anatomy, Kind, LOG_READ_BYTES_MAX, Span, lsn};
 pub(crate) use dump::LogFiles;
+use statistics::{LOG_READ_BYTES_MAX, RecordTotals, Span, WalStatistics, lsn};
 
 /// Code of the warning that nothing could read the log.
 const UNREAD: &str = "log_records_unread";
@@ -40,9 +40,9 @@ pub(crate) fn of_run(
     if to <= from {
         return LogRecords::default();
     }
-    let read = span(control, from, to).and_then(|span| anatomy(control, &span, files));
+    let read = span(control, from, to).and_then(|span| statistics(control, &span, files));
     match read {
-        Ok((anatomy, source)) => LogRecords { metrics: metrics(&anatomy, work, source), warning: None },
+        Ok((statistics, source)) => LogRecords { metrics: metrics(&statistics, work, source), warning: None },
         Err(reason) => {
             let text = format!("what a transaction puts into the log is not shown: {reason}");
             LogRecords { metrics: Vec::new(), warning: Some(Warning { code: UNREAD.to_owned(), text }) }
@@ -51,13 +51,13 @@ pub(crate) fn of_run(
 }
 
 /// With the server's own words first, then from its files.
-fn anatomy(
+fn statistics(
     control: &mut Control,
     span: &Span,
     files: Result<&LogFiles, &str>,
-) -> Result<(Anatomy, &'static str), String> {
+) -> Result<(WalStatistics, &'static str), String> {
     let refused = match inspected(control, span) {
-        Ok(anatomy) => return Ok((anatomy, "pg_walinspect")),
+        Ok(statistics) => return Ok((statistics, "pg_walinspect")),
         Err(reason) => format!("pg_walinspect: {reason}"),
     };
     let dumped = files.map_err(str::to_owned).and_then(|files| {
@@ -67,7 +67,7 @@ fn anatomy(
         let program = dump::find(&files.server, &path)?;
         dump::read(&program, &files.directory, span)
     });
-    dumped.map(|anatomy| (anatomy, "pg_waldump")).map_err(|reason| format!("{refused}; {reason}"))
+    dumped.map(|statistics| (statistics, "pg_waldump")).map_err(|reason| format!("{refused}; {reason}"))
 }
 
 /// What there is to read, no further than the server has brought its log to the device.
@@ -89,7 +89,7 @@ fn span(control: &mut Control, from: u64, to: u64) -> Result<Span, String> {
 }
 
 /// Reads with the extension.
-fn inspected(control: &mut Control, span: &Span) -> Result<Anatomy, String> {
+fn inspected(control: &mut Control, span: &Span) -> Result<WalStatistics, String> {
     control.query("CREATE EXTENSION IF NOT EXISTS pg_walinspect").map_err(|error| error.to_string())?;
     let (from, to) = (lsn(span.from), lsn(span.to));
     let (first, page_bytes) = (span.from, span.page_bytes);
@@ -112,11 +112,11 @@ fn inspected(control: &mut Control, span: &Span) -> Result<Anatomy, String> {
     let rows = control.work(&sql).map_err(|error| error.to_string())?;
     let kind = |row: Vec<Option<String>>| {
         let [Some(name), Some(records), Some(bytes)] = row.as_slice() else { return None };
-        Some((name.clone(), Kind { records: records.parse().ok()?, bytes: bytes.parse().ok()? }))
+        Some((name.clone(), RecordTotals { records: records.parse().ok()?, bytes: bytes.parse().ok()? }))
     };
     let kinds = rows.into_iter().filter_map(kind).collect();
     let padding_bytes = (pages * page_bytes).saturating_sub(new_bytes);
-    Ok(Anatomy { transactions, records, record_bytes, pages, padding_bytes, kinds })
+    Ok(WalStatistics { transactions, records, record_bytes, pages, padding_bytes, kinds })
 }
 
 /// One row of whole numbers.
@@ -130,22 +130,22 @@ fn numbers<const N: usize>(control: &mut Control, sql: &str) -> Result<[u64; N],
 }
 
 /// Means over the transactions that committed, and all records by type.
-fn metrics(anatomy: &Anatomy, work: &Work, source: &str) -> Vec<Metric> {
+fn metrics(statistics: &WalStatistics, work: &Work, source: &str) -> Vec<Metric> {
     let metric = |name: &str, value: f64, unit: &str| Metric::new(name, value, unit, source);
     let mut metrics = Vec::new();
-    if anatomy.transactions > 0 {
+    if statistics.transactions > 0 {
         let mut mean = |name: &str, sum: u64, unit: &str| {
-            metrics.push(metric(name, sum as f64 / anatomy.transactions as f64, unit));
+            metrics.push(metric(name, sum as f64 / statistics.transactions as f64, unit));
         };
-        mean("transaction_log_records", anatomy.records, "1");
-        mean("transaction_log_bytes", anatomy.record_bytes, "bytes");
+        mean("transaction_log_records", statistics.records, "1");
+        mean("transaction_log_bytes", statistics.record_bytes, "bytes");
         // Without a flush at each commit the WAL writer writes pages at times of its own.
         if work.durability == Durability::Full {
-            mean("transaction_log_pages", anatomy.pages, "1");
-            mean("transaction_log_padding_bytes", anatomy.padding_bytes, "bytes");
+            mean("transaction_log_pages", statistics.pages, "1");
+            mean("transaction_log_padding_bytes", statistics.padding_bytes, "bytes");
         }
     }
-    let mut kinds = anatomy.kinds.clone();
+    let mut kinds = statistics.kinds.clone();
     kinds.sort_by(|left, right| right.1.bytes.cmp(&left.1.bytes).then_with(|| left.0.cmp(&right.0)));
     for (name, kind) in kinds {
         metrics.push(metric(&format!("log_records.{name}"), kind.records as f64, "1"));

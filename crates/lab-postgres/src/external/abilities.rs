@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lab::cache::CacheLook;
+use lab::cache::CachedPages;
 use lab::engine::{
     CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, LogRecords, Observe, Residence,
     TargetError,
@@ -15,7 +15,7 @@ use super::super::wire::Login;
 use super::ExternalPostgres;
 use super::connecting::kept_words;
 use crate::counters::{clients, wal_records};
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 use crate::{counters, series, waits};
 
 impl Describe for ExternalPostgres {
@@ -94,11 +94,11 @@ impl ClientControl for ExternalPostgres {
 }
 
 impl CacheControl for ExternalPostgres {
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        let stock = Stock::of(work).filter(|_| work.workload.looks_up());
-        if let Some(stock) = stock.filter(|_| work.subject.cache == CacheState::Warm) {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError> {
+        let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up());
+        if let Some(fixture) = fixture.filter(|_| work.subject.cache == CacheState::Warm) {
             let control = self.running()?;
-            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([stock.question(work)]) {
+            for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([fixture.question(work)]) {
                 control.complete("could not fill the caches of the server", &statement)?;
             }
             control.rows("could not take settings back", "RESET ALL")?;

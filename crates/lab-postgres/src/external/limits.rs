@@ -33,7 +33,7 @@ impl ServerState {
 }
 
 /// Directories, processors, memory and caches of a server belong to whoever runs it.
-fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
+fn resource_limits(work: &Work, family: Family) -> Vec<Limitation> {
     let refuse = |subject: &str, text: &str| Limitation {
         subject: subject.to_owned(),
         text: text.to_owned(),
@@ -44,7 +44,7 @@ fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
     if subject.arrays.is_some_and(|arrays| arrays > 1) {
         limitations.push(refuse("arrays", "the directories of an external server cannot be chosen"));
     }
-    let needs_files = work.workload.has_stock() && !work.workload.looks_up();
+    let needs_files = work.workload.has_fixtures() && !work.workload.looks_up();
     if needs_files || subject.memory_limit_mib.is_some() || subject.server_cores.is_some() {
         let text = "an external server is neither restarted nor confined, and its files are not read\nhint: use --target postgres";
         limitations.push(refuse("workload", text));
@@ -63,7 +63,7 @@ fn confinement(work: &Work, family: Family) -> Vec<Limitation> {
 
 /// What this server makes impossible for this work.
 pub(crate) fn refusals(work: &Work, capabilities: &Capabilities, server: &ServerState) -> Vec<Limitation> {
-    let mut limitations = confinement(work, capabilities.family);
+    let mut limitations = resource_limits(work, capabilities.family);
     let mut refuse = |subject: &str, text: String| {
         limitations.push(Limitation { subject: subject.to_owned(), text, refuses: true });
     };

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use lab::cache::{self, CacheLook};
+use lab::cache::{self, CachedPages};
 use lab::engine::{
     CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, Files, LogRecords, Observe,
     Residence, TargetError,
 };
 use lab::observe::Sampler;
-use lab::task::Place;
+use lab::task::EngineLocation;
 use lab::work::{Placement, Work};
 use results::model::{Setting, Warning};
 
@@ -109,8 +109,8 @@ impl ClientControl for ManagedPostgres {
 }
 
 impl CacheControl for ManagedPostgres {
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        if !work.workload.has_stock() {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError> {
+        if !work.workload.has_fixtures() {
             return Ok(None);
         }
         let data = self.cluster().data();
@@ -120,7 +120,7 @@ impl CacheControl for ManagedPostgres {
 }
 
 impl Files for ManagedPostgres {
-    fn place(&mut self, work: &Work) -> Result<Place, TargetError> {
+    fn place(&mut self, work: &Work) -> Result<EngineLocation, TargetError> {
         self.place_now(work)
     }
 

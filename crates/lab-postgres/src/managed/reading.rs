@@ -1,24 +1,24 @@
-//! What a managed server does for runs that read: tables made once, look-ups, confinement, the place of its files.
+//! What a managed server does for runs that read: tables made once, look-ups, resource_limits, the place of its files.
 
 use lab::engine::{Residence, TargetError};
-use lab::task::{Place, ServerPlace};
+use lab::task::{EngineLocation, ServerAddress};
 use lab::work::{Durability, Work};
 use results::model::Metric;
 
 use super::super::ENGINE;
 use super::{DATABASE, ManagedPostgres};
 use crate::server::cluster;
-use crate::server::confine::{self, MemoryGroup};
+use crate::server::resource_limits::{self, MemoryGroup};
 use crate::workload::fixture;
-use crate::workload::guid::Stock;
+use crate::workload::guid::FixtureTables;
 use crate::workload::look_up::LookUp;
 
 impl ManagedPostgres {
     /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
-    pub(super) fn provide_stock(&mut self, work: &Work) -> Result<(), TargetError> {
-        let mut stocks = std::mem::take(&mut self.stocks);
-        let provided = fixture::provide(self.running()?, &mut stocks, work);
-        self.stocks = stocks;
+    pub(super) fn provide_fixtures(&mut self, work: &Work) -> Result<(), TargetError> {
+        let mut fixtures = std::mem::take(&mut self.fixtures);
+        let provided = fixture::provide(self.running()?, &mut fixtures, work);
+        self.fixtures = fixtures;
         if provided? {
             self.control = None;
             self.cluster_mut()?.stop();
@@ -28,21 +28,24 @@ impl ManagedPostgres {
     }
 
     pub(super) fn look_up(&self, work: &Work) -> Option<LookUp> {
-        let stock = Stock::of(work).filter(|_| work.workload.looks_up())?;
+        let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up())?;
         Some(LookUp {
-            statement: LookUp::explained(&stock.question(work)),
+            statement: LookUp::explained(&fixture.question(work)),
             page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
             is_local: true,
             answers: self.answers.clone(),
         })
     }
 
-    /// What the kernel says of the confinement that the work asked for.
-    pub(super) fn confinement(&self, work: &Work) -> Vec<Metric> {
+    /// What the kernel says of the resource_limits that the work asked for.
+    pub(super) fn resource_limits(&self, work: &Work) -> Vec<Metric> {
         let metric =
             |name: &str, value: u64, unit: &str, source: &str| Metric::new(name, value as f64, unit, source);
-        let cores =
-            work.subject.server_cores.and(self.server_process_id()).and_then(confine::processors_in_force);
+        let cores = work
+            .subject
+            .server_cores
+            .and(self.server_process_id())
+            .and_then(resource_limits::processors_in_force);
         let memory = self.memory.as_ref().and_then(MemoryGroup::limit_in_force);
         let cores =
             cores.map(|count| metric("server_processors", count, "1", "/proc/PID/status Cpus_allowed"));
@@ -50,14 +53,14 @@ impl ManagedPostgres {
         cores.into_iter().chain(memory).collect()
     }
 
-    pub(super) fn place_now(&mut self, work: &Work) -> Result<Place, TargetError> {
+    pub(super) fn place_now(&mut self, work: &Work) -> Result<EngineLocation, TargetError> {
         if let Some(control) = self.control.as_mut() {
             control.complete("could not write a checkpoint", "CHECKPOINT")?;
         }
         let cluster = self.cluster();
         let scratch = cluster.directory().join("scratch");
         let path = cluster.data();
-        let server = cluster.process_id().map(|_| ServerPlace {
+        let server = cluster.process_id().map(|_| ServerAddress {
             url: {
                 let directory = cluster.socket_directory().display().to_string().replace('/', "%2F");
                 format!(
@@ -72,7 +75,7 @@ impl ManagedPostgres {
             user: cluster::SUPERUSER.to_owned(),
         });
         let files = if work.workload.is_task() { fixture::all_files(&path)? } else { Vec::new() };
-        Ok(Place { engine: ENGINE.id, path, files, scratch, server })
+        Ok(EngineLocation { engine: ENGINE.id, path, files, scratch, server })
     }
 
     /// Brings what earlier work left in the page cache to the devices, so that the run does not pay for it.

@@ -1,11 +1,11 @@
-//! Marks of checkpoints and of the log's growth, from the looks of the series sampler.
+//! Marks of checkpoints and of the log's growth, from the samples of the series sampler.
 //!
-//! Problem: a look a second sees a checkpoint only after the fact, and the server's own time of it is in whole
+//! Problem: a sample a second sees a checkpoint only after the fact, and the server's own time of it is in whole
 //! seconds. Solution: a checkpoint notes the log position at which it began (redo), and its record stands at the
-//! position at which it ended. The looks know where the log was when; between two looks it is taken to grow evenly.
-//! So a mark is exact to less than the time between two looks, in which it certainly lies.
+//! position at which it ended. The samples know where the log was when; between two samples it is taken to grow evenly.
+//! So a mark is exact to less than the time between two samples, in which it certainly lies.
 
-use lab::observe::series::Looks;
+use lab::observe::series::Samples;
 use results::model::Event;
 
 use super::reading::PostgresReading;
@@ -14,22 +14,22 @@ use super::reading::PostgresReading;
 pub(crate) const CHECKPOINT_START: &str = "checkpoint_start";
 /// A checkpoint is complete.
 pub(crate) const CHECKPOINT_END: &str = "checkpoint_end";
-/// The files of the log take more room than at the look before.
+/// The files of the log take more room than at the sample before.
 pub(crate) const LOG_GROWTH: &str = "log_growth";
 
 /// Marks of one kind that are kept; a night of growth must not fill the results.
 const MARKS_MAX: usize = 10_000;
 
 /// All marks, in the order of their time.
-pub(crate) fn events(looks: &Looks<PostgresReading>) -> Vec<Event> {
-    let mut events = checkpoints(looks);
-    events.extend(growths(looks));
+pub(crate) fn events(samples: &Samples<PostgresReading>) -> Vec<Event> {
+    let mut events = checkpoints(samples);
+    events.extend(growths(samples));
     events.sort_by_key(|event| event.at_ns);
     events
 }
 
-fn checkpoints(looks: &Looks<PostgresReading>) -> Vec<Event> {
-    let seen: Vec<(i64, &PostgresReading)> = looks.seen().collect();
+fn checkpoints(samples: &Samples<PostgresReading>) -> Vec<Event> {
+    let seen: Vec<(i64, &PostgresReading)> = samples.seen().collect();
     let log: Vec<(i64, f64)> =
         seen.iter().filter_map(|(at_ns, reading)| Some((*at_ns, *reading.get("log_position")?))).collect();
     let mut events = Vec::new();
@@ -53,7 +53,7 @@ fn checkpoints(looks: &Looks<PostgresReading>) -> Vec<Event> {
         if let (Some(earlier), Some(later)) = (counted(before), counted(after))
             && later - earlier > 1.5
         {
-            text.push_str(&format!("; {:.0} checkpoints since the look before", later - earlier));
+            text.push_str(&format!("; {:.0} checkpoints since the sample before", later - earlier));
         }
         events.push(Event { at_ns, kind: CHECKPOINT_END.to_owned(), text });
     }
@@ -61,7 +61,7 @@ fn checkpoints(looks: &Looks<PostgresReading>) -> Vec<Event> {
     events
 }
 
-/// A checkpoint under way when the run ended: the checkpointer was at work at the last two looks at least, and has
+/// A checkpoint under way when the run ended: the checkpointer was at work at the last two samples least, and has
 /// not been since the last end.
 fn unfinished(seen: &[(i64, &PostgresReading)], ended: &[Event]) -> Option<Event> {
     let last_end_ns =
@@ -75,11 +75,12 @@ fn unfinished(seen: &[(i64, &PostgresReading)], ended: &[Event]) -> Option<Event
     Some(Event {
         at_ns: *at_ns,
         kind: CHECKPOINT_START.to_owned(),
-        text: "the checkpointer was at work from this look on; it had not ended when the run did".to_owned(),
+        text: "the checkpointer was at work from this sample on; it had not ended when the run did"
+            .to_owned(),
     })
 }
 
-/// When the log passed a position; `None` before the first look or after the last.
+/// When the log passed a position; `None` before the first sample or after the last.
 fn passed_at(log: &[(i64, f64)], position: f64) -> Option<i64> {
     log.windows(2).find_map(|pair| {
         let [(from_ns, from), (to_ns, to)] = pair else { return None };
@@ -97,8 +98,8 @@ fn position(bytes: f64) -> String {
     format!("{:X}/{:08X}", bytes >> 32, bytes & 0xffff_ffff)
 }
 
-fn growths(looks: &Looks<PostgresReading>) -> Vec<Event> {
-    let seen: Vec<(i64, &PostgresReading)> = looks.seen().collect();
+fn growths(samples: &Samples<PostgresReading>) -> Vec<Event> {
+    let seen: Vec<(i64, &PostgresReading)> = samples.seen().collect();
     let mib = |bytes: f64| bytes / f64::from(1 << 20);
     let growth = |pair: &[(i64, &PostgresReading)]| {
         let [(_, before), (at_ns, after)] = pair else { return None };
@@ -119,11 +120,11 @@ mod tests {
 
     type Numbers<'a> = &'a [(&'static str, f64)];
 
-    fn looks(readings: &[(i64, Numbers<'_>)]) -> Looks<PostgresReading> {
-        let look = |(at_s, numbers): &(i64, Numbers<'_>)| {
+    fn samples(readings: &[(i64, Numbers<'_>)]) -> Samples<PostgresReading> {
+        let sample = |(at_s, numbers): &(i64, Numbers<'_>)| {
             (at_s * 1_000_000_000, Some(numbers.iter().copied().collect()))
         };
-        Looks { looks: readings.iter().map(look).collect() }
+        Samples { samples: readings.iter().map(sample).collect() }
     }
 
     fn at(log: f64, redo: f64, record: f64) -> Vec<(&'static str, f64)> {
@@ -132,13 +133,13 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_marked_where_the_log_passed_its_positions() {
-        let looks = looks(&[
+        let samples = samples(&[
             (0, &at(1000.0, 100.0, 150.0)),
             (1, &at(2000.0, 100.0, 150.0)),
             (2, &at(3000.0, 100.0, 150.0)),
             (3, &at(4000.0, 1500.0, 3250.0)),
         ]);
-        let events = events(&looks);
+        let events = events(&samples);
         let marks: Vec<(&str, i64)> =
             events.iter().map(|event| (event.kind.as_str(), event.at_ns / 1_000_000)).collect();
         assert_eq!(marks, [(CHECKPOINT_START, 500), (CHECKPOINT_END, 2250)]);
@@ -146,37 +147,40 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_that_began_before_the_first_look_has_only_an_end() {
-        let looks = looks(&[(0, &at(1000.0, 100.0, 150.0)), (1, &at(2000.0, 900.0, 1500.0))]);
-        let events = events(&looks);
+    fn a_checkpoint_that_began_before_the_first_sample_has_only_an_end() {
+        let samples = samples(&[(0, &at(1000.0, 100.0, 150.0)), (1, &at(2000.0, 900.0, 1500.0))]);
+        let events = events(&samples);
         assert_eq!((events.len(), events[0].kind.as_str()), (1, CHECKPOINT_END));
         assert_eq!(events[0].at_ns, 500_000_000);
     }
 
     #[test]
-    fn several_checkpoints_between_two_looks_are_counted() {
+    fn several_checkpoints_between_two_samples_are_counted() {
         let mut before = at(1000.0, 100.0, 150.0);
         let mut after = at(2000.0, 1800.0, 1900.0);
         before.push(("checkpoints", 5.0));
         after.push(("checkpoints", 8.0));
-        let events = events(&looks(&[(0, &before), (1, &after)]));
-        assert!(events[1].text.ends_with("; 3 checkpoints since the look before"), "{events:?}");
+        let events = events(&samples(&[(0, &before), (1, &after)]));
+        assert!(events[1].text.ends_with("; 3 checkpoints since the sample before"), "{events:?}");
     }
 
     #[test]
     fn a_checkpoint_under_way_at_the_end_has_only_a_start() {
         let busy: Numbers<'_> = &[("checkpoint_active", 1.0)];
         let idle: Numbers<'_> = &[("checkpoint_active", 0.0)];
-        let events = events(&looks(&[(0, busy), (1, idle), (2, busy), (3, busy)]));
+        let events = events(&samples(&[(0, busy), (1, idle), (2, busy), (3, busy)]));
         assert_eq!((events.len(), events[0].at_ns), (1, 2_000_000_000));
-        assert!(checkpoints(&looks(&[(0, idle), (1, busy)])).is_empty(), "one look may be a moment's work");
+        assert!(
+            checkpoints(&samples(&[(0, idle), (1, busy)])).is_empty(),
+            "one sample may be a moment's work"
+        );
     }
 
     #[test]
     fn the_log_grows_when_its_files_take_more_room_not_when_they_take_less() {
         let size = |mib: f64| vec![("log_size_bytes", mib * 1_048_576.0)];
         let events =
-            events(&looks(&[(0, &size(32.0)), (1, &size(32.0)), (2, &size(80.0)), (3, &size(48.0))]));
+            events(&samples(&[(0, &size(32.0)), (1, &size(32.0)), (2, &size(80.0)), (3, &size(48.0))]));
         assert_eq!(events.len(), 1);
         assert_eq!((events[0].at_ns, events[0].text.as_str()), (2_000_000_000, "by 48 MiB to 80 MiB"));
     }

@@ -1,4 +1,4 @@
-//! What one look asks of the server, view by view.
+//! What one sample asks of the server, view by view.
 
 use super::super::counters::relation_pages;
 

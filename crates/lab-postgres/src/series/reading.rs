@@ -2,5 +2,5 @@
 
 use std::collections::BTreeMap;
 
-/// Numbers of one look by name; one that the server left NULL is absent.
+/// Numbers of one sample by name; one that the server left NULL is absent.
 pub(super) type PostgresReading = BTreeMap<&'static str, f64>;

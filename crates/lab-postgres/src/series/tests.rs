@@ -4,34 +4,34 @@
 
 use super::*;
 
-fn looks(readings: &[(i64, &[(&'static str, f64)])]) -> Looks<PostgresReading> {
-    let look = |(at_s, numbers): &(i64, &[(&'static str, f64)])| {
+fn samples(readings: &[(i64, &[(&'static str, f64)])]) -> Samples<PostgresReading> {
+    let sample = |(at_s, numbers): &(i64, &[(&'static str, f64)])| {
         (at_s * 1_000_000_000, Some(numbers.iter().copied().collect()))
     };
-    Looks { looks: readings.iter().map(look).collect() }
+    Samples { samples: readings.iter().map(sample).collect() }
 }
 
 #[test]
 fn totals_become_rates_and_times_become_milliseconds_per_call() {
-    let looks = looks(&[
+    let samples = samples(&[
         (0, &[("log_position", 1000.0), ("log_flushes", 10.0), ("log_flush_ms", 40.0)]),
         (2, &[("log_position", 5000.0), ("log_flushes", 30.0), ("log_flush_ms", 100.0)]),
     ]);
-    let told = all_series(&looks);
-    let value = |name: &str| told.iter().find(|series| series.name == name).unwrap().values[0];
+    let sampled = all_series(&samples);
+    let value = |name: &str| sampled.iter().find(|series| series.name == name).unwrap().values[0];
     assert_eq!(value("log_bytes_per_s"), Some(2000.0));
     assert_eq!(value("log_flushes_per_s"), Some(10.0));
     assert_eq!(value("log_flush_ms"), Some(3.0));
-    assert!(told.iter().all(|series| series.name != "pages_extended_per_s"));
+    assert!(sampled.iter().all(|series| series.name != "pages_extended_per_s"));
 }
 
 #[test]
 fn a_server_that_does_not_time_its_flushes_has_no_time_of_zero() {
-    let looks = looks(&[
+    let samples = samples(&[
         (0, &[("log_flushes", 10.0), ("log_flush_ms", 0.0)]),
         (1, &[("log_flushes", 30.0), ("log_flush_ms", 0.0)]),
     ]);
-    assert!(all_series(&looks).iter().all(|series| series.name != "log_flush_ms"));
+    assert!(all_series(&samples).iter().all(|series| series.name != "log_flush_ms"));
 }
 
 #[test]

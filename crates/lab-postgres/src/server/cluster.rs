@@ -1,7 +1,7 @@
 //! A cluster of our own: made, started, stopped and removed by fathom, and by nobody else.
 //!
 //! ```text
-//! <base>/fathom-postgres-<id>/               the premises, see `premises`
+//! <base>/fathom-postgres-<id>/               the managed directory, see `managed_directory`
 //!     data/                                  PGDATA
 //!     server.log
 //! <elsewhere>/fathom-postgres-<id>-<role>/   a part of them: tablespace or log
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use lab::engine::TargetError;
-use lab::engine::premises::Premises;
+use lab::engine::managed_directory::ManagedDirectory;
 
 use crate::control::Control;
 use crate::server::discovery::ServerBinaries;
@@ -64,8 +64,8 @@ pub struct Cluster {
     server: ServerBinaries,
     user: Option<ServerUser>,
     /// `None` when the cluster was removed or kept.
-    premises: Option<Premises>,
-    parts: Vec<Premises>,
+    managed_directory: Option<ManagedDirectory>,
+    parts: Vec<ManagedDirectory>,
     directory: PathBuf,
     socket_directory: PathBuf,
     port: u16,
@@ -94,13 +94,13 @@ impl Cluster {
             tracing::info!(user = user.name, "fathom runs as root, the server runs as another user");
         }
         let port = choose_port(options.port)?;
-        let premises = Premises::create(&base, KIND)?;
+        let managed_directory = ManagedDirectory::create(&base, KIND)?;
         // From here on the value removes what was made when something does not work.
         let mut cluster = Self {
             server: options.server.clone(),
             user,
-            directory: premises.directory().to_path_buf(),
-            premises: Some(premises),
+            directory: managed_directory.directory().to_path_buf(),
+            managed_directory: Some(managed_directory),
             parts: Vec::new(),
             socket_directory: PathBuf::new(),
             port,
@@ -180,8 +180,8 @@ impl Cluster {
     pub fn keep(mut self) -> Result<PathBuf, TargetError> {
         self.stop();
         leftovers::remove_socket_directory(&self.socket_directory);
-        for premises in self.parts.drain(..).chain(self.premises.take()) {
-            premises.keep()?;
+        for managed_directory in self.parts.drain(..).chain(self.managed_directory.take()) {
+            managed_directory.keep()?;
         }
         Ok(self.directory.clone())
     }
@@ -237,10 +237,11 @@ impl Cluster {
 
     /// Makes a marked directory of this cluster inside `place`, for `role`; one that exists already is returned.
     pub(crate) fn part(&mut self, place: &Path, role: &str) -> Result<PathBuf, TargetError> {
-        let premises = self.premises.as_mut().expect("the premises live as long as the cluster");
-        let directory = premises.part_directory(place, role)?;
+        let managed_directory =
+            self.managed_directory.as_mut().expect("the directory lives as long as the cluster");
+        let directory = managed_directory.part_directory(place, role)?;
         if !self.parts.iter().any(|part| part.directory() == directory) {
-            let part = premises.create_part(place, role)?;
+            let part = managed_directory.create_part(place, role)?;
             self.parts.push(part);
             self.own(&directory)?;
         }
@@ -267,8 +268,9 @@ impl Cluster {
     }
 
     fn make_socket_directory(&mut self) -> Result<(), TargetError> {
-        let premises = self.premises.as_mut().expect("the premises live as long as the cluster");
-        let name = format!("{SOCKET_PREFIX}{}", premises.mark().id);
+        let managed_directory =
+            self.managed_directory.as_mut().expect("the directory lives as long as the cluster");
+        let name = format!("{SOCKET_PREFIX}{}", managed_directory.mark().id);
         let file_bytes = format!("/.s.PGSQL.{}.lock", self.port).len();
         let fits =
             |parent: &Path| parent.as_os_str().len() + 1 + name.len() + file_bytes <= SOCKET_PATH_BYTES_MAX;
@@ -287,7 +289,7 @@ impl Cluster {
             match make_directory(&directory, self.user.as_ref()) {
                 Ok(()) => {
                     self.socket_directory = directory.clone();
-                    return premises.update(|mark| mark.socket_directory = Some(directory));
+                    return managed_directory.update(|mark| mark.socket_directory = Some(directory));
                 }
                 Err(error) => reasons.push(error.to_string()),
             }
@@ -320,11 +322,11 @@ impl Cluster {
     fn remove_all(&mut self) -> Result<(), TargetError> {
         self.stop();
         let mut first_error = None;
-        if self.premises.is_some() {
+        if self.managed_directory.is_some() {
             leftovers::remove_socket_directory(&self.socket_directory);
         }
-        for premises in self.parts.drain(..).chain(self.premises.take()) {
-            if let Err(error) = premises.remove() {
+        for managed_directory in self.parts.drain(..).chain(self.managed_directory.take()) {
+            if let Err(error) = managed_directory.remove() {
                 first_error.get_or_insert(error);
             }
         }
@@ -334,7 +336,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        if self.premises.is_some()
+        if self.managed_directory.is_some()
             && let Err(error) = self.remove_all()
         {
             tracing::warn!(%error, "could not remove the cluster");

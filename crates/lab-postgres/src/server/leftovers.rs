@@ -4,11 +4,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use lab::engine::premises::{Premises, leftovers};
+use lab::engine::managed_directory::{ManagedDirectory, leftovers};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// Kind of our premises.
+/// Kind of our managed directory.
 pub(crate) const KIND: &str = "postgres";
 
 /// First characters of the name of every directory for a socket.
@@ -43,7 +43,7 @@ pub(crate) fn remove_socket_directory(directory: &Path) {
 }
 
 /// Handles one marked directory whose owner is gone; returns the cluster's main directory if it was removed.
-fn clean_one(left: Premises) -> Option<PathBuf> {
+fn clean_one(left: ManagedDirectory) -> Option<PathBuf> {
     if left.is_main() {
         let directory = left.directory().to_path_buf();
         return clean_cluster(left).then_some(directory);
@@ -56,18 +56,18 @@ fn clean_one(left: Premises) -> Option<PathBuf> {
     // A part of a cluster elsewhere: its main directory decides, and lists this part.
     let main = left.mark().main_directory.clone();
     drop(left);
-    let cluster = Premises::take_over(&main, KIND).filter(|cluster| !cluster.mark().kept)?;
+    let cluster = ManagedDirectory::take_over(&main, KIND).filter(|cluster| !cluster.mark().kept)?;
     clean_cluster(cluster).then_some(main)
 }
 
-fn clean_cluster(cluster: Premises) -> bool {
+fn clean_cluster(cluster: ManagedDirectory) -> bool {
     let directory = cluster.directory();
     if !stop_server(&directory.join("data")) {
         tracing::warn!(directory = %directory.display(), "left a crashed run's server alone: it did not stop");
         return false;
     }
     for part in &cluster.mark().parts {
-        let part = Premises::take_over(part, KIND).filter(|part| part.mark().id == cluster.mark().id);
+        let part = ManagedDirectory::take_over(part, KIND).filter(|part| part.mark().id == cluster.mark().id);
         part.map(remove);
     }
     if let Some(socket) = &cluster.mark().socket_directory {
@@ -124,7 +124,7 @@ fn works_in(pid: Pid, data: &Path) -> Option<bool> {
     Some(cwd.dev() == data.dev() && cwd.ino() == data.ino())
 }
 
-fn remove(left: Premises) -> bool {
+fn remove(left: ManagedDirectory) -> bool {
     let directory = left.directory().to_path_buf();
     match left.remove() {
         Ok(()) => {

@@ -1,7 +1,7 @@
 //! Names of wait events: from the number that stands in shared memory, in the spelling of the newest major.
 //!
 //! The numbers move between majors, so there is a table per major. The table is what the servers themselves say; while
-//! a sampler runs, its once-a-second look over SQL goes on checking it: where a number and a name stood still together
+//! a sampler runs, its once-a-second sample over SQL goes on checking it: where a number and a name stood still together
 //! around the statement, the name gets a vote, and votes beat the table. So an event that a later minor release or an
 //! extension adds gets its name too.
 

@@ -66,11 +66,11 @@ impl LivePostgres {
 
 impl LiveServer for LivePostgres {
     fn watch(&mut self, interval: Duration, stop: &AtomicBool) -> Result<LiveView, TargetError> {
-        let look = self.begin()?;
-        while look.began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(look.began.elapsed())));
+        let sample = self.begin()?;
+        while sample.began.elapsed() < interval && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(STOP_PERIOD.min(interval.saturating_sub(sample.began.elapsed())));
         }
-        Ok(look.end())
+        Ok(sample.end())
     }
 }
 

@@ -1,21 +1,21 @@
 //! Waits of a PostgreSQL server, seen while a run goes on.
 //!
 //! Two ways lead to the same table. On this machine and with the rights, waits are read from the server's shared memory
-//! a hundred times a second (`memory_look`); else the server is asked ten times a second (`sql_look`). Which one
+//! a hundred times a second (`memory_probe`); else the server is asked ten times a second (`sql_probe`). Which one
 //! was taken, and why not the first, stands in the record of the sampler. Beside it, once a second, `tasks` asks who
-//! waits for what. `ledger` adds looks up, `events` knows the names, `server_memory` the place.
+//! waits for what. `wait_counts` adds samples up, `events` knows the names, `server_memory` the place.
 //!
 //! Nothing here ends a run: a server that restarts or a role without rights is a sentence in the record.
 
 pub(crate) mod events;
-mod ledger;
 pub(super) mod live;
 pub(crate) mod meanings;
-mod memory_look;
+mod memory_probe;
 mod server_memory;
 mod sessions;
-mod sql_look;
+mod sql_probe;
 mod tasks;
+mod wait_counts;
 mod watch;
 
 use std::collections::HashMap;
@@ -32,13 +32,13 @@ use super::control::Control;
 use super::session::PostgresConnector;
 use super::wire::{Endpoint, Login};
 use events::Names;
-use ledger::Closed;
-use memory_look::MemoryLook;
+use memory_probe::MemoryProbe;
 use server_memory::ServerMemory;
 use sessions::Known;
 use sessions::Scope;
-use sql_look::SqlLook;
-use tasks::TaskLook;
+use sql_probe::SqlProbe;
+use tasks::TaskProbe;
+use wait_counts::Closed;
 use watch::{Ended, Watched};
 
 /// Name of these connections in the list of sessions.
@@ -56,8 +56,8 @@ const TASKS_NAME: &str = "postgres_waiting_tasks";
 /// background processes that sleep in their main loops.
 const AGREEMENTS_MIN: usize = 2;
 
-/// Looks over SQL that are tried at the start until enough names were heard.
-const NAME_LOOKS_MAX: u32 = 5;
+/// Samples over SQL that are tried at the start until enough names were heard.
+const NAME_SAMPLES_MAX: u32 = 5;
 
 /// Waits and waiting tasks of one server, not begun.
 #[derive(Debug)]
@@ -68,13 +68,13 @@ pub(super) struct WaitSampler {
 }
 
 impl WaitSampler {
-    /// Looks at the sessions of `scope` on the server that the login leads to.
+    /// Samples the sessions of `scope` on the server that the login leads to.
     pub(super) fn new(login: &Login, scope: Scope, way: Way) -> Self {
         Self { login: Login { application_name: CONTROL_NAME.to_owned(), ..login.clone() }, scope, way }
     }
 
     /// Finds the way; `Err` says why there is none.
-    fn prepare(&self) -> Result<(Looker, TaskLook, Arc<Mutex<Known>>), String> {
+    fn prepare(&self) -> Result<(WaitProbe, TaskProbe, Arc<Mutex<Known>>), String> {
         let connect = || match Control::connect(&self.login) {
             Ok(mut control) => {
                 control.limit_answers(ANSWER_BYTES_MAX);
@@ -96,13 +96,13 @@ impl WaitSampler {
             Ok(found) => found,
             Err(reason) => return self.prepare_sql(control, known, connect()?, reason),
         };
-        let mut tasks = TaskLook::new(control, Arc::clone(&known), Some(bracket));
-        match believe_names(&mut tasks, &known).and_then(|()| MemoryLook::new(memory, postmaster)) {
-            Ok(look) => Ok((Looker::Memory(Box::new(look)), tasks, known)),
+        let mut tasks = TaskProbe::new(control, Arc::clone(&known), Some(bracket));
+        match believe_names(&mut tasks, &known).and_then(|()| MemoryProbe::new(memory, postmaster)) {
+            Ok(sample) => Ok((WaitProbe::Memory(Box::new(sample)), tasks, known)),
             Err(reason) => {
                 tasks.forget_memory();
-                let look = SqlLook::new(connect()?, Arc::clone(&known));
-                Ok((Looker::Sql(Box::new(look), reason), tasks, known))
+                let sample = SqlProbe::new(connect()?, Arc::clone(&known));
+                Ok((WaitProbe::Sql(Box::new(sample), reason), tasks, known))
             }
         }
     }
@@ -113,11 +113,11 @@ impl WaitSampler {
         known: Arc<Mutex<Known>>,
         second: Control,
         reason: String,
-    ) -> Result<(Looker, TaskLook, Arc<Mutex<Known>>), String> {
-        let mut tasks = TaskLook::new(control, Arc::clone(&known), None);
+    ) -> Result<(WaitProbe, TaskProbe, Arc<Mutex<Known>>), String> {
+        let mut tasks = TaskProbe::new(control, Arc::clone(&known), None);
         tasks.learn()?;
-        let look = SqlLook::new(second, Arc::clone(&known));
-        Ok((Looker::Sql(Box::new(look), reason), tasks, known))
+        let sample = SqlProbe::new(second, Arc::clone(&known));
+        Ok((WaitProbe::Sql(Box::new(sample), reason), tasks, known))
     }
 
     /// Process id of the postmaster, when it is on this machine.
@@ -164,9 +164,9 @@ pub(super) fn samplers(login: &Login, clients: Option<&PostgresConnector>) -> Ve
 }
 
 /// Holds the table against what the server says of its sessions now; this proves too that the memory is that server's.
-fn believe_names(tasks: &mut TaskLook, known: &Mutex<Known>) -> Result<(), String> {
+fn believe_names(tasks: &mut TaskProbe, known: &Mutex<Known>) -> Result<(), String> {
     tasks.learn()?;
-    for _ in 0..NAME_LOOKS_MAX {
+    for _ in 0..NAME_SAMPLES_MAX {
         tasks.learn()?;
         let names = &known.lock().unwrap_or_else(PoisonError::into_inner).names;
         let disagreements = names.disagreements();
@@ -183,36 +183,36 @@ fn believe_names(tasks: &mut TaskLook, known: &Mutex<Known>) -> Result<(), Strin
 
 /// One of the two ways at work.
 #[derive(Debug)]
-enum Looker {
-    Memory(Box<MemoryLook>),
+enum WaitProbe {
+    Memory(Box<MemoryProbe>),
     /// With the reason why not from memory.
-    Sql(Box<SqlLook>, String),
+    Sql(Box<SqlProbe>, String),
 }
 
-impl Looker {
+impl WaitProbe {
     fn period(&self) -> Duration {
         match self {
-            Self::Memory(_) => memory_look::PERIOD,
-            Self::Sql(..) => sql_look::PERIOD,
+            Self::Memory(_) => memory_probe::PERIOD,
+            Self::Sql(..) => sql_probe::PERIOD,
         }
     }
 
-    fn look(&mut self) -> Result<(), String> {
+    fn sample(&mut self) -> Result<(), String> {
         match self {
-            Self::Memory(look) => look.look(),
-            Self::Sql(look, _) => look.look(),
+            Self::Memory(sample) => sample.sample(),
+            Self::Sql(sample, _) => sample.sample(),
         }
     }
 }
 
 impl Sampler for WaitSampler {
-    /// Connects and finds the way, so that the first look follows the barrier without delay.
+    /// Connects and finds the way, so that the first sample follows the barrier without delay.
     fn start(self: Box<Self>) -> Box<dyn RunningSampler> {
         match self.prepare() {
-            Ok((looker, tasks, known)) => Box::new(Running {
-                waits: Watched::spawn("waits", looker.period(), Duration::ZERO, looker, Looker::look),
+            Ok((probe, tasks, known)) => Box::new(Running {
+                waits: Watched::spawn("waits", probe.period(), Duration::ZERO, probe, WaitProbe::sample),
                 // Half a second later, so that also a short run has one.
-                tasks: Watched::spawn("tasks", tasks::PERIOD, tasks::PERIOD / 2, tasks, TaskLook::look),
+                tasks: Watched::spawn("tasks", tasks::PERIOD, tasks::PERIOD / 2, tasks, TaskProbe::sample),
                 known,
                 seen: None,
             }),
@@ -228,7 +228,7 @@ impl RunningSampler for Blind {
     fn stop(self: Box<Self>, _window: Window) -> Observations {
         let record = SamplerRecord {
             name: SQL_NAME.to_owned(),
-            period_ns: sql_look::PERIOD.as_nanos() as u64,
+            period_ns: sql_probe::PERIOD.as_nanos() as u64,
             samples_expected: 0,
             samples_taken: 0,
             cpu_s: 0.0,
@@ -240,8 +240,8 @@ impl RunningSampler for Blind {
 
 /// Both at work.
 struct Running {
-    waits: Watched<Looker>,
-    tasks: Watched<TaskLook>,
+    waits: Watched<WaitProbe>,
+    tasks: Watched<TaskProbe>,
     known: Arc<Mutex<Known>>,
     seen: Option<Observations>,
 }
@@ -262,29 +262,29 @@ impl RunningSampler for Running {
 
 impl Running {
     fn finish(&self, window: Window) -> Observations {
-        // Waits first: their last look should lie as close to the end as can be.
+        // Waits first: their last sample should lie as close to the end as can be.
         let (waits, wait_record) = self.finish_waits(window);
         let (tasks, task_record) = self.finish_tasks(window);
         Observations { waits, tasks, samplers: vec![wait_record, task_record], ..Observations::default() }
     }
 
     fn finish_waits(&self, window: Window) -> (Vec<WaitProfile>, SamplerRecord) {
-        let Some(Ended { looker, cpu_ns, error }) = self.waits.end() else {
-            return (Vec::new(), lost(SQL_NAME, sql_look::PERIOD, window));
+        let Some(Ended { probe, cpu_ns, error }) = self.waits.end() else {
+            return (Vec::new(), lost(SQL_NAME, sql_probe::PERIOD, window));
         };
-        let (name, period) = (looker_name(&looker), looker.period());
+        let (name, period) = (probe_name(&probe), probe.period());
         let mut record = record(name, period, window, cpu_ns);
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (closed, profiles, reason) = match looker {
-            Looker::Memory(look) => {
-                let (ledger, titles) = look.finish();
-                let closed = ledger.close(window);
+        let (closed, profiles, reason) = match probe {
+            WaitProbe::Memory(sample) => {
+                let (wait_counts, titles) = sample.finish();
+                let closed = wait_counts.close(window);
                 let profiles = profiles(&closed, &known, &titles, |event| known.names.name(event));
                 (closed, profiles, None)
             }
-            Looker::Sql(look, reason) => {
-                let (ledger, names) = look.finish();
-                let closed = ledger.close(window);
+            WaitProbe::Sql(sample, reason) => {
+                let (wait_counts, names) = sample.finish();
+                let closed = wait_counts.close(window);
                 let name_of = |number: u32| names.get(number as usize - 1).cloned().unwrap_or_default();
                 let profiles = profiles(&closed, &known, &HashMap::new(), name_of);
                 (
@@ -294,7 +294,7 @@ impl Running {
                 )
             }
         };
-        record.samples_taken = closed.looks;
+        record.samples_taken = closed.samples;
         let hidden = (known.hidden > 0).then(|| {
             format!(
                 "{} sessions of other roles do not show their waits; grant pg_monitor to see them",
@@ -307,14 +307,14 @@ impl Running {
     }
 
     fn finish_tasks(&self, window: Window) -> (Vec<WaitingTask>, SamplerRecord) {
-        let Some(Ended { looker, cpu_ns, error }) = self.tasks.end() else {
+        let Some(Ended { probe, cpu_ns, error }) = self.tasks.end() else {
             return (Vec::new(), lost(TASKS_NAME, tasks::PERIOD, window));
         };
         let inside = |at: &Instant| window.began <= *at && *at <= window.ended;
         let mut record = record(TASKS_NAME, tasks::PERIOD, window, cpu_ns);
-        record.samples_taken = looker.looks.iter().filter(|at| inside(at)).count() as u64;
+        record.samples_taken = probe.samples.iter().filter(|at| inside(at)).count() as u64;
         record.problem = error;
-        let tasks = looker.tasks.into_iter().filter(|(at, _)| inside(at));
+        let tasks = probe.tasks.into_iter().filter(|(at, _)| inside(at));
         let on_clock = |(at, task)| WaitingTask { at_ns: nanoseconds_since(window.began, at), ..task };
         (tasks.map(on_clock).collect(), record)
     }
@@ -329,10 +329,10 @@ fn profiles(
     closed.profiles(|process_id| known.group(process_id, titles), name_of, events::is_idle_class)
 }
 
-fn looker_name(looker: &Looker) -> &'static str {
-    match looker {
-        Looker::Memory(_) => MEMORY_NAME,
-        Looker::Sql(..) => SQL_NAME,
+fn probe_name(probe: &WaitProbe) -> &'static str {
+    match probe {
+        WaitProbe::Memory(_) => MEMORY_NAME,
+        WaitProbe::Sql(..) => SQL_NAME,
     }
 }
 
@@ -348,8 +348,8 @@ fn record(name: &str, period: Duration, window: Window, cpu_ns: u64) -> SamplerR
     }
 }
 
-/// The record of looks that did not come back.
+/// The record of samples that did not come back.
 fn lost(name: &str, period: Duration, window: Window) -> SamplerRecord {
-    let problem = Some("the last look did not come back in time".to_owned());
+    let problem = Some("the last sample did not come back in time".to_owned());
     SamplerRecord { problem, ..record(name, period, window, 0) }
 }

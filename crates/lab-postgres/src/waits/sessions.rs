@@ -12,7 +12,7 @@ pub(crate) const CLIENTS: &str = "clients";
 /// Beginning of the names of all connections that fathom has beside its clients.
 const OWN_PREFIX: &str = "fathom-control";
 
-/// Rows accepted of one look; PostgreSQL allows 262,143 connections, and a server with ten thousand is not known.
+/// Rows accepted of one sample; PostgreSQL allows 262,143 connections, and a server with ten thousand is not known.
 const SESSIONS_MAX: usize = 10_000;
 
 /// Processes of which the group is remembered; a server that starts more of them starts over.
@@ -105,7 +105,7 @@ pub(super) struct Known {
     scope: Scope,
     pub(super) names: Names,
     groups: HashMap<u32, Option<String>>,
-    /// Most sessions at one look that this role may not see into.
+    /// Most sessions at one sample that this role may not see into.
     pub(super) hidden: usize,
 }
 

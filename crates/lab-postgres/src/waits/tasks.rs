@@ -19,7 +19,7 @@ use super::events::{is_idle_class, normalise};
 use super::server_memory::{ReadPlan, ServerMemory};
 use super::sessions::{self, Known, Session};
 
-/// Time between two looks.
+/// Time between two samples.
 pub(super) const PERIOD: Duration = Duration::from_secs(1);
 
 /// Time between two searches for the hot page.
@@ -28,10 +28,10 @@ const HOT_PAGE_PERIOD: Duration = Duration::from_secs(2);
 /// Waits for a page latch from which on a page is worth being searched for.
 const HOT_PAGE_WAITERS_MIN: usize = 2;
 
-/// Tasks kept of one look, so that ten thousand waiting sessions do not fill the results.
+/// Tasks kept of one sample, so that ten thousand waiting sessions do not fill the results.
 const TASKS_MAX: usize = 2000;
 
-/// Tasks kept of all looks: an hour with 55 waiting sessions.
+/// Tasks kept of all samples: an hour with 55 waiting sessions.
 const TASKS_KEPT_MAX: usize = 200_000;
 
 /// Sessions kept of those that one waits for.
@@ -54,15 +54,15 @@ const HOT_PAGE: &str = "SELECT coalesce((SELECT c.relname FROM pg_class c \
         (SELECT oid FROM pg_database WHERE datname = current_database()) \
         ORDER BY pinning_backends DESC LIMIT 1) b";
 
-/// A connection that looks at waiting tasks, and what it saw.
+/// A connection that samples waiting tasks, and what it saw.
 #[derive(Debug)]
-pub(super) struct TaskLook {
+pub(super) struct TaskProbe {
     control: Control,
     known: Arc<Mutex<Known>>,
     bracket: Option<Bracket>,
     has_buffercache: bool,
     hot_page_asked: Option<Instant>,
-    pub(super) looks: Vec<Instant>,
+    pub(super) samples: Vec<Instant>,
     pub(super) tasks: Vec<(Instant, WaitingTask)>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct TaskLook {
 #[derive(Debug)]
 struct Bracket {
     memory: ServerMemory,
-    /// Slots of the processes that were listed by the look before.
+    /// Slots of the processes that were listed by the sample before.
     slots: HashMap<u32, u64>,
 }
 
@@ -88,7 +88,7 @@ struct HotPage {
     pins: usize,
 }
 
-impl TaskLook {
+impl TaskProbe {
     pub(super) fn new(mut control: Control, known: Arc<Mutex<Known>>, memory: Option<ServerMemory>) -> Self {
         let has_buffercache =
             control.probe("SELECT 1 FROM pg_extension WHERE extname = 'pg_buffercache'").is_some();
@@ -98,7 +98,7 @@ impl TaskLook {
             bracket: memory.map(|memory| Bracket { memory, slots: HashMap::new() }),
             has_buffercache,
             hot_page_asked: None,
-            looks: Vec::new(),
+            samples: Vec::new(),
             tasks: Vec::new(),
         }
     }
@@ -148,17 +148,17 @@ impl TaskLook {
         Ok(sessions)
     }
 
-    /// Looks once.
+    /// Takes one sample.
     ///
     /// # Errors
     /// The server is gone, or does not answer the question.
-    pub(super) fn look(&mut self) -> Result<(), String> {
+    pub(super) fn sample(&mut self) -> Result<(), String> {
         if self.tasks.len() > TASKS_KEPT_MAX {
             return Err(format!("more than {TASKS_KEPT_MAX} waiting tasks were seen: the list ends"));
         }
         let at = Instant::now();
         let sessions = self.learn()?;
-        self.looks.push(at);
+        self.samples.push(at);
         let waiting: Vec<&Session> = sessions
             .iter()
             .filter(|session| session.wait.as_ref().is_some_and(|(class, _)| !is_idle_class(class)))

@@ -9,9 +9,9 @@ use lab::client::Registration;
 use postgres_protocol::message::frontend;
 
 use super::answer::{self, ServerError};
+use super::answer_reader::{ANSWER_BYTES_MAX, AnswerReader, Rows};
 use super::command_tag::CommandTag;
 use super::error::WireError;
-use super::intake::{ANSWER_BYTES_MAX, Intake, Rows};
 use super::stream::Stream;
 
 /// Messages accepted in one answer, so that a server that never becomes ready does not hold a client for ever.
@@ -164,7 +164,7 @@ impl Connection {
     async fn answer(&mut self, mut rows: Option<&mut Rows>) -> Result<CommandTag, WireError> {
         let mut tag = CommandTag::default();
         let mut refused: Option<Box<ServerError>> = None;
-        let mut intake = Intake::default();
+        let mut answer_reader = AnswerReader::default();
         for _ in 0..ANSWER_MESSAGES_MAX {
             let message = match self.next_message().await {
                 Ok(message) => message,
@@ -182,21 +182,21 @@ impl Connection {
                     if let Some(error) = refused {
                         return Err(WireError::Server(error));
                     }
-                    match intake.ready() {
+                    match answer_reader.ready() {
                         Err(reason) if rows.is_some() => Err(reason),
                         _ => return Ok(tag),
                     }
                 }
                 b'E' => {
                     refused = Some(Box::new(answer::server_error(body)));
-                    intake.command_ends();
+                    answer_reader.command_ends();
                     continue;
                 }
                 kind => {
                     if kind == b'C' {
                         tag = CommandTag::from_body(body);
                     }
-                    intake.take(kind, body, rows.as_deref_mut(), self.answer_bytes_max)
+                    answer_reader.take(kind, body, rows.as_deref_mut(), self.answer_bytes_max)
                 }
             };
             if let Err(reason) = kept {

@@ -8,6 +8,7 @@
 //! ends the connection with an error that says so.
 
 mod answer;
+mod answer_reader;
 mod blocking;
 mod command_tag;
 mod connecting;
@@ -15,7 +16,6 @@ mod connection;
 mod endpoint;
 mod error;
 mod exercise;
-mod intake;
 mod login;
 mod security;
 mod startup;
@@ -27,13 +27,13 @@ mod tls;
 mod transport;
 mod trust;
 
+pub(super) use answer_reader::{QUESTION_TIME_MAX, Rows};
 pub(super) use blocking::complete;
 pub(super) use connecting::Addresses;
 pub(super) use connection::{Connection, TransactionState};
 pub(super) use endpoint::Endpoint;
 pub(super) use error::{INVALID_PASSWORD, WireError};
 pub use exercise::{exercise_answers, exercise_startup};
-pub(super) use intake::{QUESTION_TIME_MAX, Rows};
 pub(super) use login::{CONNECT_TIME_DEFAULT, Login, Secret};
 pub(super) use security::Security;
 pub(super) use trust::{Authorities, SslMode};

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use lab::engine::look_up::{self, Answers, hash_of};
-use lab::engine::{Aftermath, TargetError};
+use lab::engine::{PostRunState, TargetError};
 use lab::work::Work;
 use results::model::Metric;
 
 use crate::control::{Control, first_value, literal};
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 
 /// Segments of a relation that are looked for: 1 GiB each by default.
 const SEGMENTS_MAX: u32 = 1 << 16;
@@ -18,23 +18,23 @@ const SEGMENTS_MAX: u32 = 1 << 16;
 /// other tables are removed first.
 pub(crate) fn provide(
     control: &mut Control,
-    made: &mut Vec<Stock>,
+    made: &mut Vec<FixtureTables>,
     work: &Work,
 ) -> Result<bool, TargetError> {
-    let Some(stock) = Stock::of(work) else { return Ok(false) };
+    let Some(fixture) = FixtureTables::of(work) else { return Ok(false) };
     let mut statements = Vec::new();
     if work.workload.is_task() {
-        for other in made.extract_if(.., |other| *other != stock) {
+        for other in made.extract_if(.., |other| *other != fixture) {
             statements.extend(other.drop_all());
         }
         statements.push(format!("DROP TABLE IF EXISTS {}", guid::KEYS));
     }
-    if !made.contains(&stock) {
+    if !made.contains(&fixture) {
         // What a load that did not come to its end left behind.
-        statements.extend(stock.drop_all());
-        statements.extend(stock.create());
+        statements.extend(fixture.drop_all());
+        statements.extend(fixture.create());
     }
-    statements.extend(stock.choose_keys(work));
+    statements.extend(fixture.choose_keys(work));
     if !statements.is_empty() {
         // A vacuum cannot call rows visible to all while the log of their commit is still on its way to the device.
         statements.insert(0, "SET synchronous_commit = on".to_owned());
@@ -43,17 +43,17 @@ pub(crate) fn provide(
     for statement in &statements {
         control.complete("could not make the tables that the run reads", statement)?;
     }
-    if !made.contains(&stock) {
-        made.push(stock);
+    if !made.contains(&fixture) {
+        made.push(fixture);
     }
     Ok(!statements.is_empty())
 }
 
 /// Files of the relations that `work` reads, below the data directory.
 pub(crate) fn files(control: &mut Control, data: &Path, work: &Work) -> Result<Vec<PathBuf>, TargetError> {
-    let Some(stock) = Stock::of(work) else { return Ok(Vec::new()) };
+    let Some(fixture) = FixtureTables::of(work) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
-    for relation in stock.relations() {
+    for relation in fixture.relations() {
         let sql = format!("SELECT pg_relation_filepath({}::regclass)", literal(&relation));
         let context = "could not find the file of a table";
         let main =
@@ -89,19 +89,19 @@ pub(crate) fn all_files(data: &Path) -> Result<Vec<PathBuf>, TargetError> {
 }
 
 /// What look-ups found and cost, after their sessions ended. Asks the question once more, to see its answer.
-pub(crate) fn aftermath(
+pub(crate) fn post_run_state(
     control: &mut Control,
     work: &Work,
     answers: &Answers,
-) -> Result<Aftermath, TargetError> {
-    let Some(stock) = Stock::of(work).filter(|_| work.workload.looks_up()) else {
-        return Ok(Aftermath::default());
+) -> Result<PostRunState, TargetError> {
+    let Some(fixture) = FixtureTables::of(work).filter(|_| work.workload.looks_up()) else {
+        return Ok(PostRunState::default());
     };
     let context = "could not ask what the look-ups found";
     for setting in guid::PLANNER {
         control.rows(context, setting)?;
     }
-    let found = first_value(control.complete(context, &stock.finding(work))?).unwrap_or_default();
+    let found = first_value(control.complete(context, &fixture.finding(work))?).unwrap_or_default();
     control.rows(context, "RESET ALL")?;
     let look_ups = answers.all();
     let mut metrics = look_up::metrics(&look_ups);
@@ -111,5 +111,5 @@ pub(crate) fn aftermath(
         "1",
         "first 48 bits of the SHA-256 of what was found",
     ));
-    Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
+    Ok(PostRunState { look_ups, metrics, ..PostRunState::default() })
 }

@@ -67,22 +67,22 @@ fn key_of_row(seed: u64) -> String {
 
 /// Tables that stay from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stock {
+pub(crate) struct FixtureTables {
     storage: Storage,
     rows: u64,
     objects: u32,
 }
 
-/// The rows of the stock are the same in every run and on every server, so that results can be compared.
+/// The rows of the fixture are the same in every run and on every server, so that results can be compared.
 const STOCK_SEED: u64 = 7143;
 
-impl Stock {
+impl FixtureTables {
     /// What a run reads; `None` where it reads nothing.
     pub(crate) fn of(work: &Work) -> Option<Self> {
         let subject = &work.subject;
-        let stock =
+        let fixture =
             Self { storage: subject.storage, rows: subject.table_rows, objects: subject.objects.max(1) };
-        work.workload.has_stock().then_some(stock)
+        work.workload.has_fixtures().then_some(fixture)
     }
 
     /// Name of one of its tables, counted from 0.

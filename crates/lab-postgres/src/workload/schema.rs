@@ -62,7 +62,7 @@ pub(crate) fn create(
 ) -> Vec<String> {
     let procedure = capabilities.procedures.then(|| procedure(work));
     if !work.workload.adds_rows() {
-        return procedure.into_iter().filter(|_| !work.workload.has_stock()).collect();
+        return procedure.into_iter().filter(|_| !work.workload.has_fixtures()).collect();
     }
     let place = |index: usize| {
         let name = tablespaces.get(index % tablespaces.len().max(1)).cloned().flatten().unwrap_or_default();

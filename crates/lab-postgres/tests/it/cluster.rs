@@ -117,7 +117,7 @@ fn several_clusters_run_side_by_side() {
     let mut targets: Vec<ManagedPostgres> =
         servers.iter().map(|server| managed(server, scratch.path(), Layout::default())).collect();
     for target in &mut targets {
-        assert_eq!(run(target, &work()).aftermath.rows, Some(50));
+        assert_eq!(run(target, &work()).post_run_state.rows, Some(50));
     }
     let ids: Vec<_> = targets.iter().map(Residence::server_process_id).collect();
     assert!(ids.iter().all(Option::is_some));

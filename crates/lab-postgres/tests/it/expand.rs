@@ -1,7 +1,7 @@
 //! Growing databases on servers of our own.
 
 use crate::support::{newest, runtime, scratch};
-use lab::expand::{Grown, Wish};
+use lab::expand::{Grown, GrowthRequest};
 use lab_postgres::cluster::{Cluster, ClusterOptions};
 use lab_postgres::{NewDatabase, SourceDatabase, expand_database};
 
@@ -53,7 +53,7 @@ fn is_close(grown: &Grown, mib: u64) {
 
 fn a_part_of_a_copy_keeps_references_and_size(cluster: &Cluster, url: &str) {
     let grow = |name: &str, mib: u64| {
-        let wish = Wish { size_bytes: mib << 20, files: 1, seed: 1 };
+        let wish = GrowthRequest { size_bytes: mib << 20, files: 1, seed: 1 };
         let source = SourceDatabase::Named("source".to_owned());
         expand_database(url, &source, NewDatabase { name, directories: &[] }, &wish, &mut |_| true)
     };
@@ -92,7 +92,7 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
     values(&cluster, "source", AWKWARD);
 
     let grow = |source: &SourceDatabase, name: &str, mib: u64| {
-        let wish = Wish { size_bytes: mib << 20, files: 1, seed: 1 };
+        let wish = GrowthRequest { size_bytes: mib << 20, files: 1, seed: 1 };
         expand_database(&url, source, NewDatabase { name, directories: &[] }, &wish, &mut |_| true)
     };
     let named = SourceDatabase::Named("source".to_owned());
@@ -124,7 +124,7 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
 
     a_part_of_a_copy_keeps_references_and_size(&cluster, &url);
 
-    let stopped = Wish { size_bytes: 1 << 40, files: 1, seed: 1 };
+    let stopped = GrowthRequest { size_bytes: 1 << 40, files: 1, seed: 1 };
     // Made by the server, so that they are its user's own.
     values(&cluster, "postgres", "COPY (SELECT 1) TO PROGRAM 'mkdir one two'");
     let directories = ["one", "two"].map(|word| cluster.data().join(word));
@@ -134,7 +134,7 @@ fn a_database_grows_beside_its_source_which_stays_as_it_is() {
     assert_eq!(left, ["0"], "nothing half made is left");
     let spaces = "SELECT count(*) FROM pg_tablespace WHERE spcname LIKE 'fathom%'";
     assert_eq!(values(&cluster, "postgres", spaces), ["0"], "nor are its tablespaces");
-    let wish = Wish { size_bytes: 12 << 20, files: 1, seed: 1 };
+    let wish = GrowthRequest { size_bytes: 12 << 20, files: 1, seed: 1 };
     let spread = expand_database(&url, &SourceDatabase::Sample, new("spread"), &wish, &mut |_| true).unwrap();
     assert_eq!(spread.directories.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), directories);
     assert!(spread.directories.iter().all(|(_, bytes)| *bytes > 100_000), "{:?}", spread.directories);

@@ -7,16 +7,18 @@ use lab::engine::{Describe, Target, TargetError};
 use lab::gates::Limits;
 use lab::observe::live::Way;
 use lab::run::{Course, RunRequest, execute};
-use lab::work::{Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, Subject, Work, Workload};
+use lab::work::{
+    Amount, CacheState, Durability, KeyOrder, LoopSide, Placement, SubjectParameters, Work, Workload,
+};
 use lab_postgres::LivePostgres;
 use lab_postgres::cluster::{Cluster, ClusterOptions};
-use lab_postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerPlace};
+use lab_postgres::{ExternalOptions, ExternalPostgres, ServerBinaries, ServerLocation};
 use results::model::RunKey;
 
 use crate::support::{newest, run, runtime, scratch, servers, work};
 
-/// Rows of the stock that look-ups read.
-const STOCK_ROWS: u64 = 2000;
+/// Rows of the fixture that look-ups read.
+const FIXTURE_ROWS: u64 = 2000;
 
 const PASSWORD: &str = "geheim-wort";
 
@@ -113,7 +115,7 @@ fn runs_on_a_server_by_url_leave_nothing_there() {
                 let durability = Durability::None;
                 let work = Work { workload, loop_side, key, data_files, durability, ..work() };
                 let outcome = run(&mut target, &work);
-                assert_eq!(outcome.aftermath.rows, Some(50), "{} {work:?}", server.version);
+                assert_eq!(outcome.post_run_state.rows, Some(50), "{} {work:?}", server.version);
                 assert!(outcome.difference("log_bytes").unwrap() > 0.0, "{}", server.version);
                 target.clean().unwrap();
             }
@@ -134,8 +136,13 @@ fn look_ups_by_url_say_warm_or_lukewarm_and_never_cold() {
     let mut target = connect(&somebody.url("maker"), None).unwrap();
     for workload in [Workload::GuidLookupScan, Workload::GuidLookupJoin] {
         for cache in [CacheState::AsIs, CacheState::Warm, CacheState::Cold] {
-            let subject =
-                Subject { table_rows: STOCK_ROWS, objects: 1, every: 100, cache, ..Subject::default() };
+            let subject = SubjectParameters {
+                table_rows: FIXTURE_ROWS,
+                objects: 1,
+                every: 100,
+                cache,
+                ..SubjectParameters::default()
+            };
             let amount = Amount::Rows(1);
             let work = Work { workload, amount, subject, durability: Durability::None, ..work() };
             let key = RunKey { block_index: 0, cell_index: 0, attempt: 0 };
@@ -213,10 +220,10 @@ fn password_files_and_services_let_runs_waits_and_checks_in() {
         for url in [&by_file, &by_service] {
             connect(url, None).unwrap().stop(false).unwrap();
             LivePostgres::attach(url, Way::Sql).unwrap();
-            assert!(ServerPlace::ask(url).unwrap().is_local);
+            assert!(ServerLocation::ask(url).unwrap().is_local);
         }
         let bare = format!("postgresql://maker@127.0.0.1:{port}/postgres?passfile=/no/such/file");
-        let asked = ServerPlace::ask(&bare).map(|place| place.server).unwrap_err().to_string();
+        let asked = ServerLocation::ask(&bare).map(|place| place.server).unwrap_err().to_string();
         for text in [refusal(&bare, None), asked] {
             assert!(text.contains("asks for the password of user \"maker\""), "{text}");
             for way in ["PGPASSWORD", "~/.pgpass", "PGPASSFILE", "PGSERVICE"] {
@@ -274,7 +281,7 @@ fn what_the_server_s_owner_decides_is_refused_before_anything_runs() {
             assert!(target.prepare(&work).is_err(), "{work:?}");
         }
         let work = Work { durability: Durability::Full, amount: Amount::Rows(5), ..work() };
-        assert_eq!(run(&mut target, &work).aftermath.rows, Some(5));
+        assert_eq!(run(&mut target, &work).post_run_state.rows, Some(5));
         target.stop(false).unwrap();
     }
 }

@@ -36,12 +36,12 @@ fn populate_has_one_row_per_page_and_its_last_batch_is_cut(target: &mut ManagedP
         let work = Work { loop_side, key, amount: Amount::Rows(47), ..work() };
         let outcome = run(target, &work);
         let context = format!("{version} {loop_side:?} {key:?}");
-        assert_eq!(outcome.aftermath.rows, Some(47), "{context}");
-        assert_eq!(outcome.aftermath.table_pages, Some(47), "{context}");
-        assert_eq!(outcome.aftermath.rows_per_page, Some(1), "{context}");
+        assert_eq!(outcome.post_run_state.rows, Some(47), "{context}");
+        assert_eq!(outcome.post_run_state.table_pages, Some(47), "{context}");
+        assert_eq!(outcome.post_run_state.rows_per_page, Some(1), "{context}");
         assert_eq!(outcome.transactions, 6, "{context}");
         let log_bytes = outcome.difference("log_bytes").unwrap();
-        assert!(log_bytes >= outcome.aftermath.payload_bytes.unwrap() as f64, "{context}: {log_bytes}");
+        assert!(log_bytes >= outcome.post_run_state.payload_bytes.unwrap() as f64, "{context}: {log_bytes}");
         target.clean().unwrap();
     }
 }
@@ -55,11 +55,11 @@ fn random_insert_has_its_rows_and_indexes(target: &mut ManagedPostgres, version:
     for (loop_side, key, secondary_indexes) in matrix {
         let work = Work { workload: Workload::RandomInsert, loop_side, key, secondary_indexes, ..work() };
         let outcome = run(target, &work);
-        assert_eq!(outcome.aftermath.rows, Some(50), "{version} {work:?}");
-        assert_eq!(outcome.aftermath.rows_per_page, None);
+        assert_eq!(outcome.post_run_state.rows, Some(50), "{version} {work:?}");
+        assert_eq!(outcome.post_run_state.rows_per_page, None);
         // Each index has a page that describes it and one with entries.
         let index_bytes = f64::from((1 + secondary_indexes) * 2 * 8192);
-        assert_eq!(outcome.aftermath.metrics[0].value, index_bytes, "{version}");
+        assert_eq!(outcome.post_run_state.metrics[0].value, index_bytes, "{version}");
     }
 }
 
@@ -87,7 +87,7 @@ fn select_one_needs_no_table_and_the_same_seed_gives_the_same_keys() {
         let scratch = scratch();
         let mut target = managed(&server, scratch.path(), Layout::default());
         let outcome = run(&mut target, &Work { workload: Workload::SelectOne, ..work() });
-        assert_eq!(outcome.aftermath.rows, None);
+        assert_eq!(outcome.post_run_state.rows, None);
         assert_eq!(outcome.difference("transaction_ids"), Some(0.0));
         // The same keys twice violate the primary key: the second client repeats the first one's.
         let work = Work { workload: Workload::RandomInsert, key: KeyOrder::Random, connections: 1, ..work() };
@@ -114,8 +114,8 @@ fn partitions_are_spread_over_the_data_directories() {
         let mut target = managed(&server, Path::new("/"), layout);
         for _ in 0..2 {
             let outcome = run(&mut target, &Work { data_files: 4, ..work() });
-            assert_eq!(outcome.aftermath.rows, Some(50), "{}", server.version);
-            assert_eq!(outcome.aftermath.table_pages, Some(50), "{}", server.version);
+            assert_eq!(outcome.post_run_state.rows, Some(50), "{}", server.version);
+            assert_eq!(outcome.post_run_state.table_pages, Some(50), "{}", server.version);
             // Two tables and their two indexes, each with something in it.
             assert_eq!(relations_below(second.path()), 4, "{}", server.version);
             assert_eq!(target.directories().len(), 2, "{}", server.version);
@@ -138,7 +138,7 @@ fn log_and_data_change_places_between_runs() {
         for placement in [Placement::LogApart, Placement::DataApart, Placement::LogApart, Placement::Together]
         {
             let outcome = run(&mut target, &Work { placement, ..work() });
-            assert_eq!(outcome.aftermath.table_pages, Some(50), "{} {placement:?}", server.version);
+            assert_eq!(outcome.post_run_state.table_pages, Some(50), "{} {placement:?}", server.version);
             let log_is_apart = placement == Placement::LogApart;
             assert_eq!(log_link.is_symlink(), log_is_apart, "{} {placement:?}", server.version);
             if log_is_apart {
@@ -206,7 +206,7 @@ fn a_server_killed_in_mid_run_is_an_error_and_the_next_prepare_starts_it_again()
         assert!(error.contains("server closed the connection"), "{error}");
         assert!(target.counters().is_err());
         target.clean().unwrap();
-        assert_eq!(run(&mut target, &work()).aftermath.rows, Some(50));
+        assert_eq!(run(&mut target, &work()).post_run_state.rows, Some(50));
         target.stop(false).unwrap();
     }
 }
@@ -228,7 +228,7 @@ fn a_setting_that_the_server_refuses_is_named_and_the_next_run_works() {
         }
         let mut work = work();
         work.settings.insert("work_mem".to_owned(), "5MB".to_owned());
-        assert_eq!(run(&mut target, &work).aftermath.rows, Some(50));
+        assert_eq!(run(&mut target, &work).post_run_state.rows, Some(50));
         let settings = target.settings().unwrap();
         let found = |name: &str| settings.iter().find(|setting| setting.name == name).unwrap();
         assert_eq!(found("work_mem").value, "5MB");
@@ -262,7 +262,7 @@ fn loops_in_the_server_end_by_the_clock_or_when_they_are_interrupted() {
             session.server_loop(share(Duration::from_millis(50))).await.unwrap()
         });
         assert_eq!(short.rows, 3 * short.transactions);
-        assert_eq!(target.aftermath(&work).unwrap().rows, Some(short.rows));
+        assert_eq!(target.post_run_state(&work).unwrap().rows, Some(short.rows));
 
         let (connected, is_connected) = std::sync::mpsc::channel();
         let client = std::thread::spawn(move || {

@@ -64,7 +64,7 @@ pub fn work() -> Work {
         log_size_mib: None,
         manual_checkpoint_every: None,
         settings: BTreeMap::new(),
-        subject: lab::work::Subject::default(),
+        subject: lab::work::SubjectParameters::default(),
         label: String::new(),
         seed: 7,
     }
@@ -96,7 +96,7 @@ pub fn connect(connector: &PostgresConnector, client_index: u32) -> PostgresSess
 pub struct Outcome {
     pub before: Counters,
     pub after: Counters,
-    pub aftermath: lab::engine::Aftermath,
+    pub post_run_state: lab::engine::PostRunState,
     pub transactions: u64,
 }
 
@@ -127,8 +127,8 @@ pub fn run(target: &mut (impl Target + ClientControl), work: &Work) -> Outcome {
     assert!(errors.is_empty(), "{errors:?}");
     let transactions = done.clients.iter().map(|client| client.transactions).sum();
     let after = target.counters().unwrap();
-    let aftermath = target.aftermath(work).unwrap();
-    Outcome { before, after, aftermath, transactions }
+    let post_run_state = target.post_run_state(work).unwrap();
+    Outcome { before, after, post_run_state, transactions }
 }
 
 /// Entries of a directory whose name begins as ours do.

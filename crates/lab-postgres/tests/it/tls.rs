@@ -247,7 +247,7 @@ fn runs_over_tls_are_as_complete_as_without() {
             Work { connections: 2, loop_side: LoopSide::Server, ..work() },
         ] {
             let outcome = run(&mut target, &changed);
-            assert_eq!(outcome.aftermath.rows, Some(50), "{} {changed:?}", server.version);
+            assert_eq!(outcome.post_run_state.rows, Some(50), "{} {changed:?}", server.version);
             // An answer of many records.
             assert!(!target.settings().unwrap().is_empty());
             target.clean().unwrap();

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use lab::cache::{self, CacheLook};
+use lab::cache::{self, CachedPages};
 use lab::engine::{
     CacheControl, ClientControl, Counters, Describe, EngineFacts, Files, LogRecords, Observe, Residence,
     TargetError,
 };
 use lab::observe::Sampler;
 use lab::observe::series::SeriesSampler;
-use lab::task::Place;
+use lab::task::EngineLocation;
 use lab::work::Work;
 use results::model::Setting;
 use rusqlite::Connection;
@@ -20,7 +20,7 @@ use crate::embedded::files;
 use crate::embedded::{SqliteTarget, open_error};
 use crate::series::VfsProbe;
 use crate::waits::VfsSampler;
-use crate::workload::guid::Stock;
+use crate::workload::guid::FixtureTables;
 use crate::workload::schema;
 use crate::{ENGINE, sync_call, vfs};
 
@@ -71,8 +71,8 @@ impl Residence for SqliteTarget {
     }
 
     fn kept(&self) -> Vec<String> {
-        let Some(premises) = &self.premises else { return Vec::new() };
-        let directory = premises.directory().display();
+        let Some(managed_directory) = &self.managed_directory else { return Vec::new() };
+        let directory = managed_directory.directory().display();
         let database = match &self.run {
             Some(run) => self.database(&run.work).path().display().to_string(),
             None => format!("{directory}/run.db"),
@@ -95,18 +95,18 @@ impl ClientControl for SqliteTarget {
 }
 
 impl CacheControl for SqliteTarget {
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        match Stock::of(work, self.directory()) {
-            Some(stock) => cache::set(&[stock.path().to_owned()], work.subject.cache).map(Some),
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError> {
+        match FixtureTables::of(work, self.directory()) {
+            Some(fixture) => cache::set(&[fixture.path().to_owned()], work.subject.cache).map(Some),
             None => Ok(None),
         }
     }
 }
 
 impl Files for SqliteTarget {
-    fn place(&mut self, work: &Work) -> Result<Place, TargetError> {
+    fn place(&mut self, work: &Work) -> Result<EngineLocation, TargetError> {
         let path = self.database(work).path().to_owned();
-        Ok(Place {
+        Ok(EngineLocation {
             engine: ENGINE.id,
             files: vec![path.clone()],
             path,

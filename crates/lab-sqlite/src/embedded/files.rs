@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use lab::observe::Sampler;
 use lab::observe::manual_checkpoint::{Issue, ManualCheckpoints};
-use lab::observe::series::{Looks, Probe, SeriesSampler, Told, series};
+use lab::observe::series::{Probe, SampledSeries, Samples, SeriesSampler, series};
 use lab::work::Work;
 use results::model::Event;
 use rusqlite::Connection;
@@ -29,7 +29,7 @@ const TRY_EVERY: Duration = Duration::from_micros(50);
 /// Tries before a checkpoint does what it can without the lock: at least 5 s, since no sleep is shorter than asked for.
 const TRIES_MAX: i32 = 100_000;
 
-/// Looks at the files of `database` and, where the work asks for them, its manual checkpoints over connections that
+/// Samples at the files of `database` and, where the work asks for them, its manual checkpoints over connections that
 /// `open` makes.
 pub(crate) fn samplers(
     database: &Path,
@@ -72,27 +72,27 @@ impl Probe for FilesProbe {
         "sqlite_files".to_owned()
     }
 
-    fn look(&mut self) -> Result<FilesReading, String> {
+    fn sample(&mut self) -> Result<FilesReading, String> {
         let data = std::fs::metadata(&self.database)
             .map_err(|error| format!("could not look at \"{}\": {error}", self.database.display()))?;
         let log_bytes = std::fs::metadata(&self.log_path).ok().map(|log| log.len());
         Ok(FilesReading { data_bytes: data.len(), log_bytes })
     }
 
-    fn tell(self, looks: &Looks<FilesReading>) -> Told {
+    fn series(self, samples: &Samples<FilesReading>) -> SampledSeries {
         let log = |reading: &FilesReading| reading.log_bytes.map(|bytes| bytes as f64);
         let data = |reading: &FilesReading| Some(reading.data_bytes as f64);
         let all = [
-            looks.gauge(series("log_size_bytes", "bytes", "size of the -wal file"), log),
-            looks.gauge(series("data_size_bytes", "bytes", "size of the database file"), data),
-            looks.rate(series("data_growth_bytes_per_s", "bytes/s", "size of the database file"), data),
+            samples.gauge(series("log_size_bytes", "bytes", "size of the -wal file"), log),
+            samples.gauge(series("data_size_bytes", "bytes", "size of the database file"), data),
+            samples.rate(series("data_growth_bytes_per_s", "bytes/s", "size of the database file"), data),
         ];
-        Told { series: all.into_iter().flatten().collect(), events: growths(looks), problem: None }
+        SampledSeries { series: all.into_iter().flatten().collect(), events: growths(samples), problem: None }
     }
 }
 
-fn growths(looks: &Looks<FilesReading>) -> Vec<Event> {
-    let seen: Vec<_> = looks.seen().collect();
+fn growths(samples: &Samples<FilesReading>) -> Vec<Event> {
+    let seen: Vec<_> = samples.seen().collect();
     let growth = |pair: &[(i64, &FilesReading)]| {
         let [(_, before), (at_ns, after)] = pair else { return None };
         let (old_bytes, new_bytes) = (before.log_bytes?, after.log_bytes?);
@@ -175,9 +175,9 @@ mod tests {
     fn the_log_grows_and_begins_again_after_a_checkpoint() {
         let (_place, path, connection) = database();
         let mut probe = FilesProbe::new(&path);
-        let mut looks = Vec::new();
+        let mut samples = Vec::new();
         let mut look = |probe: &mut FilesProbe| {
-            looks.push((looks.len() as i64 * 1_000_000_000, Some(probe.look().unwrap())));
+            samples.push((samples.len() as i64 * 1_000_000_000, Some(probe.sample().unwrap())));
         };
         look(&mut probe);
         grow(&connection);
@@ -187,13 +187,13 @@ mod tests {
         look(&mut probe);
         grow(&connection);
         look(&mut probe);
-        let told = probe.tell(&Looks { looks });
+        let sampled = probe.series(&Samples { samples });
         let series =
-            |name: &str| told.series.iter().find(|series| series.name == name).unwrap().values.clone();
+            |name: &str| sampled.series.iter().find(|series| series.name == name).unwrap().values.clone();
         let sizes = series("log_size_bytes");
         assert!(sizes[1] > sizes[0] && sizes[2] == Some(0.0) && sizes[3] > sizes[2], "{sizes:?}");
         assert!(series("data_growth_bytes_per_s")[1].unwrap() > 90_000.0);
-        assert_eq!(told.events.len(), 2);
+        assert_eq!(sampled.events.len(), 2);
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let (_place, path, connection) = database();
         connection.execute_batch("PRAGMA journal_mode=delete").unwrap();
         let mut probe = FilesProbe::new(&path);
-        let reading = probe.look().unwrap();
+        let reading = probe.sample().unwrap();
         assert_eq!(reading.log_bytes, None);
         let mut issue = issue_on(&path, try_again);
         assert_eq!(issue().unwrap_err(), "the database has no write-ahead log");

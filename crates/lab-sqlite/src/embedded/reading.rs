@@ -3,25 +3,29 @@
 use std::path::PathBuf;
 
 use lab::engine::look_up::{self, Answers};
-use lab::engine::{Aftermath, TargetError};
+use lab::engine::{PostRunState, TargetError};
 use lab::work::Work;
 use results::model::Metric;
 use rusqlite::Connection;
 
 use crate::embedded::{SqliteRun, SqliteTarget};
 use crate::session::SqliteConnector;
-use crate::workload::guid::{self, Stock};
+use crate::workload::guid::{self, FixtureTables};
 use crate::workload::look_up::LookUp;
 use crate::workload::schema;
 
 impl SqliteTarget {
     /// Makes the file that the work reads, when no earlier run did, and nothing else: it is not written to.
-    pub(crate) fn prepare_reading(&mut self, stock: &Stock, work: &Work) -> Result<(), TargetError> {
-        stock.provide(work)?;
+    pub(crate) fn prepare_reading(
+        &mut self,
+        fixture: &FixtureTables,
+        work: &Work,
+    ) -> Result<(), TargetError> {
+        fixture.provide(work)?;
         let meter = schema::is_timed(work).then(|| self.instrument.meter());
         let answers = Answers::default();
         let look_up = LookUp {
-            question: stock.question(work),
+            question: fixture.question(work),
             page_bytes: crate::workload::table::PAGE_SIZE_BYTES,
             meter,
             answers: answers.clone(),
@@ -44,12 +48,16 @@ impl SqliteTarget {
     }
 
     /// What the look-ups found and cost.
-    pub(crate) fn look_up_aftermath(&self, stock: &Stock, work: &Work) -> Result<Aftermath, TargetError> {
+    pub(crate) fn look_up_state(
+        &self,
+        fixture: &FixtureTables,
+        work: &Work,
+    ) -> Result<PostRunState, TargetError> {
         let look_ups = self.run.as_ref().map(|run| run.answers.all()).unwrap_or_default();
-        let connection = Connection::open(stock.path())
+        let connection = Connection::open(fixture.path())
             .map_err(|error| TargetError::engine("could not open the tables of the run", error))?;
         let found: String = connection
-            .query_row(&stock.finding(work), [], |row| row.get::<_, Option<String>>(0))
+            .query_row(&fixture.finding(work), [], |row| row.get::<_, Option<String>>(0))
             .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
             .unwrap_or_default();
         let mut metrics = look_up::metrics(&look_ups);
@@ -59,6 +67,6 @@ impl SqliteTarget {
             "1",
             "first 48 bits of the SHA-256 of what was found",
         ));
-        Ok(Aftermath { look_ups, metrics, ..Aftermath::default() })
+        Ok(PostRunState { look_ups, metrics, ..PostRunState::default() })
     }
 }

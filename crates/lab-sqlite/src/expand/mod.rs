@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use lab::expand::sample::{self, Value};
-use lab::expand::{Aim, ExpandError, Grown, Kind, Shift, Table, Wish, grow, shifts, tag};
+use lab::expand::{Aim, ExpandError, Grown, GrowthRequest, Kind, Shift, Table, grow, shifts, tag};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OpenFlags, ToSql};
 
@@ -40,7 +40,7 @@ pub enum Source {
 pub fn expand_file(
     source: &Source,
     destination: &Path,
-    wish: &Wish,
+    wish: &GrowthRequest,
     on_copy: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Grown, ExpandError> {
     let files = file_names(destination, wish.files.max(1));

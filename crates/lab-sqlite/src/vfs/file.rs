@@ -10,7 +10,7 @@ use std::ptr;
 
 use rusqlite::ffi;
 
-use super::tally::{Call, FRAME_HEADER_BYTES, Role};
+use super::call_totals::{Call, FRAME_HEADER_BYTES, Role};
 use super::timing::Timing;
 
 /// Slot of the checkpoint lock among the locks in shared memory.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use super::call_totals::{Call, CallTotals, Checkpoint, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, Role, Totals};
 use super::clock::{Clock, Ticks};
-use super::tally::{Call, Checkpoint, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, Role, Tally, Totals};
 
 /// Shards of a meter: number 0 for all threads that have none of their own, number 1 for threads that are no clients,
 /// the others for one thread each.
@@ -32,16 +32,16 @@ struct Cumulative {
 }
 
 impl Cumulative {
-    fn add(&self, seat: Seat, ticks: u64, bytes: u64) {
-        seat.add(&self.count, 1);
-        seat.add(&self.ticks, ticks);
+    fn add(&self, index: ShardIndex, ticks: u64, bytes: u64) {
+        index.add(&self.count, 1);
+        index.add(&self.ticks, ticks);
         if bytes > 0 {
-            seat.add(&self.bytes, bytes);
+            index.add(&self.bytes, bytes);
         }
     }
 
-    fn read(&self, clock: &Clock) -> Tally {
-        Tally {
+    fn read(&self, clock: &Clock) -> CallTotals {
+        CallTotals {
             count: self.count.load(Ordering::Relaxed),
             time_ns: clock.nanoseconds(self.ticks.load(Ordering::Relaxed)),
             bytes: self.bytes.load(Ordering::Relaxed),
@@ -64,10 +64,10 @@ struct Shard {
 
 /// Where a thread adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seat(usize);
+struct ShardIndex(usize);
 
-impl Seat {
-    /// Adds to a counter of this seat's shard. With one thread in the seat nobody comes between reading and writing.
+impl ShardIndex {
+    /// Adds to a counter of this index's shard. With one thread in the index nobody comes between reading and writing.
     fn add(self, counter: &AtomicU64, amount: u64) {
         if self.0 == SHARED || self.0 == APART {
             counter.fetch_add(amount, Ordering::Relaxed);
@@ -77,32 +77,32 @@ impl Seat {
     }
 }
 
-/// Seats that nobody has, and the first that nobody ever had. The mutex orders what one thread wrote in a seat before
+/// Seats that nobody has, and the first that nobody ever had. The mutex orders what one thread wrote in a index before
 /// what the next one reads there.
 static SEATS: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), APART + 1));
 
-/// Gives a thread's seat back when the thread ends.
-struct Lease(Seat);
+/// Gives a thread's index back when the thread ends.
+struct Lease(ShardIndex);
 
 impl Lease {
     fn take() -> Self {
         let (free, next) = &mut *SEATS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = free.pop() {
-            return Self(Seat(index));
+            return Self(ShardIndex(index));
         }
         if *next == SHARD_COUNT {
-            return Self(Seat(SHARED));
+            return Self(ShardIndex(SHARED));
         }
         *next += 1;
-        Self(Seat(*next - 1))
+        Self(ShardIndex(*next - 1))
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // What the thread does from now on goes to the shared seat.
-        THREAD.with(|thread| thread.seat.set(Some(Seat(SHARED))));
-        if self.0 != Seat(SHARED) {
+        // What the thread does from now on goes to the shared index.
+        THREAD.with(|thread| thread.index.set(Some(ShardIndex(SHARED))));
+        if self.0 != ShardIndex(SHARED) {
             SEATS.lock().unwrap_or_else(PoisonError::into_inner).0.push(self.0.0);
         }
     }
@@ -111,7 +111,7 @@ impl Drop for Lease {
 /// What is known about the calling thread. Plain cells without destructors: usable to the thread's last breath.
 struct Thread {
     /// `None` until the first timed call.
-    seat: Cell<Option<Seat>>,
+    index: Cell<Option<ShardIndex>>,
     /// Set while this thread holds the checkpoint lock. A checkpoint begins and ends within one call to SQLite, so a
     /// thread has one at most.
     checkpoint_began: Cell<Option<(Instant, Ticks)>>,
@@ -126,7 +126,7 @@ struct Thread {
 thread_local! {
     static THREAD: Thread = const {
         Thread {
-            seat: Cell::new(None),
+            index: Cell::new(None),
             checkpoint_began: Cell::new(None),
             checkpoint_bytes: Cell::new(0),
             checkpoint_pages: Cell::new(0),
@@ -137,14 +137,14 @@ thread_local! {
     static LEASE: Lease = Lease::take();
 }
 
-/// Seat of the calling thread.
-fn seat() -> Seat {
-    THREAD.with(|thread| match thread.seat.get() {
-        Some(seat) => seat,
+/// ShardIndex of the calling thread.
+fn index() -> ShardIndex {
+    THREAD.with(|thread| match thread.index.get() {
+        Some(index) => index,
         None => {
-            let seat = LEASE.try_with(|lease| lease.0).unwrap_or(Seat(SHARED));
-            thread.seat.set(Some(seat));
-            seat
+            let index = LEASE.try_with(|lease| lease.0).unwrap_or(ShardIndex(SHARED));
+            thread.index.set(Some(index));
+            index
         }
     })
 }
@@ -152,7 +152,7 @@ fn seat() -> Seat {
 /// Counts what the calling thread does from now on, and until it ends, apart from the clients: it does the run's own
 /// checkpoints. Totals contain it all the same.
 pub(in super::super) fn count_apart() {
-    THREAD.with(|thread| thread.seat.set(Some(Seat(APART))));
+    THREAD.with(|thread| thread.index.set(Some(ShardIndex(APART))));
 }
 
 /// Counts and times of one instrumented VFS.
@@ -193,8 +193,8 @@ impl Meter {
 
     fn add_shard(&self, totals: &mut Totals, shard: &Shard) {
         for (role, cumulatives) in totals.calls.iter_mut().zip(&shard.calls) {
-            for (tally, cumulative) in role.iter_mut().zip(cumulatives) {
-                *tally += cumulative.read(&self.clock);
+            for (call_totals, cumulative) in role.iter_mut().zip(cumulatives) {
+                *call_totals += cumulative.read(&self.clock);
             }
         }
         totals.log_growths += shard.log_growths.read(&self.clock);
@@ -229,8 +229,8 @@ impl Meter {
 
     /// Adds a call that began at `began` and has just returned.
     pub(in super::super) fn add(&self, role: Role, call: Call, began: Ticks, bytes: u64) {
-        let (ticks, seat) = (self.clock.since(began), seat());
-        self.shard(seat).calls[role as usize][call as usize].add(seat, ticks, bytes);
+        let (ticks, index) = (self.clock.since(began), index());
+        self.shard(index).calls[role as usize][call as usize].add(index, ticks, bytes);
     }
 
     /// Adds a sync, apart when this thread is in a checkpoint.
@@ -241,14 +241,14 @@ impl Meter {
 
     /// Adds a write; `bytes` is 0 when it ended in an error.
     pub(super) fn add_write(&self, role: Role, began: Ticks, offset_bytes: i64, bytes: u64) {
-        let (ticks, seat) = (self.clock.since(began), seat());
-        let shard = self.shard(seat);
-        shard.calls[role as usize][Call::Write as usize].add(seat, ticks, bytes);
+        let (ticks, index) = (self.clock.since(began), index());
+        let shard = self.shard(index);
+        shard.calls[role as usize][Call::Write as usize].add(index, ticks, bytes);
         match role {
-            Role::Log => self.add_log_write(seat, ticks, offset_bytes, bytes),
+            Role::Log => self.add_log_write(index, ticks, offset_bytes, bytes),
             Role::Database => THREAD.with(|thread| {
                 if thread.checkpoint_began.get().is_some() {
-                    seat.add(&shard.checkpoint_pages, 1);
+                    index.add(&shard.checkpoint_pages, 1);
                     thread.checkpoint_bytes.set(thread.checkpoint_bytes.get() + bytes);
                     thread.checkpoint_pages.set(thread.checkpoint_pages.get() + 1);
                 } else if bytes >= PAGE_BYTES_MIN {
@@ -261,26 +261,26 @@ impl Meter {
         }
     }
 
-    fn add_log_write(&self, seat: Seat, ticks: u64, offset_bytes: i64, bytes: u64) {
-        let shard = self.shard(seat);
+    fn add_log_write(&self, index: ShardIndex, ticks: u64, offset_bytes: i64, bytes: u64) {
+        let shard = self.shard(index);
         // No page is that small, so the size of a write tells a header from a page.
         if bytes == FRAME_HEADER_BYTES {
-            seat.add(&shard.log_frames, 1);
+            index.add(&shard.log_frames, 1);
         } else if bytes == LOG_HEADER_BYTES && offset_bytes == 0 {
-            seat.add(&shard.log_starts, 1);
+            index.add(&shard.log_starts, 1);
         }
         let end_bytes = offset_bytes + bytes as i64;
         if bytes > 0 && end_bytes > self.log_end_bytes.load(Ordering::Relaxed) {
             let before_bytes = self.log_end_bytes.fetch_max(end_bytes, Ordering::Relaxed);
-            seat.add(&shard.log_growths.ticks, ticks);
-            seat.add(&shard.log_growths.bytes, (end_bytes - before_bytes).max(0) as u64);
+            index.add(&shard.log_growths.ticks, ticks);
+            index.add(&shard.log_growths.bytes, (end_bytes - before_bytes).max(0) as u64);
             THREAD.with(|thread| thread.log_grew.set(true));
         }
         // The page of a commit's frame ends the transaction: a growth is counted once for each.
         if bytes >= PAGE_BYTES_MIN
             && THREAD.with(|thread| thread.commit_begun.replace(false) && thread.log_grew.replace(false))
         {
-            seat.add(&shard.log_growths.count, 1);
+            index.add(&shard.log_growths.count, 1);
         }
     }
 
@@ -298,8 +298,8 @@ impl Meter {
         let before = self.database_pages.load(Ordering::Relaxed);
         if pages != before {
             self.database_pages.store(pages, Ordering::Relaxed);
-            let seat = seat();
-            seat.add(&self.shard(seat).pages_allocated, pages.saturating_sub(before));
+            let index = index();
+            index.add(&self.shard(index).pages_allocated, pages.saturating_sub(before));
         }
     }
 
@@ -331,9 +331,9 @@ impl Meter {
             let (bytes, pages) = (thread.checkpoint_bytes.replace(0), thread.checkpoint_pages.replace(0));
             let began = thread.checkpoint_began.take().filter(|_| pages > 0);
             let Some((began, began_ticks)) = began else { return };
-            let (ended, seat) = (Instant::now(), seat());
+            let (ended, index) = (Instant::now(), index());
             let ticks = self.clock.since(began_ticks);
-            self.shard(seat).checkpoints.add(seat, ticks, bytes);
+            self.shard(index).checkpoints.add(index, ticks, bytes);
             let mut kept = self.checkpoints_kept.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() < CHECKPOINTS_KEPT_MAX {
                 kept.push(Checkpoint { began, ended, pages });
@@ -346,7 +346,7 @@ impl Meter {
         std::mem::take(&mut *self.checkpoints_kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn shard(&self, seat: Seat) -> &Shard {
-        &self.shards[seat.0]
+    fn shard(&self, index: ShardIndex) -> &Shard {
+        &self.shards[index.0]
     }
 }

@@ -7,21 +7,21 @@
 //! Not seen: reads and writes through memory maps, which are no calls (the database with `mmap_size`, the shared
 //! memory beside the log always).
 
+mod call_totals;
 mod clock;
 mod file;
 mod meter;
 mod table;
-mod tally;
 mod timing;
 
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
+pub(super) use call_totals::{Call, CallTotals, Checkpoint, Role, Totals};
+#[cfg(test)]
+pub(super) use call_totals::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 pub(super) use meter::{Meter, count_apart};
 use table::TimedVfs;
-pub(super) use tally::{Call, Checkpoint, Role, Tally, Totals};
-#[cfg(test)]
-pub(super) use tally::{FRAME_HEADER_BYTES, LOG_HEADER_BYTES};
 
 /// Registered tables that nobody uses. SQLite keeps pointers to a table as long as a connection is open, so tables are
 /// never freed: they are lent and come back. There are as many as were ever in use at once.

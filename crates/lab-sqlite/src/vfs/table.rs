@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::ffi;
 
+use super::call_totals::{Call, Role};
 use super::file::{self, HEAD_BYTES, guarded};
 use super::meter::Meter;
-use super::tally::{Call, Role};
 use super::timing::Timing;
 
 /// Number in the name of the next registered table.

@@ -18,10 +18,10 @@ pub(crate) const WIDE_CHARACTERS: usize = 1024;
 /// Rows of a leaf page of a table with rowid, at the usual size of a page.
 pub(crate) const ROWS_PER_PAGE: u64 = 7;
 
-/// The rows of the stock are the same in every run, so that results can be compared.
+/// The rows of the fixture are the same in every run, so that results can be compared.
 const STOCK_SEED: u64 = 7143;
 
-/// Memory of the connection that makes the stock, in KiB: random keys would else read and write pages for hours.
+/// Memory of the connection that makes the fixture, in KiB: random keys would else read and write pages for hours.
 const MAKING_CACHE_KIB: u64 = 512 * 1024;
 
 /// Statement that makes the table of `guid-populate`.
@@ -58,20 +58,20 @@ pub(crate) fn make_source(path: &Path, work: &Work) -> rusqlite::Result<()> {
 
 /// A file of tables that stays from run to run.
 #[derive(Clone, Debug)]
-pub(crate) struct Stock {
+pub(crate) struct FixtureTables {
     storage: Storage,
     rows: u64,
     objects: u32,
     path: PathBuf,
 }
 
-impl Stock {
+impl FixtureTables {
     /// What a run reads, in a file of `directory`; `None` where it reads nothing.
     pub(crate) fn of(work: &Work, directory: &Path) -> Option<Self> {
         let subject = &work.subject;
         let (storage, rows, objects) = (subject.storage, subject.table_rows, subject.objects.max(1));
         let path = directory.join(format!("stock-{}-{rows}-{objects}.db", storage.word()));
-        work.workload.has_stock().then_some(Self { storage, rows, objects, path })
+        work.workload.has_fixtures().then_some(Self { storage, rows, objects, path })
     }
 
     /// The file.
@@ -85,7 +85,7 @@ impl Stock {
             TargetError::engine(format!("could not make \"{}\"", self.path.display()), error)
         };
         if !self.path.is_file() {
-            // Under another name until it is whole: one that a crash left is not taken for the stock.
+            // Under another name until it is whole: one that a crash left is not taken for the fixture.
             let unfinished = self.path.with_extension("unfinished");
             let _ = std::fs::remove_file(&unfinished);
             self.make(&unfinished).map_err(error)?;

@@ -25,12 +25,13 @@ impl LookUp {
     /// Asks `count` times.
     pub(crate) fn execute(&self, connection: &Connection, count: u64) -> rusqlite::Result<()> {
         for _ in 0..count {
-            let before = Seen::now(connection, self.meter);
+            let before = CounterValues::now(connection, self.meter);
             let began = Instant::now();
             let rows = rows_of(connection, &self.question)?;
             let elapsed_ns = began.elapsed().as_nanos() as u64;
-            let after = Seen::now(connection, self.meter);
-            let difference = |of: fn(&Seen) -> Option<u64>| Some(of(&after)?.saturating_sub(of(&before)?));
+            let after = CounterValues::now(connection, self.meter);
+            let difference =
+                |of: fn(&CounterValues) -> Option<u64>| Some(of(&after)?.saturating_sub(of(&before)?));
             let (hits, misses) = (difference(|seen| seen.hits), difference(|seen| seen.misses));
             self.answers.add(Answer {
                 logical_reads: hits.zip(misses).map(|(hits, misses)| hits + misses),
@@ -50,7 +51,7 @@ impl LookUp {
     }
 }
 
-struct Seen {
+struct CounterValues {
     hits: Option<u64>,
     misses: Option<u64>,
     storage_read_bytes: Option<u64>,
@@ -58,7 +59,7 @@ struct Seen {
     cpu_ns: u64,
 }
 
-impl Seen {
+impl CounterValues {
     fn now(connection: &Connection, meter: Option<&'static Meter>) -> Self {
         let counters = cache::read(connection);
         // SQLite works on the thread that asks it.

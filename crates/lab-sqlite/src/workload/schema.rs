@@ -89,7 +89,7 @@ pub(crate) fn pragma_value(work: &Work, name: &str) -> String {
 }
 
 /// Why a setting under `sqlite.*` cannot be; `None` when all are known.
-pub(crate) fn misfit(work: &Work) -> Option<(String, String)> {
+pub(crate) fn conflict(work: &Work) -> Option<(String, String)> {
     for (name, value) in &work.settings {
         if let Some((_, words)) = OWN_SETTINGS.iter().find(|(own, _)| own == name) {
             if !words.contains(&value.as_str()) {

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use lab::expand::{Grown, Wish};
+use lab::expand::{Grown, GrowthRequest};
 use lab_sqlite::{Source, expand_file};
 use rusqlite::Connection;
 
 const MIB: u64 = 1 << 20;
 
 fn grow(source: &Source, to: &Path, size_bytes: u64, files: u32, seed: u64) -> Grown {
-    expand_file(source, to, &Wish { size_bytes, files, seed }, &mut |_| true).unwrap()
+    expand_file(source, to, &GrowthRequest { size_bytes, files, seed }, &mut |_| true).unwrap()
 }
 
 fn number(path: &Path, sql: &str) -> i64 {
@@ -130,12 +130,12 @@ fn what_exists_is_not_overwritten_and_a_stop_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("shop.db");
     std::fs::write(&path, "mine").unwrap();
-    let wish = Wish { size_bytes: MIB, files: 1, seed: 1 };
+    let wish = GrowthRequest { size_bytes: MIB, files: 1, seed: 1 };
     let error = expand_file(&Source::Sample, &path, &wish, &mut |_| true).unwrap_err().to_string();
     assert!(error.contains("exists already"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     let other = place.path().join("other.db");
-    let wish = Wish { size_bytes: 100 * MIB, ..wish };
+    let wish = GrowthRequest { size_bytes: 100 * MIB, ..wish };
     let error = expand_file(&Source::Sample, &other, &wish, &mut |_| false).unwrap_err().to_string();
     assert!(error.contains("stopped"), "{error}");
     assert_eq!(names(place.path()), ["shop.db"]);
@@ -217,7 +217,7 @@ fn a_source_that_is_larger_than_the_size_is_refused_with_both_and_leaves_nothing
     let place = tempfile::tempdir().unwrap();
     let (source, to) = (place.path().join("source.db"), place.path().join("grown.db"));
     grow(&Source::Sample, &source, 3 * MIB, 1, 1);
-    let wish = Wish { size_bytes: 2 * MIB, files: 2, seed: 1 };
+    let wish = GrowthRequest { size_bytes: 2 * MIB, files: 2, seed: 1 };
     let error =
         expand_file(&Source::File(source.clone()), &to, &wish, &mut |_| true).unwrap_err().to_string();
     assert!(error.contains("source.db\" to 2.0 MiB (2097152 bytes)"), "{error}");

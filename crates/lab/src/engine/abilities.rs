@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use results::model::{Setting, Warning};
 
 use super::{Counters, EngineFacts, LogRecords, TargetError};
-use crate::cache::CacheLook;
+use crate::cache::CachedPages;
 use crate::observe::Sampler;
-use crate::task::Place;
+use crate::task::EngineLocation;
 use crate::work::Work;
 
 /// What a target says about itself, for the record of a run.
@@ -66,14 +66,14 @@ pub trait ClientControl {
 pub trait CacheControl {
     /// Brings the caches into the state that the work asks for and looks at them. Called once, after the clients
     /// connected; what the engine itself keeps was emptied by `prepare`. `None` where the work reads nothing.
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError>;
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError>;
 }
 
 /// A target whose files are on this machine, and ours.
 pub trait Files {
     /// Where the engine's files are, complete on disk as far as it can be without stopping it. Valid from `prepare` to
     /// `clean`.
-    fn place(&mut self, work: &Work) -> Result<Place, TargetError>;
+    fn place(&mut self, work: &Work) -> Result<EngineLocation, TargetError>;
 
     /// Stops the engine cleanly until the next `prepare`, so that its files do not change.
     fn rest(&mut self) -> Result<(), TargetError> {
@@ -88,7 +88,7 @@ pub trait Observe {
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>>;
 
     /// What the transactions of a run put into the log, between two readings of the counters in which so many were
-    /// acknowledged; empty where nothing is known. Asked for after `aftermath`. May read the run's log once.
+    /// acknowledged; empty where nothing is known. Asked for after `post_run_state`. May read the run's log once.
     fn log_records(
         &mut self,
         work: &Work,

@@ -35,5 +35,5 @@ pub struct SpaceCosts {
     /// The log after so many rows were added, which take so many bytes as data, at its peak.
     pub log_bytes: fn(rows: u64, data_bytes: u64, work: &Work) -> u64,
     /// The log while fixture tables are made, at its peak.
-    pub stock_log_bytes: fn(work: &Work) -> u64,
+    pub fixture_log_bytes: fn(work: &Work) -> u64,
 }

@@ -8,13 +8,13 @@ use results::ceiling::SyncCall;
 use results::model::Setting;
 
 use super::{
-    Aftermath, Connector, Counters, Describe, Driver, DynConnector, Engine, EngineFacts, Files, Installation,
-    Layout, Limitation, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target,
+    Connector, Counters, Describe, Driver, DynConnector, Engine, EngineFacts, Files, Installation, Layout,
+    Limitation, PostRunState, Provider, ServerLoop, ServerShare, Session, SessionError, SpaceCosts, Target,
     TargetError, TargetOptions, TimeCosts,
 };
 use crate::client::Registration;
 use crate::estimate::heap_row_bytes;
-use crate::task::Place;
+use crate::task::EngineLocation;
 use crate::work::Work;
 
 /// No engine, as a value.
@@ -39,7 +39,7 @@ pub static ENGINE: Engine = Engine {
         copies_all: false,
         guid_row_bytes: |_| heap_row_bytes(),
         log_bytes: |_, _, _| 0,
-        stock_log_bytes: |_| 0,
+        fixture_log_bytes: |_| 0,
     },
     sync_call: |_| Some(SyncCall::default()),
     counted: &[],
@@ -139,8 +139,8 @@ impl Target for NoopTarget {
         Ok(Counters::default())
     }
 
-    fn aftermath(&mut self, _work: &Work) -> Result<Aftermath, TargetError> {
-        Ok(Aftermath::default())
+    fn post_run_state(&mut self, _work: &Work) -> Result<PostRunState, TargetError> {
+        Ok(PostRunState::default())
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {
@@ -171,8 +171,8 @@ impl Describe for NoopTarget {
 }
 
 impl Files for NoopTarget {
-    fn place(&mut self, _work: &Work) -> Result<Place, TargetError> {
-        Ok(Place::of(ENGINE.id))
+    fn place(&mut self, _work: &Work) -> Result<EngineLocation, TargetError> {
+        Ok(EngineLocation::of(ENGINE.id))
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Counters {
 
 /// State of the run's objects after its end.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Aftermath {
+pub struct PostRunState {
     /// Rows in the table, counted by the engine.
     pub rows: Option<u64>,
     /// Pages of the table itself (leaf pages where the table is a tree), without indexes.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use results::structure::StructureReport;
 
 use super::{
-    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Limitation,
-    Observe, Residence, TargetError,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, Files, Limitation, Observe,
+    PostRunState, Residence, TargetError,
 };
 use crate::work::Work;
 
 /// One instance of an engine. One thread calls it, in this order for each run: `prepare`, (clients connect, warm up),
-/// `counters`, (barrier, clients run and close), `counters`, `aftermath`, `clean`. All calls block.
+/// `counters`, (barrier, clients run and close), `counters`, `post_run_state`, `clean`. All calls block.
 ///
 /// What not every engine has is an ability of its own: `None` where it is missing, also for the time being.
 pub trait Target {
@@ -35,7 +35,7 @@ pub trait Target {
     fn counters(&mut self) -> Result<Counters, TargetError>;
 
     /// Rows, pages and sizes after the clients finished. May read the table once.
-    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError>;
+    fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError>;
 
     /// Removes the run's objects. Called after failures too.
     fn clean(&mut self) -> Result<(), TargetError>;

@@ -6,11 +6,11 @@ use results::model::{Setting, Warning};
 use results::structure::StructureReport;
 
 use super::{
-    Aftermath, CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files,
-    Limitation, Observe, Residence, Target, TargetError,
+    CacheControl, ClientControl, Counters, Describe, DynConnector, Engine, EngineFacts, Files, Limitation,
+    Observe, PostRunState, Residence, Target, TargetError,
 };
-use crate::cache::{self, CacheLook};
-use crate::task::{Order, Outcome, Task, TaskConnector};
+use crate::cache::{self, CachedPages};
+use crate::task::{Task, TaskConnector, TaskOrder, TaskOutcome};
 use crate::work::{BackupMethod, Work, Workload};
 
 /// An engine, and what is done to its files.
@@ -63,22 +63,22 @@ impl<T: Target + ?Sized> TaskTarget<T> {
             files.rest()?;
         }
         let place = files.place(work)?;
-        let order = Order { work: work.clone(), place };
+        let order = TaskOrder { work: work.clone(), place };
         let connector = TaskConnector::new(Arc::clone(&self.task), order);
         self.run = Some(TaskRun { connector, settings, facts });
         Ok(())
     }
 
     /// Inspects what statements left in the files; what goes wrong is a caution, not the end of the run.
-    fn appraise(&mut self, work: &Work, aftermath: &mut Aftermath) {
+    fn inspect(&mut self, work: &Work, post_run_state: &mut PostRunState) {
         let Some(files) = self.engine.files() else { return };
         let place = match files.place(work) {
             Ok(place) => place,
             Err(error) => return self.caution(&error.to_string()),
         };
-        match self.task.appraise(&Order { work: work.clone(), place }) {
-            Ok(Outcome { metrics, structures }) => {
-                aftermath.metrics.extend(metrics);
+        match self.task.inspect(&TaskOrder { work: work.clone(), place }) {
+            Ok(TaskOutcome { metrics, structures }) => {
+                post_run_state.metrics.extend(metrics);
                 self.structures.extend(structures);
             }
             Err(reason) => self.caution(&reason),
@@ -134,18 +134,18 @@ impl<T: Target + ?Sized> Target for TaskTarget<T> {
         self.statements().map_or_else(|| Ok(Counters::default()), Target::counters)
     }
 
-    fn aftermath(&mut self, work: &Work) -> Result<Aftermath, TargetError> {
+    fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
         if let Some(run) = &self.run {
-            let Outcome { metrics, structures } = run.connector.take_seen();
+            let TaskOutcome { metrics, structures } = run.connector.take_seen();
             self.structures.extend(structures);
-            return Ok(Aftermath { metrics, ..Aftermath::default() });
+            return Ok(PostRunState { metrics, ..PostRunState::default() });
         }
-        let mut aftermath = self.engine.aftermath(work)?;
+        let mut post_run_state = self.engine.post_run_state(work)?;
         if work.workload == Workload::GuidPopulate {
-            self.appraise(work, &mut aftermath);
+            self.inspect(work, &mut post_run_state);
         }
-        aftermath.warnings.append(&mut self.cautions);
-        Ok(aftermath)
+        post_run_state.warnings.append(&mut self.cautions);
+        Ok(post_run_state)
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {
@@ -214,8 +214,8 @@ impl<T: Target + ?Sized> Describe for TaskTarget<T> {
 }
 
 impl CacheControl for TaskRun {
-    fn set_cache(&mut self, work: &Work) -> Result<Option<CacheLook>, TargetError> {
-        if !work.workload.has_stock() {
+    fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError> {
+        if !work.workload.has_fixtures() {
             return Ok(None);
         }
         cache::set(&self.connector.order.place.files, work.subject.cache).map(Some)

@@ -98,7 +98,7 @@ impl Kept {
     fn of(works: &[(Cell, Work)], costs: &SpaceCosts) -> Self {
         let works = || works.iter().map(|(_, work)| work);
         let mut shapes: Vec<&Work> = Vec::new();
-        for work in works().filter(|work| work.workload.has_stock()) {
+        for work in works().filter(|work| work.workload.has_fixtures()) {
             let is_same = |other: &&&Work| {
                 let (one, other) = (&work.subject, &other.subject);
                 (one.storage, one.table_rows, one.objects.max(1))
@@ -108,7 +108,7 @@ impl Kept {
                 shapes.push(work);
             }
         }
-        let all = shapes.iter().map(|work| stock_bytes(work, costs));
+        let all = shapes.iter().map(|work| fixture_bytes(work, costs));
         let is_one_at_a_time = costs.keeps_one_shape && works().any(|work| work.workload.is_task());
         let bytes = if is_one_at_a_time { all.max().unwrap_or(0) } else { all.fold(0, u64::saturating_add) };
         Self { bytes }
@@ -133,8 +133,8 @@ impl Peak<'_> {
             let raw = if work.workload == Workload::RawRead { work.subject.raw.file_bytes } else { 0 };
             space.add(0, raw);
             self.add_wal(&mut space, costs.idle_log_bytes);
-        } else if work.workload.has_stock() {
-            self.add_stock(&mut space);
+        } else if work.workload.has_fixtures() {
+            self.add_fixtures(&mut space);
         } else if work.workload.adds_rows() {
             self.add_rows(&mut space, rows_in_time);
         } else {
@@ -145,14 +145,14 @@ impl Peak<'_> {
     }
 
     /// Tables that runs read, and the copies that a backup makes of them.
-    fn add_stock(&self, space: &mut Space) {
-        let wal = (self.costs.stock_log_bytes)(self.work);
+    fn add_fixtures(&self, space: &mut Space) {
+        let wal = (self.costs.fixture_log_bytes)(self.work);
         self.add_data(space, self.kept.bytes);
         self.add_wal(space, wal);
         if self.work.workload == Workload::Backup {
             // The copy, and what is restored from it.
             let all = self.costs.base_bytes.saturating_add(self.kept.bytes).saturating_add(wal);
-            let copied = if self.costs.copies_all { all } else { stock_bytes(self.work, self.costs) };
+            let copied = if self.costs.copies_all { all } else { fixture_bytes(self.work, self.costs) };
             space.add(0, copied.saturating_mul(2));
         }
     }
@@ -232,7 +232,7 @@ fn row_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
     row + u64::from(work.secondary_indexes) * SECONDARY_BYTES
 }
 
-fn stock_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
+fn fixture_bytes(work: &Work, costs: &SpaceCosts) -> u64 {
     let objects = u64::from(work.subject.objects.max(1));
     let of_objects = objects.saturating_mul(costs.object_bytes);
     let rows = work.subject.table_rows.saturating_mul((costs.guid_row_bytes)(work.subject.storage));

@@ -24,7 +24,7 @@ pub use shift::{Shift, in_order, shifts};
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct GrowthRequest {
     /// Bytes of all files together: at least so many, and at most 5 % more unless one row is larger. The last copy is partial.
     pub size_bytes: u64,
     /// Files (databases on SQLite) that share the copies.

@@ -18,30 +18,30 @@ fn clean_clients() -> Vec<ClientRecord> {
         .collect()
 }
 
-fn clean_aftermath() -> Result<Aftermath, String> {
-    Ok(Aftermath {
+fn clean_post_run_state() -> Result<PostRunState, String> {
+    Ok(PostRunState {
         rows: Some(100),
         table_pages: Some(100),
         rows_per_page: Some(1),
         payload_bytes: Some(410_000),
-        ..Aftermath::default()
+        ..PostRunState::default()
     })
 }
 
 fn failed(
-    change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
+    change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<PostRunState, String>, &mut Loose),
 ) -> Vec<String> {
     failed_within(&Limits::default(), change)
 }
 
 fn failed_within(
     limits: &Limits,
-    change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<Aftermath, String>, &mut Loose),
+    change: impl FnOnce(&mut Vec<ClientRecord>, &mut Result<PostRunState, String>, &mut Loose),
 ) -> Vec<String> {
-    let (mut clients, mut aftermath) = (clean_clients(), clean_aftermath());
+    let (mut clients, mut post_run_state) = (clean_clients(), clean_post_run_state());
     let samplers = vec![sampler(4, 4, None)];
     let mut loose = Loose { seen: Some(2), written: 420_000, cpu_ns: 1_000_000, samplers };
-    change(&mut clients, &mut aftermath, &mut loose);
+    change(&mut clients, &mut post_run_state, &mut loose);
     let work = Work::example();
     let gates = judge(
         &Evidence {
@@ -50,7 +50,7 @@ fn failed_within(
             workers: &[WorkerUsage { cpu_ns: loose.cpu_ns }],
             clients_seen: loose.seen,
             elapsed_ns: 2_000_000_000,
-            aftermath: &aftermath,
+            post_run_state: &post_run_state,
             written: Some((loose.written, "log_bytes")),
             is_embedded: false,
             samplers: &loose.samplers,
@@ -98,10 +98,10 @@ fn a_run_with_too_few_looks_does_not_count_unless_the_sampler_could_not_look() {
 #[test]
 fn looks_that_an_estimate_lost_are_a_caution_when_they_are_no_failure() {
     let fast = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 1000, None) };
-    let lost = |taken| has_lost_looks(&fast(taken), &Limits::default());
+    let lost = |taken| has_missed_samples(&fast(taken), &Limits::default());
     assert_eq!([lost(950), lost(949), lost(500)], [false, true, true]);
     assert!(failed(|_, _, loose| loose.samplers = vec![fast(500)]).is_empty());
-    assert!(!has_lost_looks(&sampler(0, 100, Some("permission denied")), &Limits::default()));
+    assert!(!has_missed_samples(&sampler(0, 100, Some("permission denied")), &Limits::default()));
 }
 
 #[test]
@@ -117,14 +117,14 @@ fn a_killed_client_is_named_and_its_neighbour_is_told_apart() {
     clients[1].error = Some("server closed the connection".to_owned());
     clients[1].end_ns = None;
     clients[0].end_ns = None;
-    let aftermath = clean_aftermath();
+    let post_run_state = clean_post_run_state();
     let evidence = Evidence {
         work: &work,
         clients: &clients,
         workers: &[],
         clients_seen: Some(2),
         elapsed_ns: 1,
-        aftermath: &aftermath,
+        post_run_state: &post_run_state,
         written: None,
         is_embedded: false,
         samplers: &[],
@@ -140,14 +140,14 @@ fn a_killed_client_is_named_and_its_neighbour_is_told_apart() {
 
 #[test]
 fn without_an_elapsed_time_no_share_of_a_processor_is_told() {
-    let (work, clients, aftermath) = (Work::example(), clean_clients(), clean_aftermath());
+    let (work, clients, post_run_state) = (Work::example(), clean_clients(), clean_post_run_state());
     let evidence = Evidence {
         work: &work,
         clients: &clients,
         workers: &[WorkerUsage { cpu_ns: 1 }],
         clients_seen: Some(2),
         elapsed_ns: 0,
-        aftermath: &aftermath,
+        post_run_state: &post_run_state,
         written: None,
         is_embedded: false,
         samplers: &[],
@@ -162,14 +162,14 @@ fn an_error_that_many_clients_meet_is_told_once_and_on_one_line() {
         client.errors = 1;
         client.error = Some("database or disk is full\nhint: free space".to_owned());
     }
-    let (work, aftermath) = (Work::example(), clean_aftermath());
+    let (work, post_run_state) = (Work::example(), clean_post_run_state());
     let evidence = Evidence {
         work: &work,
         clients: &clients,
         workers: &[],
         clients_seen: Some(2),
         elapsed_ns: 1,
-        aftermath: &aftermath,
+        post_run_state: &post_run_state,
         written: None,
         is_embedded: false,
         samplers: &[],
@@ -185,15 +185,15 @@ fn each_broken_promise_fails_its_own_gate() {
     assert_eq!(failed(|_, _, loose| loose.cpu_ns = 1_900_000_000), ["client_cpu"]);
     assert_eq!(failed(|clients, _, _| clients[0].service_time.record(1)), ["histogram_complete"]);
     assert_eq!(
-        failed(|_, aftermath, _| aftermath.as_mut().unwrap().table_pages = Some(7)),
+        failed(|_, post_run_state, _| post_run_state.as_mut().unwrap().table_pages = Some(7)),
         ["pages_as_designed"]
     );
     assert_eq!(
-        failed(|_, aftermath, _| aftermath.as_mut().unwrap().rows = Some(99)),
+        failed(|_, post_run_state, _| post_run_state.as_mut().unwrap().rows = Some(99)),
         ["rows_match", "pages_as_designed"]
     );
     assert_eq!(
-        failed(|_, aftermath, _| *aftermath = Err("gone".to_owned())),
+        failed(|_, post_run_state, _| *post_run_state = Err("gone".to_owned())),
         ["engine_answers", "rows_match"]
     );
 }

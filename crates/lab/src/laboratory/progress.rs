@@ -6,7 +6,7 @@ use results::model::{Cell, Run, RunState};
 use results::store::{Store, StoreError, StudyId};
 
 use crate::assignment::Assignment;
-use crate::plan::Precision;
+use crate::schedule::Precision;
 use crate::work::Amount;
 
 /// The quantity whose mean is to be known well: the one that the report compares.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::series::{Looks, Probe, Told, series};
+use super::series::{Probe, SampledSeries, Samples, series};
 use crate::client::Progress;
 
-/// Looks at the clients' own counts. With the loop on the server there are none until it ends.
+/// Samples the clients' own counts. With the loop on the server there are none until it ends.
 #[derive(Debug)]
 pub(crate) struct ClientsProbe {
     /// Of the pool at work.
@@ -19,15 +19,15 @@ impl Probe for ClientsProbe {
         "clients".to_owned()
     }
 
-    fn look(&mut self) -> Result<u64, String> {
+    fn sample(&mut self) -> Result<u64, String> {
         Ok(self.progress.rows())
     }
 
-    fn tell(self, looks: &Looks<u64>) -> Told {
+    fn series(self, samples: &Samples<u64>) -> SampledSeries {
         let naming = series("rows_acknowledged_per_s", "1/s", "the clients' own counts");
-        Told {
-            series: looks.rate(naming, |rows| Some(*rows as f64)).into_iter().collect(),
-            ..Told::default()
+        SampledSeries {
+            series: samples.rate(naming, |rows| Some(*rows as f64)).into_iter().collect(),
+            ..SampledSeries::default()
         }
     }
 }
@@ -38,10 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_between_two_looks_are_a_rate() {
+    fn rows_between_two_samples_are_a_rate() {
         let probe = ClientsProbe { progress: Arc::new(Progress::new(1)) };
-        let looks = Looks { looks: vec![(0, Some(10)), (500_000_000, Some(20)), (1_500_000_000, Some(50))] };
-        let told = probe.tell(&looks);
-        assert_eq!(told.series[0].values, [Some(20.0), Some(30.0)]);
+        let samples =
+            Samples { samples: vec![(0, Some(10)), (500_000_000, Some(20)), (1_500_000_000, Some(50))] };
+        let sampled = probe.series(&samples);
+        assert_eq!(sampled.series[0].values, [Some(20.0), Some(30.0)]);
     }
 }

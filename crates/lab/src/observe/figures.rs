@@ -32,7 +32,7 @@ pub(crate) fn metrics(seen: &Observations, marks: &[Event], ended_ns: u64) -> Ve
 }
 
 /// Checkpoints that the engine said to have done, and that left no mark from one sample before they were asked for to
-/// one after the answer. Those of the last moment are not judged: what they leave lies beyond the last look.
+/// one after the answer. Those of the last moment are not judged: what they leave lies beyond the last sample.
 fn unseen(marks: &[Event], ended_ns: u64) -> usize {
     let sample_ns = PERIOD.as_nanos() as i64;
     let is_checkpoint = |mark: &&Event| mark.kind == "checkpoint_start" || mark.kind == "checkpoint_end";

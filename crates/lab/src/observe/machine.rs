@@ -1,6 +1,6 @@
 //! Counters of the machine, once a second: devices, processors, pressure.
 //!
-//! Files under /proc stay open and are read from their start each time; a look costs some tens of microseconds and
+//! Files under /proc stay open and are read from their start each time; a sample costs some tens of microseconds and
 //! about ten more for each process of the server.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use disk::counters::{DiskCounters, MachineCpu, parse_diskstats, parse_machine_cp
 
 use super::kept_file::KeptFile;
 use super::processes::{ProcessTree, TreeTotals};
-use super::series::{Looks, Naming, Probe, Told, series};
+use super::series::{Naming, Probe, SampledSeries, Samples, series};
 use crate::environment;
 
 /// The three resources of which the kernel counts the time that tasks had to wait for them.
@@ -27,7 +27,7 @@ pub struct MachineReading {
     pressure_us: [Option<u64>; 3],
 }
 
-/// Looks at devices, processors and pressure.
+/// Samples devices, processors and pressure.
 #[derive(Debug)]
 pub struct MachineProbe {
     devices: Vec<String>,
@@ -39,7 +39,7 @@ pub struct MachineProbe {
 }
 
 impl MachineProbe {
-    /// Chooses what to look at: every block device behind the directories, from the one that the file system lies on
+    /// Chooses what to sample: every block device behind the directories, from the one that the file system lies on
     /// to the whole disk, and the server's process with all below it.
     pub fn new(directories: &[(String, PathBuf)], server_process_id: Option<u32>) -> Self {
         let mut missing = Vec::new();
@@ -79,7 +79,7 @@ impl Probe for MachineProbe {
         "machine".to_owned()
     }
 
-    fn look(&mut self) -> Result<MachineReading, String> {
+    fn sample(&mut self) -> Result<MachineReading, String> {
         let mut reading = MachineReading { own_cpu_ns: process_cpu_ns(), ..MachineReading::default() };
         if let Some(text) = self.diskstats.as_mut().and_then(KeptFile::text) {
             let is_ours = |line: &&str| {
@@ -95,24 +95,24 @@ impl Probe for MachineProbe {
         for (file, total_us) in self.pressures.iter_mut().zip(&mut reading.pressure_us) {
             *total_us = file.as_mut().and_then(KeptFile::text).and_then(some_total_us);
         }
-        reading.server = self.server.as_mut().and_then(ProcessTree::look);
+        reading.server = self.server.as_mut().and_then(ProcessTree::sample);
         Ok(reading)
     }
 
-    fn tell(self, looks: &Looks<MachineReading>) -> Told {
-        let mut told = Told::default();
+    fn series(self, samples: &Samples<MachineReading>) -> SampledSeries {
+        let mut sampled = SampledSeries::default();
         for device in &self.devices {
-            told.series.extend(device_series(looks, device));
+            sampled.series.extend(device_series(samples, device));
         }
-        told.series.extend(processor_series(looks));
+        sampled.series.extend(processor_series(samples));
         for (place, resource) in PRESSURES.iter().enumerate() {
             let source = format!("/proc/pressure/{resource} some total");
-            told.series.extend(looks.rate(pressure_name(resource, source), |reading| {
+            sampled.series.extend(samples.rate(pressure_name(resource, source), |reading| {
                 reading.pressure_us[place].map(|total_us| total_us as f64 / 1e6)
             }));
         }
-        told.problem = (!self.missing.is_empty()).then(|| self.missing.join("; "));
-        told
+        sampled.problem = (!self.missing.is_empty()).then(|| self.missing.join("; "));
+        sampled
     }
 }
 
@@ -127,7 +127,7 @@ fn pressure_name(resource: &str, source: String) -> Naming {
 
 /// The figures of iostat for one device.
 fn device_series(
-    looks: &Looks<MachineReading>,
+    samples: &Samples<MachineReading>,
     device: &str,
 ) -> impl Iterator<Item = results::observations::Series> {
     let source = |fields: &str| format!("/proc/diskstats {device} {fields}");
@@ -138,7 +138,8 @@ fn device_series(
         let flushes = reading.devices.get(device)?.flushes?;
         Some(if is_time { flushes.flush_ms } else { flushes.flushes } as f64)
     };
-    let rate = |name: Naming, field: fn(&DiskCounters) -> u64| looks.rate(name, |reading| of(reading, field));
+    let rate =
+        |name: Naming, field: fn(&DiskCounters) -> u64| samples.rate(name, |reading| of(reading, field));
     let all = [
         rate(
             series(format!("device_read_bytes_per_s.{device}"), "bytes/s", source("sectors read x 512")),
@@ -150,28 +151,28 @@ fn device_series(
         ),
         rate(series(format!("device_reads_per_s.{device}"), "1/s", source("reads")), |c| c.reads),
         rate(series(format!("device_writes_per_s.{device}"), "1/s", source("writes")), |c| c.writes),
-        looks.ratio(
+        samples.ratio(
             series(format!("device_read_ms.{device}"), "ms", source("read ms / reads")),
             |reading| of(reading, |c| c.read_ms),
             |reading| of(reading, |c| c.reads),
         ),
-        looks.ratio(
+        samples.ratio(
             series(format!("device_write_ms.{device}"), "ms", source("write ms / writes")),
             |reading| of(reading, |c| c.write_ms),
             |reading| of(reading, |c| c.writes),
         ),
-        looks.rate(
+        samples.rate(
             series(format!("device_queue_length.{device}"), "1", source("weighted I/O ms / elapsed")),
             |reading| of(reading, |c| c.weighted_io_ms).map(|ms| ms / 1e3),
         ),
-        looks.rate(
+        samples.rate(
             series(format!("device_utilisation.{device}"), "1", source("I/O ms / elapsed")),
             |reading| of(reading, |c| c.io_ms).map(|ms| ms / 1e3),
         ),
-        looks.rate(series(format!("device_flushes_per_s.{device}"), "1/s", source("flushes")), |reading| {
+        samples.rate(series(format!("device_flushes_per_s.{device}"), "1/s", source("flushes")), |reading| {
             flushes(reading, false)
         }),
-        looks.ratio(
+        samples.ratio(
             series(format!("device_flush_ms.{device}"), "ms", source("flush ms / flushes")),
             |reading| flushes(reading, true),
             |reading| flushes(reading, false),
@@ -181,10 +182,12 @@ fn device_series(
 }
 
 /// Processors that the server, fathom and everything else kept busy, and how long the server's tasks waited for one.
-fn processor_series(looks: &Looks<MachineReading>) -> impl Iterator<Item = results::observations::Series> {
+fn processor_series(
+    samples: &Samples<MachineReading>,
+) -> impl Iterator<Item = results::observations::Series> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let server = |reading: &MachineReading| reading.server.map(|server| seconds(server.cpu_ns));
-    let other = looks.between(|earlier, later, elapsed_s| {
+    let other = samples.between(|earlier, later, elapsed_s| {
         let own_ns = later.own_cpu_ns - earlier.own_cpu_ns;
         let server_ns = match (earlier.server, later.server) {
             (Some(earlier), Some(later)) => later.cpu_ns.saturating_sub(earlier.cpu_ns),
@@ -194,8 +197,8 @@ fn processor_series(looks: &Looks<MachineReading>) -> impl Iterator<Item = resul
         Some(seconds(other_ns) / elapsed_s)
     });
     let all = [
-        looks.rate(series("server_cpus", "CPUs", "/proc/PID/stat of the server and its children"), server),
-        looks.rate(series("fathom_cpus", "CPUs", "CLOCK_PROCESS_CPUTIME_ID"), |reading| {
+        samples.rate(series("server_cpus", "CPUs", "/proc/PID/stat of the server and its children"), server),
+        samples.rate(series("fathom_cpus", "CPUs", "CLOCK_PROCESS_CPUTIME_ID"), |reading| {
             Some(seconds(reading.own_cpu_ns))
         }),
         super::series::build(
@@ -203,7 +206,7 @@ fn processor_series(looks: &Looks<MachineReading>) -> impl Iterator<Item = resul
             results::observations::SeriesKind::Rate,
             other,
         ),
-        looks.rate(
+        samples.rate(
             series("server_run_delay", "tasks", "/proc/PID/schedstat of the server and its children"),
             |reading| reading.server.map(|server| seconds(server.run_delay_ns)),
         ),
@@ -235,7 +238,7 @@ mod tests {
         (at_s as i64 * 1_000_000_000, Some(reading))
     }
 
-    fn told() -> Vec<results::observations::Series> {
+    fn sampled() -> Vec<results::observations::Series> {
         let probe = MachineProbe {
             devices: vec!["vda".to_owned()],
             diskstats: None,
@@ -244,21 +247,21 @@ mod tests {
             server: None,
             missing: Vec::new(),
         };
-        let looks = Looks {
-            looks: vec![
+        let samples = Samples {
+            samples: vec![
                 reading(0, "254 0 vda 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
                 reading(2, "254 0 vda 10 0 160 50 200 0 3200 100 0 1000 3000 0 0 0 0 100 400"),
             ],
         };
-        probe.tell(&looks).series
+        probe.series(&samples).series
     }
 
     #[test]
     fn this_machine_can_be_looked_at() {
         let place = std::env::temp_dir();
         let mut probe = MachineProbe::new(&[("data".to_owned(), place)], Some(std::process::id()));
-        let first = probe.look().unwrap();
-        let second = probe.look().unwrap();
+        let first = probe.sample().unwrap();
+        let second = probe.sample().unwrap();
         assert!(second.own_cpu_ns >= first.own_cpu_ns);
         assert!(second.server.unwrap().cpu_ns >= first.server.unwrap().cpu_ns);
         assert_eq!(second.devices.len(), probe.devices.len());
@@ -266,8 +269,9 @@ mod tests {
 
     #[test]
     fn a_device_has_the_figures_of_iostat() {
-        let told = told();
-        let value = |name: &str| told.iter().find(|series| series.name == name).unwrap().values[0].unwrap();
+        let sampled = sampled();
+        let value =
+            |name: &str| sampled.iter().find(|series| series.name == name).unwrap().values[0].unwrap();
         assert_eq!(value("device_read_bytes_per_s.vda"), 40_960.0);
         assert_eq!(value("device_write_bytes_per_s.vda"), 819_200.0);
         assert_eq!(value("device_read_ms.vda"), 5.0);
@@ -280,13 +284,17 @@ mod tests {
 
     #[test]
     fn processors_of_server_fathom_and_others_add_up_to_what_was_busy() {
-        let told = told();
-        let value = |name: &str| told.iter().find(|series| series.name == name).unwrap().values[0].unwrap();
+        let sampled = sampled();
+        let value =
+            |name: &str| sampled.iter().find(|series| series.name == name).unwrap().values[0].unwrap();
         assert_eq!((value("server_cpus"), value("fathom_cpus"), value("other_cpus")), (0.75, 0.25, 0.5));
         assert_eq!(value("server_run_delay"), 2.0);
         assert_eq!(value("pressure_cpu"), 0.3);
         assert_eq!(value("pressure_memory"), 0.0);
-        assert!(told.iter().all(|series| series.name != "pressure_io"), "what was not read makes no series");
+        assert!(
+            sampled.iter().all(|series| series.name != "pressure_io"),
+            "what was not read makes no series"
+        );
     }
 
     #[test]

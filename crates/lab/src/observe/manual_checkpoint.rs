@@ -1,6 +1,6 @@
 //! Checkpoints that the experiment asks for while the clients work, at a fixed period.
 //!
-//! Not a look but a deed; it shares the life of the samplers because it begins and ends with the measured part and
+//! Not a sample but a deed; it shares the life of the samplers because it begins and ends with the measured part and
 //! leaves marks on the same clock.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -2,7 +2,7 @@
 //!
 //! A sampler is made by the target (waits of its engine) or by the laboratory (counters of the machine),
 //! started just before the barrier is released and stopped right after the last client. Each one states
-//! its period, how many looks it got and what it cost. A sampler that cannot look says so in its record;
+//! its period, how many samples it got and what it cost. A sampler that cannot sample says so in its record;
 //! it never ends a run.
 
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub struct Window {
 
 /// A sampler that has not begun.
 pub trait Sampler: Send {
-    /// Begins to look, on threads of its own.
+    /// Begins to sample, on threads of its own.
     fn start(self: Box<Self>) -> Box<dyn RunningSampler>;
 }
 
@@ -41,7 +41,7 @@ pub trait RunningSampler: Send {
     /// Is told of the release of the barrier, so that what is done at a period counts from there.
     fn released(&mut self) {}
 
-    /// Looks for the last time and hands over the marks that it saw; called once, before `stop` is called on any
+    /// Samples for the last time and hands over the marks that it saw; called once, before `stop` is called on any
     /// sampler, so that none waits for what another one has to add up.
     fn halt(&mut self, _window: Window) -> Vec<Event> {
         Vec::new()

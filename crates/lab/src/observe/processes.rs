@@ -42,7 +42,7 @@ impl Member {
     }
 
     /// Processor time with that of children it waited for; `None` when it has ended.
-    fn look(&mut self) -> Option<u64> {
+    fn sample(&mut self) -> Option<u64> {
         let delay = self.schedstat.as_mut().and_then(KeptFile::text).and_then(run_delay_ns);
         self.run_delay_ns = delay.unwrap_or(self.run_delay_ns);
         let cpu = parse_process_cpu(self.stat.as_mut()?.text()?).ok()?;
@@ -63,7 +63,7 @@ impl ProcessTree {
     }
 
     /// Adds up what all have done; `None` when the process itself is gone.
-    pub(crate) fn look(&mut self) -> Option<TreeTotals> {
+    pub(crate) fn sample(&mut self) -> Option<TreeTotals> {
         let listed = self.children.as_mut().and_then(KeptFile::text).unwrap_or_default();
         let mut living: Vec<u32> =
             listed.split_ascii_whitespace().take(CHILDREN_MAX).filter_map(|id| id.parse().ok()).collect();
@@ -81,10 +81,10 @@ impl ProcessTree {
         let mut totals = TreeTotals { cpu_ns: 0, run_delay_ns: self.ended_run_delay_ns };
         for process_id in living {
             let member = self.members.entry(process_id).or_insert_with(|| Member::open(process_id));
-            match member.look() {
+            match member.sample() {
                 Some(cpu_ns) => totals.cpu_ns += cpu_ns,
                 None if process_id == self.process_id => return None,
-                // It ended since the list was read: its parent has its time at the next look.
+                // It ended since the list was read: its parent has its time at the next sample.
                 None => {}
             }
             totals.run_delay_ns += member.run_delay_ns;
@@ -129,12 +129,12 @@ mod tests {
         let mut totals = Vec::new();
         for word in ["ready", "up", "done"] {
             assert_eq!(output.next().unwrap().unwrap(), word);
-            totals.push(tree.look().unwrap());
+            totals.push(tree.sample().unwrap());
             writeln!(input).unwrap();
         }
         shell.wait().unwrap();
         assert!(totals[0].cpu_ns <= totals[1].cpu_ns && totals[1].cpu_ns <= totals[2].cpu_ns, "{totals:?}");
         assert!(totals[1].run_delay_ns <= totals[2].run_delay_ns, "{totals:?}");
-        assert_eq!(tree.look(), None, "a process that is gone has no totals");
+        assert_eq!(tree.sample(), None, "a process that is gone has no totals");
     }
 }

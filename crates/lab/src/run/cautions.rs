@@ -58,8 +58,8 @@ pub(super) fn open_loop_warning(work: &Work, dispatch: &Dispatch) -> Option<Warn
 
 /// One caution per sampler that the machine was too busy for. Without figures, so that a study says it once; the record
 /// of the run has them.
-pub(super) fn lost_looks_warnings(observations: &Observations, limits: &Limits) -> Vec<Warning> {
-    let lost = observations.samplers.iter().filter(|sampler| gates::has_lost_looks(sampler, limits));
+pub(super) fn missed_samples_warnings(observations: &Observations, limits: &Limits) -> Vec<Warning> {
+    let lost = observations.samplers.iter().filter(|sampler| gates::has_missed_samples(sampler, limits));
     lost.map(|sampler| Warning {
         code: "looks_lost".to_owned(),
         text: format!(

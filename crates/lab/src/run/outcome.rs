@@ -3,21 +3,21 @@
 use results::model::Metric;
 
 use crate::client::Dispatch;
-use crate::engine::Aftermath;
+use crate::engine::PostRunState;
 
 /// What the engine counted after the run.
-pub(super) fn aftermath_metrics(aftermath: &Result<Aftermath, String>) -> Vec<Metric> {
-    let Ok(aftermath) = aftermath else { return Vec::new() };
+pub(super) fn post_run_metrics(post_run_state: &Result<PostRunState, String>) -> Vec<Metric> {
+    let Ok(post_run_state) = post_run_state else { return Vec::new() };
     let mut metrics = Vec::new();
     let mut add = |name: &str, value: Option<u64>, unit: &str| {
         if let Some(value) = value {
             metrics.push(Metric::new(name, value as f64, unit, "counted by the engine after the run"));
         }
     };
-    add("table_rows", aftermath.rows, "1");
-    add("table_pages", aftermath.table_pages, "1");
-    add("database_bytes", aftermath.total_bytes, "bytes");
-    metrics.extend(aftermath.metrics.iter().cloned());
+    add("table_rows", post_run_state.rows, "1");
+    add("table_pages", post_run_state.table_pages, "1");
+    add("database_bytes", post_run_state.total_bytes, "bytes");
+    metrics.extend(post_run_state.metrics.iter().cloned());
     metrics
 }
 

@@ -16,11 +16,11 @@ use std::fmt;
 
 use results::model::{Cell, Factor, Level};
 
-use misfit::{find_factor, selector_misfit};
+use unknown_reference::{find_factor, unknown_in_selector};
 
-mod misfit;
 mod parse;
 mod rule;
+mod unknown_reference;
 
 pub use rule::ClaimError;
 pub(crate) use rule::{Name, Operand, Operator, Right, Rule};
@@ -56,7 +56,7 @@ pub trait Figures {
 pub enum ClaimOutcome {
     /// It holds at every combination of levels that it covers.
     Holds {
-        /// The figures of the place where it came closest to not holding, and of how many places.
+        /// The figures of the place where it came closest to not holding, and of how many comparisons.
         found: String,
     },
     /// It does not hold.
@@ -78,7 +78,7 @@ impl Claim {
     }
 
     /// Says what in the claim does not exist among these factors: a factor or a level that it names.
-    pub fn misfit(&self, factors: &[Factor]) -> Option<ClaimError> {
+    pub fn unknown_reference(&self, factors: &[Factor]) -> Option<ClaimError> {
         let selectors = |operand: &'_ Operand| operand.selectors.clone();
         let (names, selectors) = match &self.rule {
             Rule::Compare { left, right, .. } => {
@@ -94,13 +94,13 @@ impl Claim {
             }
         };
         let factor_misfit = names.iter().find_map(|name| find_factor(name, factors).err());
-        factor_misfit.or_else(|| selectors.iter().find_map(|selector| selector_misfit(selector, factors)))
+        factor_misfit.or_else(|| selectors.iter().find_map(|selector| unknown_in_selector(selector, factors)))
     }
 
     /// Evaluates the claim on the cells of a study. Asks for each cell's mean at most a few times.
     pub fn evaluate(&self, factors: &[Factor], cells: &[Cell], figures: &dyn Figures) -> ClaimOutcome {
-        if let Some(misfit) = self.misfit(factors) {
-            return ClaimOutcome::NotShown { reason: misfit.title };
+        if let Some(unknown_reference) = self.unknown_reference(factors) {
+            return ClaimOutcome::NotShown { reason: unknown_reference.title };
         }
         let outcome = match &self.rule {
             Rule::Compare { left, operator, right } => compare(left, *operator, right, cells, figures),
@@ -112,7 +112,7 @@ impl Claim {
                     if !holds {
                         return Err(broken(metric, (lower, before), (upper, after)));
                     }
-                    Ok(Place::of_two(metric, (lower, before), (upper, after), after))
+                    Ok(Comparison::of_two(metric, (lower, before), (upper, after), after))
                 })
             }
             Rule::NoDifference { metric, factor } => {
@@ -121,19 +121,19 @@ impl Claim {
                 })
             }
         };
-        outcome.and_then(|places| closest(&places)).unwrap_or_else(|outcome| outcome)
+        outcome.and_then(|comparisons| closest(&comparisons)).unwrap_or_else(|outcome| outcome)
     }
 }
 
 /// One place where a claim holds.
-struct Place {
+struct Comparison {
     /// The figures.
     found: String,
     /// How far the claim is from not holding here, as a share of the larger figure.
     margin: f64,
 }
 
-impl Place {
+impl Comparison {
     fn of_two(metric: &str, one: (&Cell, f64), other: (&Cell, f64), limit: f64) -> Self {
         Self { found: both(metric, one, other), margin: apart(one.1, limit) }
     }
@@ -145,16 +145,16 @@ fn apart(one: f64, other: f64) -> f64 {
     if largest > 0.0 { (one - other).abs() / largest } else { 0.0 }
 }
 
-type Check = Result<Place, ClaimOutcome>;
-type Checks = Result<Vec<Place>, ClaimOutcome>;
+type Check = Result<Comparison, ClaimOutcome>;
+type Checks = Result<Vec<Comparison>, ClaimOutcome>;
 
 /// The outcome of a claim that no place refuted; one that covered no place is not shown.
-fn closest(places: &[Place]) -> Result<ClaimOutcome, ClaimOutcome> {
-    let Some(closest) = places.iter().min_by(|one, other| one.margin.total_cmp(&other.margin)) else {
+fn closest(comparisons: &[Comparison]) -> Result<ClaimOutcome, ClaimOutcome> {
+    let Some(closest) = comparisons.iter().min_by(|one, other| one.margin.total_cmp(&other.margin)) else {
         let reason = "there are no two configurations to compare".to_owned();
         return Err(ClaimOutcome::NotShown { reason });
     };
-    let found = match places.len() {
+    let found = match comparisons.len() {
         1 => closest.found.clone(),
         count => format!("{}, the closest of {count}", closest.found),
     };
@@ -178,7 +178,7 @@ fn compare(
             Right::Number(number) => {
                 let found = format!("{} is {} at {}", left.metric, Shown(value), cell.label());
                 match operator.holds(value, *number) {
-                    true => Ok(Place { found, margin: apart(value, *number) }),
+                    true => Ok(Comparison { found, margin: apart(value, *number) }),
                     false => Err(ClaimOutcome::Broken { found }),
                 }
             }
@@ -190,7 +190,9 @@ fn compare(
                 };
                 let other = mean(&operand.metric, partner, figures)?;
                 match operator.holds(value, scale * other) {
-                    true => Ok(Place::of_two(&left.metric, (cell, value), (partner, other), scale * other)),
+                    true => {
+                        Ok(Comparison::of_two(&left.metric, (cell, value), (partner, other), scale * other))
+                    }
                     false => Err(broken(&left.metric, (cell, value), (partner, other))),
                 }
             }
@@ -212,16 +214,16 @@ fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Checks {
         [only] => format!("{metric} is {} at {}", Shown(expected), only.label()),
         _ => format!("{metric} is {} at all {} configurations", Shown(expected), cells.len()),
     };
-    Ok(vec![Place { found, margin: 0.0 }])
+    Ok(vec![Comparison { found, margin: 0.0 }])
 }
 
 fn no_difference(metric: &str, one: &Cell, other: &Cell, figures: &dyn Figures) -> Check {
     match figures.difference(metric, one, other) {
         Some(Difference::NotShown) => {
             let (first, second) = (mean(metric, one, figures)?, mean(metric, other, figures)?);
-            let place = Place::of_two(metric, (one, first), (other, second), second);
+            let place = Comparison::of_two(metric, (one, first), (other, second), second);
             // What lies furthest apart comes closest to a difference.
-            Ok(Place { margin: -place.margin, ..place })
+            Ok(Comparison { margin: -place.margin, ..place })
         }
         Some(Difference::Shown) => {
             Err(broken(metric, (one, mean(metric, one, figures)?), (other, mean(metric, other, figures)?)))
@@ -248,7 +250,7 @@ fn each_pair(
         let level = level_of(cell, factor)?;
         levels.iter().position(|candidate| candidate == level)
     };
-    let mut places = Vec::new();
+    let mut comparisons = Vec::new();
     for lower in cells {
         for upper in cells {
             let (Some(from), Some(to)) = (place(lower), place(upper)) else { continue };
@@ -258,11 +260,11 @@ fn each_pair(
                 .iter()
                 .all(|(name, level)| name == factor || level_of(upper, name) == Some(level));
             if wanted && same_elsewhere {
-                places.push(check(lower, upper)?);
+                comparisons.push(check(lower, upper)?);
             }
         }
     }
-    Ok(places)
+    Ok(comparisons)
 }
 
 impl Operand {

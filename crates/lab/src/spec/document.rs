@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{Place, Source, SpecError, quoted, suggestion};
+use super::error::{Span, SpecError, SpecText, quoted, suggestion};
 use super::value::Scalar;
 
 /// A spec is a page or two; more than this is not a spec, and reading it would only cost memory.
@@ -15,15 +15,15 @@ const SPEC_BYTES_MAX: usize = 1 << 20;
 #[derive(Clone)]
 pub(crate) struct Entry<'a> {
     pub(crate) key: &'a str,
-    pub(crate) key_place: Place,
-    pub(crate) value_place: Place,
+    pub(crate) key_place: Span,
+    pub(crate) value_place: Span,
     value: &'a DeValue<'a>,
-    source: &'a Source,
+    source: &'a SpecText,
 }
 
 /// Parses the text, and hands its top-level entries to `read`: the document borrows the text.
 pub(crate) fn read<T>(
-    source: &Source,
+    source: &SpecText,
     read: impl FnOnce(&[Entry<'_>]) -> Result<T, SpecError>,
 ) -> Result<T, SpecError> {
     let text = source.text();
@@ -39,7 +39,7 @@ pub(crate) fn read<T>(
 }
 
 /// Entries in the order of the text.
-fn entries<'a>(source: &'a Source, table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
+fn entries<'a>(source: &'a SpecText, table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> =
         table.iter().map(|(key, value)| entry(source, key.get_ref(), key.span(), value)).collect();
     entries.sort_by_key(|entry| entry.start());
@@ -47,7 +47,7 @@ fn entries<'a>(source: &'a Source, table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
 }
 
 fn entry<'a>(
-    source: &'a Source,
+    source: &'a SpecText,
     key: &'a str,
     key_span: Range<usize>,
     value: &'a Spanned<DeValue<'a>>,
@@ -75,7 +75,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The tables of `[[key]]`.
-    pub(crate) fn tables(&self) -> Result<Vec<(Place, Vec<Entry<'a>>)>, SpecError> {
+    pub(crate) fn tables(&self) -> Result<Vec<(Span, Vec<Entry<'a>>)>, SpecError> {
         let DeValue::Array(items) = self.value else { return Err(self.wrong_type("tables [[…]]")) };
         items
             .iter()
@@ -151,7 +151,7 @@ impl<'a> Entry<'a> {
 /// A value with its place.
 pub(crate) struct Element<'a> {
     value: &'a DeValue<'a>,
-    pub(crate) place: Place,
+    pub(crate) place: Span,
 }
 
 impl Element<'_> {

@@ -4,7 +4,7 @@ use results::EngineId;
 use results::model::{Factor, Level};
 
 use super::document::{Element, Entry};
-use super::error::{Place, Source, SpecError, quoted, suggestion};
+use super::error::{Span, SpecError, SpecText, quoted, suggestion};
 use super::parameters::{Parameter, ParameterType, engine_names, is_engine, parameter, parameters, rival};
 use super::value::{Scalar, level};
 
@@ -19,7 +19,7 @@ const SETTING_DEPTH_MAX: usize = 3;
 pub(crate) struct Assignment {
     /// Canonical name.
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) place: Span,
     pub(crate) levels: Vec<Level>,
     /// Given in a table of its engine's: it does not exist where the experiment runs on another engine. A setting of
     /// another engine among the factors of all is a slip.
@@ -167,7 +167,7 @@ impl Draft {
     }
 
     /// The place where a parameter is set, when it is.
-    pub(crate) fn place_of(&self, name: &str) -> Option<&Place> {
+    pub(crate) fn place_of(&self, name: &str) -> Option<&Span> {
         self.factors.iter().chain(&self.parameters).find(|set| set.name == name).map(|set| &set.place)
     }
 
@@ -219,7 +219,7 @@ fn replace_or_push(assignments: &mut Vec<Assignment>, assignment: Assignment) {
 
 fn default_level(parameter: &Parameter) -> Option<Level> {
     let text = parameter.default?;
-    let source = Source::new("default", text);
+    let source = SpecText::new("default", text);
     level(parameter.name, &parameter.kind, &Scalar::Word(text.to_owned()), &source.place(0..text.len())).ok()
 }
 
@@ -246,7 +246,7 @@ fn canonical(key: &str) -> String {
 }
 
 /// The type of a parameter or of an engine's setting.
-fn kind_of(name: &str, place: &Place) -> Result<ParameterType, SpecError> {
+fn kind_of(name: &str, place: &Span) -> Result<ParameterType, SpecError> {
     if let Some((engine, setting)) = name.split_once('.') {
         if !is_engine(engine) {
             let title = format!("{} is not an engine", quoted(engine));
@@ -310,9 +310,9 @@ fn factor(
 /// Levels without repeats, at least one and not too many.
 fn distinct(
     name: &str,
-    levels: Vec<(Level, Place)>,
-    key_place: &Place,
-    value_place: &Place,
+    levels: Vec<(Level, Span)>,
+    key_place: &Span,
+    value_place: &Span,
 ) -> Result<Assignment, SpecError> {
     if levels.is_empty() {
         return Err(SpecError::at(value_place, format!("factor `{name}` has no levels"), "an empty list")
@@ -336,7 +336,7 @@ fn distinct(
 
 /// Reads `key=value[,value...]` of the command line; a value in double quotes may hold commas.
 fn parse_override(key: &str, value: &str) -> Result<Assignment, SpecError> {
-    let source = Source::new("--set", &format!("{key}={value}"));
+    let source = SpecText::new("--set", &format!("{key}={value}"));
     let key_place = source.place(0..key.len());
     let name = canonical(key);
     let kind = kind_of(&name, &key_place)?;

@@ -14,12 +14,12 @@ const QUOTE_CHARS_MAX: usize = 60;
 
 /// A named text that errors point into: a spec file, or one `--set` of the command line.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct SpecText {
     name: Arc<str>,
     text: Arc<str>,
 }
 
-impl Source {
+impl SpecText {
     pub(crate) fn new(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into() }
     }
@@ -28,19 +28,19 @@ impl Source {
         &self.text
     }
 
-    pub(crate) fn place(&self, span: Range<usize>) -> Place {
-        Place { source: self.clone(), span }
+    pub(crate) fn place(&self, span: Range<usize>) -> Span {
+        Span { source: self.clone(), span }
     }
 }
 
 /// A range of bytes in a source.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    source: Source,
+pub(crate) struct Span {
+    source: SpecText,
     span: Range<usize>,
 }
 
-impl Place {
+impl Span {
     /// The bytes of the place as written.
     pub(crate) fn written(&self) -> &str {
         self.source.text.get(self.span.clone()).unwrap_or_default()
@@ -69,7 +69,7 @@ pub struct SpecError(Box<Diagnosis>);
 #[derive(Debug)]
 struct Diagnosis {
     title: String,
-    source: Option<Source>,
+    source: Option<SpecText>,
     /// The first is where the fault is, the others say what it clashes with.
     labels: Vec<(Range<usize>, String)>,
     help: Option<String>,
@@ -77,7 +77,7 @@ struct Diagnosis {
 
 impl SpecError {
     /// An error at a place; `label` is printed beside the carets.
-    pub(crate) fn at(place: &Place, title: impl Into<String>, label: impl Into<String>) -> Self {
+    pub(crate) fn at(place: &Span, title: impl Into<String>, label: impl Into<String>) -> Self {
         Self(Box::new(Diagnosis {
             title: title.into(),
             source: Some(place.source.clone()),
@@ -98,7 +98,7 @@ impl SpecError {
     }
 
     /// Adds a second place that takes part in the fault; a place in another source is left out.
-    pub(crate) fn and(mut self, place: &Place, label: impl Into<String>) -> Self {
+    pub(crate) fn and(mut self, place: &Span, label: impl Into<String>) -> Self {
         if self.0.source.as_ref().is_some_and(|source| Arc::ptr_eq(&source.text, &place.source.text)) {
             self.0.labels.push((place.span.clone(), label.into()));
         }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_message_shows_file_line_caret_and_help() {
-        let source = Source::new("night.toml", "name = \"n\"\nconections = 4\n");
+        let source = SpecText::new("night.toml", "name = \"n\"\nconections = 4\n");
         let error = SpecError::at(&source.place(11..21), "`conections` is not a key here", "not known")
             .help("did you mean `connections`?");
         let text = error.to_string();
@@ -228,14 +228,14 @@ mod tests {
 
     #[test]
     fn a_very_long_line_is_named_and_not_drawn() {
-        let source = Source::new("long.toml", &"x".repeat(100_000));
+        let source = SpecText::new("long.toml", &"x".repeat(100_000));
         let text = SpecError::at(&source.place(50_000..50_001), "no", "").to_string();
         assert_eq!(text, "no\n --> long.toml:1:50001");
     }
 
     #[test]
     fn a_span_outside_the_text_does_not_panic() {
-        let source = Source::new("short.toml", "äb");
+        let source = SpecText::new("short.toml", "äb");
         for span in [0..1, 1..2, 3..90, 90..95] {
             let error = SpecError::at(&source.place(span), "no", "here");
             assert!(error.to_string().contains("no"));

@@ -7,11 +7,11 @@ use results::model::{Expectation, Factor, Scale};
 use super::claim::Claim;
 use super::document::{self, Entry};
 use super::draft::Draft;
-use super::error::{Place, Source, SpecError, quoted};
+use super::error::{Span, SpecError, SpecText, quoted};
 use super::validity::{Validity, fraction};
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
-use crate::plan::RepeatUntil;
+use crate::schedule::RepeatUntil;
 
 /// Most repetitions that a spec or the command line may ask for.
 pub(crate) const REPETITIONS_MAX: u32 = 10_000;
@@ -94,7 +94,7 @@ pub struct Experiment {
     pub(crate) miniature: Option<Miniature>,
     pub(crate) claims: Vec<ClaimSpec>,
     /// Where errors about the experiment as a whole point.
-    pub(crate) head: Place,
+    pub(crate) head: Span,
 }
 
 /// What is different in the miniature.
@@ -111,7 +111,7 @@ pub(crate) struct Miniature {
 #[derive(Clone, Debug)]
 pub(crate) struct ClaimSpec {
     pub(crate) expectation: Expectation,
-    check_place: Option<Place>,
+    check_place: Option<Span>,
 }
 
 impl Experiment {
@@ -120,7 +120,7 @@ impl Experiment {
     /// Checks everything that does not depend on engine and command line: keys, types, ranges, repeated levels,
     /// claims. Rules between parameters are checked by `resolve`.
     pub fn parse(source_name: &str, text: &str) -> Result<Self, SpecError> {
-        let source = Source::new(source_name, text);
+        let source = SpecText::new(source_name, text);
         let mut experiment = document::read(&source, |entries| read_experiment(&source, entries))?;
         experiment.comment = leading_comment(text);
         experiment.check_claims()?;
@@ -170,8 +170,10 @@ impl Experiment {
             let parsed = Claim::parse(check).map_err(|error| claim_error(place, check, error))?;
             for scale in self.scales() {
                 let applies = claim.expectation.scope.is_none_or(|scope| scope == scale);
-                if let Some(misfit) = applies.then(|| parsed.misfit(&self.factors(scale))).flatten() {
-                    return Err(claim_error(place, check, misfit));
+                if let Some(unknown_reference) =
+                    applies.then(|| parsed.unknown_reference(&self.factors(scale))).flatten()
+                {
+                    return Err(claim_error(place, check, unknown_reference));
                 }
             }
         }
@@ -179,7 +181,7 @@ impl Experiment {
     }
 }
 
-fn read_experiment(source: &Source, entries: &[Entry<'_>]) -> Result<Experiment, SpecError> {
+fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experiment, SpecError> {
     let top = source.place(0..0);
     let mut experiment = Experiment {
         name: String::new(),
@@ -322,7 +324,7 @@ fn samplers(entry: &Entry<'_>) -> Result<Vec<ExternalCommand>, SpecError> {
         .collect()
 }
 
-fn directory(text: String, place: &Place) -> Result<PathBuf, SpecError> {
+fn directory(text: String, place: &Span) -> Result<PathBuf, SpecError> {
     if text.is_empty() || text.contains('\n') {
         return Err(SpecError::at(place, "a directory of the layout has no name", "expected a path"));
     }
@@ -347,7 +349,7 @@ fn repeat_until(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
     }
 }
 
-fn claim(place: &Place, entries: &[Entry<'_>]) -> Result<ClaimSpec, SpecError> {
+fn claim(place: &Span, entries: &[Entry<'_>]) -> Result<ClaimSpec, SpecError> {
     let mut expectation =
         Expectation { claim: String::new(), check: None, scope: None, valid_for: None, requires: None };
     let mut check_place = None;
@@ -376,7 +378,7 @@ fn claim(place: &Place, entries: &[Entry<'_>]) -> Result<ClaimSpec, SpecError> {
 }
 
 /// Points into the string of the check where it is written without escapes, else at the whole string.
-fn claim_error(place: &Place, check: &str, error: super::claim::ClaimError) -> SpecError {
+fn claim_error(place: &Span, check: &str, error: super::claim::ClaimError) -> SpecError {
     let written = place.written();
     let inner = written.len() == check.len() + 2 && written.get(1..=check.len()) == Some(check);
     let place = if inner { place.part(1 + error.span.start..1 + error.span.end) } else { place.clone() };

@@ -112,7 +112,9 @@ impl Experiment {
     }
 
     fn expectations(&self, scale: Scale, factors: &[Factor]) -> Vec<Expectation> {
-        let fits = |check: &String| Claim::parse(check).is_ok_and(|claim| claim.misfit(factors).is_none());
+        let fits = |check: &String| {
+            Claim::parse(check).is_ok_and(|claim| claim.unknown_reference(factors).is_none())
+        };
         self.claims
             .iter()
             .map(|claim| &claim.expectation)

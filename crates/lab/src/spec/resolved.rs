@@ -6,7 +6,7 @@ use super::command::SpecCommand;
 use super::experiment::Kind;
 use super::validity::Validity;
 use crate::engine::{Engine, Layout};
-use crate::plan::RepeatUntil;
+use crate::schedule::RepeatUntil;
 use crate::work::Work;
 
 /// What the command line adds to a spec.

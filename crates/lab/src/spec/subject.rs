@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::values::{Conflict, Values, conflict};
 use crate::work::{
-    Amount, BackupMethod, CacheState, Depth, LoopSide, RawReads, Storage, Subject, Work, Workload,
+    Amount, BackupMethod, CacheState, Depth, LoopSide, RawReads, Storage, SubjectParameters, Work, Workload,
 };
 
 /// Keys from one taken key to the next, as published.
@@ -18,11 +18,11 @@ type Users = fn(Workload) -> bool;
 
 /// Parameters that have a meaning for some workloads only; given with another one they are a slip.
 const USES: [(&str, Users); 18] = [
-    ("storage", |workload| workload == Workload::GuidPopulate || workload.has_stock()),
-    ("table_rows", Workload::has_stock),
-    ("objects", |workload| workload.has_stock() && !workload.looks_up()),
+    ("storage", |workload| workload == Workload::GuidPopulate || workload.has_fixtures()),
+    ("table_rows", Workload::has_fixtures),
+    ("objects", |workload| workload.has_fixtures() && !workload.looks_up()),
     ("every", Workload::looks_up),
-    ("cache", Workload::has_stock),
+    ("cache", Workload::has_fixtures),
     ("memory_limit_mib", |workload| !matches!(workload, Workload::RawRead | Workload::Inventory)),
     ("arrays", Workload::adds_rows),
     ("server_cores", |workload| !matches!(workload, Workload::RawRead | Workload::Inventory)),
@@ -49,8 +49,8 @@ pub(super) fn load_in_one(work: &mut Work) {
 
 impl Values<'_> {
     /// What the run reads; all at its default where a parameter has no meaning for the workload.
-    pub(super) fn subject(&self, workload: Workload) -> Subject {
-        let mut subject = Subject {
+    pub(super) fn subject(&self, workload: Workload) -> SubjectParameters {
+        let mut subject = SubjectParameters {
             memory_limit_mib: self.count("memory_limit_mib"),
             arrays: self.count("arrays").map(|arrays| arrays as u32),
             server_cores: self.count("server_cores").map(|cores| cores as u32),
@@ -60,9 +60,9 @@ impl Values<'_> {
                 "heap-ordered" => Storage::HeapOrdered,
                 _ => Storage::ClusteredRandom,
             },
-            ..Subject::default()
+            ..SubjectParameters::default()
         };
-        if workload.has_stock() {
+        if workload.has_fixtures() {
             subject.table_rows = self.count("table_rows").unwrap_or(0);
             subject.objects = self.count("objects").unwrap_or(1) as u32;
             subject.cache = match self.word("cache") {
@@ -131,7 +131,7 @@ impl Values<'_> {
             return Err(conflict(&["connections", "workload"], title).help("set connections to 1"));
         }
         let subject = &work.subject;
-        if work.workload.has_stock() && subject.table_rows < u64::from(subject.objects).max(1) {
+        if work.workload.has_fixtures() && subject.table_rows < u64::from(subject.objects).max(1) {
             return Err(match subject.table_rows {
                 0 => conflict(
                     &["table_rows"],

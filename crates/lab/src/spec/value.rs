@@ -3,7 +3,7 @@
 use results::model::Level;
 
 use super::duration::{duration, duration_text};
-use super::error::{Place, SpecError, quoted, suggestion};
+use super::error::{Span, SpecError, quoted, suggestion};
 use super::parameters::ParameterType;
 
 /// A scalar as written, before its parameter has had a say.
@@ -82,7 +82,7 @@ pub(crate) fn level(
     name: &str,
     kind: &ParameterType,
     scalar: &Scalar,
-    place: &Place,
+    place: &Span,
 ) -> Result<Level, SpecError> {
     match kind {
         ParameterType::Integer { min, max } => match scalar.integer().or(size(name, scalar)) {
@@ -128,7 +128,7 @@ pub(crate) fn level(
     }
 }
 
-fn setting(name: &str, scalar: &Scalar, place: &Place) -> Result<Level, SpecError> {
+fn setting(name: &str, scalar: &Scalar, place: &Span) -> Result<Level, SpecError> {
     let level = match scalar {
         Scalar::Boolean(value) => Level::Boolean(*value),
         Scalar::Integer(value) => Level::Integer(*value),
@@ -153,7 +153,7 @@ fn setting(name: &str, scalar: &Scalar, place: &Place) -> Result<Level, SpecErro
     }
 }
 
-fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Place) -> SpecError {
+fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Span) -> SpecError {
     let title = match scalar {
         Scalar::Word(word) => format!("`{name}` takes {}, found {}", kind.describe(), quoted(word)),
         Scalar::Text(text) => format!("`{name}` takes {}, found the text {}", kind.describe(), quoted(text)),
@@ -175,7 +175,7 @@ fn wrong_type(name: &str, kind: &ParameterType, scalar: &Scalar, place: &Place) 
     }
 }
 
-fn out_of_range(name: &str, kind: &ParameterType, place: &Place) -> SpecError {
+fn out_of_range(name: &str, kind: &ParameterType, place: &Span) -> SpecError {
     let title = format!("`{name}` takes {}, found {}", kind.describe(), quoted(place.written()));
     SpecError::at(place, title, "outside the range")
 }

@@ -128,7 +128,7 @@ pub struct RawReads {
 
 /// Everything that workloads which read, or which are no statements at all, need beside the common parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct SubjectParameters {
     /// How the rows are stored.
     pub storage: Storage,
     /// Rows of the tables made before the measured part, over all of them; 0 where there are none.
@@ -161,7 +161,7 @@ pub struct Subject {
     pub raw: RawReads,
 }
 
-impl Subject {
+impl SubjectParameters {
     /// Is nothing of it asked for? Then the record of the work leaves it out, as it was before there was any of it.
     pub fn is_default(&self) -> bool {
         *self == Self::default()

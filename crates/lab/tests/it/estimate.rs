@@ -3,7 +3,7 @@
 use results::model::Scale;
 
 use lab::estimate::{Earlier, estimate};
-use lab::plan::RepeatUntil;
+use lab::schedule::RepeatUntil;
 use lab::spec::{Experiment, Request, Resolved, find};
 use results::model::Cell;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lab::assignment::Assignment;
 use lab::engine::noop::NoopTarget;
 use lab::engine::{Layout, Target};
-use lab::laboratory::{Laboratory, Notice, Outcome};
+use lab::laboratory::{Laboratory, Notice, StudyOutcome};
 use lab::spec::{Experiment, Request};
 use lab_sqlite::SqliteTarget;
 use results::model::{GateOutcome, RunState, Scale};
@@ -67,7 +67,7 @@ impl Bench {
         &mut self,
         assignment: &Assignment,
         on_notice: &mut dyn FnMut(&Notice<'_>),
-    ) -> (Store, StudyId, Outcome) {
+    ) -> (Store, StudyId, StudyOutcome) {
         let mut store = Store::open_or_create(self.directory.path()).unwrap();
         let (study, outcome) = Laboratory {
             store: &mut store,
@@ -86,7 +86,7 @@ impl Bench {
 fn every_cell_runs_once_per_block_and_counts() {
     let mut bench = Bench::sqlite();
     let (store, study, outcome) = bench.conduct(&assignment("sqlite", &[], None), &mut |_| {});
-    assert_eq!(outcome, Outcome { ran: 12, ..Outcome::default() });
+    assert_eq!(outcome, StudyOutcome { ran: 12, ..StudyOutcome::default() });
     let runs = store.runs(study).unwrap();
     assert_eq!(runs.len(), 12);
     for stored in &runs {
@@ -174,7 +174,7 @@ fn a_run_that_somebody_distrusts_is_made_again_and_nothing_is_deleted() {
 fn blocks_are_added_until_the_interval_is_narrow_or_the_cap_is_reached() {
     let mut bench = Bench::noop();
     let mut request = Request::plain(Scale::Full, crate::engine("noop"));
-    request.repeat_until = Some(lab::plan::RepeatUntil { half_width_percent: 1e-9, blocks_max: 5 });
+    request.repeat_until = Some(lab::schedule::RepeatUntil { half_width_percent: 1e-9, blocks_max: 5 });
     let resolved = Experiment::parse("small.toml", SPEC).unwrap().resolve(&request).unwrap();
     let assignment = Assignment::new(resolved, vec!["noop".to_owned()], "noop", 1);
     let mut added = Vec::new();

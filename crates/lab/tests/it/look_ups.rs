@@ -3,7 +3,7 @@
 use lab::engine::{Layout, Target};
 use lab::gates::Limits;
 use lab::run::{Course, RunRequest, execute};
-use lab::work::{Amount, CacheState, Durability, KeyOrder, Storage, Subject, Work, Workload};
+use lab::work::{Amount, CacheState, Durability, KeyOrder, Storage, SubjectParameters, Work, Workload};
 use lab_postgres::{ManagedOptions, ManagedPostgres};
 use lab_sqlite::SqliteTarget;
 use results::model::{Run, RunKey, RunState};
@@ -15,7 +15,7 @@ const ROWS: u64 = 7000;
 
 const STORAGES: [Storage; 3] = [Storage::ClusteredRandom, Storage::HeapIndex, Storage::ClusteredOrdered];
 
-fn work(workload: Workload, storage: Storage, rows: u64, subject: Subject) -> Work {
+fn work(workload: Workload, storage: Storage, rows: u64, subject: SubjectParameters) -> Work {
     Work {
         workload,
         amount: Amount::Rows(rows),
@@ -24,20 +24,25 @@ fn work(workload: Workload, storage: Storage, rows: u64, subject: Subject) -> Wo
         key: KeyOrder::Random,
         durability: Durability::None,
         buffer_pool_mib: Some(16),
-        subject: Subject { storage, ..subject },
+        subject: SubjectParameters { storage, ..subject },
         ..support::work()
     }
 }
 
 fn look_up(workload: Workload, storage: Storage) -> Work {
-    let subject =
-        Subject { table_rows: ROWS, objects: 1, every: 100, cache: CacheState::Cold, ..Subject::default() };
+    let subject = SubjectParameters {
+        table_rows: ROWS,
+        objects: 1,
+        every: 100,
+        cache: CacheState::Cold,
+        ..SubjectParameters::default()
+    };
     work(workload, storage, 1, subject)
 }
 
 fn populate(storage: Storage) -> Work {
     let batch_size = if storage.is_ordered() { ROWS } else { 1000 };
-    Work { batch_size, ..work(Workload::GuidPopulate, storage, ROWS, Subject::default()) }
+    Work { batch_size, ..work(Workload::GuidPopulate, storage, ROWS, SubjectParameters::default()) }
 }
 
 fn run(target: &mut dyn Target, work: &Work) -> Run {

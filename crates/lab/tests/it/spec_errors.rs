@@ -288,7 +288,7 @@ fn requests_outside_the_possible_are_refused() {
     );
     assert!(refused(Request { repetitions: Some(0), ..plain.clone() }).contains("0 repetitions"));
     let until =
-        |half_width_percent, blocks_max| Some(lab::plan::RepeatUntil { half_width_percent, blocks_max });
+        |half_width_percent, blocks_max| Some(lab::schedule::RepeatUntil { half_width_percent, blocks_max });
     assert!(refused(Request { repeat_until: until(0.0, 10), ..plain.clone() }).contains("above 0 %"));
     assert!(refused(Request { repeat_until: until(f64::NAN, 10), ..plain.clone() }).contains("above 0 %"));
     assert!(refused(Request { repeat_until: until(2.0, 2), ..plain }).contains("ends after 2 blocks"));

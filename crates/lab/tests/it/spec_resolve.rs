@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lab::assignment::Assignment;
 use lab::engine::Layout;
-use lab::plan::{Plan, RepeatUntil};
+use lab::schedule::{RepeatUntil, Schedule};
 use lab::spec::{Experiment, Request, Resolved};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 use results::model::{Level, Scale};
@@ -281,7 +281,7 @@ log = "/log"
         log_size_mib: Some(32),
         manual_checkpoint_every: None,
         settings: [("work_mem".to_owned(), "4096".to_owned())].into(),
-        subject: lab::work::Subject::default(),
+        subject: lab::work::SubjectParameters::default(),
         label: "b".to_owned(),
         seed: 9,
     };
@@ -376,8 +376,8 @@ fn the_canonical_text_keeps_overrides_layout_rules_and_claims() {
 fn the_same_spec_and_seed_give_the_same_plan() {
     let order = |seed| {
         let resolved = set(Scale::Full, "postgres", &[]);
-        let plan = Plan::new(resolved.cells().len() as u32, seed);
-        (0..resolved.repetitions).map(|block_index| plan.block(block_index)).collect::<Vec<_>>()
+        let schedule = Schedule::new(resolved.cells().len() as u32, seed);
+        (0..resolved.repetitions).map(|block_index| schedule.block(block_index)).collect::<Vec<_>>()
     };
     assert_eq!(order(5), order(5));
     assert_ne!(order(5), order(6));

@@ -8,7 +8,7 @@ use disk::space::{SpaceError, format_bytes, require_free};
 use lab::assignment::Assignment;
 use lab::engine::Layout;
 use lab::estimate::{Earlier, Estimate, Space, estimate};
-use lab::plan::Plan;
+use lab::schedule::Schedule;
 use lab::spec::Resolved;
 use results::model::{Cell, Level};
 use results::store::Store;
@@ -121,10 +121,10 @@ pub(super) fn left_to_server(resolved: &Resolved) -> impl Iterator<Item = String
 }
 
 fn print_order(assignment: &Assignment, cells: &[Cell]) -> anyhow::Result<()> {
-    let plan = Plan::new(cells.len() as u32, assignment.seed());
+    let schedule = Schedule::new(cells.len() as u32, assignment.seed());
     let mut number = 0;
     for block_index in 0..assignment.resolved().repetitions {
-        for cell_index in plan.block(block_index) {
+        for cell_index in schedule.block(block_index) {
             number += 1;
             if number > RUNS_LISTED_MAX {
                 print("... and so on\n")?;
@@ -232,9 +232,9 @@ fn time_text(seconds: f64) -> String {
 
 fn as_json(assignment: &Assignment, estimate: &Estimate) -> serde_json::Value {
     let cells = assignment.cells();
-    let plan = Plan::new(cells.len() as u32, assignment.seed());
+    let schedule = Schedule::new(cells.len() as u32, assignment.seed());
     let order: Vec<_> = (0..assignment.resolved().repetitions)
-        .flat_map(|block| plan.block(block).into_iter().map(move |cell| (block, cell)))
+        .flat_map(|block| schedule.block(block).into_iter().map(move |cell| (block, cell)))
         .map(|(block, cell)| serde_json::json!({ "block": block, "cell": cells[cell as usize].label() }))
         .collect();
     serde_json::json!({

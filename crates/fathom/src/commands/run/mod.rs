@@ -10,10 +10,10 @@ use anyhow::Context;
 use lab::assignment::Assignment;
 use lab::ceilings::{CeilingPlaces, CeilingTime};
 use lab::engine::{Layout, Provider, Target, TaskTarget};
-use lab::laboratory::{Laboratory, Notice, Outcome, is_complete};
+use lab::laboratory::{Laboratory, Notice, StudyOutcome, is_complete};
 use lab::observe::external::ExternalCommand;
-use lab::plan::RepeatUntil;
 use lab::run::Leftovers;
+use lab::schedule::RepeatUntil;
 use lab::spec::{Experiment, Request, Resolved};
 use lab::task::Task;
 use results::model::Scale;
@@ -84,7 +84,7 @@ pub(crate) fn conduct(
     arguments: &RunArguments,
     choice: &dyn Provider,
     assignment: Assignment,
-) -> anyhow::Result<(StudyId, Outcome)> {
+) -> anyhow::Result<(StudyId, StudyOutcome)> {
     let notifier = Notifier::new(&arguments.notify);
     let experiment = assignment.resolved().name.clone();
     let done = conduct_untold(arguments, choice, assignment, &notifier);
@@ -112,7 +112,7 @@ fn conduct_untold(
     choice: &dyn Provider,
     assignment: Assignment,
     notifier: &Notifier,
-) -> anyhow::Result<(StudyId, Outcome)> {
+) -> anyhow::Result<(StudyId, StudyOutcome)> {
     let mut store = stored::writable(&arguments.results.results)?;
     let done = conduct_in(&mut store, arguments, choice, assignment, notifier);
     if done.is_err()
@@ -129,7 +129,7 @@ fn conduct_in(
     choice: &dyn Provider,
     assignment: Assignment,
     notifier: &Notifier,
-) -> anyhow::Result<(StudyId, Outcome)> {
+) -> anyhow::Result<(StudyId, StudyOutcome)> {
     let assignment = if arguments.again { unused_seed(store, assignment)? } else { assignment };
     let base = default_base(&arguments.results.results)?;
     let layout = assignment.resolved().layout.clone();

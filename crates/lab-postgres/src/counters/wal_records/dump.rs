@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use lab::child::{self, LastSignal};
 
-use super::anatomy::{Anatomy, Kind, LOG_READ_BYTES_MAX, Span, lsn};
+use super::statistics::{LOG_READ_BYTES_MAX, RecordTotals, Span, WalStatistics, lsn};
 use crate::server::discovery::{self, ServerBinaries};
 
 /// Name of the program.
@@ -67,7 +67,7 @@ pub(crate) fn find(server: &ServerBinaries, path: &[PathBuf]) -> Result<PathBuf,
 ///
 /// # Errors
 /// The program does not start or ends with an error.
-pub(crate) fn read(program: &Path, directory: &Path, span: &Span) -> Result<Anatomy, String> {
+pub(crate) fn read(program: &Path, directory: &Path, span: &Span) -> Result<WalStatistics, String> {
     let mut child = child::command(program, LastSignal::Kill)
         .arg(format!("--path={}", directory.display()))
         .arg(format!("--timeline={}", span.timeline))
@@ -79,23 +79,23 @@ pub(crate) fn read(program: &Path, directory: &Path, span: &Span) -> Result<Anat
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("could not start \"{}\": {error}", program.display()))?;
-    let anatomy = child.stdout.take().map(|output| add_up(BufReader::new(output), span));
+    let statistics = child.stdout.take().map(|output| add_up(BufReader::new(output), span));
     // It says a line or two, which fit into the pipe.
     let mut words = String::new();
     if let Some(errors) = child.stderr.take() {
         let _ = errors.take(WORDS_MAX).read_to_string(&mut words);
     }
     let status = child.wait().map_err(|error| format!("could not wait for {PROGRAM}: {error}"))?;
-    match anatomy {
-        Some(anatomy) if status.success() => Ok(anatomy),
+    match statistics {
+        Some(statistics) if status.success() => Ok(statistics),
         _ => Err(format!("{PROGRAM} ended with {status}: {}", words.trim())),
     }
 }
 
 /// Adds up the lines of the program's output; lines that are no record are passed over.
-fn add_up(lines: impl BufRead, span: &Span) -> Anatomy {
-    let mut anatomy = Anatomy::default();
-    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+fn add_up(lines: impl BufRead, span: &Span) -> WalStatistics {
+    let mut statistics = WalStatistics::default();
+    let mut kinds: BTreeMap<String, RecordTotals> = BTreeMap::new();
     let mut flushed_to = span.from;
     for record in lines.lines().take(LINES_MAX).map_while(Result::ok).filter_map(|line| parse(&line)) {
         let kind = kinds.entry(record.kind).or_default();
@@ -104,24 +104,25 @@ fn add_up(lines: impl BufRead, span: &Span) -> Anatomy {
         if !record.has_transaction {
             continue;
         }
-        anatomy.records += 1;
-        anatomy.record_bytes += record.length;
+        statistics.records += 1;
+        statistics.record_bytes += record.length;
         if record.is_commit {
             let end = end_of_record(record.at, record.length, span);
-            anatomy.transactions += 1;
+            statistics.transactions += 1;
             let pages = end.div_ceil(span.page_bytes).saturating_sub(flushed_to / span.page_bytes);
-            anatomy.pages += pages;
-            anatomy.padding_bytes += (pages * span.page_bytes).saturating_sub(end.saturating_sub(flushed_to));
+            statistics.pages += pages;
+            statistics.padding_bytes +=
+                (pages * span.page_bytes).saturating_sub(end.saturating_sub(flushed_to));
             flushed_to = end;
         }
     }
-    anatomy.kinds = kinds.into_iter().collect();
-    anatomy
+    statistics.kinds = kinds.into_iter().collect();
+    statistics
 }
 
 /// One record as the program prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Record {
+struct WalRecord {
     /// `Heap/INSERT`, as `pg_walinspect` writes it.
     kind: String,
     is_commit: bool,
@@ -132,7 +133,7 @@ struct Record {
 }
 
 /// `rmgr: Heap        len (rec/tot):     59/    59, tx:        731, lsn: 0/014FA8E0, prev 0/014FA8A8, desc: INSERT off 3`.
-fn parse(line: &str) -> Option<Record> {
+fn parse(line: &str) -> Option<WalRecord> {
     let (manager, rest) = line.strip_prefix("rmgr: ")?.split_once("len (rec/tot):")?;
     let (lengths, rest) = rest.split_once(", tx:")?;
     let (transaction, rest) = rest.split_once(", lsn: ")?;
@@ -143,7 +144,7 @@ fn parse(line: &str) -> Option<Record> {
     let low = u64::from(u32::from_str_radix(low, 16).ok()?);
     let name = description.split_whitespace().next()?;
     let manager = manager.trim();
-    Some(Record {
+    Some(WalRecord {
         kind: format!("{manager}/{name}"),
         is_commit: manager == "Transaction" && name.starts_with("COMMIT"),
         has_transaction: transaction.trim() != "0",
@@ -183,7 +184,7 @@ mod tests {
     fn a_line_of_the_program_is_a_record() {
         let line = "rmgr: Heap        len (rec/tot):     54/  4150, tx:        731, lsn: 2/014FA8E0, prev 2/014FA8A8, desc: INSERT+INIT off 3 flags 0x00, blkref #0: rel 1663/5/1249 blk 5 FPW";
         let record = parse(line).unwrap();
-        let expected = Record {
+        let expected = WalRecord {
             kind: "Heap/INSERT+INIT".to_owned(),
             is_commit: false,
             has_transaction: true,

@@ -4,39 +4,39 @@
 
 use super::*;
 
-fn looks(totals: &[(i64, Option<f64>)]) -> Looks<f64> {
-    Looks { looks: totals.iter().map(|(ms, total)| (ms * 1_000_000, *total)).collect() }
+fn samples(totals: &[(i64, Option<f64>)]) -> Samples<f64> {
+    Samples { samples: totals.iter().map(|(ms, total)| (ms * 1_000_000, *total)).collect() }
 }
 
 #[test]
 fn a_rate_is_the_difference_over_the_time_that_really_passed() {
-    let looks = looks(&[(0, Some(10.0)), (1000, Some(30.0)), (2500, Some(60.0)), (2750, Some(61.0))]);
-    let rate = looks.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
+    let samples = samples(&[(0, Some(10.0)), (1000, Some(30.0)), (2500, Some(60.0)), (2750, Some(61.0))]);
+    let rate = samples.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
     assert_eq!(rate.values, [Some(20.0), Some(20.0), Some(4.0)]);
     assert_eq!(rate.at_ns, [1_000_000_000, 2_500_000_000, 2_750_000_000]);
 }
 
 #[test]
-fn a_failed_look_is_a_hole_and_the_next_difference_spans_it() {
-    let looks = looks(&[(0, Some(0.0)), (1000, None), (2000, Some(30.0)), (3000, Some(5.0))]);
-    let rate = looks.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
+fn a_failed_sample_is_a_hole_and_the_next_difference_spans_it() {
+    let samples = samples(&[(0, Some(0.0)), (1000, None), (2000, Some(30.0)), (3000, Some(5.0))]);
+    let rate = samples.rate(series("rows_per_s", "1/s", "made up"), |total| Some(*total)).unwrap();
     assert_eq!(rate.values, [None, Some(15.0), None]);
-    let gauge = looks.gauge(series("rows", "1", "made up"), |total| Some(*total)).unwrap();
+    let gauge = samples.gauge(series("rows", "1", "made up"), |total| Some(*total)).unwrap();
     assert_eq!(gauge.values, [Some(0.0), None, Some(30.0), Some(5.0)]);
 }
 
 #[test]
 fn a_ratio_has_a_hole_where_nothing_was_counted() {
-    let looks = looks(&[(0, Some(0.0)), (1000, Some(4.0)), (2000, Some(4.0))]);
+    let samples = samples(&[(0, Some(0.0)), (1000, Some(4.0)), (2000, Some(4.0))]);
     let ratio =
-        looks.ratio(series("write_ms", "ms", "made up"), |total| Some(total * 2.5), |total| Some(*total));
+        samples.ratio(series("write_ms", "ms", "made up"), |total| Some(total * 2.5), |total| Some(*total));
     assert_eq!(ratio.unwrap().values, [Some(2.5), None]);
 }
 
 #[test]
 fn what_was_never_seen_makes_no_series() {
-    let looks = looks(&[(0, Some(0.0)), (1000, Some(4.0))]);
-    assert_eq!(looks.gauge(series("x", "1", "made up"), |_| None), None);
+    let samples = samples(&[(0, Some(0.0)), (1000, Some(4.0))]);
+    assert_eq!(samples.gauge(series("x", "1", "made up"), |_| None), None);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_last_part_of_a_second_that_is_too_short_is_counted_with_the_one_before() {
     assert_eq!(without_short_end(at(&[0, 200]), PERIOD), at(&[0, 200]));
 }
 
-/// Counts its looks; every third one fails.
+/// Counts its samples; every third one fails.
 struct Counting(f64);
 
 impl Probe for Counting {
@@ -57,27 +57,27 @@ impl Probe for Counting {
         "counting".to_owned()
     }
 
-    fn look(&mut self) -> Result<f64, String> {
+    fn sample(&mut self) -> Result<f64, String> {
         self.0 += 1.0;
-        if self.0 % 3.0 == 0.0 { Err(format!("look {} failed", self.0)) } else { Ok(self.0) }
+        if self.0 % 3.0 == 0.0 { Err(format!("sample {} failed", self.0)) } else { Ok(self.0) }
     }
 
-    fn tell(self, looks: &Looks<f64>) -> Told {
-        let gauge = looks.gauge(series("looks", "1", "made up"), |look| Some(*look));
-        Told { series: gauge.into_iter().collect(), ..Told::default() }
+    fn series(self, samples: &Samples<f64>) -> SampledSeries {
+        let gauge = samples.gauge(series("samples", "1", "made up"), |sample| Some(*sample));
+        SampledSeries { series: gauge.into_iter().collect(), ..SampledSeries::default() }
     }
 }
 
 #[test]
-fn a_run_shorter_than_the_period_still_has_a_first_and_a_last_look() {
+fn a_run_shorter_than_the_period_still_has_a_first_and_a_last_sample() {
     let mut running = Box::new(SeriesSampler::new(Counting(0.0))).start();
     let began = Instant::now();
     running.released();
     let seen = running.stop(Window { began, ended: Instant::now() });
-    assert_eq!(seen.series[0].values, [Some(2.0), None], "the look before the barrier is not of the run");
+    assert_eq!(seen.series[0].values, [Some(2.0), None], "the sample before the barrier is not of the run");
     assert!(seen.series[0].at_ns.iter().all(|at_ns| *at_ns >= 0) && seen.series[0].at_ns.is_sorted());
     assert_eq!((seen.samplers[0].samples_taken, seen.samplers[0].samples_expected), (1, 2));
-    assert_eq!(seen.samplers[0].problem.as_deref(), Some("look 3 failed"));
+    assert_eq!(seen.samplers[0].problem.as_deref(), Some("sample 3 failed"));
 }
 
 #[test]
@@ -93,6 +93,6 @@ fn looks_come_at_the_asked_period_and_the_first_error_is_named() {
     let seen = running.stop(window);
     let record = &seen.samplers[0];
     assert!(record.samples_expected >= 11, "{record:?}");
-    assert_eq!(record.problem.as_deref(), Some("look 3 failed"));
+    assert_eq!(record.problem.as_deref(), Some("sample 3 failed"));
     assert!(seen.series[0].at_ns.is_sorted());
 }

@@ -172,11 +172,14 @@ fn a_claim_that_cannot_be_read_says_where_and_why() {
 #[test]
 fn a_claim_about_a_missing_level_names_the_levels() {
     let claim = Claim::parse("elapsed_s[batch_size=100] < 1").unwrap();
-    let misfit = claim.misfit(&two_by_two()).unwrap();
-    assert_eq!(misfit.title, "`100` is not a level of `batch_size`");
-    assert_eq!(misfit.help.as_deref(), Some("its levels are 1, 10"));
+    let unknown_reference = claim.unknown_reference(&two_by_two()).unwrap();
+    assert_eq!(unknown_reference.title, "`100` is not a level of `batch_size`");
+    assert_eq!(unknown_reference.help.as_deref(), Some("its levels are 1, 10"));
     let claim = Claim::parse("no_difference(elapsed_s, connection)").unwrap();
-    assert_eq!(claim.misfit(&two_by_two()).unwrap().help.as_deref(), Some("did you mean `connections`?"));
+    assert_eq!(
+        claim.unknown_reference(&two_by_two()).unwrap().help.as_deref(),
+        Some("did you mean `connections`?")
+    );
 }
 
 #[test]

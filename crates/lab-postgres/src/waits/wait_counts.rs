@@ -1,6 +1,6 @@
-//! What many looks add up to. Pure: times come with the looks, names and groups are asked for at the end.
+//! What many samples add up to. Pure: times come with the samples, names and groups are asked for at the end.
 //!
-//! The measured part is known only when it is over, so the first looks and the last ones are kept as they were seen;
+//! The measured part is known only when it is over, so the first samples and the last ones are kept as they were seen;
 //! what lies between them is added up at once. Memory does not grow with the length of a run.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -9,17 +9,17 @@ use std::time::Instant;
 use lab::observe::Window;
 use results::observations::{How, WaitProfile, WaitRow};
 
-/// First looks that are kept: a second of the fastest sampler. The barrier falls a few milliseconds after the start.
-const HEAD_LOOKS: usize = 100;
+/// First samples that are kept: a second of the fastest sampler. The barrier falls a few milliseconds after the start.
+const HEAD_SAMPLES: usize = 100;
 
-/// Last looks that are kept: the sampler is stopped milliseconds after the last client.
-const TAIL_LOOKS: usize = 100;
+/// Last samples that are kept: the sampler is stopped milliseconds after the last client.
+const TAIL_SAMPLES: usize = 100;
 
 /// Pairs of session and event that are counted; further ones are left out. Those of ten thousand sessions with a
 /// hundred events each.
 const COUNTS_MAX: usize = 1_000_000;
 
-/// What a session did at one look.
+/// What a session did at one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Suspended: the resource is not there.
@@ -30,9 +30,9 @@ pub(super) enum Phase {
     Unsplit,
 }
 
-/// One session at one look.
+/// One session at one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SessionState {
     /// Index of its account.
     pub(super) account: usize,
     /// Number of the wait; 0: none.
@@ -42,9 +42,9 @@ pub(super) struct Seen {
 }
 
 #[derive(Debug)]
-struct Look {
+struct Sample {
     at: Instant,
-    seen: Vec<Seen>,
+    seen: Vec<SessionState>,
 }
 
 /// Time of a process on a processor and ready for one, in nanoseconds, as the scheduler counts it.
@@ -65,58 +65,58 @@ pub(super) struct Account {
     pub(super) scheduled_first: Option<Scheduling>,
     /// The same when it was last seen.
     pub(super) scheduled_last: Option<Scheduling>,
-    looks: u64,
-    /// Looks by event: resource, signal, not split.
+    samples: u64,
+    /// Samples by event: resource, signal, not split.
     counts: HashMap<u32, [u64; 3]>,
 }
 
-/// Looks of one sampler.
+/// Samples of one sampler.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct WaitCounts {
     /// One per session, in the order in which they were first seen.
     pub(super) accounts: Vec<Account>,
-    head: Vec<Look>,
-    tail: VecDeque<Look>,
+    head: Vec<Sample>,
+    tail: VecDeque<Sample>,
     settled: u64,
     /// Pairs of session and event that are counted.
     count_count: usize,
-    spare: Vec<Vec<Seen>>,
+    spare: Vec<Vec<SessionState>>,
 }
 
-impl Ledger {
+impl WaitCounts {
     /// Opens an account and returns its index.
     pub(super) fn open(&mut self, process_id: u32) -> usize {
         self.accounts.push(Account { process_id, ..Account::default() });
         self.accounts.len() - 1
     }
 
-    /// Memory for the next look.
-    pub(super) fn page(&mut self) -> Vec<Seen> {
+    /// Memory for the next sample.
+    pub(super) fn page(&mut self) -> Vec<SessionState> {
         let mut page = self.spare.pop().unwrap_or_default();
         page.clear();
         page
     }
 
-    /// Takes in a look.
-    pub(super) fn enter(&mut self, at: Instant, seen: Vec<Seen>) {
-        if self.head.len() < HEAD_LOOKS {
-            self.head.push(Look { at, seen });
+    /// Takes in a sample.
+    pub(super) fn enter(&mut self, at: Instant, seen: Vec<SessionState>) {
+        if self.head.len() < HEAD_SAMPLES {
+            self.head.push(Sample { at, seen });
             return;
         }
-        self.tail.push_back(Look { at, seen });
-        if self.tail.len() > TAIL_LOOKS
-            && let Some(look) = self.tail.pop_front()
+        self.tail.push_back(Sample { at, seen });
+        if self.tail.len() > TAIL_SAMPLES
+            && let Some(sample) = self.tail.pop_front()
         {
-            self.settle(&look);
-            self.spare.push(look.seen);
+            self.settle(&sample);
+            self.spare.push(sample.seen);
         }
     }
 
-    fn settle(&mut self, look: &Look) {
+    fn settle(&mut self, sample: &Sample) {
         self.settled += 1;
-        for seen in &look.seen {
+        for seen in &sample.seen {
             let Some(account) = self.accounts.get_mut(seen.account) else { continue };
-            account.looks += 1;
+            account.samples += 1;
             if seen.event != 0 {
                 let column = match seen.phase {
                     Phase::Resource => 0,
@@ -135,24 +135,24 @@ impl Ledger {
         }
     }
 
-    /// Adds up the looks inside the window.
+    /// Adds up the samples inside the window.
     pub(super) fn close(mut self, window: Window) -> Closed {
-        let inside = |look: &Look| window.began <= look.at && look.at <= window.ended;
+        let inside = |sample: &Sample| window.began <= sample.at && sample.at <= window.ended;
         let head = std::mem::take(&mut self.head);
         let tail = std::mem::take(&mut self.tail);
-        for look in head.iter().chain(&tail).filter(|look| inside(look)) {
-            self.settle(look);
+        for sample in head.iter().chain(&tail).filter(|sample| inside(sample)) {
+            self.settle(sample);
         }
         let length_ns = window.ended.saturating_duration_since(window.began).as_nanos() as u64;
-        Closed { looks: self.settled, length_ns, accounts: self.accounts }
+        Closed { samples: self.settled, length_ns, accounts: self.accounts }
     }
 }
 
-/// A ledger after its end.
+/// The counts at their end.
 #[derive(Debug)]
 pub(super) struct Closed {
-    /// Looks inside the window.
-    pub(super) looks: u64,
+    /// Samples inside the window.
+    pub(super) samples: u64,
     /// Length of the window in nanoseconds.
     pub(super) length_ns: u64,
     accounts: Vec<Account>,
@@ -162,19 +162,19 @@ impl Closed {
     /// One profile per group, clients first, the others by name. `group_of` tells the group of a process, `None`
     /// leaves it out.
     ///
-    /// A look stands for the length of the window over the number of looks: looks that came late make no less waiting.
+    /// A sample stands for the length of the window over the number of samples: samples that came late make no less waiting.
     pub(super) fn profiles(
         &self,
         group_of: impl Fn(u32) -> Option<String>,
         name_of: impl Fn(u32) -> (String, String),
         is_idle: impl Fn(&str) -> bool,
     ) -> Vec<WaitProfile> {
-        if self.looks == 0 {
+        if self.samples == 0 {
             return Vec::new();
         }
-        let period_ns = self.length_ns / self.looks;
+        let period_ns = self.length_ns / self.samples;
         let mut groups: BTreeMap<(bool, String), Vec<&Account>> = BTreeMap::new();
-        for account in self.accounts.iter().filter(|account| account.looks > 0) {
+        for account in self.accounts.iter().filter(|account| account.samples > 0) {
             if let Some(group) = group_of(account.process_id) {
                 groups.entry((group != super::sessions::CLIENTS, group)).or_default().push(account);
             }
@@ -183,7 +183,7 @@ impl Closed {
             .into_iter()
             .map(|((_, group), accounts)| {
                 let rows = rows(&accounts, period_ns, &name_of, &is_idle);
-                let looks: u64 = accounts.iter().map(|account| account.looks).sum();
+                let samples: u64 = accounts.iter().map(|account| account.samples).sum();
                 let scheduled = |part: fn(&Scheduling) -> u64| {
                     let sum = accounts.iter().map(|account| {
                         let last = part(account.scheduled_last.as_ref()?);
@@ -194,7 +194,7 @@ impl Closed {
                 WaitProfile {
                     group,
                     session_count: accounts.len() as u32,
-                    session_s: seconds(looks, period_ns),
+                    session_s: seconds(samples, period_ns),
                     on_cpu_s: scheduled(|totals| totals.run_ns),
                     run_delay_s: scheduled(|totals| totals.delay_ns),
                     rows,
@@ -219,9 +219,9 @@ fn rows(
     by_name
         .into_iter()
         .map(|((class, name), [resource, signal, unsplit])| {
-            let looks = resource + signal + unsplit;
-            let wait_s = seconds(looks, period_ns);
-            // Looks without a state are split as those with one; the sum is that of all looks.
+            let samples = resource + signal + unsplit;
+            let wait_s = seconds(samples, period_ns);
+            // Samples without a state are split as those with one; the sum is that of all samples.
             let state_looks = resource + signal;
             let signal_s = (state_looks > 0).then(|| wait_s * signal as f64 / state_looks as f64);
             WaitRow {
@@ -238,8 +238,8 @@ fn rows(
         .collect()
 }
 
-fn seconds(looks: u64, period_ns: u64) -> f64 {
-    looks as f64 * period_ns as f64 / 1e9
+fn seconds(samples: u64, period_ns: u64) -> f64 {
+    samples as f64 * period_ns as f64 / 1e9
 }
 
 #[cfg(test)]
@@ -253,35 +253,35 @@ mod tests {
         ("IO".to_owned(), format!("event {event}"))
     }
 
-    /// Looks every 10 ms for 10 s, of which the window leaves out the first 50 ms and the last 30 ms.
-    fn ledger(looks: u32) -> (Ledger, Window) {
+    /// Samples every 10 ms for 10 s, of which the window leaves out the first 50 ms and the last 30 ms.
+    fn wait_counts(samples: u32) -> (WaitCounts, Window) {
         let start = Instant::now();
-        let mut ledger = Ledger::default();
-        let (one, two, three) = (ledger.open(1), ledger.open(2), ledger.open(3));
-        for look in 0..looks {
-            let mut page = ledger.page();
-            let phase = if look % 4 == 0 { Phase::Signal } else { Phase::Resource };
-            page.push(Seen { account: one, event: 5, phase });
-            let event = if look % 2 == 0 { 9 } else { 0 };
-            page.push(Seen { account: two, event, phase: Phase::Unsplit });
-            // Of this one the state is read at every fifth look only.
-            let phase = if look % 5 == 0 { phase } else { Phase::Unsplit };
-            page.push(Seen { account: three, event: 7, phase });
-            ledger.enter(start + Duration::from_millis(10) * look, page);
+        let mut wait_counts = WaitCounts::default();
+        let (one, two, three) = (wait_counts.open(1), wait_counts.open(2), wait_counts.open(3));
+        for sample in 0..samples {
+            let mut page = wait_counts.page();
+            let phase = if sample % 4 == 0 { Phase::Signal } else { Phase::Resource };
+            page.push(SessionState { account: one, event: 5, phase });
+            let event = if sample % 2 == 0 { 9 } else { 0 };
+            page.push(SessionState { account: two, event, phase: Phase::Unsplit });
+            // Of this one the state is read at every fifth sample only.
+            let phase = if sample % 5 == 0 { phase } else { Phase::Unsplit };
+            page.push(SessionState { account: three, event: 7, phase });
+            wait_counts.enter(start + Duration::from_millis(10) * sample, page);
         }
         let window = Window {
             began: start + Duration::from_millis(45),
-            ended: start + Duration::from_millis(10) * looks - Duration::from_millis(35),
+            ended: start + Duration::from_millis(10) * samples - Duration::from_millis(35),
         };
-        (ledger, window)
+        (wait_counts, window)
     }
 
     #[test]
     fn looks_outside_the_window_do_not_count_and_the_sums_are_those_of_the_looks() {
-        for looks in [20, 150, 1000] {
-            let (ledger, window) = ledger(looks);
-            let closed = ledger.close(window);
-            assert_eq!(closed.looks, u64::from(looks) - 8);
+        for samples in [20, 150, 1000] {
+            let (wait_counts, window) = wait_counts(samples);
+            let closed = wait_counts.close(window);
+            assert_eq!(closed.samples, u64::from(samples) - 8);
             let profiles = closed.profiles(|_| Some("clients".to_owned()), name_of, |_| false);
             let profile = &profiles[0];
             let length_s = window.ended.duration_since(window.began).as_secs_f64();
@@ -293,7 +293,7 @@ mod tests {
                 assert!((split.wait_s - length_s).abs() < 1e-4 * length_s);
                 let parts = split.resource_s.unwrap() + split.signal_s.unwrap();
                 assert!((split.wait_s - parts).abs() < 1e-9);
-                let is_long = looks > 100;
+                let is_long = samples > 100;
                 assert!(!is_long || (split.signal_s.unwrap() / split.wait_s - 0.25).abs() < 0.1, "{split:?}");
             }
             assert_eq!(row("event 9").resource_s, None);
@@ -302,10 +302,11 @@ mod tests {
 
     #[test]
     fn groups_stand_apart_with_the_clients_first_and_what_is_left_out_is_absent() {
-        let (mut ledger, window) = ledger(100);
-        let four = ledger.open(4);
-        ledger.enter(window.began, vec![Seen { account: four, event: 5, phase: Phase::Unsplit }]);
-        let closed = ledger.close(window);
+        let (mut wait_counts, window) = wait_counts(100);
+        let four = wait_counts.open(4);
+        wait_counts
+            .enter(window.began, vec![SessionState { account: four, event: 5, phase: Phase::Unsplit }]);
+        let closed = wait_counts.close(window);
         let group_of = |process_id| match process_id {
             1 => Some("checkpointer".to_owned()),
             2 => Some("clients".to_owned()),
@@ -318,20 +319,20 @@ mod tests {
 
     #[test]
     fn scheduling_is_the_difference_and_absent_when_one_session_lacks_it() {
-        let (mut ledger, window) = ledger(20);
+        let (mut wait_counts, window) = wait_counts(20);
         let totals = |run_ns, delay_ns| Some(Scheduling { run_ns, delay_ns });
-        ledger.accounts[0].scheduled_first = totals(1_000_000_000, 0);
-        ledger.accounts[0].scheduled_last = totals(1_500_000_000, 250_000_000);
-        let closed = ledger.close(window);
+        wait_counts.accounts[0].scheduled_first = totals(1_000_000_000, 0);
+        wait_counts.accounts[0].scheduled_last = totals(1_500_000_000, 250_000_000);
+        let closed = wait_counts.close(window);
         let own_groups = closed.profiles(|process_id| Some(process_id.to_string()), name_of, |_| false);
         assert_eq!((own_groups[0].on_cpu_s, own_groups[0].run_delay_s), (Some(0.5), Some(0.25)));
         assert_eq!((own_groups[1].on_cpu_s, own_groups[1].run_delay_s), (None, None));
     }
 
     #[test]
-    fn without_a_look_there_is_no_profile() {
+    fn without_a_sample_there_is_no_profile() {
         let now = Instant::now();
-        let closed = Ledger::default().close(Window { began: now, ended: now });
+        let closed = WaitCounts::default().close(Window { began: now, ended: now });
         assert!(closed.profiles(|_| None, name_of, |_| false).is_empty());
     }
 }

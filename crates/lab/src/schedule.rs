@@ -5,18 +5,18 @@
 
 use stats::random::{Random, derive_seed};
 
-/// Stream of the plan among those derived from a study's seed; other streams are keys and arrival times.
-const PLAN_STREAM: u64 = 0x706c_616e;
+/// Stream of the schedule among those derived from a study's seed; other streams are keys and arrival times.
+const SCHEDULE_STREAM: u64 = 0x706c_616e;
 
 /// Which cell runs when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct Schedule {
     cell_count: u32,
     seed: u64,
 }
 
-impl Plan {
-    /// A plan for this many cells; the same seed gives the same plan in every version.
+impl Schedule {
+    /// A schedule for this many cells; the same seed gives the same schedule in every version.
     pub fn new(cell_count: u32, seed: u64) -> Self {
         Self { cell_count, seed }
     }
@@ -26,7 +26,7 @@ impl Plan {
     /// Depends on the seed and the index of the block only, so that blocks can be added later.
     pub fn block(&self, block_index: u32) -> Vec<u32> {
         let mut cells: Vec<u32> = (0..self.cell_count).collect();
-        Random::new(derive_seed(self.seed, &[PLAN_STREAM, u64::from(block_index)])).shuffle(&mut cells);
+        Random::new(derive_seed(self.seed, &[SCHEDULE_STREAM, u64::from(block_index)])).shuffle(&mut cells);
         cells
     }
 }
@@ -77,17 +77,17 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_plan_in_every_version() {
-        let plan = Plan::new(6, 42);
-        assert_eq!(plan.block(0), [2, 3, 5, 1, 4, 0]);
-        assert_eq!(plan.block(1), [1, 0, 3, 2, 4, 5]);
-        assert_eq!(plan.block(2), [5, 2, 0, 1, 3, 4]);
+        let schedule = Schedule::new(6, 42);
+        assert_eq!(schedule.block(0), [2, 3, 5, 1, 4, 0]);
+        assert_eq!(schedule.block(1), [1, 0, 3, 2, 4, 5]);
+        assert_eq!(schedule.block(2), [5, 2, 0, 1, 3, 4]);
     }
 
     #[test]
     fn every_block_holds_each_cell_once() {
         for cell_count in [0, 1, 2, 18, 1000] {
             for block_index in 0..5 {
-                let mut block = Plan::new(cell_count, 7).block(block_index);
+                let mut block = Schedule::new(cell_count, 7).block(block_index);
                 block.sort_unstable();
                 assert!(block.iter().copied().eq(0..cell_count));
             }
@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn blocks_and_seeds_differ_in_their_order() {
-        let plan = Plan::new(20, 1);
-        assert_ne!(plan.block(0), plan.block(1));
-        assert_ne!(plan.block(0), Plan::new(20, 2).block(0));
+        let schedule = Schedule::new(20, 1);
+        assert_ne!(schedule.block(0), schedule.block(1));
+        assert_ne!(schedule.block(0), Schedule::new(20, 2).block(0));
     }
 
     #[test]
     fn a_first_place_is_had_by_every_cell_about_equally_often() {
         let mut first = [0_u32; 4];
         for seed in 0..4000 {
-            first[Plan::new(4, seed).block(0)[0] as usize] += 1;
+            first[Schedule::new(4, seed).block(0)[0] as usize] += 1;
         }
         assert!(first.iter().all(|count| (850..1150).contains(count)), "{first:?}");
     }

@@ -64,13 +64,13 @@ pub struct Mark {
 
 /// A marked directory, locked as long as this value lives. Dropping it lets the lock go and leaves the directory.
 #[derive(Debug)]
-pub struct Premises {
+pub struct ManagedDirectory {
     directory: PathBuf,
     marker: File,
     mark: Mark,
 }
 
-impl Premises {
+impl ManagedDirectory {
     /// Makes `<base>/fathom-<kind>-<id>`, marks and locks it. `base` is created when it
     /// does not exist.
     ///
@@ -140,10 +140,10 @@ impl Premises {
         let marker = options.open(directory.join(MARKER_FILE)).ok()?;
         flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
         let mark = read_mark(&marker).filter(|mark| mark.kind == kind)?;
-        let premises = Self { directory: directory.to_owned(), marker, mark };
+        let managed_directory = Self { directory: directory.to_owned(), marker, mark };
         // A directory that somebody copied or renamed is theirs.
-        let is_part = name.starts_with(&format!("{}{}-", prefix(kind), premises.mark.id));
-        (premises.is_main() || is_part).then_some(premises)
+        let is_part = name.starts_with(&format!("{}{}-", prefix(kind), managed_directory.mark.id));
+        (managed_directory.is_main() || is_part).then_some(managed_directory)
     }
 
     /// The directory.
@@ -211,9 +211,9 @@ impl Premises {
         // Waits: somebody who looks for leftovers may hold the new file for a moment, and lets it go as it is empty.
         flock(&marker, FlockOperation::LockExclusive)
             .map_err(|error| io_error("lock file", &path)(error.into()))?;
-        let premises = Self { directory, marker, mark };
-        premises.write()?;
-        Ok(premises)
+        let managed_directory = Self { directory, marker, mark };
+        managed_directory.write()?;
+        Ok(managed_directory)
     }
 
     fn write(&self) -> Result<(), TargetError> {
@@ -227,7 +227,7 @@ impl Premises {
     }
 }
 
-impl Drop for Premises {
+impl Drop for ManagedDirectory {
     fn drop(&mut self) {
         // Closing alone would not do: a child between fork and exec still has the descriptor for a moment.
         let _ = flock(&self.marker, FlockOperation::Unlock);
@@ -236,12 +236,12 @@ impl Drop for Premises {
 
 /// Directories of this kind in `base` that carry the mark, were not kept and have lost their owner, by name. Parts are
 /// among them.
-pub fn leftovers(base: &Path, kind: &str) -> Vec<Premises> {
+pub fn leftovers(base: &Path, kind: &str) -> Vec<ManagedDirectory> {
     let Ok(entries) = fs::read_dir(base) else { return Vec::new() };
-    let mut found: Vec<Premises> = entries
+    let mut found: Vec<ManagedDirectory> = entries
         .filter_map(Result::ok)
-        .filter_map(|entry| Premises::take_over(&entry.path(), kind))
-        .filter(|premises| !premises.mark.kept)
+        .filter_map(|entry| ManagedDirectory::take_over(&entry.path(), kind))
+        .filter(|managed_directory| !managed_directory.mark.kept)
         .collect();
     found.sort_by(|left, right| left.directory.cmp(&right.directory));
     found
@@ -282,7 +282,7 @@ fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> TargetEr
 }
 
 #[cfg(test)]
-#[path = "premises_names.rs"]
+#[path = "managed_directory_names.rs"]
 mod names;
 
 #[cfg(test)]
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn a_living_owner_is_left_alone_and_a_dead_one_is_taken_over() {
         let base = tempfile::tempdir().unwrap();
-        let alive = Premises::create(base.path(), "test").unwrap();
+        let alive = ManagedDirectory::create(base.path(), "test").unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
         let directory = alive.directory().to_owned();
         fs::create_dir(directory.join("data")).unwrap();
@@ -311,46 +311,46 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         fs::create_dir(base.path().join("fathom-test-1")).unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
-        let made = Premises::create(base.path(), "test").unwrap();
+        let made = ManagedDirectory::create(base.path(), "test").unwrap();
         assert!(made.directory() != base.path().join("fathom-test-1"));
     }
 
     #[test]
     fn what_is_kept_keeps_its_mark_and_is_no_leftover() {
         let base = tempfile::tempdir().unwrap();
-        let kept = Premises::create(base.path(), "test").unwrap().keep().unwrap();
+        let kept = ManagedDirectory::create(base.path(), "test").unwrap().keep().unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
-        assert!(Premises::take_over(&kept, "test").unwrap().mark().kept);
+        assert!(ManagedDirectory::take_over(&kept, "test").unwrap().mark().kept);
     }
 
     #[test]
     fn directories_without_a_whole_mark_of_ours_are_left_alone() {
         let base = tempfile::tempdir().unwrap();
-        let directory = Premises::create(base.path(), "test").unwrap().directory().to_owned();
+        let directory = ManagedDirectory::create(base.path(), "test").unwrap().directory().to_owned();
         let marker = directory.join(MARKER_FILE);
         let whole = fs::read_to_string(&marker).unwrap();
         let other = whole.replacen("\"fathom\"", "\"somebody\"", 1);
         let cut = &whole[..whole.len() - 1];
         for text in ["", "{", "{\"made_by\": \"fathom\"}", cut, &other] {
             fs::write(&marker, text).unwrap();
-            assert!(Premises::take_over(&directory, "test").is_none(), "{text}");
+            assert!(ManagedDirectory::take_over(&directory, "test").is_none(), "{text}");
         }
         // As after a shorter mark was written and before the rest was cut off.
         fs::write(&marker, format!("{whole}\n}}")).unwrap();
-        assert!(Premises::take_over(&directory, "test").is_some());
+        assert!(ManagedDirectory::take_over(&directory, "test").is_some());
         // Under another name, or behind a link, it is not what fathom made.
         let renamed = directory.with_extension("saved");
         fs::rename(&directory, &renamed).unwrap();
         assert!(leftovers(base.path(), "test").is_empty());
         std::os::unix::fs::symlink(&renamed, &directory).unwrap();
-        assert!(Premises::take_over(&directory, "test").is_none());
+        assert!(ManagedDirectory::take_over(&directory, "test").is_none());
     }
 
     #[test]
     fn a_part_is_listed_and_is_an_orphan_without_its_own_main_directory() {
         let base = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
-        let mut main = Premises::create(base.path(), "test").unwrap();
+        let mut main = ManagedDirectory::create(base.path(), "test").unwrap();
         let part = main.create_part(elsewhere.path(), "log").unwrap();
         assert_eq!(main.mark().parts, [part.directory()]);
         assert_eq!(part.directory(), main.part_directory(elsewhere.path(), "log").unwrap());
@@ -358,7 +358,7 @@ mod tests {
         main.remove().unwrap();
         assert!(part.is_orphan());
         // The name passes to the next one, the identity does not.
-        let _next = Premises::create(base.path(), "test").unwrap();
+        let _next = ManagedDirectory::create(base.path(), "test").unwrap();
         assert!(part.is_orphan());
         drop(part);
         assert_eq!(leftovers(elsewhere.path(), "test").len(), 1);

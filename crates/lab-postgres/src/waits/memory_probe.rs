@@ -1,4 +1,4 @@
-//! Looks at the waits of all processes of a server on this machine, a hundred times a second, without asking the
+//! Samples the waits of all processes of a server on this machine, a hundred times a second, without asking the
 //! server anything: waits from shared memory, state from `/proc/PID/stat`.
 //!
 //! A process that is suspended (state S or D) in a wait waits for its resource; one that runs or is ready to run
@@ -13,22 +13,22 @@ use std::time::{Duration, Instant};
 use lab::observe::kept_file::KeptFile;
 
 use super::events::is_idle_event;
-use super::ledger::{Ledger, Phase, Scheduling, Seen};
 use super::server_memory::{ReadPlan, ServerMemory};
+use super::wait_counts::{Phase, Scheduling, SessionState, WaitCounts};
 
-/// Time between two looks.
+/// Time between two samples.
 pub(super) const PERIOD: Duration = Duration::from_millis(10);
 
-/// Looks between two searches for new processes: 0.1 s.
-const RESCAN_LOOKS: u64 = 10;
+/// Samples between two searches for new processes: 0.1 s.
+const RESCAN_SAMPLES: u64 = 10;
 
-/// Looks between two readings of the scheduler's totals, which are gone when a process is: 0.25 s.
-const SCHEDULING_LOOKS: u64 = 25;
+/// Samples between two readings of the scheduler's totals, which are gone when a process is: 0.25 s.
+const SCHEDULING_SAMPLES: u64 = 25;
 
 /// Processes that are looked at.
 const PROCESSES_MAX: usize = 20_000;
 
-/// States read at one look, about 5 us each, so that many sessions do not cost more than a few percent of a core. Of
+/// States read at one sample, about 5 us each, so that many sessions do not cost more than a few percent of a core. Of
 /// more waiting sessions every second, third, ... is read, in turn; the others are split as those of the same event.
 const STATES_MAX: usize = 80;
 
@@ -37,15 +37,15 @@ const STATE_BYTES: usize = 96;
 
 /// A server's processes under observation.
 #[derive(Debug)]
-pub(super) struct MemoryLook {
+pub(super) struct MemoryProbe {
     memory: ServerMemory,
     children: KeptFile,
     listed: String,
     living: Vec<Living>,
     plan: ReadPlan,
     values: Vec<u32>,
-    looks: u64,
-    pub(super) ledger: Ledger,
+    samples: u64,
+    pub(super) wait_counts: WaitCounts,
     /// Command lines, for processes that end before SQL lists them.
     pub(super) titles: HashMap<u32, String>,
 }
@@ -59,7 +59,7 @@ struct Living {
     schedstat: Option<KeptFile>,
 }
 
-impl MemoryLook {
+impl MemoryProbe {
     /// Begins with the processes that live now.
     ///
     /// # Errors
@@ -67,43 +67,43 @@ impl MemoryLook {
     pub(super) fn new(memory: ServerMemory, postmaster: u32) -> Result<Self, String> {
         let path = format!("/proc/{postmaster}/task/{postmaster}/children");
         let children = KeptFile::open(&path).map_err(|error| format!("cannot read \"{path}\": {error}"))?;
-        let mut look = Self {
+        let mut sample = Self {
             memory,
             children,
             listed: String::new(),
             living: Vec::new(),
             plan: ReadPlan::default(),
             values: Vec::new(),
-            looks: 0,
-            ledger: Ledger::default(),
+            samples: 0,
+            wait_counts: WaitCounts::default(),
             titles: HashMap::new(),
         };
-        look.rescan();
-        look.read_scheduling();
-        Ok(look)
+        sample.rescan();
+        sample.read_scheduling();
+        Ok(sample)
     }
 
-    /// Looks once.
+    /// Takes one sample.
     ///
     /// # Errors
     /// The server has ended.
-    pub(super) fn look(&mut self) -> Result<(), String> {
-        if self.looks > 0 && self.looks.is_multiple_of(RESCAN_LOOKS) {
+    pub(super) fn sample(&mut self) -> Result<(), String> {
+        if self.samples > 0 && self.samples.is_multiple_of(RESCAN_SAMPLES) {
             self.rescan();
         }
-        if self.looks > 0 && self.looks.is_multiple_of(SCHEDULING_LOOKS) {
+        if self.samples > 0 && self.samples.is_multiple_of(SCHEDULING_SAMPLES) {
             self.read_scheduling();
         }
-        self.looks += 1;
+        self.samples += 1;
         let at = Instant::now();
         self.memory
             .read(&mut self.plan, &mut self.values)
             .map_err(|_| "the server ended while it was looked at".to_owned())?;
-        let mut page = self.ledger.page();
+        let mut page = self.wait_counts.page();
         let is_waiting = |event: u32| event != 0 && !is_idle_event(event);
         let waiting = self.values.iter().filter(|event| is_waiting(**event)).count();
         let stride = waiting.div_ceil(STATES_MAX).max(1);
-        let mut turn = self.looks as usize;
+        let mut turn = self.samples as usize;
         for (process, &event) in self.living.iter().zip(&self.values) {
             let mut phase = Phase::Unsplit;
             if is_waiting(event) {
@@ -117,16 +117,16 @@ impl MemoryLook {
                     };
                 }
             }
-            page.push(Seen { account: process.account, event, phase });
+            page.push(SessionState { account: process.account, event, phase });
         }
-        self.ledger.enter(at, page);
+        self.wait_counts.enter(at, page);
         Ok(())
     }
 
     /// Takes the scheduler's totals for the last time.
-    pub(super) fn finish(mut self) -> (Ledger, HashMap<u32, String>) {
+    pub(super) fn finish(mut self) -> (WaitCounts, HashMap<u32, String>) {
         self.read_scheduling();
-        (self.ledger, self.titles)
+        (self.wait_counts, self.titles)
     }
 
     fn rescan(&mut self) {
@@ -140,15 +140,15 @@ impl MemoryLook {
         listed.clone_into(&mut self.listed);
         self.living
             .retain(|process| children.contains(&process.process_id) && state(&process.stat).is_some());
-        let is_first = self.looks == 0;
+        let is_first = self.samples == 0;
         let known: Vec<u32> = self.living.iter().map(|process| process.process_id).collect();
         for process_id in children.into_iter().filter(|id| !known.contains(id)) {
             let Some(slot) = self.memory.slot_of(process_id) else { continue };
             let Ok(stat) = File::open(format!("/proc/{process_id}/stat")) else { continue };
-            let account = self.ledger.open(process_id);
+            let account = self.wait_counts.open(process_id);
             if !is_first {
                 // Born since the start: all that it ever did belongs here.
-                self.ledger.accounts[account].scheduled_first = Some(Scheduling::default());
+                self.wait_counts.accounts[account].scheduled_first = Some(Scheduling::default());
             }
             let schedstat = KeptFile::open(&format!("/proc/{process_id}/schedstat")).ok();
             if let Ok(title) = std::fs::read(format!("/proc/{process_id}/cmdline")) {
@@ -164,7 +164,7 @@ impl MemoryLook {
         for process in &mut self.living {
             let Some(text) = process.schedstat.as_mut().and_then(KeptFile::text) else { continue };
             let Some(totals) = scheduling(text) else { continue };
-            let account = &mut self.ledger.accounts[process.account];
+            let account = &mut self.wait_counts.accounts[process.account];
             account.scheduled_first.get_or_insert(totals);
             account.scheduled_last = Some(totals);
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lab::engine::TargetError;
-use lab::engine::premises::unique_id;
+use lab::engine::managed_directory::unique_id;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
 /// Processors that a set can name.

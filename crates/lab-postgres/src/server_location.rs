@@ -10,7 +10,7 @@ use super::external::connecting::connect;
 use super::inventory::{ANSWER_BYTES_MAX, is_local, place};
 
 /// A connection that asks a server about its files; it changes no data.
-pub struct ServerPlace {
+pub struct ServerLocation {
     control: Control,
     /// `host:port/database`, without user and password.
     pub server: String,
@@ -22,7 +22,7 @@ pub struct ServerPlace {
     pub system_identifier: Option<u64>,
 }
 
-impl ServerPlace {
+impl ServerLocation {
     /// Asks the server at `url`.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ const OVERHEAD_BYTES: usize = 40;
 
 /// How much of an answer was taken in, and what may come next.
 #[derive(Debug, Default)]
-pub(super) struct Intake {
+pub(super) struct AnswerReader {
     bytes: usize,
     /// Columns of the rows that may come now.
     column_count: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Intake {
     is_answered: bool,
 }
 
-impl Intake {
+impl AnswerReader {
     /// Takes in a message that is neither an error nor the end of the answer; with `rows`, of a simple query.
     ///
     /// # Errors
@@ -104,30 +104,33 @@ mod tests {
     #[test]
     fn rows_follow_their_description_and_the_sum_of_their_bytes_is_bounded() {
         let row = vec![Some("x".repeat(1000)), None];
-        let mut intake = Intake::default();
-        assert!(intake.row(&row, 4 << 20).unwrap_err().contains("without a row description"));
-        intake.describe(b"\0\x02more").unwrap();
-        let taken = (0..).find(|_| intake.row(&row, 1 << 20).is_err()).unwrap();
+        let mut answer_reader = AnswerReader::default();
+        assert!(answer_reader.row(&row, 4 << 20).unwrap_err().contains("without a row description"));
+        answer_reader.describe(b"\0\x02more").unwrap();
+        let taken = (0..).find(|_| answer_reader.row(&row, 1 << 20).is_err()).unwrap();
         assert!((900..1000).contains(&taken), "{taken}");
-        let mut intake = Intake::default();
-        intake.describe(b"\0\x03").unwrap();
-        assert_eq!(intake.row(&row, 1 << 20).unwrap_err(), "a data row has 2 values, its description 3");
-        assert!(intake.describe(b"\0").is_err());
+        let mut answer_reader = AnswerReader::default();
+        answer_reader.describe(b"\0\x03").unwrap();
+        assert_eq!(
+            answer_reader.row(&row, 1 << 20).unwrap_err(),
+            "a data row has 2 values, its description 3"
+        );
+        assert!(answer_reader.describe(b"\0").is_err());
     }
 
     #[test]
     fn rows_without_a_byte_of_text_are_bounded_too() {
-        let mut intake = Intake::default();
-        intake.describe(b"\0\0").unwrap();
-        let taken = (0..).find(|_| intake.row(&[], 1 << 20).is_err()).unwrap();
+        let mut answer_reader = AnswerReader::default();
+        answer_reader.describe(b"\0\0").unwrap();
+        let taken = (0..).find(|_| answer_reader.row(&[], 1 << 20).is_err()).unwrap();
         assert_eq!(taken, (1 << 20) / OVERHEAD_BYTES);
     }
 
     #[test]
     fn a_server_is_not_ready_before_it_answered() {
-        let mut intake = Intake::default();
-        assert!(intake.ready().is_err());
-        intake.command_ends();
-        assert!(intake.ready().is_ok());
+        let mut answer_reader = AnswerReader::default();
+        assert!(answer_reader.ready().is_err());
+        answer_reader.command_ends();
+        assert!(answer_reader.ready().is_ok());
     }
 }

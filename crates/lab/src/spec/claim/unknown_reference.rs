@@ -19,10 +19,10 @@ pub(super) fn find_factor<'a>(name: &Name, factors: &'a [Factor]) -> Result<&'a 
     })
 }
 
-pub(super) fn selector_misfit(selector: &Selector, factors: &[Factor]) -> Option<ClaimError> {
+pub(super) fn unknown_in_selector(selector: &Selector, factors: &[Factor]) -> Option<ClaimError> {
     let factor = match find_factor(&selector.factor, factors) {
         Ok(factor) => factor,
-        Err(misfit) => return Some(misfit),
+        Err(unknown_reference) => return Some(unknown_reference),
     };
     if factor.levels.iter().any(|level| selector.level.is(level)) {
         return None;

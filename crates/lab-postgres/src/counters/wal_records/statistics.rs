@@ -16,7 +16,7 @@ pub(super) struct Span {
 
 /// What a stretch of the log holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Anatomy {
+pub(super) struct WalStatistics {
     /// Those that committed.
     pub(super) transactions: u64,
     /// Records of transactions, and their bytes.
@@ -28,12 +28,12 @@ pub(super) struct Anatomy {
     /// Bytes in these pages that were not new: written before, or nothing yet.
     pub(super) padding_bytes: u64,
     /// All records by `manager/type`, those of background processes included.
-    pub(super) kinds: Vec<(String, Kind)>,
+    pub(super) kinds: Vec<(String, RecordTotals)>,
 }
 
 /// Records of one type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct RecordTotals {
     pub(super) records: u64,
     pub(super) bytes: u64,
 }

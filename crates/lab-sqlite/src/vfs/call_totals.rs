@@ -85,7 +85,7 @@ impl Call {
 
 /// Calls of one kind, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Tally {
+pub(in super::super) struct CallTotals {
     /// How many.
     pub(in super::super) count: u64,
     /// How long all of them took, in nanoseconds.
@@ -94,14 +94,14 @@ pub(in super::super) struct Tally {
     pub(in super::super) bytes: u64,
 }
 
-impl Tally {
+impl CallTotals {
     /// Time in seconds.
     pub(in super::super) fn seconds(&self) -> f64 {
         self.time_ns as f64 / 1e9
     }
 }
 
-impl AddAssign for Tally {
+impl AddAssign for CallTotals {
     fn add_assign(&mut self, other: Self) {
         self.count += other.count;
         self.time_ns += other.time_ns;
@@ -109,7 +109,7 @@ impl AddAssign for Tally {
     }
 }
 
-impl Sub for Tally {
+impl Sub for CallTotals {
     type Output = Self;
 
     fn sub(self, earlier: Self) -> Self {
@@ -135,10 +135,10 @@ pub(in super::super) struct Checkpoint {
 /// One reading of a meter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Totals {
-    pub(super) calls: [[Tally; Call::COUNT]; Role::COUNT],
+    pub(super) calls: [[CallTotals; Call::COUNT]; Role::COUNT],
     /// Transactions that made the log longer than it had been since it was last empty, the bytes by which they did, and
     /// the time of the writes that grew it.
-    pub(in super::super) log_growths: Tally,
+    pub(in super::super) log_growths: CallTotals,
     /// Frames of the log: headers of frames written.
     pub(in super::super) log_frames: u64,
     /// Pages by which commits made the database longer.
@@ -146,20 +146,20 @@ pub(in super::super) struct Totals {
     /// Headers of the log written: how often it began at its start.
     pub(in super::super) log_starts: u64,
     /// Checkpoints that copied pages, from taking to giving back the checkpoint lock, and the bytes copied.
-    pub(in super::super) checkpoints: Tally,
+    pub(in super::super) checkpoints: CallTotals,
     /// Pages that checkpoints wrote to the database.
     pub(in super::super) checkpoint_pages: u64,
 }
 
 impl Totals {
     /// Calls of one kind on files of one role.
-    pub(in super::super) fn of(&self, role: Role, call: Call) -> Tally {
+    pub(in super::super) fn of(&self, role: Role, call: Call) -> CallTotals {
         self.calls[role as usize][call as usize]
     }
 
     /// Calls of one kind on files of all roles.
-    pub(in super::super) fn of_all(&self, call: Call) -> Tally {
-        let mut sum = Tally::default();
+    pub(in super::super) fn of_all(&self, call: Call) -> CallTotals {
+        let mut sum = CallTotals::default();
         Role::ALL.iter().for_each(|role| sum += self.of(*role, call));
         sum
     }
@@ -168,8 +168,8 @@ impl Totals {
     pub(in super::super) fn since(&self, earlier: &Self) -> Self {
         let mut calls = self.calls;
         for (role, earlier) in calls.iter_mut().zip(&earlier.calls) {
-            for (tally, earlier) in role.iter_mut().zip(earlier) {
-                *tally = *tally - *earlier;
+            for (call_totals, earlier) in role.iter_mut().zip(earlier) {
+                *call_totals = *call_totals - *earlier;
             }
         }
         Self {
@@ -185,6 +185,6 @@ impl Totals {
 
     /// All calls, whatever kind and role.
     pub(in super::super) fn call_count(&self) -> u64 {
-        self.calls.iter().flatten().map(|tally| tally.count).sum()
+        self.calls.iter().flatten().map(|call_totals| call_totals.count).sum()
     }
 }
