@@ -6,6 +6,8 @@
 
 mod step_down;
 
+use std::collections::BTreeSet;
+
 use crate::compare::{BlockedValue, Comparison, Direction, Method, compare_in_blocks};
 use crate::design::contrasts::Pair;
 use crate::input::InputError;
@@ -93,12 +95,29 @@ fn decided(comparison: &Comparison, p_adjusted: f64, alpha: f64, holm: &Decision
     Decision { verdict, p_adjusted: Some(p_adjusted), ratio_interval: interval }
 }
 
-/// Lays the runs out for joint permutation. Absent where the pairs do not all deal labels in the same way, or where they
-/// deal them among all runs and some cell lacks a run: Holm's correction of single permutations stands then.
+/// Lays the runs out for joint permutation. Absent where the pairs do not all deal labels in the same way, or where too
+/// few blocks hold all cells: Holm's correction of single permutations stands then.
 fn dealt(cells: &[Vec<BlockedValue>], pairs: &[Pair], comparisons: &[Comparison]) -> Option<Dealt> {
     let method = comparisons.first()?.method;
-    let is_alike = |comparison: &Comparison| {
-        comparison.method == method && (method == Method::WithinBlocks || comparison.n_left_out == 0)
-    };
-    comparisons.iter().all(is_alike).then(|| Dealt::of(cells, pairs, method))
+    if comparisons.iter().any(|comparison| comparison.method != method) {
+        return None;
+    }
+    match method {
+        Method::WithinBlocks => Some(Dealt::of(cells, pairs, method)),
+        Method::AllRuns => {
+            // An effect of a block that lacks a cell would fall on the others alone.
+            let named: BTreeSet<usize> =
+                pairs.iter().flat_map(|pair| [pair.reference, pair.candidate]).collect();
+            let blocks_of =
+                |cell: &usize| cells[*cell].iter().map(|run| run.block).collect::<BTreeSet<u32>>();
+            let shared = named.iter().map(blocks_of).reduce(|left, right| &left & &right)?;
+            let of_shared = |(index, runs): (usize, &Vec<BlockedValue>)| -> Vec<BlockedValue> {
+                let is_kept = |run: &&BlockedValue| named.contains(&index) && shared.contains(&run.block);
+                runs.iter().filter(is_kept).copied().collect()
+            };
+            let kept: Vec<Vec<BlockedValue>> = cells.iter().enumerate().map(of_shared).collect();
+            let is_enough = named.iter().all(|&cell| kept[cell].len() >= 2);
+            is_enough.then(|| Dealt::of(&kept, pairs, method))
+        }
+    }
 }

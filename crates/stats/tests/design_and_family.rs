@@ -8,7 +8,8 @@
 
 use stats::compare::{BlockedValue, Direction, Method};
 use stats::design::contrasts::Pair;
-use stats::design::power::{Noise, power, smallest_difference};
+use stats::design::noise::Noise;
+use stats::design::power::{power, smallest_difference};
 use stats::design::reach::Design;
 use stats::design::sequential::{Step, looks, step};
 use stats::family::{Judged, judge};
@@ -241,4 +242,25 @@ fn verdict_and_interval_agree_and_the_order_of_runs_plays_no_part() {
         runs.iter_mut().for_each(|cell| cell.reverse());
         assert_eq!(judge(&runs, &pairs, SMALLER, ALPHA, 1).unwrap(), judged);
     }
+}
+
+#[test]
+fn a_last_block_that_was_interrupted_does_not_take_the_verdicts_away() {
+    let mut runs = study(&[1.0, 2.0, 0.5, 3.0], 5, 0.02, 0.0, &mut Random::new(4));
+    // The fifth block was interrupted after two of four runs.
+    runs[1].pop();
+    runs[3].pop();
+    let judged = judge(&runs, &against_first(4), SMALLER, ALPHA, 1).unwrap();
+    let verdicts: Vec<Verdict> = judged.iter().map(|judged| judged.decision.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Worse, Verdict::Better, Verdict::Worse]);
+}
+
+#[test]
+fn equal_values_and_no_spread_are_no_difference_and_no_panic() {
+    let cell = |value: f64| (0..6).map(|block| BlockedValue { block, value }).collect::<Vec<_>>();
+    let judged = judge(&[cell(2.0), cell(2.0), cell(3.0)], &every_pair(3), SMALLER, ALPHA, 1).unwrap();
+    let verdicts: Vec<Verdict> = judged.iter().map(|judged| judged.decision.verdict).collect();
+    assert_eq!(verdicts, [Verdict::NoDifferenceShown, Verdict::Worse, Verdict::Worse]);
+    assert!(judge(&[cell(0.0), cell(1.0)], &every_pair(2), SMALLER, ALPHA, 1).is_err());
+    assert!(judge(&[], &[], SMALLER, ALPHA, 1).unwrap().is_empty());
 }

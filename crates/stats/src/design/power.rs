@@ -5,6 +5,7 @@
 //! itself runs on [`STUDIES`] made-up studies with a fixed seed.
 
 use crate::compare::{LogRatio, Method};
+use crate::design::noise::{Noise, log_sd};
 use crate::design::noncentral::t_test_power;
 use crate::design::reach::{Correction, Design, reach};
 use crate::input::InputError;
@@ -25,22 +26,6 @@ const CLEARANCE: f64 = 20.0;
 
 /// Stream of made-up studies among those derived from a seed.
 const STREAM: u64 = 0x706f_7765_7200;
-
-/// How much runs of one cell spread; shares of 1, so 0.05 is 5 %.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// Standard deviation from run to run over the mean; above 0.
-    pub run_sd: f64,
-    /// Standard deviation of what the runs of a block have in common (drift over hours) over the mean; 0 without.
-    pub block_sd: f64,
-}
-
-impl Noise {
-    /// Spread from run to run alone.
-    pub fn of_runs(run_sd: f64) -> Self {
-        Self { run_sd, block_sd: 0.0 }
-    }
-}
 
 /// Computes the chance that one comparison shows a true difference, all others of the family showing none.
 ///
@@ -112,18 +97,6 @@ const EFFECT_MAX: f64 = 1000.0;
 /// Turns an effect in standard deviations into a relative difference of runs with this standard deviation of logarithms.
 fn relative_difference(effect: f64, spread: f64) -> f64 {
     (effect * spread).exp_m1()
-}
-
-/// The standard deviation of the logarithm of a lognormal value with this relative standard deviation.
-///
-/// # Errors
-/// The value is not above zero or not finite.
-pub fn log_sd(relative_sd: f64) -> Result<f64, InputError> {
-    if relative_sd > 0.0 && relative_sd.is_finite() {
-        Ok((relative_sd * relative_sd).ln_1p().sqrt())
-    } else {
-        Err(InputError::NotPositive { index: 0, value: relative_sd })
-    }
 }
 
 fn drift_over_run(noise: Noise) -> Result<f64, InputError> {
