@@ -60,8 +60,8 @@ pub enum DrillError {
         /// The reason.
         why: String,
     },
-    /// The original is in use, or not in order to begin with.
-    #[error("cannot damage a copy of \"{}\": it is {standing}; shut the server down first, so that the copy is whole", path.display())]
+    /// The original is in use, or was not shut down cleanly.
+    #[error("cannot damage a copy of \"{}\": it is {standing}\nhint: shut the server down cleanly first, so that the copy is consistent", path.display())]
     NotStopped {
         /// The cluster.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum DrillError {
         standing: &'static str,
     },
     /// The class does not exist.
-    #[error("no class of damage is named \"{name}\"; there are {known}")]
+    #[error("unknown class of damage \"{name}\"\nhint: use one of {known}")]
     Class {
         /// The name asked for.
         name: String,
@@ -106,13 +106,18 @@ pub enum DrillError {
     },
 }
 
-/// Finds a class by its name.
+/// Finds a class by its name, or by a name that it had before: `old_names` has those with the names of today.
+///
+/// # Errors
+/// No class has the name.
 pub fn class<'a, C>(
     classes: &'a [C],
     name_of: impl Fn(&C) -> &'static str,
+    old_names: &[(&str, &str)],
     name: &str,
 ) -> Result<&'a C, DrillError> {
-    let found = classes.iter().find(|known| name_of(known) == name);
+    let today = old_names.iter().find(|(old, _)| *old == name).map_or(name, |(_, today)| today);
+    let found = classes.iter().find(|known| name_of(known) == today);
     found.ok_or_else(|| DrillError::Class {
         name: name.to_owned(),
         known: classes.iter().map(&name_of).collect::<Vec<_>>().join(", "),
@@ -148,7 +153,19 @@ pub fn command(copy_to: &Path, options: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn a_class_is_found_by_its_name_and_by_one_that_it_had() {
+        let find =
+            |name| class(&["stale-page", "lost-row"], |known| *known, &[("lost-write", "stale-page")], name);
+        assert_eq!(*find("lost-row").unwrap(), "lost-row");
+        assert_eq!(*find("lost-write").unwrap(), "stale-page");
+        let unknown = find("nothing").unwrap_err().to_string();
+        assert!(unknown.ends_with("hint: use one of stale-page, lost-row"), "{unknown}");
+    }
 
     #[test]
     fn a_path_of_any_characters_is_one_word_of_the_shell() {

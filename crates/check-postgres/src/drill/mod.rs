@@ -66,6 +66,20 @@ enum Target {
     Database,
 }
 
+/// Names that classes had in version 0.1, with those of today; still accepted.
+pub const OLD_NAMES: &[(&str, &str)] = &[
+    ("cut-inside", "truncated-inside-page"),
+    ("cut-table", "truncated-pages"),
+    ("key-flip", "flip-in-entry"),
+    ("key-order", "swapped-entries"),
+    ("lost-toast-piece", "lost-toast-chunk"),
+    ("lost-write", "stale-page"),
+    ("misplaced-page", "misplaced-table-page"),
+    ("overlapping-rows", "duplicate-pointer"),
+    ("sibling-link", "wrong-sibling"),
+    ("wrong-downlink", "swapped-children"),
+];
+
 macro_rules! classes {
     ($($name:literal, $place:expr, [$($rule:literal),*], $what:literal;)*) => {
         /// All classes of damage for PostgreSQL clusters.
@@ -82,9 +96,9 @@ classes! {
         "the second half of a table block is that of another";
     "zeroed-table-page", Target::Table(true, edits::zero), ["pg-entry-without-row"],
         "a table block is overwritten with zeros";
-    "lost-write", Target::Table(true, edits::lost_write), ["pg-entry-without-row"],
+    "stale-page", Target::Table(true, edits::lost_write), ["pg-entry-without-row"],
         "a table block is restored to the state before its last row was inserted (lost write)";
-    "misplaced-page", Target::Table(false, edits::misplaced), ["pg-page-checksum", "pg-entry-differs", "pg-entry-without-row"],
+    "misplaced-table-page", Target::Table(false, edits::misplaced), ["pg-page-checksum", "pg-entry-differs", "pg-entry-without-row"],
         "a table block holds another block of its file";
     "foreign-page", Target::Table(true, edits::foreign), ["pg-page-special"],
         "a table block holds a block of its index";
@@ -92,7 +106,7 @@ classes! {
         "the line pointer of a row is cleared";
     "bad-pointer", Target::Table(true, edits::bad_pointer), ["pg-item-bounds"],
         "a line pointer points between rows";
-    "overlapping-rows", Target::Table(true, edits::overlap), ["pg-item-overlap"],
+    "duplicate-pointer", Target::Table(true, edits::overlap), ["pg-item-overlap"],
         "two line pointers point to the same row";
     "future-xmin", Target::Table(true, edits::future_xmin), ["pg-xmin-bounds"],
         "the xmin of a row is in the future";
@@ -110,13 +124,13 @@ classes! {
         "the header of a table block is zeroed, its rows remain";
     "future-lsn", Target::Table(true, edits::future_lsn), ["pg-page-lsn"],
         "the LSN of a block is past the end of the WAL";
-    "lost-toast-piece", Target::Toast(edits::lost_row), ["pg-toast-chunk"],
+    "lost-toast-chunk", Target::Toast(edits::lost_row), ["pg-toast-chunk"],
         "a chunk of a TOAST value is lost";
     "zeroed-index-page", Target::Leaf(edits::zero), ["pg-btree-parent"],
         "a leaf of a B-tree is overwritten with zeros";
-    "key-flip", Target::Leaf(edits::key_flip), ["pg-entry-differs", "pg-btree-order"],
+    "flip-in-entry", Target::Leaf(edits::key_flip), ["pg-entry-differs", "pg-btree-order"],
         "one bit of a key in an index is flipped";
-    "key-order", Target::Leaf(edits::key_order), ["pg-btree-order"],
+    "swapped-entries", Target::Leaf(edits::key_order), ["pg-btree-order"],
         "two neighbouring keys of an index block are swapped";
     "lost-entry", Target::Leaf(edits::lost_entry), ["pg-row-without-entry"],
         "an index entry is removed";
@@ -128,15 +142,15 @@ classes! {
         "the same in a unique index of unknown key order (text under most collations, inet, arrays)";
     "dead-entry", Target::Leaf(edits::dead_entry), ["pg-entry-dead"],
         "the index entry of a visible row is marked LP_DEAD";
-    "sibling-link", Target::Leaf(edits::sibling), ["pg-btree-siblings", "pg-btree-links"],
+    "wrong-sibling", Target::Leaf(edits::sibling), ["pg-btree-siblings", "pg-btree-links"],
         "a leaf of a B-tree points to a wrong right sibling";
-    "wrong-downlink", Target::Inner(edits::downlinks), ["pg-btree-parent"],
+    "swapped-children", Target::Inner(edits::downlinks), ["pg-btree-parent"],
         "two downlinks of an inner block are swapped";
     "wrong-root", Target::Meta(edits::root), ["pg-btree-parent", "pg-btree-meta"],
         "the metapage of a B-tree points to a wrong root";
-    "cut-table", Target::File(|bytes, block| (bytes >= 2 * block).then(|| bytes / 2 / block * block)), ["pg-btree-tid"],
+    "truncated-pages", Target::File(|bytes, block| (bytes >= 2 * block).then(|| bytes / 2 / block * block)), ["pg-btree-tid"],
         "the second half of the file of a table is truncated";
-    "cut-inside", Target::File(|bytes, block| bytes.checked_sub(block / 2)), ["pg-partial-block"],
+    "truncated-inside-page", Target::File(|bytes, block| bytes.checked_sub(block / 2)), ["pg-partial-block"],
         "the file of a table is truncated inside its last block";
     "missing-file", Target::File(|bytes, _| (bytes > 0).then_some(u64::MAX)), ["pg-file-missing"],
         "the file of a table is removed";
@@ -159,7 +173,7 @@ classes! {
 /// # Errors
 /// When the cluster is not shut down, the copy exists, the class does not, or nothing allows it. No copy is left then.
 pub fn damage(directory: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = drill::class(CLASSES, |known| known.name, class)?;
+    let class = drill::class(CLASSES, |known| known.name, OLD_NAMES, class)?;
     drill::refuse_existing(copy_to)?;
     let cluster = Cluster::open(directory).map_err(|error| DrillError::Open(error.to_string()))?;
     let standing = match (cluster.standing, cluster.tree.directory()) {

@@ -84,6 +84,17 @@ impl Shadow {
     }
 }
 
+/// Names that classes had in version 0.1, with those of today; still accepted.
+pub const OLD_NAMES: &[(&str, &str)] = &[
+    ("chain-crossed", "chain-loop"),
+    ("chain-cut", "truncated-chain"),
+    ("child-doubled", "two-parents"),
+    ("children-swapped", "swapped-children"),
+    ("cut-inside-page", "truncated-inside-page"),
+    ("cut-pages", "truncated-pages"),
+    ("doubled-pointer", "duplicate-pointer"),
+];
+
 macro_rules! classes {
     ($($name:literal, $place:expr, $make:expr, [$($rule:literal),*], $what:literal;)*) => {
         /// All classes of damage for SQLite files.
@@ -138,7 +149,7 @@ classes! {
         "swaps two rows in the pointer array of a page";
     "swapped-entries", PlaceKind::Entries, edits::swapped_pointers, ["sqlite-key-order"],
         "swaps two entries in the pointer array of a page";
-    "doubled-pointer", PlaceKind::Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
+    "duplicate-pointer", PlaceKind::Rows, edits::doubled_pointer, ["sqlite-cell-overlap"],
         "makes two cell pointers of a page point to the same cell";
     "pointer-outside", PlaceKind::Rows, edits::pointer_outside, ["sqlite-page-layout"],
         "makes a cell pointer point to the header of its page";
@@ -152,13 +163,13 @@ classes! {
         "makes the length of a payload too large";
     "child-outside", PlaceKind::Inner, edits::child_outside, ["sqlite-child-pointer"],
         "makes a child pointer point past the end of the file";
-    "child-doubled", PlaceKind::Inner, edits::child_doubled, ["sqlite-page-used-twice"],
+    "two-parents", PlaceKind::Inner, edits::child_doubled, ["sqlite-page-used-twice"],
         "makes two child pointers point to the same page";
-    "children-swapped", PlaceKind::Inner, edits::children_swapped, ["sqlite-parent-bounds"],
+    "swapped-children", PlaceKind::Inner, edits::children_swapped, ["sqlite-parent-bounds"],
         "swaps two child pointers";
-    "chain-cut", PlaceKind::Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
+    "truncated-chain", PlaceKind::Overflow, edits::chain_cut, ["sqlite-overflow-chain"],
         "truncates an overflow chain";
-    "chain-crossed", PlaceKind::Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
+    "chain-loop", PlaceKind::Overflow, edits::chain_crossed, ["sqlite-page-used-twice", "sqlite-overflow-chain"],
         "makes an overflow page point to itself";
     "flip-in-overflow", PlaceKind::Overflow, edits::flip_in_overflow, [],
         "flips one bit in a long value without index: the format has no checksum to detect it";
@@ -174,9 +185,9 @@ classes! {
         "changes the first byte of the file";
     "zeroed-schema", PlaceKind::First, edits::zeroed_schema, ["sqlite-page-kind"],
         "fills the schema page with zeros after the file header";
-    "cut-pages", PlaceKind::File, |_| None, ["sqlite-file-size"],
+    "truncated-pages", PlaceKind::File, |_| None, ["sqlite-file-size"],
         "truncates the file by whole pages";
-    "cut-inside-page", PlaceKind::File, |_| None, ["sqlite-file-size"],
+    "truncated-inside-page", PlaceKind::File, |_| None, ["sqlite-file-size"],
         "truncates the file inside its last page";
 }
 
@@ -185,7 +196,7 @@ classes! {
 /// # Errors
 /// When the class does not exist, the copy does already, the database is in use or has no place for the damage.
 pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = drill::class(CLASSES, |known| known.name, class)?;
+    let class = drill::class(CLASSES, |known| known.name, OLD_NAMES, class)?;
     drill::refuse_existing(copy_to)?;
     let anchor = Anchor::new(source).map_err(|error| DrillError::Open(error.to_string()))?;
     let no_place = || DrillError::NoPlace { class: class.name, path: source.to_owned() };
@@ -360,7 +371,7 @@ fn apply(copy: &File, anchor: &Anchor, edits: &[Edit]) -> io::Result<Vec<Change>
 fn cut(copy: &File, geometry: Geometry, class: &DrillClass, seed: u64) -> io::Result<Vec<Change>> {
     let length = copy.metadata()?.len();
     let page = u64::from(geometry.page_size_bytes);
-    let lost = if class.name == "cut-pages" { page * (1 + seed % 3) } else { page / 2 };
+    let lost = if class.name == "truncated-pages" { page * (1 + seed % 3) } else { page / 2 };
     let offset_bytes = length.saturating_sub(lost);
     copy.set_len(offset_bytes)?;
     Ok(vec![Change { offset_bytes, before: Vec::new(), after: Vec::new() }])

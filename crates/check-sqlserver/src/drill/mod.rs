@@ -58,6 +58,18 @@ enum Target {
     CutInside,
 }
 
+/// Names that classes had in version 0.1, with those of today; still accepted.
+pub const OLD_NAMES: &[(&str, &str)] = &[
+    ("cut-inside", "truncated-inside-page"),
+    ("cut-pages", "truncated-pages"),
+    ("doubled-slot", "duplicate-pointer"),
+    ("key-order", "swapped-rows"),
+    ("lost-entry", "stale-index-page"),
+    ("lost-row", "stale-page"),
+    ("misplaced-page", "misplaced-table-page"),
+    ("slot-outside", "pointer-outside"),
+];
+
 macro_rules! classes {
     ($($name:literal, $place:expr, $sealed:literal, $make:expr, [$($rule:literal),*], $what:literal;)*) => {
         /// All classes of damage for SQL Server data files.
@@ -76,15 +88,15 @@ classes! {
         "a table page is overwritten with zeros";
     "zeroed-index-page", Target::Entries, false, edits::zero, ["mssql-page-blank"],
         "an index page is overwritten with zeros";
-    "misplaced-page", Target::Rows, true, edits::misplaced, ["mssql-page-id"],
+    "misplaced-table-page", Target::Rows, true, edits::misplaced, ["mssql-page-id"],
         "a table page holds another page of its table";
     "foreign-page", Target::Rows, true, edits::foreign, ["mssql-page-owner"],
         "a table page holds a page of another table, under its own number";
-    "lost-row", Target::Rows, true, edits::lost_record, ["mssql-entry-without-row"],
+    "stale-page", Target::Rows, true, edits::lost_record, ["mssql-entry-without-row"],
         "a table page is restored to the state before its last row was inserted (lost write)";
-    "lost-entry", Target::Entries, true, edits::lost_record, ["mssql-row-without-entry"],
+    "stale-index-page", Target::Entries, true, edits::lost_record, ["mssql-row-without-entry"],
         "an index page is restored to the state before its last entry was inserted (lost write)";
-    "key-order", Target::Rows, true, edits::key_order, ["mssql-key-order"],
+    "swapped-rows", Target::Rows, true, edits::key_order, ["mssql-key-order"],
         "two neighbouring rows of a clustered index are swapped";
     "wrong-sibling", Target::Entries, true, edits::sibling, ["mssql-index-sibling"],
         "the next-page link of an index page points to itself";
@@ -92,9 +104,9 @@ classes! {
         "an entry of an inner page points to the boot page";
     "two-parents", Target::Inner, true, edits::two_parents, ["mssql-index-two-parents", "mssql-index-orphan"],
         "two entries of an inner page point to the same page";
-    "slot-outside", Target::Rows, true, edits::slot_outside, ["mssql-slot"],
+    "pointer-outside", Target::Rows, true, edits::slot_outside, ["mssql-slot"],
         "a slot points past the end of the page";
-    "doubled-slot", Target::Rows, true, edits::doubled_slot, ["mssql-record-overlap"],
+    "duplicate-pointer", Target::Rows, true, edits::doubled_slot, ["mssql-record-overlap"],
         "two slots point to the same row";
     "record-kind", Target::Rows, true, edits::record_kind, ["mssql-record"],
         "the record type of a row is that of an index entry";
@@ -126,9 +138,9 @@ classes! {
         "the type of the boot page is that of a data page";
     "file-header", Target::Fixed(PageKind::FileHeader), true, |scene| scene.put(1, &[1]), ["mssql-file-header"],
         "the type of the file header page is that of a data page";
-    "cut-pages", Target::CutPages, false, |_| None, ["mssql-file-size", "mssql-allocation-range"],
+    "truncated-pages", Target::CutPages, false, |_| None, ["mssql-file-size", "mssql-allocation-range"],
         "the second half of the file is truncated";
-    "cut-inside", Target::CutInside, false, |_| None, ["mssql-file-size"],
+    "truncated-inside-page", Target::CutInside, false, |_| None, ["mssql-file-size"],
         "the file is truncated inside its last page";
 }
 
@@ -139,7 +151,7 @@ classes! {
 /// # Errors
 /// When the file is no readable data file, the copy exists, the class does not, or nothing allows it.
 pub fn damage(source: &Path, copy_to: &Path, class: &str, seed: u64) -> Result<Drill, DrillError> {
-    let class = drill::class(CLASSES, |known| known.name, class)?;
+    let class = drill::class(CLASSES, |known| known.name, OLD_NAMES, class)?;
     drill::refuse_existing(copy_to)?;
     let refuse = |why: String| DrillError::Source { path: source.to_owned(), why };
     let paths = [source.to_owned()];

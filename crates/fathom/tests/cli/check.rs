@@ -137,10 +137,10 @@ fn the_classes_of_all_engines_are_listed_and_a_directory_that_is_no_cluster_is_r
         out.contains("(SQLite)")
             && out.contains("(SQL Server)")
             && out.contains("(PostgreSQL)")
-            && out.contains("lost-write"),
+            && out.contains("stale-page"),
         "{out}"
     );
-    let arguments = ["corrupt", ".", "--class", "lost-write", "--copy-to", "copy"];
+    let arguments = ["corrupt", ".", "--class", "stale-page", "--copy-to", "copy"];
     let (_, err) = bench.expect(2, &arguments);
     assert!(err.contains("neither a PostgreSQL data directory"), "{err}");
     let (_, err) = bench.expect(2, &["check", "mysql://host/db"]);
