@@ -8,7 +8,7 @@ mod step_down;
 
 use std::collections::BTreeSet;
 
-use crate::compare::{BlockedValue, Comparison, Direction, Method, compare_in_blocks};
+use crate::compare::{BlockedValue, Comparison, Direction, Method, compare, compare_in_blocks};
 use crate::design::contrasts::Pair;
 use crate::input::InputError;
 use crate::random::derive_seed;
@@ -52,12 +52,48 @@ pub fn judge(
     alpha: f64,
     seed: u64,
 ) -> Result<Vec<Judged>, InputError> {
-    let compared = |(index, pair): (u64, &Pair)| {
-        assert!(pair.reference != pair.candidate, "cell {} is compared with itself", pair.reference);
+    let compared = |pair: &Pair, seed: u64| {
         let (reference, candidate) = (&cells[pair.reference], &cells[pair.candidate]);
-        compare_in_blocks(reference, candidate, direction, alpha, derive_seed(seed, &[index]))
+        compare_in_blocks(reference, candidate, direction, alpha, seed)
     };
-    let comparisons: Vec<Comparison> = (0..).zip(pairs).map(compared).collect::<Result<_, _>>()?;
+    judge_with(cells, pairs, &compared, alpha, seed)
+}
+
+/// As [`judge`], for cells of several studies: blocks are not shared, and labels are dealt among all runs. What one study
+/// had and the other had not (the day, the state of the device) cannot be told from the difference.
+///
+/// # Errors
+/// As [`judge`].
+///
+/// # Panics
+/// As [`judge`].
+pub fn judge_apart(
+    cells: &[Vec<f64>],
+    pairs: &[Pair],
+    direction: Direction,
+    alpha: f64,
+    seed: u64,
+) -> Result<Vec<Judged>, InputError> {
+    let compared =
+        |pair: &Pair, seed: u64| compare(&cells[pair.reference], &cells[pair.candidate], direction, seed);
+    let one_block =
+        |values: &Vec<f64>| values.iter().map(|&value| BlockedValue { block: 0, value }).collect();
+    let cells: Vec<Vec<BlockedValue>> = cells.iter().map(one_block).collect();
+    judge_with(&cells, pairs, &compared, alpha, seed)
+}
+
+fn judge_with(
+    cells: &[Vec<BlockedValue>],
+    pairs: &[Pair],
+    compared: &dyn Fn(&Pair, u64) -> Result<Comparison, InputError>,
+    alpha: f64,
+    seed: u64,
+) -> Result<Vec<Judged>, InputError> {
+    let seeded = |(index, pair): (u64, &Pair)| {
+        assert!(pair.reference != pair.candidate, "cell {} is compared with itself", pair.reference);
+        compared(pair, derive_seed(seed, &[index]))
+    };
+    let comparisons: Vec<Comparison> = (0..).zip(pairs).map(seeded).collect::<Result<_, _>>()?;
     let mut decisions = verdicts(&comparisons, alpha)?;
     let family: Vec<usize> =
         (0..pairs.len()).filter(|&index| can_decide(&comparisons[index], alpha)).collect();

@@ -37,6 +37,17 @@ pub enum InputError {
     },
     /// A probability (a level, a confidence) lies outside of 0 to 1, or on its edge.
     NotAProbability(f64),
+    /// A relative standard deviation is not above zero (zero is allowed for drift) or not finite.
+    NotASpread(f64),
+    /// A relative difference is not above -1 or not finite.
+    NotADifference(f64),
+    /// The first look comes before the first block, or after the last.
+    NotARange {
+        /// Blocks before the first look.
+        first: u32,
+        /// Blocks in all.
+        last: u32,
+    },
     /// More values than the cost of the statistic allows.
     TooMany {
         /// How many came in.
@@ -64,6 +75,15 @@ impl fmt::Display for InputError {
                 write!(formatter, "{value} seconds at index {index} are no duration: zero or more is needed")
             }
             Self::NotAProbability(value) => write!(formatter, "level {value} is not between 0 and 1"),
+            Self::NotASpread(value) => {
+                write!(formatter, "{value} is not a relative standard deviation: a number above 0 is needed")
+            }
+            Self::NotADifference(value) => {
+                write!(formatter, "{value} is not a relative difference: a number above -1 is needed")
+            }
+            Self::NotARange { first, last } => {
+                write!(formatter, "a first look after {first} of {last} blocks is not possible")
+            }
             Self::TooMany { count, max } => {
                 write!(formatter, "{count} values are more than the {max} that are searched")
             }

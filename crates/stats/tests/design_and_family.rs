@@ -12,7 +12,7 @@ use stats::design::noise::Noise;
 use stats::design::power::{power, smallest_difference};
 use stats::design::reach::Design;
 use stats::design::sequential::{Step, looks, step};
-use stats::family::{Judged, judge};
+use stats::family::{Judged, judge, judge_apart};
 use stats::random::{Random, derive_seed};
 use stats::verdict::Verdict;
 
@@ -253,6 +253,27 @@ fn a_last_block_that_was_interrupted_does_not_take_the_verdicts_away() {
     let judged = judge(&runs, &against_first(4), SMALLER, ALPHA, 1).unwrap();
     let verdicts: Vec<Verdict> = judged.iter().map(|judged| judged.decision.verdict).collect();
     assert_eq!(verdicts, [Verdict::Worse, Verdict::Better, Verdict::Worse]);
+}
+
+#[test]
+fn cells_of_several_studies_are_decided_among_all_runs_with_four_runs_each() {
+    let values = |ratio: f64, random: &mut Random| -> Vec<f64> {
+        (0..4).map(|_| ratio * (0.05 * random.normal_pair().0).exp()).collect()
+    };
+    let count = |ratios: [f64; 7], seed: u64| {
+        share(400, seed, |random| {
+            let cells = ratios.map(|ratio| values(ratio, random));
+            judge_apart(&cells, &against_first(7), SMALLER, ALPHA, 1).unwrap().iter().any(is_difference)
+        })
+    };
+    let (alarms, found) = (count([1.0; 7], 30), count([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.3], 31));
+    println!(
+        "four runs of seven studies: {:.1} % false alarms, 30 % found {:.0} %",
+        100.0 * alarms,
+        100.0 * found
+    );
+    assert_at_most(alarms, ALPHA, 400, "seven studies");
+    assert!(found > 0.9, "{found}");
 }
 
 #[test]

@@ -102,7 +102,7 @@ pub fn log_sd(relative_sd: f64) -> Result<f64, InputError> {
     if relative_sd > 0.0 && relative_sd.is_finite() {
         Ok((relative_sd * relative_sd).ln_1p().sqrt())
     } else {
-        Err(InputError::NotPositive { index: 0, value: relative_sd })
+        Err(InputError::NotASpread(relative_sd))
     }
 }
 

@@ -38,7 +38,7 @@ const STREAM: u64 = 0x706f_7765_7200;
 pub fn power(design: &Design, difference: f64, noise: Noise, alpha: f64) -> Result<f64, InputError> {
     let spread = log_sd(noise.run_sd)?;
     if !(difference > -1.0 && difference.is_finite()) {
-        return Err(InputError::NotPositive { index: 0, value: 1.0 + difference });
+        return Err(InputError::NotADifference(difference));
     }
     let trial = Trial::of(design, drift_over_run(noise)?, alpha)?;
     Ok(trial.map_or(0.0, |trial| trial.power(difference.ln_1p() / spread)))
@@ -127,7 +127,7 @@ impl Trial {
     /// `None` where the design cannot decide.
     fn of(design: &Design, drift_over_run: f64, alpha: f64) -> Result<Option<Self>, InputError> {
         if !(drift_over_run >= 0.0 && drift_over_run.is_finite()) {
-            return Err(InputError::NotPositive { index: 0, value: drift_over_run });
+            return Err(InputError::NotASpread(drift_over_run));
         }
         let reach = reach(design, alpha)?;
         if !reach.can_decide {

@@ -81,7 +81,7 @@ pub fn level_after(
     alpha: f64,
 ) -> Result<Option<f64>, InputError> {
     if blocks_min == 0 || blocks_min > blocks_max {
-        return Err(InputError::NotAProbability(f64::from(blocks_min) / f64::from(blocks_max)));
+        return Err(InputError::NotARange { first: blocks_min, last: blocks_max });
     }
     let last = blocks.min(blocks_max);
     let fractions: Vec<f64> =
