@@ -13,18 +13,18 @@ use lab::engine::{
 use lab::work::{Durability, Work};
 
 use super::capabilities::{Capabilities, Family};
-use super::control::{Control, identifier, literal};
+use super::control::{identifier, literal};
+use super::server_side::ServerSide;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{common_limitations, require_possible};
-use super::wire::{Addresses, Endpoint, Login};
+use super::wire::{Addresses, Login};
 use crate::external::limits::{ServerState, refusals};
 use crate::external::own_database::{
     KEPT_MARK, MARK, create_database, drop_leftovers, make_way, set_comment,
 };
 use crate::workload::guid::{self, FixtureTables};
-use crate::workload::look_up::LookUp;
 use crate::workload::{fixture, schema};
-use crate::{ENGINE, address, counters, waits};
+use crate::{ENGINE, address, waits};
 
 mod abilities;
 pub(super) mod connecting;
@@ -63,16 +63,12 @@ pub struct ExternalPostgres {
     maintenance_login: Login,
     /// Into our own.
     login: Login,
-    /// `None` after `stop`.
-    control: Option<Control>,
-    capabilities: Capabilities,
+    side: ServerSide,
     server: ServerState,
     /// Version and suite of TLS, where there is any.
     encryption: Option<String>,
-    connector: Option<PostgresConnector>,
     /// Tables that look-ups read, made in our database and kept with it.
     fixtures: Vec<FixtureTables>,
-    answers: Answers,
 }
 
 impl ExternalPostgres {
@@ -81,7 +77,7 @@ impl ExternalPostgres {
     /// # Panics
     /// Outside `prepare` and `clean`.
     pub fn postgres_connector(&self) -> PostgresConnector {
-        self.connector.clone().expect("a connector is asked for between prepare and clean")
+        self.side.connector()
     }
 
     /// Connects, drops what crashed runs left, creates and marks the database.
@@ -112,18 +108,13 @@ impl ExternalPostgres {
         }
         let server = ServerState::ask(&mut control);
         let encryption = control.encryption();
-        let control = Some(control);
-        Ok(Self {
-            maintenance_login,
-            login,
-            control,
+        let side = ServerSide {
+            control: Some(control),
             capabilities,
-            server,
-            encryption,
-            connector: None,
-            fixtures: Vec::new(),
-            answers: Answers::default(),
-        })
+            reconnects: Some(login.clone()),
+            ..ServerSide::default()
+        };
+        Ok(Self { maintenance_login, login, side, server, encryption, fixtures: Vec::new() })
     }
 
     /// Name of our database.
@@ -131,38 +122,15 @@ impl ExternalPostgres {
         &self.login.database
     }
 
-    /// The control connection, made again when the server went away between two runs.
-    fn running(&mut self) -> Result<&mut Control, TargetError> {
-        if self.control.as_ref().is_some_and(|control| !control.is_usable()) {
-            self.control = Some(connect(&self.login)?);
-        }
-        self.control
-            .as_mut()
-            .ok_or_else(|| TargetError::engine("could not ask the server", "the target was stopped"))
-    }
-
     /// Makes the tables that look-ups read, once for each shape of them.
     fn provide_fixtures(&mut self, work: &Work) -> Result<(), TargetError> {
-        let mut fixtures = std::mem::take(&mut self.fixtures);
-        let provided = self.running().and_then(|control| fixture::provide(control, &mut fixtures, work));
-        self.fixtures = fixtures;
-        provided.map(drop)
-    }
-
-    fn look_up(&self, work: &Work) -> Option<LookUp> {
-        let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up())?;
-        Some(LookUp {
-            statement: LookUp::explained(&fixture.question(work)),
-            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
-            is_local: false,
-            answers: self.answers.clone(),
-        })
+        fixture::provide(self.side.running()?, &mut self.fixtures, work).map(drop)
     }
 
     /// What each client sets for itself.
     fn session_statements(&self, work: &Work) -> Vec<String> {
         let mut statements = Vec::new();
-        if self.capabilities.family != Family::Cockroach {
+        if self.side.capabilities.family != Family::Cockroach {
             let value = if work.durability == Durability::Full { "on" } else { "off" };
             statements.push(format!("SET synchronous_commit = {value}"));
         }
@@ -182,8 +150,8 @@ impl Target for ExternalPostgres {
 
     fn limitations(&self, work: &Work) -> Vec<Limitation> {
         let mut limitations = common_limitations(work);
-        limitations.extend(self.capabilities.limitations());
-        limitations.extend(refusals(work, &self.capabilities, &self.server));
+        limitations.extend(self.side.capabilities.limitations());
+        limitations.extend(refusals(work, &self.side.capabilities, &self.server));
         if work.data_files > 1 {
             limitations.push(Limitation {
                 subject: "data_files".to_owned(),
@@ -199,17 +167,17 @@ impl Target for ExternalPostgres {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         require_possible(&self.limitations(work))?;
-        self.connector = None;
-        self.answers = Answers::default();
+        self.side.connector = None;
+        self.side.answers = Answers::default();
         let mut first_statements = self.session_statements(work);
         if work.workload.looks_up() {
             first_statements.extend(guid::PLANNER.map(str::to_owned));
             self.provide_fixtures(work)?;
         }
-        let look_up = self.look_up(work);
-        let mut statements = schema::drop_all(self.capabilities.procedures);
-        statements.extend(schema::create(work, &[None], &self.capabilities));
-        let control = self.running()?;
+        let look_up = self.side.look_up(work, false);
+        let mut statements = schema::drop_all(self.side.capabilities.procedures);
+        statements.extend(schema::create(work, &[None], &self.side.capabilities));
+        let control = self.side.running()?;
         time_as_clients_do(control, work);
         for statement in &first_statements {
             // Tried where it leaves no trace.
@@ -230,14 +198,14 @@ impl Target for ExternalPostgres {
         let _ = control.work("CHECKPOINT");
         let mut login = self.login.clone();
         login.application_name = format!("fathom-client-{}", unique_id());
-        self.connector = Some(PostgresConnector::new(Connecting {
+        self.side.connector = Some(PostgresConnector::new(Connecting {
             login,
             first_statements,
             row: schema::row_statement(work),
             workload: work.workload,
             seed: work.seed,
             look_up,
-            counts_by_session: self.capabilities.backend_counters,
+            counts_by_session: self.side.capabilities.backend_counters,
             addresses: Addresses::default(),
         }));
         Ok(())
@@ -249,41 +217,26 @@ impl Target for ExternalPostgres {
 
     fn jobs(&self, work: &Work) -> u32 {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u32;
-        let is_local = match &self.login.endpoint {
-            Endpoint::Unix { .. } => true,
-            Endpoint::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",
-        };
+        let is_local = self.login.endpoint.is_local();
         let available = if is_local { processors / 2 } else { processors };
         available.clamp(1, work.connections.max(1))
     }
 
     fn counters(&mut self) -> Result<Counters, TargetError> {
-        let capabilities = self.capabilities.clone();
-        counters::read(self.running()?, &capabilities)
+        self.side.counters()
     }
 
     fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
-        let (capabilities, answers) = (self.capabilities.clone(), self.answers.clone());
-        if work.workload.looks_up() {
-            return fixture::post_run_state(self.running()?, work, &answers);
-        }
-        counters::post_run_state(self.running()?, &capabilities, work)
+        self.side.post_run_state(work)
     }
 
     fn clean(&mut self) -> Result<(), TargetError> {
-        self.connector = None;
-        let statements = schema::drop_all(self.capabilities.procedures);
-        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in statements {
-                control.complete("could not remove the objects of the run", &statement)?;
-            }
-        }
-        Ok(())
+        self.side.clean()
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.connector = None;
-        let Some(mut control) = self.control.take() else {
+        self.side.connector = None;
+        let Some(mut control) = self.side.control.take() else {
             return Ok(());
         };
         let name = self.login.database.clone();

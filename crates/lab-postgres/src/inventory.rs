@@ -61,7 +61,7 @@ impl ServerQuestion for Question {
     }
 
     fn is_local(&self) -> bool {
-        is_local(&self.login)
+        self.login.endpoint.is_local()
     }
 
     fn ask(&self) -> Result<InventoryRow, TargetError> {
@@ -126,12 +126,5 @@ pub(super) fn place(login: &Login) -> String {
     match &login.endpoint {
         Endpoint::Unix { directory, port } => format!("{}:{port}/{}", directory.display(), login.database),
         Endpoint::Tcp { host, port } => format!("{host}:{port}/{}", login.database),
-    }
-}
-
-pub(super) fn is_local(login: &Login) -> bool {
-    match &login.endpoint {
-        Endpoint::Unix { .. } => true,
-        Endpoint::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",
     }
 }

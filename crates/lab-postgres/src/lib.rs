@@ -22,6 +22,7 @@ mod managed;
 mod series;
 mod server;
 mod server_location;
+mod server_side;
 mod session;
 mod settings;
 mod waits;

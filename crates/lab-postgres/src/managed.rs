@@ -14,6 +14,7 @@ use lab::work::{Placement, Work};
 use super::ENGINE;
 use super::capabilities::Capabilities;
 use super::control::Control;
+use super::server_side::ServerSide;
 use super::session::{Connecting, PostgresConnector};
 use super::settings::{
     backup_limitations, managed_limitations, name_the_setting, require_possible, server_settings,
@@ -22,10 +23,10 @@ use crate::server::cluster::{Cluster, ClusterOptions};
 use crate::server::discovery::ServerBinaries;
 use crate::server::resource_limits::MemoryGroup;
 use crate::server::{resource_limits, wal_place};
+use crate::waits;
 use crate::wire::Addresses;
 use crate::workload::guid::{self, FixtureTables};
-use crate::workload::{fixture, schema, wal_space};
-use crate::{counters, waits};
+use crate::workload::{schema, wal_space};
 
 mod abilities;
 mod reading;
@@ -58,9 +59,7 @@ pub struct ManagedOptions {
 pub struct ManagedPostgres {
     cluster: Option<Cluster>,
     layout: Layout,
-    control: Option<Control>,
-    capabilities: Capabilities,
-    connector: Option<PostgresConnector>,
+    side: ServerSide,
     /// Which of the layout's directories the current run uses for what.
     placement: Placement,
     /// How many of its data directories the current run uses.
@@ -71,8 +70,6 @@ pub struct ManagedPostgres {
     tablespaces: Vec<(PathBuf, String)>,
     /// Tables that runs read, made by earlier runs.
     fixtures: Vec<FixtureTables>,
-    /// What the look-ups of the current run did.
-    answers: Answers,
     /// Limit of the server's memory, while it runs with one.
     memory: Option<MemoryGroup>,
     /// Has everything that was written before been brought to the devices?
@@ -85,7 +82,7 @@ impl ManagedPostgres {
     /// # Panics
     /// Outside `prepare` and `clean`.
     pub fn postgres_connector(&self) -> PostgresConnector {
-        self.connector.clone().expect("a connector is asked for between prepare and clean")
+        self.side.connector()
     }
 
     /// Cleans what crashed runs left in the same directories and makes a cluster (about a second, 40 MB). The server
@@ -116,15 +113,12 @@ impl ManagedPostgres {
         Ok(Self {
             cluster: Some(cluster),
             layout,
-            control: None,
-            capabilities: Capabilities::default(),
-            connector: None,
+            side: ServerSide::default(),
             placement: Placement::Together,
             data_places: 1,
             work: None,
             tablespaces: Vec::new(),
             fixtures: Vec::new(),
-            answers: Answers::default(),
             memory: None,
             settled: false,
         })
@@ -136,12 +130,6 @@ impl ManagedPostgres {
     /// After `stop`.
     pub fn cluster(&self) -> &Cluster {
         self.cluster.as_ref().expect("the target was not stopped")
-    }
-
-    fn running(&mut self) -> Result<&mut Control, TargetError> {
-        self.control
-            .as_mut()
-            .ok_or_else(|| TargetError::engine("could not ask the server", "it does not run"))
     }
 
     fn cluster_mut(&mut self) -> Result<&mut Cluster, TargetError> {
@@ -167,8 +155,8 @@ impl ManagedPostgres {
         };
         let mut control = Control::connect(&login)
             .map_err(|error| TargetError::engine("could not connect to our own server", error))?;
-        self.capabilities = Capabilities::probe(&mut control)?;
-        self.control = Some(control);
+        self.side.capabilities = Capabilities::probe(&mut control)?;
+        self.side.control = Some(control);
         self.work = Some(work.clone());
         Ok(())
     }
@@ -187,8 +175,8 @@ impl Target for ManagedPostgres {
 
     fn prepare(&mut self, work: &Work) -> Result<(), TargetError> {
         require_possible(&self.limitations(work))?;
-        self.connector = None;
-        self.control = None;
+        self.side.connector = None;
+        self.side.control = None;
         self.placement = work.placement;
         self.data_places = work.data_places(self.layout.data.len());
         let log = self.layout.log.clone().filter(|_| work.placement == Placement::LogApart);
@@ -198,13 +186,13 @@ impl Target for ManagedPostgres {
         self.settle(work)?;
         self.start(work)?;
         self.clean()?;
-        self.answers = Answers::default();
+        self.side.answers = Answers::default();
         if work.workload.has_fixtures() {
             self.provide_fixtures(work)?;
         }
         let tablespaces = self.tablespaces_for(work)?;
-        let statements = schema::create(work, &tablespaces, &self.capabilities);
-        let control = self.running()?;
+        let statements = schema::create(work, &tablespaces, &self.side.capabilities);
+        let control = self.side.running()?;
         for statement in statements {
             control.complete("could not make the objects of the run", &statement)?;
         }
@@ -214,7 +202,7 @@ impl Target for ManagedPostgres {
         waits::provide(control);
         control.complete("could not write a checkpoint before the run", "CHECKPOINT")?;
         let name = format!("fathom-client-{}", unique_id());
-        self.connector = Some(PostgresConnector::new(Connecting {
+        self.side.connector = Some(PostgresConnector::new(Connecting {
             login: self.cluster_mut()?.login(DATABASE, &name),
             first_statements: match work.workload.looks_up() {
                 true => guid::PLANNER.map(str::to_owned).to_vec(),
@@ -223,8 +211,8 @@ impl Target for ManagedPostgres {
             row: schema::row_statement(work),
             workload: work.workload,
             seed: work.seed,
-            look_up: self.look_up(work),
-            counts_by_session: self.capabilities.backend_counters,
+            look_up: self.side.look_up(work, true),
+            counts_by_session: self.side.capabilities.backend_counters,
             addresses: Addresses::default(),
         }));
         Ok(())
@@ -241,37 +229,24 @@ impl Target for ManagedPostgres {
     }
 
     fn counters(&mut self) -> Result<Counters, TargetError> {
-        let capabilities = self.capabilities.clone();
-        counters::read(self.running()?, &capabilities)
+        self.side.counters()
     }
 
     fn post_run_state(&mut self, work: &Work) -> Result<PostRunState, TargetError> {
-        let capabilities = self.capabilities.clone();
-        let answers = self.answers.clone();
         let resource_limits = self.resource_limits(work);
-        let control = self.running()?;
-        let mut post_run_state = match work.workload.looks_up() {
-            true => fixture::post_run_state(control, work, &answers)?,
-            false => counters::post_run_state(control, &capabilities, work)?,
-        };
+        let mut post_run_state = self.side.post_run_state(work)?;
         post_run_state.metrics.extend(resource_limits);
         Ok(post_run_state)
     }
 
+    /// A server that died has nothing to clean now; the next start finds the objects and drops them.
     fn clean(&mut self) -> Result<(), TargetError> {
-        self.connector = None;
-        // A server that died has nothing to clean now; the next start finds the objects and drops them.
-        if let Some(control) = self.control.as_mut().filter(|control| control.is_usable()) {
-            for statement in schema::drop_all(true) {
-                control.complete("could not remove the objects of the run", &statement)?;
-            }
-        }
-        Ok(())
+        self.side.clean()
     }
 
     fn stop(&mut self, keep: bool) -> Result<(), TargetError> {
-        self.connector = None;
-        self.control = None;
+        self.side.connector = None;
+        self.side.control = None;
         match self.cluster.take() {
             Some(cluster) if keep => {
                 let directory = cluster.keep()?;

@@ -7,7 +7,7 @@ use lab::engine::TargetError;
 use super::address;
 use super::control::Control;
 use super::external::connecting::connect;
-use super::inventory::{ANSWER_BYTES_MAX, is_local, place};
+use super::inventory::{ANSWER_BYTES_MAX, place};
 
 /// A connection that asks a server about its files; it changes no data.
 pub struct ServerLocation {
@@ -36,7 +36,7 @@ impl ServerLocation {
         control.require_usable("could not ask the server for its data directory")?;
         Ok(Self {
             server: place(&login),
-            is_local: is_local(&login),
+            is_local: login.endpoint.is_local(),
             data_directory,
             system_identifier: identifier.and_then(|text| text.parse().ok()),
             control,

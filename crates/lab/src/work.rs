@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 mod subject;
 
-pub use subject::{BackupMethod, CacheState, Depth, RawReads, Storage, SubjectParameters};
+pub use subject::{BackupMethod, CacheState, RawReads, Storage, SubjectParameters};
 
 /// Columns and statements of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

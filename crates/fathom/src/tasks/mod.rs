@@ -13,8 +13,8 @@ use check::progress::Silent;
 use disk::baseline::{Matrix, Pattern, Row, measure};
 use lab::inventory::inventory;
 use lab::task::{EngineLocation, Task, TaskOrder, TaskOutcome};
-use lab::work::{Depth, SubjectParameters, Workload};
-use results::check::{CheckLevel, CheckReport};
+use lab::work::{SubjectParameters, Workload};
+use results::check::CheckReport;
 use results::model::Metric;
 use results::structure::{LevelStructure, ObjectStructure, StorageKind, StructureReport};
 
@@ -80,12 +80,7 @@ impl Tasks {
 
 fn options_of(subject: &SubjectParameters) -> Options {
     Options {
-        level: match subject.depth {
-            Depth::Read => CheckLevel::Read,
-            Depth::Page => CheckLevel::Page,
-            Depth::Structure => CheckLevel::Structure,
-            Depth::Full => CheckLevel::Full,
-        },
+        level: subject.depth,
         worker_count: subject.workers.max(1) as usize,
         page_batch: subject.page_batch.map(|pages| pages as usize),
         object_batch: subject.object_batch.map(|objects| objects as usize),
@@ -97,7 +92,7 @@ fn check_metrics(report: &CheckReport, subject: &SubjectParameters) -> Vec<Metri
     let counters = &report.counters;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let pass_s = seconds(counters.pass_ns);
-    let source = format!("fathom check, level {}", subject.depth.word());
+    let source = format!("fathom check, level {}", subject.depth.name());
     let metric = |name: &str, value: f64, unit: &str| metric(name, value, unit, &source);
     let rate = report.accounting.bytes_read as f64 / pass_s.max(1e-9);
     let worker_s = pass_s * counters.worker_count as f64;

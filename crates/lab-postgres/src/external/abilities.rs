@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use lab::cache::CachedPages;
 use lab::engine::{
-    CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, LogRecords, Observe, Residence,
-    TargetError,
+    CacheControl, ClientControl, Counters, Describe, EngineFacts, LogRecords, Observe, Residence, TargetError,
 };
 use lab::observe::Sampler;
 use lab::work::{CacheState, Work};
@@ -14,18 +13,18 @@ use results::model::{Setting, Warning};
 use super::super::wire::Login;
 use super::ExternalPostgres;
 use super::connecting::kept_words;
-use crate::counters::{clients, wal_records};
+use crate::counters::wal_records;
 use crate::workload::guid::{self, FixtureTables};
 use crate::{counters, series, waits};
 
 impl Describe for ExternalPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        counters::settings(self.running()?)
+        counters::settings(self.side.running()?)
     }
 
     fn facts(&mut self) -> Result<EngineFacts, TargetError> {
-        let capabilities = self.capabilities.clone();
-        let mut facts = counters::facts(self.running()?, &capabilities);
+        let capabilities = self.side.capabilities.clone();
+        let mut facts = counters::facts(self.side.running()?, &capabilities);
         if let Some(encryption) = &self.encryption {
             facts["tls"] = encryption.clone().into();
         }
@@ -46,7 +45,7 @@ impl Describe for ExternalPostgres {
                 ),
             });
         }
-        if !self.capabilities.superuser {
+        if !self.side.capabilities.superuser {
             warnings.push(Warning {
                 code: "no_checkpoint".to_owned(),
                 text: "the role is no superuser: a checkpoint before each run may have been refused"
@@ -69,27 +68,15 @@ impl Residence for ExternalPostgres {
 
 impl ClientControl for ExternalPostgres {
     fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name.filter(|_| self.capabilities.session_list) {
-            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
-            None => Ok(None),
-        }
+        self.side.clients_seen()
     }
 
     fn interrupt(&mut self) -> Result<(), TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name.filter(|_| self.capabilities.session_list) {
-            Some(name) => counters::interrupt(self.running()?, &name),
-            None => Ok(()),
-        }
+        self.side.interrupt()
     }
 
     fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.counts_by_session()) else {
-            return Ok(None);
-        };
-        let name = name.application_name().to_owned();
-        clients::read(self.running()?, &name).map(Some)
+        self.side.client_counters()
     }
 }
 
@@ -97,7 +84,7 @@ impl CacheControl for ExternalPostgres {
     fn set_cache(&mut self, work: &Work) -> Result<Option<CachedPages>, TargetError> {
         let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up());
         if let Some(fixture) = fixture.filter(|_| work.subject.cache == CacheState::Warm) {
-            let control = self.running()?;
+            let control = self.side.running()?;
             for statement in guid::PLANNER.map(str::to_owned).into_iter().chain([fixture.question(work)]) {
                 control.complete("could not fill the caches of the server", &statement)?;
             }
@@ -112,13 +99,13 @@ impl Observe for ExternalPostgres {
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
         let login = Login { application_name: series::CONTROL_NAME.to_owned(), ..self.login.clone() };
         let mut samplers = series::samplers(&login, work);
-        samplers.extend(waits::samplers(&login, self.connector.as_ref()));
+        samplers.extend(waits::samplers(&login, self.side.connector.as_ref()));
         samplers
     }
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let files = Err("files of an external server are not read");
-        let Ok(control) = self.running() else { return LogRecords::default() };
+        let Ok(control) = self.side.running() else { return LogRecords::default() };
         wal_records::of_run(control, work, before, after, files)
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use lab::cache::{self, CachedPages};
 use lab::engine::{
-    CacheControl, ClientControl, Connector, Counters, Describe, EngineFacts, Files, LogRecords, Observe,
-    Residence, TargetError,
+    CacheControl, ClientControl, Counters, Describe, EngineFacts, Files, LogRecords, Observe, Residence,
+    TargetError,
 };
 use lab::observe::Sampler;
 use lab::task::EngineLocation;
@@ -14,14 +14,14 @@ use results::model::{Setting, Warning};
 
 use super::super::settings::name_sources;
 use super::{CONTROL_NAME, DATABASE, ManagedPostgres};
-use crate::counters::{clients, wal_records};
+use crate::counters::wal_records;
 use crate::server::cluster::Cluster;
 use crate::workload::fixture;
 use crate::{counters, series, waits};
 
 impl Describe for ManagedPostgres {
     fn settings(&mut self) -> Result<Vec<Setting>, TargetError> {
-        let mut settings = counters::settings(self.running()?)?;
+        let mut settings = counters::settings(self.side.running()?)?;
         if let Some(work) = &self.work {
             name_sources(&mut settings, work);
         }
@@ -29,8 +29,8 @@ impl Describe for ManagedPostgres {
     }
 
     fn facts(&mut self) -> Result<EngineFacts, TargetError> {
-        let capabilities = self.capabilities.clone();
-        let mut facts = counters::facts(self.running()?, &capabilities);
+        let capabilities = self.side.capabilities.clone();
+        let mut facts = counters::facts(self.side.running()?, &capabilities);
         let postgres = self.cluster().server().bin_dir.join("postgres");
         if let Ok(binary) = disk::binary::binary_facts(&postgres) {
             facts["binary"] = serde_json::to_value(binary).unwrap_or_default();
@@ -84,27 +84,15 @@ impl Residence for ManagedPostgres {
 
 impl ClientControl for ManagedPostgres {
     fn clients_seen(&mut self) -> Result<Option<u32>, TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name {
-            Some(name) => counters::clients_seen(self.running()?, &name).map(Some),
-            None => Ok(None),
-        }
+        self.side.clients_seen()
     }
 
     fn interrupt(&mut self) -> Result<(), TargetError> {
-        let name = self.connector.as_ref().map(|connector| connector.application_name().to_owned());
-        match name {
-            Some(name) => counters::interrupt(self.running()?, &name),
-            None => Ok(()),
-        }
+        self.side.interrupt()
     }
 
     fn client_counters(&mut self) -> Result<Option<Counters>, TargetError> {
-        let Some(name) = self.connector.as_ref().filter(|connector| connector.counts_by_session()) else {
-            return Ok(None);
-        };
-        let name = name.application_name().to_owned();
-        clients::read(self.running()?, &name).map(Some)
+        self.side.client_counters()
     }
 }
 
@@ -114,7 +102,7 @@ impl CacheControl for ManagedPostgres {
             return Ok(None);
         }
         let data = self.cluster().data();
-        let files = fixture::files(self.running()?, &data, work)?;
+        let files = fixture::files(self.side.running()?, &data, work)?;
         cache::set(&files, work.subject.cache).map(Some)
     }
 }
@@ -125,8 +113,8 @@ impl Files for ManagedPostgres {
     }
 
     fn rest(&mut self) -> Result<(), TargetError> {
-        self.control = None;
-        self.connector = None;
+        self.side.control = None;
+        self.side.connector = None;
         self.cluster_mut()?.stop();
         Ok(())
     }
@@ -136,14 +124,15 @@ impl Observe for ManagedPostgres {
     fn samplers(&mut self, work: &Work) -> Vec<Box<dyn Sampler>> {
         let Some(cluster) = &self.cluster else { return Vec::new() };
         let mut samplers = series::samplers(&cluster.login(DATABASE, series::CONTROL_NAME), work);
-        samplers.extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.connector.as_ref()));
+        samplers
+            .extend(waits::samplers(&cluster.login(DATABASE, CONTROL_NAME), self.side.connector.as_ref()));
         samplers
     }
 
     fn log_records(&mut self, work: &Work, before: &Counters, after: &Counters, _: u64) -> LogRecords {
         let (directory, server) = (self.cluster().data().join("pg_wal"), self.cluster().server().clone());
         let files = wal_records::LogFiles { directory, server };
-        let Ok(control) = self.running() else { return LogRecords::default() };
+        let Ok(control) = self.side.running() else { return LogRecords::default() };
         wal_records::of_run(control, work, before, after, Ok(&files))
     }
 }

@@ -1,4 +1,4 @@
-//! What a managed server does for runs that read: tables made once, look-ups, resource_limits, the place of its files.
+//! What a managed server does for runs that read: tables made once, look-ups, limits of CPUs and memory, the place of its files.
 
 use lab::engine::{Residence, TargetError};
 use lab::task::{EngineLocation, ServerAddress};
@@ -10,34 +10,19 @@ use super::{DATABASE, ManagedPostgres};
 use crate::server::cluster;
 use crate::server::resource_limits::{self, MemoryGroup};
 use crate::workload::fixture;
-use crate::workload::guid::FixtureTables;
-use crate::workload::look_up::LookUp;
 
 impl ManagedPostgres {
     /// Makes the tables that the work reads, and has the server start again without a page of them in its memory.
     pub(super) fn provide_fixtures(&mut self, work: &Work) -> Result<(), TargetError> {
-        let mut fixtures = std::mem::take(&mut self.fixtures);
-        let provided = fixture::provide(self.running()?, &mut fixtures, work);
-        self.fixtures = fixtures;
-        if provided? {
-            self.control = None;
+        if fixture::provide(self.side.running()?, &mut self.fixtures, work)? {
+            self.side.control = None;
             self.cluster_mut()?.stop();
             self.start(work)?;
         }
         Ok(())
     }
 
-    pub(super) fn look_up(&self, work: &Work) -> Option<LookUp> {
-        let fixture = FixtureTables::of(work).filter(|_| work.workload.looks_up())?;
-        Some(LookUp {
-            statement: LookUp::explained(&fixture.question(work)),
-            page_bytes: self.capabilities.page_size_bytes.unwrap_or(8192),
-            is_local: true,
-            answers: self.answers.clone(),
-        })
-    }
-
-    /// What the kernel says of the resource_limits that the work asked for.
+    /// What the kernel says of the limits that the work asked for.
     pub(super) fn resource_limits(&self, work: &Work) -> Vec<Metric> {
         let metric =
             |name: &str, value: u64, unit: &str, source: &str| Metric::new(name, value as f64, unit, source);
@@ -54,7 +39,7 @@ impl ManagedPostgres {
     }
 
     pub(super) fn place_now(&mut self, work: &Work) -> Result<EngineLocation, TargetError> {
-        if let Some(control) = self.control.as_mut() {
+        if let Some(control) = self.side.control.as_mut() {
             control.complete("could not write a checkpoint", "CHECKPOINT")?;
         }
         let cluster = self.cluster();

@@ -36,7 +36,9 @@ impl ManagedPostgres {
         cluster::make_directory(&directory, cluster.user())?;
         let sql =
             format!("CREATE TABLESPACE {} LOCATION {}", identifier(&name), literal(sql_path(&directory)?));
-        self.running()?.rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
+        self.side
+            .running()?
+            .rows(&format!("could not make a tablespace in \"{}\"", place.display()), &sql)?;
         self.tablespaces.push((place, name.clone()));
         Ok(name)
     }

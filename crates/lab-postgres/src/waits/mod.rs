@@ -30,7 +30,7 @@ use results::observations::{Observations, SamplerRecord, WaitProfile, WaitingTas
 
 use super::control::Control;
 use super::session::PostgresConnector;
-use super::wire::{Endpoint, Login};
+use super::wire::Login;
 use events::Names;
 use memory_probe::MemoryProbe;
 use server_memory::ServerMemory;
@@ -125,11 +125,7 @@ impl WaitSampler {
         if self.way == Way::Sql {
             return Err("asked for".to_owned());
         }
-        let is_local = match &self.login.endpoint {
-            Endpoint::Unix { .. } => true,
-            Endpoint::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",
-        };
-        if !is_local {
+        if !self.login.endpoint.is_local() {
             return Err("the server is on another machine".to_owned());
         }
         if !events::MAJORS.contains(&major) {

@@ -22,6 +22,16 @@ pub(in super::super) enum Endpoint {
     },
 }
 
+impl Endpoint {
+    /// Is it on this machine, by its name alone?
+    pub(in super::super) fn is_local(&self) -> bool {
+        match self {
+            Self::Unix { .. } => true,
+            Self::Tcp { host, .. } => host == "localhost" || host.starts_with("127.") || host == "::1",
+        }
+    }
+}
+
 impl fmt::Display for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use results::check::CheckLevel;
+
 use super::values::{Conflict, Values, conflict};
 use crate::work::{
-    Amount, BackupMethod, CacheState, Depth, LoopSide, RawReads, Storage, SubjectParameters, Work, Workload,
+    Amount, BackupMethod, CacheState, LoopSide, RawReads, Storage, SubjectParameters, Work, Workload,
 };
 
 /// Keys from one taken key to the next, as published.
@@ -78,10 +80,10 @@ impl Values<'_> {
         if matches!(workload, Workload::Check | Workload::Structure) {
             subject.workers = self.count("workers").unwrap_or(1) as u32;
             subject.depth = match self.word("check_level") {
-                "read" => Depth::Read,
-                "structure" => Depth::Structure,
-                "full" => Depth::Full,
-                _ => Depth::Page,
+                "read" => CheckLevel::Read,
+                "structure" => CheckLevel::Structure,
+                "full" => CheckLevel::Full,
+                _ => CheckLevel::Page,
             };
             subject.page_batch = self.count("page_batch");
             subject.object_batch = self.count("object_batch");

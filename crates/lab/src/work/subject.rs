@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use results::check::CheckLevel;
 use serde::{Deserialize, Serialize};
 
 /// How rows with keys of 16 random bytes are stored.
@@ -73,33 +74,6 @@ impl CacheState {
     }
 }
 
-/// Depth of a check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Depth {
-    /// Reads every byte and looks at none: what the device gives.
-    Read,
-    /// Each page by itself.
-    #[default]
-    Page,
-    /// Pages and how they hang together.
-    Structure,
-    /// Rows and index entries too.
-    Full,
-}
-
-impl Depth {
-    /// The word in specs.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Page => "page",
-            Self::Structure => "structure",
-            Self::Full => "full",
-        }
-    }
-}
-
 /// What makes a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -127,7 +101,7 @@ pub struct RawReads {
 }
 
 /// Everything that workloads which read, or which are no statements at all, need beside the common parameters.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SubjectParameters {
     /// How the rows are stored.
     pub storage: Storage,
@@ -145,8 +119,8 @@ pub struct SubjectParameters {
     pub arrays: Option<u32>,
     /// Processors that the server may run on.
     pub server_cores: Option<u32>,
-    /// Depth of a check.
-    pub depth: Depth,
+    /// How much a check proves.
+    pub depth: CheckLevel,
     /// Threads of a check or a reader; at least 1 where it has a meaning.
     pub workers: u32,
     /// Pages of one claim; `None` leaves it to the checker.
@@ -159,6 +133,30 @@ pub struct SubjectParameters {
     pub backup: BackupMethod,
     /// Pattern of raw reads.
     pub raw: RawReads,
+}
+
+impl Default for SubjectParameters {
+    /// Nothing is asked for.
+    fn default() -> Self {
+        Self {
+            storage: Storage::default(),
+            table_rows: 0,
+            objects: 0,
+            every: 0,
+            cache: CacheState::default(),
+            memory_limit_mib: None,
+            arrays: None,
+            server_cores: None,
+            // Studies are found again by their work: this is what the records of work without a check have.
+            depth: CheckLevel::Page,
+            workers: 0,
+            page_batch: None,
+            object_batch: None,
+            streams: 0,
+            backup: BackupMethod::default(),
+            raw: RawReads::default(),
+        }
+    }
 }
 
 impl SubjectParameters {
