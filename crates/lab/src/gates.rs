@@ -22,7 +22,7 @@ pub struct Limits {
     pub start_skew_floor: Duration,
     /// Largest share of a core that a client thread may use before it counts as the bottleneck.
     pub client_cpu_fraction: f64,
-    /// Smallest share of the looks that each sampler should have had.
+    /// Smallest share of the samples that each sampler should have had.
     pub samples_present_fraction: f64,
 }
 
@@ -286,11 +286,11 @@ fn prefixed(what: &str, names: Vec<String>) -> Vec<String> {
 /// Looks more frequent than this are samples of an estimate, not a series: each stands for the time that it really
 /// covers, so that fewer of them make the estimate coarser, not wrong.
 const SERIES_PERIOD_NS_MIN: u64 = 500_000_000;
-/// Smallest share of the looks of an estimate, unless a study asks for less of all samplers.
+/// Smallest share of the samples of an estimate, unless a study asks for less of all samplers.
 const ESTIMATE_FRACTION: f64 = 0.5;
 
-/// Were the counters looked at every second? One look may always be missing, since short runs have few. A sampler that
-/// is not able to look at all is named, and no reason to throw the run away.
+/// Were the counters sampled every second? One sample may always be missing, since short runs have few. A sampler that
+/// is not able to take any sample is named, and no reason to throw the run away.
 fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     let (series_fraction, estimate_fraction) =
         (limits.samples_present_fraction, limits.samples_present_fraction.min(ESTIMATE_FRACTION));
@@ -315,14 +315,14 @@ fn samples_present(evidence: &Evidence<'_>, limits: &Limits) -> GateResult {
     nobody("samples_present", expected, &short)
 }
 
-/// Did a sampler that was able to look have too small a share of its looks to be as sure as it would be? What the gate
+/// Did a sampler that was able to sample have too small a share of its samples to be as sure as it would be? What the gate
 /// lets pass of an estimate is a caution all the same.
 pub fn has_missed_samples(sampler: &SamplerRecord, limits: &Limits) -> bool {
     is_able(sampler) && is_short(sampler, limits.samples_present_fraction)
 }
 
 fn is_able(sampler: &SamplerRecord) -> bool {
-    // The run's own checkpoints are deeds, not looks: a slow one leaves out those that were due meanwhile.
+    // The run's own checkpoints are work, not samples: a slow one leaves out those that were due meanwhile.
     let is_look = sampler.name != manual_checkpoint::SAMPLER;
     is_look && (sampler.problem.is_none() || sampler.samples_taken > 0)
 }

@@ -22,8 +22,8 @@ const FAST_STOP_TIME_MAX: Duration = Duration::from_secs(120);
 /// Time for an immediate shutdown, which writes nothing.
 const IMMEDIATE_STOP_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Pause between two looks at a process that is ending.
-const LOOK_PERIOD: Duration = Duration::from_millis(2);
+/// Pause between two polls of a process that is ending.
+const POLL_PERIOD: Duration = Duration::from_millis(2);
 
 /// Lines of a log or of a tool's output that an error quotes.
 const QUOTED_LINES: usize = 6;
@@ -96,7 +96,7 @@ impl ServerProcess {
                 if !matches!(self.child.try_wait(), Ok(None)) {
                     return;
                 }
-                std::thread::sleep(LOOK_PERIOD);
+                std::thread::sleep(POLL_PERIOD);
             }
         }
     }

@@ -12,7 +12,7 @@ const LAST_SAMPLE_WAIT_MAX: Duration = Duration::from_secs(10);
 const PRIORITY: i32 = -10;
 
 /// Samples of which one may be missed before the thread hurries: at 2 % there is room until a run wants 95 % of them.
-const LOOKS_PER_MISS: u32 = 50;
+const SAMPLES_PER_MISS: u32 = 50;
 
 /// Something that samples with a period on a thread of its own.
 pub(super) struct Watched<L> {
@@ -109,7 +109,7 @@ impl PriorityBoost {
     fn is_due(&mut self, missed: u32) -> bool {
         self.samples += 1;
         self.missed = self.missed.saturating_add(missed);
-        let is_due = !self.hurries && self.missed > 1 + self.samples / LOOKS_PER_MISS;
+        let is_due = !self.hurries && self.missed > 1 + self.samples / SAMPLES_PER_MISS;
         self.hurries |= is_due;
         is_due
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_that_are_missed_are_left_out_and_not_made_up_for() {
+    fn samples_that_are_missed_are_left_out_and_not_made_up_for() {
         let begun = Instant::now();
         // The second sample takes as long as five periods.
         let sample = |samples: &mut Vec<Duration>| {

@@ -15,7 +15,7 @@ use lab::work::Work;
 use results::model::Event;
 use rusqlite::Connection;
 
-/// The log file is larger than at the look before.
+/// The log file is larger than at the sample before.
 const LOG_GROWTH: &str = "log_growth";
 
 /// Marks that are kept.

@@ -79,7 +79,7 @@ fn sampler(samples_taken: u64, samples_expected: u64, problem: Option<&str>) -> 
 }
 
 #[test]
-fn a_run_with_too_few_looks_does_not_count_unless_the_sampler_could_not_look() {
+fn a_run_with_too_few_samples_does_not_count_unless_the_sampler_took_none() {
     let gate = |samplers: Vec<SamplerRecord>| failed(|_, _, loose| loose.samplers = samplers);
     assert!(gate(vec![sampler(95, 100, None), sampler(2, 3, None)]).is_empty());
     assert_eq!(gate(vec![sampler(94, 100, None)]), ["samples_present"]);
@@ -96,7 +96,7 @@ fn a_run_with_too_few_looks_does_not_count_unless_the_sampler_could_not_look() {
 }
 
 #[test]
-fn looks_that_an_estimate_lost_are_a_caution_when_they_are_no_failure() {
+fn samples_that_an_estimate_lost_are_a_caution_when_they_are_no_failure() {
     let fast = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 1000, None) };
     let lost = |taken| has_missed_samples(&fast(taken), &Limits::default());
     assert_eq!([lost(950), lost(949), lost(500)], [false, true, true]);
