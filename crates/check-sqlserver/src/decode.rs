@@ -53,7 +53,7 @@ pub fn place(database: Option<u32>, file: u16, page: u32) -> Decoded {
             decoded.fact("describes", format!("pages {first} to {last} of file {file}"));
         }
         None if kind.is_none() => {
-            decoded.fact("why not more", "its number tells no more: only the maps, the header and the boot page have fixed places; IAM pages stand anywhere and are marked in the PFS");
+            decoded.fact("why not more", "its number says no more: only maps, file header and boot page have fixed places; IAM pages can be anywhere and are marked in the PFS");
         }
         None => {}
     }

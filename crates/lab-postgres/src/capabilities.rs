@@ -127,7 +127,7 @@ impl Capabilities {
             (
                 self.log_position,
                 "log_bytes",
-                "the server does not tell its log position: log bytes are not known",
+                "the server does not report its WAL position: log bytes are unknown",
             ),
             (
                 self.stat_wal_sync || self.stat_io_log,
@@ -139,11 +139,11 @@ impl Capabilities {
                 "clients_seen",
                 "the list of sessions does not show ours: clients are counted by fathom alone",
             ),
-            (self.relation_size, "table_pages", "the server does not tell the size of a table in pages"),
+            (self.relation_size, "table_pages", "the server does not report the size of a table in pages"),
             (
                 self.storage_plain,
                 "rows_per_page",
-                "columns have no storage clause: one row per page is not promised",
+                "columns have no storage clause: one row per page is not guaranteed",
             ),
             (
                 self.procedures,

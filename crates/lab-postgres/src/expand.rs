@@ -140,7 +140,7 @@ fn copy_all(
     let failed = |error: WireError| engine("fill", name, error);
     let tables = read_catalog(control).map_err(failed)?;
     if tables.is_empty() {
-        return Err(refused(name, "the source holds no table"));
+        return Err(refused(name, "the source has no table"));
     }
     let shifts = shifts(&tables)?;
     let mut first = vec![format!("CREATE SCHEMA {SOURCE}")];

@@ -279,7 +279,7 @@ impl Target for ExternalPostgres {
 impl Drop for ExternalPostgres {
     fn drop(&mut self) {
         if let Err(error) = self.stop(false) {
-            tracing::warn!(%error, "left a database behind; the next start drops it");
+            tracing::warn!(%error, "a database was not removed; the next start drops it");
         }
     }
 }

@@ -110,7 +110,7 @@ pub(super) fn backup_limitations(work: &Work, bin_dir: &Path) -> Vec<Limitation>
     }
     if work.subject.streams > 1 {
         let text = format!(
-            "pg_basebackup writes one stream, whatever is asked for: the {} streams are those of the way back",
+            "pg_basebackup writes one stream, whatever is requested; the {} streams are used by the restore",
             work.subject.streams
         );
         add("streams", text, false);
@@ -184,7 +184,7 @@ pub fn managed_limitations(layout: &Layout, work: &Work) -> Vec<Limitation> {
             add(name, format!("setting \"{name}\" is how fathom reaches its own server"), true);
         }
         if let Some((_, parameter)) = SETTINGS_OF_PARAMETERS.iter().find(|(setting, _)| *setting == lower) {
-            add(name, format!("setting \"{name}\" is what the parameter \"{parameter}\" stands for"), true);
+            add(name, format!("setting \"{name}\" is set by the parameter \"{parameter}\""), true);
         }
     }
     limitations

@@ -48,7 +48,7 @@ pub(crate) fn record(
             record.warnings.push(Warning {
                 code: "cache_not_cold".to_owned(),
                 text: format!(
-                    "a cold cache was asked for and this one was {}: pages in memory before the run, or reads that the storage did not see",
+                    "a cold cache was requested, this one was {}: pages in memory before the run, or reads that the storage did not see",
                     state.words()
                 ),
             });

@@ -16,7 +16,7 @@ pub struct Skipped {
 pub struct Accounting {
     /// Pages of everything that was to be checked.
     pub page_count: u64,
-    /// Pages that kept all promises tested.
+    /// Pages without a finding.
     pub clean_count: u64,
     /// Pages whose own bytes break a rule.
     pub damaged_count: u64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The same bytes were read twice and break the promise.
+    /// The same bytes were read twice and violate the rule.
     Certain,
     /// True, but may follow from another finding in the same object.
     Consequence,
@@ -26,7 +26,7 @@ impl Confidence {
     }
 }
 
-/// A broken promise, located.
+/// A violated rule, located.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Finding {
     /// The file concerned.
@@ -43,7 +43,8 @@ pub struct Finding {
     pub engine: String,
     /// The table, index or list that the page belongs to, where that is known.
     pub object: Option<String>,
-    /// What the format promises.
+    /// The text of the rule: `invariant` in JSON, which version 0.1 wrote as `promise`.
+    #[serde(rename = "invariant", alias = "promise")]
     pub promise: String,
     /// What should stand there.
     pub expected: String,
@@ -72,4 +73,21 @@ pub struct RuleCount {
     pub found_count: u64,
     /// Findings listed.
     pub listed_count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_text_of_the_rule_is_written_as_invariant_and_read_by_its_earlier_name_as_well() {
+        let earlier = r#"{"file":"a.db","page":2,"slot":null,"offset_bytes":null,"rule":"r","engine":"sqlite","object":null,
+            "promise":"p","expected":"e","found":"f","confidence":"certain","next_step":"n"}"#;
+        let finding: Finding = serde_json::from_str(earlier).unwrap();
+        assert_eq!(finding.promise, "p");
+        let written = serde_json::to_value(&finding).unwrap();
+        assert_eq!((written["invariant"].as_str(), written.get("promise")), (Some("p"), None));
+        assert_eq!(serde_json::from_value::<Finding>(written).unwrap(), finding);
+    }
 }

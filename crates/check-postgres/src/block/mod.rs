@@ -250,7 +250,9 @@ impl PassContext<'_> {
     fn new_page<S: RowSink>(&self, page: &Page<'_>, file: &PlanFile, block: u32, work: &mut Work<'_, S>) {
         if !page.is_zero() {
             let expected = "all zeros, since the header marks the block as new";
-            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, "bytes other than zero");
+            let count = page.bytes().iter().filter(|byte| **byte != 0).count();
+            let found = format!("{count} bytes that are not zero");
+            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, found);
             work.findings.push(work.place.damage(damage));
         }
         let Some(number) = file.relation.filter(|_| self.transactions.is_some()) else { return };

@@ -20,6 +20,7 @@ use results::check::{CheckLevel, Share};
 
 use crate::block::tree::Tree;
 use crate::block::work::Work;
+use crate::catalog::Relation;
 use crate::catalog::kinds::KeyOrder;
 use crate::catalog::order::plain;
 use crate::gin::blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
@@ -28,6 +29,7 @@ use crate::matching::entry::{kind as fact_kind, tid_fact};
 use crate::matching::exception::Exception;
 use crate::matching::keyed::Key;
 use crate::matching::sink::EntrySink;
+use crate::naming::column_key_text;
 use crate::plan::objects::Matching;
 use crate::rules;
 
@@ -46,6 +48,16 @@ pub(super) struct EntryKey<'p> {
     pub(super) column: u16,
     pub(super) category: Category,
     pub(super) value: Datum<'p>,
+}
+
+/// A key as text: `tags = 'red'`, or the category of a null.
+fn key_text(index: &Relation, key: &EntryKey<'_>) -> String {
+    match key.category {
+        Category::Normal => column_key_text(index, key.column, &key.value),
+        Category::NullKey => format!("a null key of column {}", key.column),
+        Category::EmptyItem => format!("the key of empty values of column {}", key.column),
+        Category::NullItem => format!("the key of null values of column {}", key.column),
+    }
 }
 
 impl GinCheck<'_> {
@@ -200,9 +212,9 @@ impl GinCheck<'_> {
             ordering = known;
         }
         if ordering != Ordering::Less {
-            let expected = format!("a key above that of line pointer {}", item.number - 1);
-            let found = if ordering == Ordering::Equal { "the same key" } else { "a key below it" };
-            work.report(&rules::GIN_ORDER, Some(item.number), expected, found.into());
+            let text = |key: &EntryKey<'_>| key_text(self.tree.relation, key);
+            let expected = format!("a key above {}, that of line pointer {}", text(before), item.number - 1);
+            work.report(&rules::GIN_ORDER, Some(item.number), expected, text(key));
         }
     }
 
@@ -225,23 +237,31 @@ impl GinCheck<'_> {
     ) -> Option<Option<EntryKey<'p>>> {
         let Some(index) = &self.tree.relation.index else { return Some(None) };
         let count = index.columns.len();
-        let mut report = |expected: String, found: &str| {
-            work.report(&rules::GIN_ENTRY, Some(item.number), expected, found.to_owned());
+        let mut report = |expected: String, found: String| {
+            work.report(&rules::GIN_ENTRY, Some(item.number), expected, found);
             None
         };
-        let Some(column) = entry.column(count).filter(|column| (1..=count).contains(&usize::from(*column)))
-        else {
-            return report(format!("a column number up to {count}"), "another");
+        let column = match entry.column(count) {
+            Some(column) if (1..=count).contains(&usize::from(column)) => column,
+            column => {
+                let found =
+                    column.map_or("a tuple that ends before it".to_owned(), |column| column.to_string());
+                return report(format!("a column number from 1 to {count}"), found);
+            }
         };
         let Some(category) = entry.category(count) else {
-            return report("a null category from 1 to 3".to_owned(), "another");
+            let found = entry.category_byte(count);
+            let found = found.map_or("a tuple that ends before it".to_owned(), |byte| byte.to_string());
+            return report("a null category from 1 to 3".to_owned(), found);
         };
         let attribute = index.columns.get(usize::from(column) - 1).map(|column| column.attribute);
         let value = attribute.and_then(|attribute| entry.key(count, attribute));
-        let Some(value) = value.filter(|value| !matches!(value, Datum::Varlena(Varlena::External(_)))) else {
-            return report("a key inside the tuple".to_owned(), "an impossible length");
+        let found = match value {
+            Some(Datum::Varlena(Varlena::External(_))) => "a TOAST pointer".to_owned(),
+            Some(value) => return Some(Some(EntryKey { column, category, value })),
+            None => format!("a key that ends past the {} bytes of the tuple", item.length),
         };
-        Some(Some(EntryKey { column, category, value }))
+        report("a key inside the tuple".to_owned(), found)
     }
 
     /// Tests row pointers, and states each; gives their number if they were in order.

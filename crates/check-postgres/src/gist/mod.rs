@@ -115,16 +115,26 @@ fn check_boxes<S>(page: &Page<'_>, parent: &IndexTuple<'_>, index: &Index, work:
         let columns = index.columns.iter().zip(outer.iter().zip(&inner));
         for (number, (_, (outer, inner))) in columns.enumerate().filter(|(_, (column, _))| column.is_box) {
             if !covers(outer, inner) {
-                let expected = format!("a key contained in the downlink of the block, column {}", number + 1);
-                work.report(
-                    &rules::GIST_KEYS,
-                    Some(item.number),
-                    expected,
-                    "a key not contained in it".into(),
-                );
+                let column = number + 1;
+                let expected =
+                    format!("a key of column {column} inside {}, that of the downlink", box_text(outer));
+                work.report(&rules::GIST_KEYS, Some(item.number), expected, box_text(inner));
                 return;
             }
         }
+    }
+}
+
+/// A box as PostgreSQL prints it: `(4,4),(0,0)`.
+fn box_text(datum: &Datum<'_>) -> String {
+    let corners = match datum {
+        Datum::Null => return "null".to_owned(),
+        Datum::Bytes(bytes) if bytes.len() == BOX_BYTES => floats::<4>(bytes),
+        _ => None,
+    };
+    match corners {
+        Some([high_x, high_y, low_x, low_y]) => format!("({high_x},{high_y}),({low_x},{low_y})"),
+        None => "(not a box)".to_owned(),
     }
 }
 
@@ -148,6 +158,16 @@ mod tests {
     fn is_covered(outer: [f64; 4], inner: [f64; 4]) -> bool {
         let bytes = |numbers: [f64; 4]| numbers.map(f64::to_le_bytes).concat();
         covers(&Datum::Bytes(&bytes(outer)), &Datum::Bytes(&bytes(inner)))
+    }
+
+    #[test]
+    fn a_box_is_shown_as_the_server_prints_it() {
+        let bytes = [4.5, 4.0, -1.0, 0.0f64].map(f64::to_le_bytes).concat();
+        assert_eq!(box_text(&Datum::Bytes(&bytes)), "(4.5,4),(-1,0)");
+        assert_eq!(
+            (box_text(&Datum::Null), box_text(&Datum::Bytes(&[1]))),
+            ("null".into(), "(not a box)".into())
+        );
     }
 
     #[test]

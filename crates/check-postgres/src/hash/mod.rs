@@ -72,8 +72,10 @@ impl HashCheck<'_> {
                 meta.check(page, self.tree.blocks, damage);
             }
             None => {
-                let expected = "the magic number of a hash index";
-                damage.push(Damage::at(Promise::HashMeta, 24, expected, "a different magic number"));
+                let found = page.bytes().get(24..28).map(|bytes| bytes.iter().rev().copied());
+                let found: String = found.into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
+                let expected = "magic number 0x06440640 of a hash index";
+                damage.push(Damage::at(Promise::HashMeta, 24, expected, format!("0x{found}")));
             }
         }
     }

@@ -5,5 +5,5 @@ mod keys;
 mod rows;
 mod values;
 
-pub(super) use crate::naming::keys::tuple_key_text;
+pub(super) use crate::naming::keys::{column_key_text, tuple_key_text};
 pub(super) use crate::naming::rows::{entry_difference, row_text};

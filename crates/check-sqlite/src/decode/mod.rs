@@ -112,7 +112,7 @@ fn part_of_a_value(file: &Opened, number: u32, bytes: &[u8], decoded: &mut Decod
         Owner::NotFound => "no record that could be reached".to_owned(),
         Owner::TooFar => "no record that was reached".to_owned(),
     };
-    let how = "without a pointer map only a walk through all trees tells";
+    let how = "without a pointer map, its use is known only from reading all b-trees";
     decoded.fact(if is_found { "belongs to" } else { "record of" }, words);
     decoded.fact("pages read for that", format!("{read_count}: {how}"));
     is_found

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field, has_right_checksum};
+use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field, checksums, has_right_checksum};
 use results::check::{CheckLevel, Confidence};
 
 use check::findings::Findings;
@@ -139,8 +139,10 @@ impl<'a> Worker<'a> {
             let is_elsewhere =
                 || self.context.reader.pages_in_log(page, page.saturating_add(1)).next().is_some();
             if !has_right_checksum(bytes) && page != self.context.geometry.lock_page() && !is_elsewhere() {
-                let expected = "a valid checksum in the last 8 bytes";
-                self.report(Draft::new(&rules::CHECKSUM, page, expected, "a different checksum"));
+                let text = |(first, second): (u32, u32)| format!("{first:08x}{second:08x}");
+                let (stored, computed) = checksums(bytes).unwrap_or_default();
+                let expected = format!("checksum {} in the last 8 bytes", text(computed));
+                self.report(Draft::new(&rules::CHECKSUM, page, expected, text(stored)));
                 self.confirm(page, bytes);
             }
         }

@@ -12,7 +12,7 @@ use crate::rules;
 /// What to do about a row that differs from what several indexes have.
 const ROW_DIFFERS: &str = "compare the row with a backup: it differs from several indexes, so the row is more likely at fault than they are; rebuild the indexes only when the row is right";
 /// What to do about a row that several indexes have and the table has not.
-const ROW_LOST: &str = "the row is lost from the table: restore the page that held it from a backup whose log is replayed; rebuilding the indexes would remove the last trace of the row";
+const ROW_LOST: &str = "the row is lost from the table: restore the page that contained it from a backup and replay the transaction log; rebuilding the indexes would remove the last trace of the row";
 
 /// Puts findings about one row and several indexes together, and drops those about the entries that these indexes have for
 /// the row. Entries of several indexes for a row that is not there become one finding as well.

@@ -35,7 +35,7 @@ pub enum DecodeError {
         page_count: u64,
     },
     /// It is of none of the engines.
-    #[error("cannot tell what \"{}\" is: no data file of {engines}", path.display())]
+    #[error("\"{}\" is not recognised as a data file of {engines}", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,

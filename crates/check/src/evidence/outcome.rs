@@ -50,7 +50,7 @@ pub(super) fn reason(first: &Failure, more: &str) -> String {
     };
     let hint = match first.cause {
         Cause::Media => {
-            "look at the kernel's messages and the device's SMART data; copy the files while they can be read"
+            "check the kernel log (dmesg) and the device (smartctl -a); copy the files while they can be read"
         }
         Cause::Environment => hint(first.error_number),
     };

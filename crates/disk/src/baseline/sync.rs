@@ -232,17 +232,17 @@ fn flags(row: &SyncRow) -> Vec<String> {
     match row.behaviour {
         FlushBehaviour::Waits => {}
         FlushBehaviour::InMemory => {
-            flags.push("the directory lies in memory: nothing waits for a disk".to_owned())
+            flags.push("the directory is in memory: no device is involved".to_owned())
         }
         FlushBehaviour::TooFast => {
-            flags.push("flushes return faster than any device: they look ignored".to_owned());
+            flags.push("flushes return faster than any device can: they are probably ignored".to_owned());
         }
     }
     let expected_ns = f64::from(row.writer_count) * 1e9 / row.appends_per_s.max(f64::MIN_POSITIVE);
     let off_percent = 100.0 * (expected_ns / row.latency_ns_mean.max(1.0) - 1.0).abs();
     if off_percent > LITTLE_PERCENT_MAX {
         flags.push(format!(
-            "writers / rate is {off_percent:.1} % off the mean time: writers were held up outside their appends"
+            "writers / rate is {off_percent:.1} % off the mean time: writers were delayed outside their appends"
         ));
     }
     flags

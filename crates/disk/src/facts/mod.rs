@@ -54,7 +54,7 @@ pub struct StorageFacts {
 #[derive(Debug, thiserror::Error)]
 pub enum FactsError {
     /// The directory does not exist, or the way to it is closed.
-    #[error("could not look at directory \"{}\": {source}", .directory.display())]
+    #[error("could not inspect directory \"{}\": {source}", .directory.display())]
     Unreachable {
         /// The directory asked for.
         directory: PathBuf,

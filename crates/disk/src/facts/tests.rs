@@ -268,7 +268,7 @@ fn a_missing_directory_and_a_file_are_errors_with_the_path() {
     let missing = directory.path().join("missing");
     let message = storage_behind(&missing).unwrap_err().to_string();
     assert!(
-        message.starts_with("could not look at directory \"") && message.contains("missing"),
+        message.starts_with("could not inspect directory \"") && message.contains("missing"),
         "{message}"
     );
     let file = directory.path().join("file");

@@ -64,7 +64,7 @@ impl Sources {
                     // A part that was asked for comes as unreadable extents.
                     let range = file.range_bytes.clone().unwrap_or(0..0);
                     let range = range.start..range.end.max(range.start);
-                    (range, Some(format!("could not look at file \"{path}\": {error}")))
+                    (range, Some(format!("could not inspect file \"{path}\": {error}")))
                 }
                 (Some(range), Ok(_)) => (range.start..range.end.max(range.start), None),
                 (None, Ok(size_bytes)) => (0..size_bytes, None),

@@ -229,7 +229,7 @@ fn a_file_that_is_not_there_does_not_stop_the_others() {
     assert!(!outcome.is_complete());
     let (seen, outcomes) = seen_by(outcome);
     assert_eq!(seen, [(2, 0, Found::Bytes(content))]);
-    assert!(outcomes[0].error.as_ref().unwrap().starts_with("could not look at file \""));
+    assert!(outcomes[0].error.as_ref().unwrap().starts_with("could not inspect file \""));
     assert!(outcomes[1].error.as_ref().unwrap().ends_with("neither a regular file nor a block device"));
 }
 

@@ -90,7 +90,7 @@ impl Selection {
         studies.retain(|stored| experiment == "latest" || stored.study.experiment == *experiment);
         if studies.is_empty() {
             bail!(
-                "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
+                "\"{}\" has no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
                 store.path().display()
             );
         }

@@ -40,7 +40,7 @@ pub(crate) fn find(store: &Store, study: Option<&str>) -> anyhow::Result<StoredS
         Some(name) => Selection::parse(name)?.whole(store),
         None => match store.latest_study()? {
             Some(found) => Ok(found),
-            None => bail!("\"{}\" holds no study\nhint: run an experiment first", store.path().display()),
+            None => bail!("\"{}\" has no study\nhint: run an experiment first", store.path().display()),
         },
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
     let sides = sides(&store, &experiment, arguments)?;
     let Some(latest) = sides.last() else {
         bail!(
-            "\"{}\" holds no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
+            "\"{}\" has no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
             store.path().display()
         );
     };

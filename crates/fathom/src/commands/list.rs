@@ -99,7 +99,7 @@ fn checks(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
         print(&format!("{}\n", line(check)))?;
     }
     if checks.is_empty() {
-        print(&format!("\"{}\" holds no check\n", store.path().display()))?;
+        print(&format!("\"{}\" has no check\n", store.path().display()))?;
     } else {
         print("\nfathom report --check N prints one in full\n")?;
     }

@@ -166,7 +166,7 @@ fn list(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> {
         print(&line(stored))?;
     }
     if structures.is_empty() {
-        print(&format!("\"{}\" holds no structure\n", store.path().display()))?;
+        print(&format!("\"{}\" has no structure\n", store.path().display()))?;
     } else {
         print("\nfathom structure --show N prints one again\n")?;
     }

@@ -95,7 +95,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let bench = with_two_studies();
     for (words, reason) in [
         (["compare", "1", "9"], "no study 9"),
-        (["compare", "nothing", "1"], "holds no study of \"nothing\""),
+        (["compare", "nothing", "1"], "has no study of \"nothing\""),
         (["compare", "quick~7", "1"], "further than the 2 matching studies"),
         (["compare", "1/connections", "1"], "is not a level"),
         (["compare", "1/batch_size=7", "1"], "there are 1, 5"),
@@ -122,6 +122,6 @@ fn a_history_follows_each_configuration_over_the_studies() {
     let labels: Vec<_> = value["series"].as_array().unwrap().iter().map(|series| &series["label"]).collect();
     assert_eq!(labels, ["durability=none", "durability=relaxed"]);
     let (_, err) = bench.expect(2, &["history", "nothing"]);
-    assert!(err.contains("holds no study of \"nothing\""), "{err}");
+    assert!(err.contains("has no study of \"nothing\""), "{err}");
     bench.expect(2, &["history", "quick", "--metric", "nonsense"]);
 }

@@ -36,7 +36,7 @@ fn json_and_csv_have_one_row_per_pattern() {
 fn what_was_measured_is_stored_and_shown_again_in_every_form() {
     let bench = Bench::new();
     let (_, err) = bench.expect(2, &["io", "--list"]);
-    assert!(err.contains("holds no results.db"), "{err}");
+    assert!(err.contains("has no results.db"), "{err}");
     let words: Vec<&str> = ["io", ".", "--bs", "4k", "--json"].into_iter().chain(QUICK).collect();
     let (first, err) = bench.expect(0, &words);
     assert!(err.contains("stored as baseline 1; `fathom io --show 1` prints it again"), "{err}");
@@ -54,7 +54,7 @@ fn what_was_measured_is_stored_and_shown_again_in_every_form() {
         serde_json::from_str(&bench.expect(0, &["io", "--list", "--json"]).0).unwrap();
     assert_eq!((all[0]["id"].as_i64(), all[1]["sync_rows"].as_array().unwrap().len()), (Some(1), 16));
     let (_, err) = bench.expect(2, &["io", "--show", "3"]);
-    assert!(err.contains("holds no baseline 3"), "{err}");
+    assert!(err.contains("has no baseline 3"), "{err}");
 }
 
 #[test]

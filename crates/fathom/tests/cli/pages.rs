@@ -86,7 +86,7 @@ fn a_study_is_named_by_its_experiment_too() {
     assert_eq!(bench.expect(0, &["report", "quick~1"]).0, bench.expect(0, &["report", "1"]).0);
     assert_eq!(bench.expect(0, &["export", "quick~1"]).0, bench.expect(0, &["export", "1"]).0);
     let (_, err) = bench.expect(2, &["report", "populate-batch"]);
-    assert!(err.contains("holds no study of \"populate-batch\""), "{err}");
+    assert!(err.contains("has no study of \"populate-batch\""), "{err}");
     bench.expect(2, &["report", "1/batch_size=1"]);
 }
 

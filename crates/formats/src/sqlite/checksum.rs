@@ -13,9 +13,16 @@ pub const CHECKSUM_SIZE_BYTES: usize = 8;
 // OBSERVED: cksumvfs of SQLite 3.54.1: the sum of the write-ahead log with words low byte first, begun with zeros
 #[must_use]
 pub fn has_right_checksum(page: &[u8]) -> bool {
-    let Some((body, sum)) = page.split_last_chunk::<CHECKSUM_SIZE_BYTES>() else { return false };
+    checksums(page).is_some_and(|(stored, computed)| stored == computed)
+}
+
+/// The checksum in the last 8 bytes of a page, and that of the other bytes, as the two numbers that they are; `None` for
+/// fewer bytes.
+#[must_use]
+pub fn checksums(page: &[u8]) -> Option<((u32, u32), (u32, u32))> {
+    let (body, sum) = page.split_last_chunk::<CHECKSUM_SIZE_BYTES>()?;
     let half = |offset: usize| u32_at(sum, offset).unwrap_or(0).swap_bytes();
-    page_sum(body) == (half(0), half(4))
+    Some(((half(0), half(4)), page_sum(body)))
 }
 
 fn page_sum(bytes: &[u8]) -> (u32, u32) {

@@ -32,7 +32,7 @@ mod wal;
 
 pub use btree::{BtreePage, PageKind};
 pub use cell::Cell;
-pub use checksum::{CHECKSUM_SIZE_BYTES, has_right_checksum};
+pub use checksum::{CHECKSUM_SIZE_BYTES, checksums, has_right_checksum};
 pub use coverage::Coverage;
 pub use damage::{Damage, Fault};
 pub use exercise::exercise;

@@ -82,7 +82,7 @@ fn decoded(text: &str) -> Result<String, &'static str> {
         bytes.push((high * 16 + low) as u8);
         rest = after;
     }
-    String::from_utf8(bytes).map_err(|_| "what percent signs stand for is not UTF-8")
+    String::from_utf8(bytes).map_err(|_| "the percent-encoded bytes are not UTF-8")
 }
 
 /// `key=value key='a value'`, with a backslash before quotes and backslashes.

@@ -114,7 +114,7 @@ pub(crate) fn refusals(work: &Work, capabilities: &Capabilities, server: &Server
     for (name, value) in &work.settings {
         let lower = name.to_ascii_lowercase();
         if let Some((_, parameter)) = SETTINGS_OF_PARAMETERS.iter().find(|(setting, _)| *setting == lower) {
-            refuse(name, format!("setting \"{name}\" is what the parameter \"{parameter}\" stands for"));
+            refuse(name, format!("setting \"{name}\" is set by the parameter \"{parameter}\""));
             continue;
         }
         match capabilities.setting_contexts.get(&lower).map(String::as_str) {

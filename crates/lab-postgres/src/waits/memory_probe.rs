@@ -98,7 +98,7 @@ impl MemoryProbe {
         let at = Instant::now();
         self.memory
             .read(&mut self.plan, &mut self.values)
-            .map_err(|_| "the server ended while it was looked at".to_owned())?;
+            .map_err(|_| "the server ended while it was sampled".to_owned())?;
         let mut page = self.wait_counts.page();
         let is_waiting = |event: u32| event != 0 && !is_idle_event(event);
         let waiting = self.values.iter().filter(|event| is_waiting(**event)).count();

@@ -134,7 +134,7 @@ impl WaitSampler {
         let backend: u32 = control
             .probe("SELECT pg_backend_pid()")
             .and_then(|text| text.parse().ok())
-            .ok_or("the server does not tell its process id")?;
+            .ok_or("the server does not report its process id")?;
         let stat = std::fs::read_to_string(format!("/proc/{backend}/stat"))
             .map_err(|error| format!("process {backend} of the server is not to be seen here: {error}"))?;
         // EVIDENCE: proc_pid_stat(5): the parent is the second field after the name.
@@ -148,7 +148,7 @@ impl WaitSampler {
 /// page is not told.
 pub(super) fn provide(control: &mut Control) {
     if let Err(error) = control.query("CREATE EXTENSION IF NOT EXISTS pg_buffercache") {
-        tracing::debug!(%error, "no pg_buffercache: hot pages are not told");
+        tracing::debug!(%error, "no pg_buffercache: hot pages are not reported");
     }
 }
 
@@ -286,7 +286,9 @@ impl Running {
                 (
                     closed,
                     profiles,
-                    Some(format!("asked over SQL at 10 Hz, resource and signal not told apart: {reason}")),
+                    Some(format!(
+                        "sampled over SQL at 10 Hz, resource and signal time not separated: {reason}"
+                    )),
                 )
             }
         };

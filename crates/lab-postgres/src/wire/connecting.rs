@@ -172,6 +172,6 @@ fn resolve(host: &str, port: u16, deadline: Option<Instant>) -> io::Result<Vec<S
     match outcome {
         Ok(found) => found,
         Err(RecvTimeoutError::Timeout) => Err(ErrorKind::TimedOut.into()),
-        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the name could not be looked up")),
+        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the name could not be resolved")),
     }
 }

@@ -79,7 +79,7 @@ impl TlsRefusal {
             // The text of an error at this point may be anybody's.
             return Self::new(
                 "the server answered the TLS request with an error message",
-                "look for the error in the server's log; sslmode=disable connects without TLS",
+                "check the server's log for the error; sslmode=disable connects without TLS",
             );
         }
         let shown = first_byte.escape_ascii();

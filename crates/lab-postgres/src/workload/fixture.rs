@@ -97,7 +97,7 @@ pub(crate) fn post_run_state(
     let Some(fixture) = FixtureTables::of(work).filter(|_| work.workload.looks_up()) else {
         return Ok(PostRunState::default());
     };
-    let context = "could not ask what the look-ups found";
+    let context = "could not read the results of the look-ups";
     for setting in guid::PLANNER {
         control.rows(context, setting)?;
     }

@@ -74,7 +74,7 @@ impl Probe for FilesProbe {
 
     fn sample(&mut self) -> Result<FilesReading, String> {
         let data = std::fs::metadata(&self.database)
-            .map_err(|error| format!("could not look at \"{}\": {error}", self.database.display()))?;
+            .map_err(|error| format!("could not inspect \"{}\": {error}", self.database.display()))?;
         let log_bytes = std::fs::metadata(&self.log_path).ok().map(|log| log.len());
         Ok(FilesReading { data_bytes: data.len(), log_bytes })
     }

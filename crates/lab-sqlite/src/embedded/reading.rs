@@ -58,7 +58,7 @@ impl SqliteTarget {
             .map_err(|error| TargetError::engine("could not open the tables of the run", error))?;
         let found: String = connection
             .query_row(&fixture.finding(work), [], |row| row.get::<_, Option<String>>(0))
-            .map_err(|error| TargetError::engine("could not ask what the look-ups found", error))?
+            .map_err(|error| TargetError::engine("could not read the results of the look-ups", error))?
             .unwrap_or_default();
         let mut metrics = look_up::metrics(&look_ups);
         metrics.push(Metric::new(

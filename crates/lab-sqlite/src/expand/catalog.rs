@@ -21,7 +21,7 @@ pub(super) fn read_catalog(connection: &Connection, place: &Path) -> Result<Vec<
         return Err(refuse(format!("\"{name}\" is a virtual table, whose rows are not its own")));
     }
     if names.is_empty() {
-        return Err(refuse("it holds no table".to_owned()));
+        return Err(refuse("it has no table".to_owned()));
     }
     let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
     let mut tables: Vec<Table> = Vec::new();

@@ -56,7 +56,7 @@ impl<T: Target + ?Sized> TaskTarget<T> {
         let files = self.engine.files().ok_or_else(|| {
             TargetError::refused(
                 "this target has no files that a task could read",
-                "use --target sqlite or postgres",
+                "name an engine that fathom runs itself, in place of a URL (--target NAME)",
             )
         })?;
         if !needs_server {

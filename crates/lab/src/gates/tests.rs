@@ -84,7 +84,7 @@ fn a_run_with_too_few_samples_does_not_count_unless_the_sampler_took_none() {
     assert!(gate(vec![sampler(95, 100, None), sampler(2, 3, None)]).is_empty());
     assert_eq!(gate(vec![sampler(94, 100, None)]), ["samples_present"]);
     assert!(gate(vec![sampler(0, 100, Some("permission denied"))]).is_empty());
-    let partly = Some("the server ended while it was looked at");
+    let partly = Some("the server ended while it was sampled");
     assert_eq!(gate(vec![sampler(5, 100, partly)]), ["samples_present"]);
     let estimate = |taken| SamplerRecord { period_ns: 10_000_000, ..sampler(taken, 100, None) };
     assert!(gate(vec![estimate(60)]).is_empty());

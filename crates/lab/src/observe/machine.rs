@@ -46,7 +46,7 @@ impl MachineProbe {
         let mut devices: Vec<String> = Vec::new();
         for (role, storage) in environment::storage_by_role(directories) {
             if storage.block_devices.is_empty() {
-                missing.push(format!("no block device is known behind {role}"));
+                missing.push(format!("no block device is known for {role}"));
             }
             for device in storage.block_devices {
                 if !devices.contains(&device.name) {

@@ -182,7 +182,7 @@ fn check_placement(work: &Work, engine: &Engine, place: LogPlace<'_>) -> Result<
         let title =
             "`placement` cannot be chosen on a server that is not ours: its data and log stay where they are";
         return Err(conflict(&["placement"], title)
-            .help("set placement=together, or let fathom make a server of its own with --target postgres"));
+            .help("set placement=together, or name a managed engine in place of a URL (--target NAME)"));
     };
     if layout.log.is_none() {
         let title = "`placement` puts data and log in two places, and the layout has no log directory";

@@ -202,7 +202,7 @@ impl Resolved {
         }
         if until.blocks_max < self.repetitions || until.blocks_max > REPETITIONS_MAX {
             let title = format!(
-                "repeating ends after {} blocks, and {} repetitions are asked for",
+                "repeating ends after {} blocks, but {} repetitions are requested",
                 until.blocks_max, self.repetitions
             );
             return Err(SpecError::at(&experiment.head, title, "")

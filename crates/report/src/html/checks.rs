@@ -1,6 +1,7 @@
 //! Checks of the files of one database: where every page went, what was found, and the speed beside
 //! that of reading alone.
 
+use results::check::GapKind;
 use results::store::StoredCheck;
 use results::verdict::VerdictKind;
 use results::wording::thousands;
@@ -197,18 +198,18 @@ fn detail(check: &StoredCheck, is_open: bool, definitions: &Definitions) -> Mark
     let mut blocks = vec![Block::Paragraph(sentence(&verdict.text))];
     blocks.extend((report.coverage.shares().count() > 0).then(|| Block::Grid(coverage(check))));
     let accounting = &report.accounting;
-    let balance = if accounting.is_balanced() { "" } else { " THE SUM DOES NOT AGREE." };
+    let balance = if accounting.is_balanced() { "" } else { " The sum does not match the number of pages." };
     blocks.push(Block::Paragraph(format!(
         "{} pages = {} clean + {} damaged + {} affected + {} skipped + {} unreadable + {} not reached; {} of {} bytes read.{balance}",
-        accounting.page_count,
-        accounting.clean_count,
-        accounting.damaged_count,
-        accounting.affected_count,
-        accounting.skipped_count(),
-        accounting.unreadable_count,
-        accounting.unreached_count,
-        accounting.bytes_read,
-        accounting.bytes_expected
+        thousands(accounting.page_count),
+        thousands(accounting.clean_count),
+        thousands(accounting.damaged_count),
+        thousands(accounting.affected_count),
+        thousands(accounting.skipped_count()),
+        thousands(accounting.unreadable_count),
+        thousands(accounting.unreached_count),
+        thousands(accounting.bytes_read),
+        thousands(accounting.bytes_expected)
     )));
     blocks.extend(report.unfinished.iter().map(|why| Block::Paragraph(format!("Not finished: {why}"))));
     if !report.objects.is_empty() {
@@ -222,14 +223,18 @@ fn detail(check: &StoredCheck, is_open: bool, definitions: &Definitions) -> Mark
             blocks.push(Block::Paragraph(format!("{shown} of {all} findings are listed here.")));
         }
     }
-    let not_checked = report.not_checked.iter().map(|one| {
-        let object = one.object.as_ref().map_or(String::new(), |object| format!("{object}: "));
-        format!("{object}{} ({})", one.what, one.why)
-    });
-    let not_checked: Vec<String> = not_checked.collect();
-    if !not_checked.is_empty() {
-        blocks.push(Block::Paragraph("Not checked:".to_owned()));
-        blocks.push(Block::Items(not_checked));
+    for (kind, title) in
+        [(GapKind::Coverage, "Not checked:"), (GapKind::OutOfScope, "Not verified by fathom on this engine:")]
+    {
+        let gaps = report.not_checked.iter().filter(|gap| gap.kind == kind).map(|gap| {
+            let object = gap.object.as_ref().map_or(String::new(), |object| format!("{object}: "));
+            format!("{object}{} ({})", gap.what, gap.why)
+        });
+        let gaps: Vec<String> = gaps.collect();
+        if !gaps.is_empty() {
+            blocks.push(Block::Paragraph(title.to_owned()));
+            blocks.push(Block::Items(gaps));
+        }
     }
     let section = Section::new(format!("{}, {}", name(check), moment(&check.stored_at)), blocks);
     let is_open = is_open || verdict.kind != VerdictKind::NoDamage;

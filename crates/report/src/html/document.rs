@@ -160,7 +160,7 @@ pub fn list(index: &Index<'_>) -> String {
         row("structure", stored.id, &stored.place, &cells)
     };
     let mut html = if index.studies.is_empty() {
-        absent("This results file holds no study yet.")
+        absent("This results file has no study yet.")
     } else {
         let rows: Markup = index.studies.iter().rev().map(study).collect();
         listed(&["study", "title", "experiment", "target", "created"], &rows)

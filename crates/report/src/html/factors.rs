@@ -206,7 +206,7 @@ fn gains(summary: &StudySummary, definitions: &Definitions) -> Markup {
         return Markup::default();
     }
     let has_room = summary.cells.len() <= 12;
-    let mut facets = facets(summary, "Gain over the level before [% less time]", |cell, _| {
+    let mut facets = facets(summary, "Gain over the previous level [% less time]", |cell, _| {
         let gain = cell.vs_previous.map(|change| change.time_reduction_percent);
         let title = cell.vs_previous.map(|change| {
             let times = factor(change.speed_up);
@@ -220,8 +220,8 @@ fn gains(summary: &StudySummary, definitions: &Definitions) -> Markup {
     });
     facets.charts.iter_mut().for_each(|(_, chart)| chart.is_ordered = false);
     let caption = markup!(
-        "{} against the previous level, the other factors unchanged; below zero it took longer. The first level has \
-         none before it.",
+        "{} against the previous level, the other factors unchanged; a negative gain is a longer time. The \
+         first level has no previous level.",
         definitions.header("time_reduction_percent")
     );
     drawn(&facets, &caption)
@@ -251,7 +251,7 @@ fn heat_map(summary: &StudySummary, matrix: &Matrix, decimals: Decimals) -> Heat
         matrix.others.0.iter().map(|(name, level)| format!(", {name}={level}")).collect();
     let rows = matrix.row_factor.levels.iter().zip(&matrix.values);
     HeatMap {
-        title: format!("Mean {} [{unit}], darker is more{}", summary.quantity.words(), others.concat()),
+        title: format!("Mean {} [{unit}], darker is larger{}", summary.quantity.words(), others.concat()),
         row_title: matrix.row_factor.name.clone(),
         rows: matrix.row_factor.levels.iter().map(Level::to_string).collect(),
         column_title: matrix.column_factor.name.clone(),

@@ -149,7 +149,8 @@ fn processors_are_busy(evidence: &Evidence) -> Option<Check> {
     let is_few = evidence.connections < count;
     if is_few {
         let connections = counted(evidence.connections as f64, "connection", "connections");
-        text.push_str(&format!(", and {connections} can use at most as many"));
+        let cpus = counted(evidence.connections as f64, "CPU", "CPUs");
+        text.push_str(&format!(", and {connections} can use at most {cpus}"));
     }
     Some(check(share >= PROCESSORS_FROM || is_few, text))
 }

@@ -191,7 +191,7 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
         Quantity::RowsPerS => "t is the geometric mean of the time per row",
     };
     let previous = summary.factors.last().map_or_else(String::new, |factor| {
-        format!(" Previous: the level before in {}, the others unchanged.", factor.name)
+        format!(" Previous: compared with the previous level of {}, other factors unchanged.", factor.name)
     });
     let note = format!(
         "% is {}, {per}; speed-up is t_ref / t, with its interval for all \

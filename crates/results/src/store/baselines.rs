@@ -90,7 +90,7 @@ mod tests {
         let mut store = Store::open_or_create(directory.path()).unwrap();
         assert_eq!(store.io_tables().unwrap(), []);
         let message = store.io_table(None).unwrap_err().to_string();
-        assert!(message.ends_with("holds no baseline\nhint: measure one with `fathom io`"), "{message}");
+        assert!(message.ends_with("has no baseline\nhint: measure one with `fathom io`"), "{message}");
         let first = store.add_io_table(&table("first")).unwrap();
         let second = store.add_io_table(&table("second")).unwrap();
         drop(store);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(store.io_table(None).unwrap(), StoredIoTable { id: second, table: table("second") });
         assert_eq!(store.io_tables().unwrap().len(), 2);
         let message = store.io_table(Some(IoTableId(7))).unwrap_err().to_string();
-        assert!(message.contains("holds no baseline 7\nhint: "), "{message}");
+        assert!(message.contains("has no baseline 7\nhint: "), "{message}");
     }
 
     #[test]

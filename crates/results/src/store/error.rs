@@ -42,7 +42,7 @@ pub enum StoreError {
     },
     /// There is no results file to read.
     #[error(
-        "results directory \"{directory}\" holds no results.db\nhint: run an experiment with this directory first"
+        "results directory \"{directory}\" has no results.db\nhint: run an experiment with this directory first"
     )]
     NoResults {
         /// The results directory.
@@ -106,7 +106,7 @@ pub enum StoreError {
         reason: String,
     },
     /// There is no such study.
-    #[error("results file \"{path}\" holds no study {}\nhint: list the studies first", .id.0)]
+    #[error("results file \"{path}\" has no study {}\nhint: list the studies first", .id.0)]
     NoSuchStudy {
         /// The results file.
         path: PathBuf,
@@ -114,7 +114,7 @@ pub enum StoreError {
         id: StudyId,
     },
     /// There is no such check.
-    #[error("results file \"{path}\" holds no check {id}\nhint: list the checks first")]
+    #[error("results file \"{path}\" has no check {id}\nhint: list the checks first")]
     NoSuchCheck {
         /// The results file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum StoreError {
         id: i64,
     },
     /// There is no such run.
-    #[error("results file \"{path}\" holds no run {run_id}\nhint: list the runs first")]
+    #[error("results file \"{path}\" has no run {run_id}\nhint: list the runs first")]
     NoSuchRun {
         /// The results file.
         path: PathBuf,
@@ -130,7 +130,7 @@ pub enum StoreError {
         run_id: i64,
     },
     /// There is no such baseline.
-    #[error("results file \"{path}\" holds no baseline{}", no_io_table_text(*.id))]
+    #[error("results file \"{path}\" has no baseline{}", no_io_table_text(*.id))]
     NoSuchIoTable {
         /// The results file.
         path: PathBuf,
@@ -138,7 +138,7 @@ pub enum StoreError {
         id: Option<IoTableId>,
     },
     /// There is no such structure.
-    #[error("results file \"{path}\" holds no structure{}\nhint: `fathom structure --list` lists them", of_number(*.id))]
+    #[error("results file \"{path}\" has no structure{}\nhint: `fathom structure --list` lists them", of_number(*.id))]
     NoSuchStructure {
         /// The results file.
         path: PathBuf,

@@ -133,7 +133,7 @@ pub fn read_fio_job(text: &str) -> Result<FioJob, FioJobError> {
         let section = match sections.last_mut() {
             _ if in_global => &mut global,
             Some(section) => section,
-            None => return Err(error(line, "a parameter stands before the first section")),
+            None => return Err(error(line, "a parameter precedes the first section")),
         };
         let (key, value) = match text.split_once('=') {
             Some((key, value)) => (key.trim(), Some(value.trim())),

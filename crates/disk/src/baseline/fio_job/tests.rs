@@ -73,7 +73,7 @@ fn what_fathom_cannot_do_is_refused_with_its_line_and_a_hint() {
             "no parameter \"iodepht\"\nhint: the nearest parameter that fathom has is \"iodepth\"",
         ),
         ("[a]\nrate_process=poisson", 2, "no parameter \"rate_process\""),
-        ("rw=read", 1, "before the first section"),
+        ("rw=read", 1, "precedes the first section"),
         ("[a\nrw=read", 1, "not closed"),
         ("[a]\nrw=trim", 2, "\"trim\" of parameter \"rw\" is not read, write"),
         ("[a]\nbs=8k,4k", 2, "is not one size"),

@@ -19,7 +19,7 @@ pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
                 print(&line(stored))?;
             }
             if tables.is_empty() {
-                print(&format!("\"{}\" holds no baseline\n", store.path().display()))?;
+                print(&format!("\"{}\" has no baseline\n", store.path().display()))?;
             }
         }
     }

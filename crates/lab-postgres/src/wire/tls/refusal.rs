@@ -15,7 +15,7 @@ const INVALID_NOW: &str = "renew the server's certificate, or correct the clocks
      encrypts without verifying the certificate";
 
 /// For handshakes that end without a reason of the certificate's.
-const BROKEN: &str = "look for the reason in the server's log; check host and port, and proxies between; sslmode=disable connects without TLS";
+const BROKEN: &str = "check the server's log for the reason; check host and port, and proxies between; sslmode=disable connects without TLS";
 
 impl Client {
     /// The server closed the connection during the handshake.

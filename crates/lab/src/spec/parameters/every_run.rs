@@ -100,7 +100,7 @@ pub(super) static FIRST: [Parameter; 18] = [
         kind: ParameterType::Integer { min: 1, max: 100_000_000 },
         unit: "rows",
         default: Some("1"),
-        doc: "Rows per transaction; the last transaction of a client is cut to size.",
+        doc: "Rows per transaction; the last transaction of a client may be smaller.",
     },
     Parameter {
         name: "key",

@@ -106,13 +106,18 @@ impl<'a> EntryTuple<'a> {
         if !self.tuple.has_nulls() {
             return Some(Category::Normal);
         }
-        let offset = self.tuple.data_offset() + if column_count == 1 { 0 } else { 2 };
-        match u8_at(self.bytes, offset)? {
+        match self.category_byte(column_count)? {
             1 => Some(Category::NullKey),
             2 => Some(Category::EmptyItem),
             3 => Some(Category::NullItem),
             _ => None,
         }
+    }
+
+    /// The byte of the category of an entry with nulls; `None` if it is past the end of the tuple.
+    #[must_use]
+    pub fn category_byte(&self, column_count: usize) -> Option<u8> {
+        u8_at(self.bytes, self.tuple.data_offset() + if column_count == 1 { 0 } else { 2 })
     }
 
     /// The key; `None` if it does not lie inside the tuple. Null for all categories but normal ones.
