@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Rows and index entries are matched both ways: each visible row states the entry that each index must have, each
-//! entry states the row that the table must have, hashed and summed (`keyed`, `ledger`). Row pointers whose rows are dead may
+//! entry states the row that the table must have, hashed and summed (`check::matching`). Row pointers whose rows are dead may
 //! have entries or not; they are remembered while heaps are read, which is why B-trees come second.
 //!
 //! A running server changes blocks while they are read: each block is read again before it is accused. Facts between

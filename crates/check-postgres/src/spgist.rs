@@ -1,5 +1,8 @@
 //! Rules of the tree of an SP-GiST index: what a page has in it, and which node names which tuple.
 
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::BUCKET_COUNT;
 use formats::postgres::page::Page;
 use formats::postgres::spgist::{Fact, Opaque, flag};
 use formats::postgres::{Damage, Tid, spgist};
@@ -7,8 +10,6 @@ use formats::postgres::{Damage, Tid, spgist};
 use crate::block::tree::Tree;
 use crate::block::work::Work;
 use crate::matching::entry::{kind, tid_code};
-use crate::matching::keyed::Key;
-use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 
@@ -36,8 +37,8 @@ impl SpGistCheck<'_> {
         let is_nulls = opaque.has(flag::NULLS);
         for fact in facts.drain(..) {
             match fact {
-                Fact::Named(item) => self.state(Side::Witness, Tid { block, item }, is_nulls, work),
-                Fact::Names(target) => self.state(Side::Claim, target, is_nulls, work),
+                Fact::Named(item) => self.state(Side::Found, Tid { block, item }, is_nulls, work),
+                Fact::Names(target) => self.state(Side::Expected, target, is_nulls, work),
             }
         }
     }
@@ -46,7 +47,7 @@ impl SpGistCheck<'_> {
     fn state<S: EntrySink>(&self, side: Side, target: Tid, is_nulls: bool, work: &mut Work<'_, S>) {
         let mut hasher = self.key.fact(kind::SP_GIST_CHILD, self.tree.number, tid_code(target));
         hasher.word(u64::from(is_nulls));
-        let bucket = target.block as usize % BUCKETS;
+        let bucket = target.block as usize % BUCKET_COUNT;
         let link = Link {
             kind: LinkKind::SpGistChild,
             from: work.place.block,

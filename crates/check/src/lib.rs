@@ -16,7 +16,7 @@
 //! | [`options`] | level, workers, limits |
 //! | [`findings`] | collecting findings under a cap, with the count kept |
 //! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |
-//! | [`sums`] | keyed commutative sums that prove two sets equal in flat memory |
+//! | [`matching`] | two sides that must state the same facts: the hash of a fact, sums, what has no counterpart |
 //! | [`stopped`] | what is kept of a check that was stopped, so that it can be resumed |
 //! | [`pass`] | one pass over files: claims, workers, stop, time limit, rate limit, counters |
 //! | [`progress`] | how far a check is |
@@ -35,12 +35,12 @@ pub mod evidence;
 pub mod findings;
 pub mod gaps;
 pub mod holes;
+pub mod matching;
 pub mod options;
 pub mod pass;
 pub mod progress;
 pub mod rule;
 pub mod stopped;
 pub mod structure;
-pub mod sums;
 
 pub use engine::Engine;

@@ -1,6 +1,7 @@
 //! Rules of one block of a hash, `GiST` or SP-GiST index: the rows that its entries name. Keys are, where it is known what
 //! an operator class keeps of a value (`key_forms`).
 
+use check::matching::hash::Key;
 use formats::postgres::Damage;
 use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
@@ -14,7 +15,6 @@ use crate::catalog::key_forms::{entry_fact, has_known_keys, read_values};
 use crate::catalog::{Index, Storage};
 use crate::matching::entry::{hash_fact, tid_fact};
 use crate::matching::exception::Exception;
-use crate::matching::keyed::Key;
 use crate::matching::sink::EntrySink;
 use crate::matching::uniqueness::key_fact;
 use crate::plan::objects::{HashPlan, Matching};

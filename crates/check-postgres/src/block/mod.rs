@@ -31,7 +31,7 @@ use crate::gin::GinCheck;
 use crate::gist::GistCheck;
 use crate::hash::{HashCheck, check_zeros};
 use crate::heap::context::HeapCheck;
-use crate::matching::ledger::BlockBuckets;
+use crate::matching::differences::BlockBuckets;
 use crate::matching::sink::{EntrySink, RowSink};
 use crate::plan::objects::PlanFile;
 use crate::rules;

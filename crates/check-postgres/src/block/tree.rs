@@ -7,8 +7,8 @@ use results::object::Affected;
 
 use crate::block::work::Work;
 use crate::catalog::Relation;
+use crate::matching::differences::BlockBuckets;
 use crate::matching::exceptions::Exceptions;
-use crate::matching::ledger::BlockBuckets;
 use crate::plan::objects::Matching;
 
 /// What is known of an index while its blocks are looked at.

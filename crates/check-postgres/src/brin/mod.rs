@@ -1,6 +1,6 @@
 //! Rules of one block of a BRIN index: meta page, range map, tuples; and what they say about each other.
 //!
-//! The meta page claims the blocks of the range map; each entry of the map claims the tuple of its range. Blocks and tuples
+//! The meta page names the blocks of the range map; each entry of the map names the tuple of its range. Blocks and tuples
 //! state what they are. Ranges behind the table's end are no damage: VACUUM cuts tables and leaves their summaries, and
 //! an index of an empty table starts with one.
 
@@ -11,6 +11,9 @@ pub(crate) mod values;
 use std::collections::BTreeMap;
 
 use check::findings::Findings;
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::{BUCKET_COUNT, BucketSet};
 use formats::postgres::brin::{
     Kind, Meta, Opaque, TUPLE_BYTES_MIN, Tuple, check_item_states, map_entries_per_page, map_entry,
 };
@@ -24,8 +27,6 @@ use crate::brin::summaries::Summary;
 use crate::finding::ZEROS;
 use crate::matching::entry::{kind, tid_code};
 use crate::matching::exact::Exact;
-use crate::matching::keyed::Key;
-use crate::matching::ledger::{BUCKETS, BucketSet, Side};
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 use crate::rules;
@@ -88,18 +89,18 @@ impl BrinCheck<'_> {
         work.drain(damage);
         if is_sound {
             let last = meta.last_map_block.min(self.plan.blocks.saturating_sub(1));
-            (1..=last).for_each(|block| self.state_map_block(block, Side::Claim, work));
+            (1..=last).for_each(|block| self.state_map_block(block, Side::Expected, work));
         }
     }
 
     fn map<S: EntrySink>(&self, page: &Page<'_>, work: &mut Work<'_, S>) {
         let block = work.place.block;
-        self.state_map_block(block, Side::Witness, work);
+        self.state_map_block(block, Side::Found, work);
         let Some(meta) = self.plan.meta else { return };
         for entry in 0..map_entries_per_page(page.bytes().len()) {
             let Some(tid) = map_entry(page, entry) else { continue };
             match meta.range_start(block, entry, page.bytes().len()) {
-                Some(start) => self.state_range(start, tid, Side::Claim, work),
+                Some(start) => self.state_range(start, tid, Side::Expected, work),
                 None => {
                     let expected =
                         format!("no tuple for entry {entry}: its range is past the largest possible block");
@@ -137,14 +138,14 @@ impl BrinCheck<'_> {
             }
             work.drain(damage);
             let tid = Tid { block: work.place.block, item: item.number };
-            self.state_range(tuple.block, tid, Side::Witness, work);
+            self.state_range(tuple.block, tid, Side::Found, work);
         }
     }
 
     fn state_map_block<S: EntrySink>(&self, block: u32, side: Side, work: &mut Work<'_, S>) {
         let fact = self.key.fact(kind::BRIN_MAP_BLOCK, self.plan.number, u64::from(block)).finish();
         let link = Link { kind: LinkKind::BrinMapBlock, from: work.place.block, to: block, detail: 0 };
-        work.sink.link(self.plan.number, side, block as usize % BUCKETS, fact, link);
+        work.sink.link(self.plan.number, side, block as usize % BUCKET_COUNT, fact, link);
     }
 
     fn state_range<S: EntrySink>(&self, start: u32, tid: Tid, side: Side, work: &mut Work<'_, S>) {
@@ -153,7 +154,7 @@ impl BrinCheck<'_> {
         let detail = tid.item.into();
         let link = Link { kind: LinkKind::BrinRange, from: work.place.block, to: start, detail };
         // The sides meet by range; what is near in the table falls into one bucket, so that few differ.
-        let bucket = (start >> 12) as usize % BUCKETS;
+        let bucket = (start >> 12) as usize % BUCKET_COUNT;
         work.sink.link(self.plan.number, side, bucket, hasher.finish(), link);
     }
 }
@@ -173,7 +174,7 @@ impl Exact<'_> {
         let Some(collector) = self.collected(index, differing, &[(false, index)]) else { return };
         let mut balance: BTreeMap<u128, (i64, Link)> = BTreeMap::new();
         for (hash, side, link) in collector.links {
-            balance.entry(hash).or_insert((0, link)).0 += if side == Side::Claim { 1 } else { -1 };
+            balance.entry(hash).or_insert((0, link)).0 += if side == Side::Expected { 1 } else { -1 };
         }
         let mut by_block: BTreeMap<(LinkKind, bool, u32), Contradicted> = BTreeMap::new();
         for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 
 use check::findings::Findings;
+use check::matching::side::Side;
+use check::matching::sums::BucketSet;
 use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
@@ -14,7 +16,6 @@ use crate::catalog::Index;
 use crate::catalog::order::{KeyRelation, Scratch, compare_keys};
 use crate::matching::collector::Collector;
 use crate::matching::exact::Exact;
-use crate::matching::ledger::{BucketSet, Side};
 use crate::matching::sink::EntrySink;
 use crate::naming::tuple_key_text;
 use crate::rules;
@@ -38,7 +39,7 @@ impl TreeCheck<'_> {
         if let Some(high_key) = high_key.filter(|_| opaque.next != 0) {
             let seam = Seam { index: number, left: block, right: opaque.next };
             let bound = high_key.key_bytes();
-            if let Some(first) = work.sink.seam(seam, Side::Claim, bound)
+            if let Some(first) = work.sink.seam(seam, Side::Expected, bound)
                 && !is_below(index, self.tree.version, bound, &first, scratch)
             {
                 work.sink.broken_seam(seam);
@@ -47,7 +48,7 @@ impl TreeCheck<'_> {
         if let Some(first_key) = first_key.filter(|_| opaque.previous != 0) {
             let seam = Seam { index: number, left: opaque.previous, right: block };
             let first = first_key.key_bytes();
-            if let Some(bound) = work.sink.seam(seam, Side::Witness, first)
+            if let Some(bound) = work.sink.seam(seam, Side::Found, first)
                 && !is_below(index, self.tree.version, &bound, first, scratch)
             {
                 work.sink.broken_seam(seam);
@@ -64,7 +65,7 @@ impl Exact<'_> {
         let Some(columns) = relation.index.as_ref() else { return };
         let start = || Collector {
             seams: broken.iter().map(|seam| (*seam, [None, None])).collect(),
-            ..Collector::new(index, BucketSet::none())
+            ..Collector::new(index, BucketSet::default())
         };
         let Some(collector) = self.collected_with(start, &[(true, index)]) else { return };
         let mut scratch = Scratch::default();

@@ -1,11 +1,11 @@
 //! What a B-tree block is tested with, and buffers kept from block to block.
 
+use check::matching::hash::Key;
 use formats::postgres::Damage;
 use results::check::CheckLevel;
 
 use crate::block::tree::Tree;
 use crate::catalog::order::Scratch;
-use crate::matching::keyed::Key;
 
 /// What a B-tree block is tested with.
 pub(crate) struct TreeCheck<'a> {

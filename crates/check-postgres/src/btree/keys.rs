@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use check::matching::side::Side;
 use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::{IndexTuple, Kind, Opaque, VERSION_TID_KEYS};
@@ -14,7 +15,6 @@ use crate::catalog::Index;
 use crate::catalog::order::{KeyRelation, compare_keys, leading_part};
 use crate::matching::entry::{boundary_fact, entry_fact, tid_fact};
 use crate::matching::exception::Exception;
-use crate::matching::ledger::Side;
 use crate::matching::sink::{Boundary, EntrySink};
 use crate::matching::uniqueness::{is_hashed, key_fact};
 use crate::naming::tuple_key_text;
@@ -213,10 +213,10 @@ impl TreeCheck<'_> {
             }
         };
         if opaque.previous != 0 {
-            state(Side::Witness, (opaque.previous, block), walk.first_live, &walk.first_values);
+            state(Side::Found, (opaque.previous, block), walk.first_live, &walk.first_values);
         }
         if opaque.next != 0 {
-            state(Side::Claim, (block, opaque.next), walk.live, &walk.previous_values);
+            state(Side::Expected, (block, opaque.next), walk.live, &walk.previous_values);
         }
     }
 

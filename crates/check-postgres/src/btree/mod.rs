@@ -5,6 +5,8 @@ pub(crate) mod context;
 pub(crate) mod keys;
 pub(crate) mod seams;
 
+use check::matching::side::Side;
+use check::matching::sums::BUCKET_COUNT;
 use formats::postgres::btree::{
     IndexTuple, Meta, Opaque, SPECIAL_BYTES, TUPLE_HEADER_BYTES, VERSION_TID_KEYS, flag,
 };
@@ -15,7 +17,6 @@ use crate::block::work::Work;
 use crate::btree::context::{TreeCheck, TreeScratch};
 use crate::btree::keys::Walk;
 use crate::matching::entry::kind;
-use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 
@@ -37,7 +38,7 @@ impl TreeCheck<'_> {
                 meta.check(self.tree.blocks, &mut scratch.damage);
                 if meta.root != 0 {
                     // The root is claimed by the meta page, as a child by its parent.
-                    self.state_downlink(work, Side::Claim, meta.root, meta.level, None);
+                    self.state_downlink(work, Side::Expected, meta.root, meta.level, None);
                 }
             }
             work.drain(&mut scratch.damage);
@@ -68,13 +69,13 @@ impl TreeCheck<'_> {
             let mut hasher = self.key.fact(kind::SIBLING, self.tree.number, blocks);
             hasher.word(u64::from(opaque.level));
             let link = Link { kind: LinkKind::Sibling, from: block, to, detail: opaque.level };
-            work.sink.link(self.tree.number, side, right as usize % BUCKETS, hasher.finish(), link);
+            work.sink.link(self.tree.number, side, right as usize % BUCKET_COUNT, hasher.finish(), link);
         };
         if opaque.next != 0 {
-            state(Side::Claim, block, opaque.next, opaque.next);
+            state(Side::Expected, block, opaque.next, opaque.next);
         }
         if opaque.previous != 0 {
-            state(Side::Witness, opaque.previous, block, opaque.previous);
+            state(Side::Found, opaque.previous, block, opaque.previous);
         }
     }
 
@@ -100,7 +101,7 @@ impl TreeCheck<'_> {
             hasher.bytes(bytes);
         }
         let link = Link { kind: LinkKind::Downlink, from: work.place.block, to: child, detail: level };
-        work.sink.link(self.tree.number, side, child as usize % BUCKETS, hasher.finish(), link);
+        work.sink.link(self.tree.number, side, child as usize % BUCKET_COUNT, hasher.finish(), link);
     }
 
     fn items<S: EntrySink>(
@@ -112,7 +113,7 @@ impl TreeCheck<'_> {
     ) {
         let first = opaque.first_data_item();
         let high_key = if first == 2 { page.item(1).and_then(|item| read(page, item)) } else { None };
-        self.state_downlink(work, Side::Witness, work.place.block, opaque.level, high_key);
+        self.state_downlink(work, Side::Found, work.place.block, opaque.level, high_key);
         let child_level = opaque.level.saturating_sub(1);
         let mut walk = Walk::default();
         let mut child: Option<u32> = None;
@@ -136,7 +137,7 @@ impl TreeCheck<'_> {
                 continue;
             }
             if let Some(child) = child.replace(tuple.downlink()) {
-                self.state_downlink(work, Side::Claim, child, child_level, Some(tuple));
+                self.state_downlink(work, Side::Expected, child, child_level, Some(tuple));
             }
             // The first separator of an inner block stands for minus infinity and has no columns.
             if item.number > first
@@ -149,7 +150,7 @@ impl TreeCheck<'_> {
             }
         }
         if let Some(child) = child {
-            self.state_downlink(work, Side::Claim, child, child_level, high_key);
+            self.state_downlink(work, Side::Expected, child, child_level, high_key);
         }
         if opaque.is_leaf() && self.level == CheckLevel::Full {
             self.state_boundaries(opaque, &walk, scratch, work);

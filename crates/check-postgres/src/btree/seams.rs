@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
 
-use crate::matching::ledger::Side;
+use check::matching::side::Side;
 
 /// Parts of a file of waiting sides: each is read by itself in the end.
 const PARTS: usize = 64;
@@ -34,7 +34,7 @@ impl Seam {
     }
 }
 
-/// What one side states: the high key of the left block (a claim), or the first key of the right one (a witness).
+/// What one side states: the high key of the left block (expected), or the first key of the right one (found).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Half {
     pub(crate) side: Side,
@@ -148,7 +148,7 @@ impl Seams {
         let of = |side, key: &[u8]| Half { side, key: key.into() };
         let waiting = self.waiting.iter().map(|(seam, half)| (*seam, half.clone()));
         let met = self.met.iter().flat_map(|met| {
-            [(met.seam, of(Side::Claim, &met.bound)), (met.seam, of(Side::Witness, &met.first))]
+            [(met.seam, of(Side::Expected, &met.bound)), (met.seam, of(Side::Found, &met.first))]
         });
         let parts = (0..PARTS).flat_map(|part| self.runs.iter().flat_map(move |run| run.part(part)));
         waiting.chain(met).chain(parts).collect()
@@ -176,8 +176,8 @@ fn meet(waiting: &mut HashMap<Seam, Half>, seam: Seam, half: Half) -> Option<Met
         Entry::Occupied(other) if other.get().side != half.side => {
             let other = other.remove();
             Some(match half.side {
-                Side::Claim => Met { seam, bound: half.key, first: other.key },
-                Side::Witness => Met { seam, bound: other.key, first: half.key },
+                Side::Expected => Met { seam, bound: half.key, first: other.key },
+                Side::Found => Met { seam, bound: other.key, first: half.key },
             })
         }
         Entry::Occupied(_) => None,
@@ -236,7 +236,7 @@ impl Run {
             let [a, b, c, d, e, f, g, h, i, j, k, l, length @ .., side] = *header;
             let Some((key, after)) = after.split_at_checked(u16::from_le_bytes(length).into()) else { break };
             let [index, left, right] = [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes);
-            let side = if side == Side::Claim as u8 { Side::Claim } else { Side::Witness };
+            let side = if side == Side::Expected as u8 { Side::Expected } else { Side::Found };
             halves.push((Seam { index, left, right }, Half { side, key: key.into() }));
             rest = after;
         }
@@ -259,14 +259,14 @@ mod tests {
             let mut met_at_once = 0;
             for number in 0..1000u32 {
                 for (side, worker) in [
-                    (Side::Claim, number % 3),
-                    (Side::Witness, if number % 5 == 0 { number % 3 } else { number % 2 }),
+                    (Side::Expected, number % 3),
+                    (Side::Found, if number % 5 == 0 { number % 3 } else { number % 2 }),
                 ] {
                     // The last ones wait in vain.
-                    if number < 990 || side == Side::Claim {
+                    if number < 990 || side == Side::Expected {
                         let other = workers[worker as usize].state(seam(number), side, &key(number, side));
                         met_at_once += usize::from(other.is_some());
-                        assert!(other.is_none_or(|other| *other == key(number, Side::Claim)));
+                        assert!(other.is_none_or(|other| *other == key(number, Side::Expected)));
                     }
                 }
             }
@@ -281,7 +281,7 @@ mod tests {
                 let broken = seams.broken(|_, bound, first| {
                     assert_eq!(
                         (&bound[..4], bound[4], first[4]),
-                        (&first[..4], Side::Claim as u8, Side::Witness as u8)
+                        (&first[..4], Side::Expected as u8, Side::Found as u8)
                     );
                     looked_at += 1;
                     bound[0] % 2 == 0

@@ -1,5 +1,6 @@
 //! What the operator classes of `GiST` and SP-GiST keep of a value, for those that keep it whole or as a box.
 
+use check::matching::hash::{FactHasher, Key};
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::IndexTuple;
 use formats::postgres::index_pages::Method;
@@ -11,7 +12,6 @@ use crate::catalog::kinds::KeyForm;
 use crate::catalog::order::plain;
 use crate::catalog::{Index, IndexColumn, Relation, Storage};
 use crate::matching::entry::{kind, tid_code};
-use crate::matching::keyed::{FactHasher, Key};
 
 /// Bytes of a box: high x and y, low x and y.
 // EVIDENCE: src/include/utils/geo_decls.h BOX

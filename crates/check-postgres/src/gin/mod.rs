@@ -7,6 +7,7 @@ pub(crate) mod rows;
 
 use std::cmp::Ordering;
 
+use check::matching::hash::Key;
 use formats::postgres::attribute::Datum;
 use formats::postgres::btree::TUPLE_HEADER_BYTES;
 use formats::postgres::gin::{
@@ -27,7 +28,6 @@ use crate::gin::blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
 use crate::gin::row_set::RowSet;
 use crate::matching::entry::{kind as fact_kind, tid_fact};
 use crate::matching::exception::Exception;
-use crate::matching::keyed::Key;
 use crate::matching::sink::EntrySink;
 use crate::naming::column_key_text;
 use crate::plan::objects::Matching;

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::catalog::Storage;
 use crate::gin::row_set::{RowSet, RowSets, words_per_block};
+use crate::matching::differences::BlockBuckets;
 use crate::matching::entry::tid_fact;
 use crate::matching::exact::Exact;
 use crate::matching::exception::Exception;
-use crate::matching::ledger::BlockBuckets;
 use crate::matching::sink::EntrySink as _;
 use crate::matching::sums::Sums;
 use crate::plan::objects::Matching;

@@ -6,6 +6,9 @@
 pub(crate) mod reading;
 pub(crate) mod tree;
 
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::BUCKET_COUNT;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::btree::IndexTuple;
 use formats::postgres::gist::{Opaque, ROOT, flag};
@@ -20,8 +23,6 @@ use crate::catalog::Index;
 use crate::catalog::key_forms::{BOX_BYTES, floats, read_values};
 use crate::gist::tree::GistTree;
 use crate::matching::entry::kind;
-use crate::matching::keyed::Key;
-use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 use crate::rules;
@@ -54,10 +55,10 @@ impl GistCheck<'_> {
         }
         self.check_level(&opaque, block, special, damage);
         if block != ROOT {
-            self.state_child(Side::Witness, block, page.item_count() == 0, work);
+            self.state_child(Side::Found, block, page.item_count() == 0, work);
         }
         if let Some(right) = opaque.follows() {
-            self.state_child(Side::Claim, right, false, work);
+            self.state_child(Side::Expected, right, false, work);
         }
         let parent = self.inner.and_then(|inner| inner.downlink_of(block));
         let parent = parent.filter(|_| self.level == CheckLevel::Full);
@@ -68,7 +69,7 @@ impl GistCheck<'_> {
             let Some(tuple) = page.item_bytes(item).and_then(IndexTuple::read) else { continue };
             let place = (block, self.tree.blocks);
             if let Some(child) = gist::check_tuple(&tuple, item, opaque.is_leaf(), place, damage) {
-                self.state_child(Side::Claim, child, false, work);
+                self.state_child(Side::Expected, child, false, work);
             }
         }
         work.drain(damage);
@@ -93,7 +94,7 @@ impl GistCheck<'_> {
         let fact = self.key.fact(kind::GIST_CHILD, self.tree.number, u64::from(child)).finish();
         let detail = u32::from(is_empty);
         let link = Link { kind: LinkKind::GistChild, from: work.place.block, to: child, detail };
-        work.sink.link(self.tree.number, side, child as usize % BUCKETS, fact, link);
+        work.sink.link(self.tree.number, side, child as usize % BUCKET_COUNT, fact, link);
     }
 }
 

@@ -7,6 +7,9 @@ pub(crate) mod values;
 
 // EVIDENCE: src/backend/access/hash/README "Pseudocode Algorithms"; hash.c hashbucketcleanup
 
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::BUCKET_COUNT;
 use formats::postgres::hash::{Meta, Opaque, Place, flag};
 use formats::postgres::index_pages::{Method, entry};
 use formats::postgres::page::Page;
@@ -15,8 +18,6 @@ use formats::postgres::{BLOCK_NONE, Damage, Promise};
 use crate::block::tree::Tree;
 use crate::block::work::Work;
 use crate::matching::entry::kind;
-use crate::matching::keyed::Key;
-use crate::matching::ledger::{BUCKETS, Side};
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 use crate::plan::objects::HashPlan;
@@ -88,18 +89,18 @@ impl HashCheck<'_> {
             let mut hasher = self.key.fact(kind::HASH_CHAIN, self.tree.number, blocks);
             hasher.word(u64::from(opaque.bucket));
             let link = Link { kind: LinkKind::HashChain, from: block, to, detail: opaque.bucket };
-            work.sink.link(self.tree.number, side, after as usize % BUCKETS, hasher.finish(), link);
+            work.sink.link(self.tree.number, side, after as usize % BUCKET_COUNT, hasher.finish(), link);
         };
         let is_overflow = opaque.kind() == flag::OVERFLOW;
         if opaque.next != BLOCK_NONE && (is_overflow || opaque.kind() == flag::BUCKET) {
-            state(Side::Claim, block, opaque.next, opaque.next);
+            state(Side::Expected, block, opaque.next, opaque.next);
         }
         if is_overflow {
-            state(Side::Witness, opaque.previous, block, opaque.previous);
+            state(Side::Found, opaque.previous, block, opaque.previous);
         }
     }
 
-    /// A bitmap page claims which overflow pages are in use; they witness it.
+    /// A bitmap page states which overflow pages are in use, and so do they.
     fn state_bits<S: EntrySink>(
         &self,
         page: &Page<'_>,
@@ -113,20 +114,20 @@ impl HashCheck<'_> {
             let mut hasher = self.key.fact(kind::HASH_BIT, self.tree.number, u64::from(bit));
             hasher.word(u64::from(is_used));
             let link = Link { kind: LinkKind::HashBit, from, to, detail: u32::from(is_used) };
-            work.sink.link(self.tree.number, side, bit as usize % BUCKETS, hasher.finish(), link);
+            work.sink.link(self.tree.number, side, bit as usize % BUCKET_COUNT, hasher.finish(), link);
         };
         match place {
             Place::Bitmap(number) => {
                 let first = meta.first_bit_of(number);
                 if opaque.kind() == flag::BITMAP {
-                    state(Side::Witness, first, true, block, block);
+                    state(Side::Found, first, true, block, block);
                 }
                 let Some((bits, beyond)) = meta.bits(page, number).filter(|_| opaque.kind() == flag::BITMAP)
                 else {
                     return;
                 };
                 for (bit, is_used) in bits {
-                    state(Side::Claim, bit, is_used, meta.block_of_bit(bit), block);
+                    state(Side::Expected, bit, is_used, meta.block_of_bit(bit), block);
                 }
                 if let Some(bit) = beyond.filter(|_| self.is_still) {
                     let expected =
@@ -136,7 +137,7 @@ impl HashCheck<'_> {
             }
             Place::Overflow(bit) if matches!(opaque.kind(), 0 | flag::OVERFLOW) => {
                 let map = meta.map_block_of(bit);
-                state(Side::Witness, bit, opaque.kind() == flag::OVERFLOW, block, map);
+                state(Side::Found, bit, opaque.kind() == flag::OVERFLOW, block, map);
             }
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! What a heap block is tested with, and buffers kept from block to block.
 
+use check::matching::hash::Key;
 use formats::postgres::Damage;
 use formats::postgres::heap::TupleHeader;
 use formats::postgres::maps::Visibility;
@@ -8,7 +9,6 @@ use results::check::CheckLevel;
 
 use crate::brin::values::{RangeReader, Ranges};
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
-use crate::matching::keyed::Key;
 use crate::plan::objects::Table;
 
 /// A line pointer while its block is looked at.

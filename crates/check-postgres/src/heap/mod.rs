@@ -20,9 +20,9 @@ use crate::block::work::Work;
 use crate::cluster::transactions::{Fate, LastLookup, Transactions};
 use crate::heap::context::{HeapCheck, HeapScratch, Slot};
 use crate::heap::tuples::chains::{Chains, check_redirects, follow_chains};
+use crate::matching::differences::BlockBuckets;
 use crate::matching::entry::tid_code;
 use crate::matching::exception::Exception;
-use crate::matching::ledger::BlockBuckets;
 use crate::matching::sink::RowSink;
 use crate::rules;
 

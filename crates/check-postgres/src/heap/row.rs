@@ -1,5 +1,7 @@
 //! Rules of one row: columns, values, TOAST; and the facts that it states about indexes and TOAST.
 
+use check::matching::hash::Key;
+use check::matching::side::Side;
 use formats::postgres::Tid;
 use formats::postgres::attribute::{Columns, Datum};
 use formats::postgres::heap::{TupleHeader, mask};
@@ -14,8 +16,6 @@ use crate::heap::packed::PackedValue;
 use crate::heap::tuples::value_bits;
 use crate::matching::entry::{hash_fact, kind, row_fact, tid_fact};
 use crate::matching::exception::Exception;
-use crate::matching::keyed::Key;
-use crate::matching::ledger::Side;
 use crate::matching::sink::RowSink;
 use crate::rules;
 
@@ -143,7 +143,7 @@ impl HeapCheck<'_> {
         }
         for (piece, bytes) in pieces(pointer, self.table.toast_chunk_bytes) {
             let fact = piece_fact(self.key, toast, pointer.value_id, piece, bytes);
-            work.sink.fact(toast, Side::Claim, pointer.value_id as usize, fact, tid);
+            work.sink.fact(toast, Side::Expected, pointer.value_id as usize, fact, tid);
         }
     }
 
@@ -161,7 +161,7 @@ impl HeapCheck<'_> {
         let fact = piece_fact(self.key, self.table.number, id, piece, data.len() as u32);
         work.sink.fact(
             self.table.number,
-            Side::Witness,
+            Side::Found,
             id as usize,
             fact,
             Tid { block: work.place.block, item },
@@ -233,7 +233,7 @@ impl HeapCheck<'_> {
                     Some(hash) => hash_fact(self.key, index.number, tid, hash),
                     None => tid_fact(self.key, index.number, tid),
                 };
-                work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
+                work.sink.fact(index.number, Side::Expected, bucket, fact, tid);
             }
         }
         let by_key = || self.table.indexes.iter().filter(|index| !index.by_tid || index.has_known_keys);
@@ -250,7 +250,7 @@ impl HeapCheck<'_> {
                 continue;
             }
             let fact = fact.filter(|_| !elsewhere).unwrap_or_else(|| tid_fact(self.key, index.number, tid));
-            work.sink.fact(index.number, Side::Claim, bucket, fact, tid);
+            work.sink.fact(index.number, Side::Expected, bucket, fact, tid);
         }
         if let Some(exception) = Exception::of_live(elsewhere, hash_elsewhere) {
             work.sink.exception(self.table.number, tid, exception);

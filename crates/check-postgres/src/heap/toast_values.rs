@@ -6,13 +6,13 @@
 
 use std::collections::HashMap;
 
+use check::matching::side::Side;
 use check::progress::{Phase, Progress};
 use formats::postgres::Tid;
 
 use crate::heap::packed::PackedValue;
 use crate::matching::exact::Exact;
 use crate::matching::exception::Exception;
-use crate::matching::ledger::Side;
 use crate::matching::links::Link;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
 use crate::rules;

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use check::matching::side::Side;
+use check::matching::sums::BucketSet;
 use formats::postgres::Tid;
 
 use crate::btree::seams::Seam;
 use crate::gin::blocks::Record;
 use crate::matching::exception::Exception;
 use crate::matching::exceptions::boundary_code;
-use crate::matching::ledger::{BucketSet, Side};
 use crate::matching::links::Link;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
 
@@ -25,8 +26,8 @@ pub(crate) struct Fact {
 pub(crate) struct Collector {
     pub(crate) relation: u32,
     pub(crate) buckets: BucketSet,
-    pub(crate) claims: Vec<Fact>,
-    pub(crate) witnesses: Vec<Fact>,
+    pub(crate) expected: Vec<Fact>,
+    pub(crate) found: Vec<Fact>,
     /// Entries that are marked dead.
     pub(crate) dead: Vec<Fact>,
     pub(crate) links: Vec<(u128, Side, Link)>,
@@ -59,8 +60,8 @@ impl Collector {
         Collector {
             relation,
             buckets,
-            claims: Vec::new(),
-            witnesses: Vec::new(),
+            expected: Vec::new(),
+            found: Vec::new(),
             dead: Vec::new(),
             links: Vec::new(),
             boundaries: Vec::new(),
@@ -81,8 +82,8 @@ impl Collector {
 impl Collector {
     /// Whether another collected the same, in the same order.
     pub(crate) fn has_same_facts(&self, other: &Collector) -> bool {
-        self.claims == other.claims
-            && self.witnesses == other.witnesses
+        self.expected == other.expected
+            && self.found == other.found
             && self.dead == other.dead
             && self.links == other.links
             && self.boundaries == other.boundaries
@@ -99,9 +100,9 @@ impl Collector {
         if let Some(earlier) = &earlier {
             changed.extend(&earlier.changed);
         }
-        let lists = [&mut self.claims, &mut self.witnesses, &mut self.dead].into_iter();
+        let lists = [&mut self.expected, &mut self.found, &mut self.dead].into_iter();
         let earlier =
-            earlier.into_iter().flat_map(|other| [&mut other.claims, &mut other.witnesses, &mut other.dead]);
+            earlier.into_iter().flat_map(|other| [&mut other.expected, &mut other.found, &mut other.dead]);
         if !changed.is_empty() {
             lists.chain(earlier).for_each(|facts| facts.retain(|fact| !changed.contains(&fact.tid.block)));
         }
@@ -113,8 +114,8 @@ impl RowSink for Collector {
         if relation == self.relation && self.buckets.has(bucket) {
             let fact = Fact { tid, hash, entry: (0, 0) };
             match side {
-                Side::Claim => self.claims.push(fact),
-                Side::Witness => self.witnesses.push(fact),
+                Side::Expected => self.expected.push(fact),
+                Side::Found => self.found.push(fact),
             }
         }
     }
@@ -140,7 +141,7 @@ impl EntrySink for Collector {
             if self.seen.as_mut().is_some_and(|seen| !seen.insert(hash)) {
                 return;
             }
-            self.witnesses.push(Fact { tid, hash, entry });
+            self.found.push(Fact { tid, hash, entry });
         }
     }
 
@@ -151,7 +152,7 @@ impl EntrySink for Collector {
     }
 
     fn unique_key(&mut self, index: u32, fact: u128, tid: Tid, place: (u32, u16)) {
-        let code = boundary_code(Side::Claim, fact) >> 1;
+        let code = boundary_code(Side::Expected, fact) >> 1;
         if index == self.relation && self.wanted_unique_keys.contains(&code) {
             self.unique_keys.push(Fact { tid, hash: fact, entry: place });
         }
@@ -185,46 +186,4 @@ impl EntrySink for Collector {
     fn unfinished(&mut self, _index: u32) {}
 
     fn order_not_known(&mut self, _index: u32) {}
-}
-
-/// Facts of two sides that have no counterpart, each ascending.
-pub(crate) fn unmatched(mut claims: Vec<Fact>, mut witnesses: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
-    claims.sort_unstable();
-    witnesses.sort_unstable();
-    let (mut only_claimed, mut only_witnessed) = (Vec::new(), Vec::new());
-    let (mut left, mut right) = (claims.into_iter().peekable(), witnesses.into_iter().peekable());
-    // Each turn takes a fact from a side.
-    loop {
-        match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) => match (a.tid, a.hash).cmp(&(b.tid, b.hash)) {
-                std::cmp::Ordering::Equal => {
-                    left.next();
-                    right.next();
-                }
-                std::cmp::Ordering::Less => only_claimed.extend(left.next()),
-                std::cmp::Ordering::Greater => only_witnessed.extend(right.next()),
-            },
-            (Some(_), None) => only_claimed.extend(left.next()),
-            (None, Some(_)) => only_witnessed.extend(right.next()),
-            (None, None) => return (only_claimed, only_witnessed),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fact(block: u32, hash: u128) -> Fact {
-        Fact { tid: Tid { block, item: 1 }, hash, entry: (0, 0) }
-    }
-
-    #[test]
-    fn facts_without_counterpart_are_named_once_each() {
-        let rows = vec![fact(1, 10), fact(2, 20), fact(2, 20), fact(3, 30)];
-        let entries = vec![fact(4, 40), fact(2, 20), fact(1, 10)];
-        let (only_rows, only_entries) = unmatched(rows, entries);
-        assert_eq!(only_rows, vec![fact(2, 20), fact(3, 30)]);
-        assert_eq!(only_entries, vec![fact(4, 40)]);
-    }
 }

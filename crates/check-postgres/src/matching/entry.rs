@@ -1,12 +1,12 @@
 //! What a row says about an index, and an index entry about a row: the same fact, hashed.
 
+use check::matching::hash::{FactHasher, Key};
 use formats::postgres::Tid;
 use formats::postgres::attribute::Datum;
 use formats::postgres::varlena::Varlena;
 
 use crate::catalog::Index;
 use crate::catalog::order::plain;
-use crate::matching::keyed::{FactHasher, Key};
 
 /// Kinds of facts; they keep sums of different rules apart.
 pub(crate) mod kind {

@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use check::findings::Findings;
+use check::matching::exact::unmatched;
+use check::matching::side::Side;
+use check::matching::sums::BucketSet;
 use check::rule::Rule;
 use formats::postgres::Tid;
 use formats::postgres::file_name::Fork;
@@ -14,8 +17,7 @@ use crate::catalog::Storage;
 use crate::finding::Place;
 use crate::gin::blocks::Record;
 use crate::gin::row_set::RowSets;
-use crate::matching::collector::{Collector, Fact, unmatched};
-use crate::matching::ledger::{BUCKETS, BucketSet, Side};
+use crate::matching::collector::{Collector, Fact};
 use crate::matching::links::{Contradictions, Link};
 use crate::matching::mismatches::Mismatches;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
@@ -75,8 +77,8 @@ impl Exact<'_> {
         let Some(heap) = tree.heap else { return };
         for buckets in differing.split(fact_count * FACT_BYTES, self.memory_bytes_max) {
             let Some(collector) = self.collected_of_table(index, buckets, heap) else { return };
-            let Collector { claims, witnesses, dead, .. } = collector;
-            let (mut rows, mut entries) = unmatched(claims, witnesses);
+            let Collector { expected, found, dead, .. } = collector;
+            let (mut rows, mut entries) = unmatched(expected, found, |fact| (fact.tid, fact.hash));
             if !all_entries_count {
                 entries.clear();
             }
@@ -102,13 +104,12 @@ impl Exact<'_> {
             let parts: Vec<(bool, u32)> =
                 [toast].iter().chain(&owners).map(|table| (false, *table)).collect();
             let Some(collector) = self.collected(toast, buckets, &parts) else { return };
-            let Collector { mut claims, mut witnesses, .. } = collector;
+            let Collector { mut expected, found: mut pieces, .. } = collector;
             // Where a piece stands does not matter: compare by hash alone, and name the row that points there.
-            claims.sort_unstable_by_key(|fact| fact.hash);
-            witnesses.sort_unstable_by_key(|fact| fact.hash);
-            let is_there =
-                |fact: &&Fact| witnesses.binary_search_by_key(&fact.hash, |witness| witness.hash).is_ok();
-            for fact in claims.iter().filter(|fact| !is_there(fact)) {
+            expected.sort_unstable_by_key(|fact| fact.hash);
+            pieces.sort_unstable_by_key(|fact| fact.hash);
+            let is_there = |fact: &&Fact| pieces.binary_search_by_key(&fact.hash, |piece| piece.hash).is_ok();
+            for fact in expected.iter().filter(|fact| !is_there(fact)) {
                 *missing.entry(fact.tid).or_default() += 1;
             }
         }
@@ -126,14 +127,14 @@ impl Exact<'_> {
     pub(crate) fn straddling(&mut self, index: u32, pairs: &[u64], findings: &mut Findings) {
         let start = || Collector {
             wanted_boundaries: pairs.iter().copied().collect(),
-            ..Collector::new(index, BucketSet::none())
+            ..Collector::new(index, BucketSet::default())
         };
         let Some(collector) = self.collected_with(start, &[(true, index)]) else { return };
         let mut left: HashMap<u128, Boundary> = HashMap::new();
-        let claims = collector.boundaries.iter().filter(|(_, side, _)| *side == Side::Claim);
-        left.extend(claims.map(|(hash, _, boundary)| (*hash, *boundary)));
+        let of_left = collector.boundaries.iter().filter(|(_, side, _)| *side == Side::Expected);
+        left.extend(of_left.map(|(hash, _, boundary)| (*hash, *boundary)));
         for (hash, side, right) in collector.boundaries {
-            let Some(left) = left.get(&hash).filter(|_| side == Side::Witness) else { continue };
+            let Some(left) = left.get(&hash).filter(|_| side == Side::Found) else { continue };
             let tid = Tid { block: right.block, item: 0 };
             let found = format!(
                 "rows {} and {} with the same key, entries in blocks {} and {}",
@@ -155,8 +156,8 @@ impl Exact<'_> {
         let mut balance: BTreeMap<u128, (i64, Link)> = BTreeMap::new();
         for (hash, side, link) in collector.links {
             let entry = balance.entry(hash).or_insert((0, link));
-            entry.0 += if side == Side::Claim { 1 } else { -1 };
-            if side == Side::Claim {
+            entry.0 += if side == Side::Expected { 1 } else { -1 };
+            if side == Side::Expected {
                 entry.1 = link;
             }
         }
@@ -228,7 +229,7 @@ impl Exact<'_> {
 
     /// What the blocks of a GIN index say of each other, read again; `None` if one changed meanwhile.
     pub(crate) fn gin_records(&mut self, index: u32) -> Option<Vec<Record>> {
-        let start = || Collector { wants_gin: true, ..Collector::new(index, BucketSet::none()) };
+        let start = || Collector { wants_gin: true, ..Collector::new(index, BucketSet::default()) };
         self.collected_with(start, &[(true, index)]).map(|collector| collector.gin)
     }
 
@@ -331,15 +332,5 @@ impl Exact<'_> {
             }
         }
         is_whole
-    }
-}
-
-impl BucketSet {
-    /// Parts of the set whose facts fit the memory, given the bytes of all facts of the ledger.
-    fn split(self, bytes_of_all: u64, memory_bytes_max: u64) -> Vec<BucketSet> {
-        let per_bucket = (bytes_of_all / BUCKETS as u64).max(1);
-        let at_once = (memory_bytes_max / per_bucket).clamp(1, BUCKETS as u64) as usize;
-        let buckets: Vec<usize> = (0..self.count()).filter(|bucket| self.has(*bucket)).collect();
-        buckets.chunks(at_once).map(|chunk| self.only(chunk)).collect()
     }
 }

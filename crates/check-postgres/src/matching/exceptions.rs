@@ -5,11 +5,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
+use check::matching::side::Side;
 use formats::postgres::Tid;
 
 use crate::heap::exception_code;
 use crate::matching::exception::Exception;
-use crate::matching::ledger::Side;
 
 /// Codes between two that a run on disk keeps in memory: 4 KiB of them.
 const RUN_STEP_CODES: usize = 512;

@@ -1,4 +1,4 @@
-//! What blocks of an index state about each other: one side claims, the other witnesses, and what has no counterpart is
+//! What blocks of an index state about each other: what one side expects is found on the other, and what has no counterpart is
 //! named.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Where the facts of blocks go.
 
+use check::matching::side::Side;
 use formats::postgres::Tid;
 use results::check::Share;
 
@@ -7,7 +8,6 @@ use crate::btree::seams::Seam;
 use crate::gin::blocks::Record as GinRecord;
 use crate::heap::packed::PackedValue;
 use crate::matching::exception::Exception;
-use crate::matching::ledger::Side;
 use crate::matching::links::Link;
 
 /// Where a B-tree block's facts go.
@@ -28,7 +28,7 @@ pub(crate) trait EntrySink {
     }
     /// A fact about another block of the index.
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, link: Link);
-    /// The key of a visible row where two leaves meet: a claim from the left leaf, a witness from the right one.
+    /// The key of a visible row where two leaves meet: expected by the left leaf, found in the right one.
     fn boundary(&mut self, index: u32, side: Side, fact: u128, boundary: Boundary);
     /// One side of a seam between two blocks; gives the key of the other side if that was stated before.
     fn seam(&mut self, seam: Seam, side: Side, key: &[u8]) -> Option<Box<[u8]>> {

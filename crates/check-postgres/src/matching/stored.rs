@@ -1,11 +1,12 @@
 //! The sums of a batch under way, as a stopped check keeps them: sums, not rows; TIDs only of rows that not all see.
 
+use check::matching::side::Side;
+use check::matching::sums::{Difference, StoredSum};
 use serde::{Deserialize, Serialize};
 
 use crate::btree::seams::{Half, Seam};
 use crate::gin::blocks::Record;
 use crate::heap::packed::PackedValue;
-use crate::matching::ledger::{Ledger, Side};
 use crate::matching::sums::Sums;
 use crate::plan::Plan;
 
@@ -13,7 +14,7 @@ use crate::plan::Plan;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct StoredSums {
     /// Rows and entries, and links between blocks.
-    pub(crate) ledgers: Vec<StoredLedger>,
+    pub(crate) differences: Vec<StoredDifference>,
     /// Blocks of the batch under way that are not counted as clean: relation, block, and whether they break rules by their own bytes.
     pub(crate) not_clean: Vec<(u32, u32, bool)>,
     /// Row pointers of the batch under way that are not matched in the ordinary way, by table, as codes.
@@ -46,25 +47,25 @@ pub(crate) struct StoredSums {
 
 /// Two sides of sums about one object, in buckets.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct StoredLedger {
+pub(crate) struct StoredDifference {
     /// The object, by its number in the plan.
     pub(crate) object: u32,
     /// Whether these are links between blocks, not rows and entries.
     pub(crate) is_links: bool,
-    /// For each bucket and side: high half, low half and count.
-    pub(crate) buckets: Vec<[[u64; 3]; 2]>,
+    /// The sums.
+    pub(crate) sums: StoredSum,
 }
 
 impl Sums {
     /// The sums of a batch under way, as they are kept when a check is stopped.
     pub(crate) fn to_stored(&self) -> StoredSums {
         let mut stopped = StoredSums::default();
-        for (is_links, ledgers) in [(false, &self.entries), (true, &self.links)] {
-            for (object, ledger) in ledgers.iter() {
-                stopped.ledgers.push(StoredLedger { object, is_links, buckets: ledger.parts() });
+        for (is_links, differences) in [(false, &self.entries), (true, &self.links)] {
+            for (object, difference) in differences.iter() {
+                stopped.differences.push(StoredDifference { object, is_links, sums: difference.to_stored() });
             }
         }
-        stopped.ledgers.sort_by_key(|ledger| (ledger.object, ledger.is_links));
+        stopped.differences.sort_by_key(|difference| (difference.object, difference.is_links));
         stopped.boundaries = self.boundaries.iter().map(|(number, codes)| (*number, codes.all())).collect();
         stopped.boundaries.sort_unstable();
         stopped.unique_keys = self.unique_keys.iter().map(|(number, codes)| (*number, codes.all())).collect();
@@ -72,7 +73,7 @@ impl Sums {
         let seams = self.seams.all().into_iter();
         stopped.seams = seams
             .map(|(seam, half)| {
-                (seam.index, seam.left, seam.right, half.side == Side::Witness, half.key.into_vec())
+                (seam.index, seam.left, seam.right, half.side == Side::Found, half.key.into_vec())
             })
             .collect();
         stopped.seams.sort_unstable();
@@ -111,9 +112,9 @@ impl Sums {
     /// The sums of a batch under way, as they were when the check was stopped.
     pub(crate) fn from_stored(plan: &Plan, stopped: &StoredSums) -> Sums {
         let mut sums = Sums::new(plan);
-        for stored in stopped.ledgers.iter().filter(|stored| plan.relation(stored.object).is_some()) {
-            let ledgers = if stored.is_links { &mut sums.links } else { &mut sums.entries };
-            ledgers.insert(stored.object, Ledger::of_parts(&stored.buckets));
+        for stored in stopped.differences.iter().filter(|stored| plan.relation(stored.object).is_some()) {
+            let differences = if stored.is_links { &mut sums.links } else { &mut sums.entries };
+            differences.insert(stored.object, Difference::from_stored(&stored.sums));
         }
         for (kept, codes) in [
             (&mut sums.exceptions, &stopped.exceptions),
@@ -126,7 +127,7 @@ impl Sums {
             }
         }
         for (index, left, right, is_right, key) in &stopped.seams {
-            let side = if *is_right { Side::Witness } else { Side::Claim };
+            let side = if *is_right { Side::Found } else { Side::Expected };
             let half = Half { side, key: key.clone().into() };
             sums.seams.restore(Seam { index: *index, left: *left, right: *right }, half);
         }

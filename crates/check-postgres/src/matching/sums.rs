@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use check::matching::side::Side;
+use check::matching::sums::Difference;
 use formats::postgres::Tid;
 use results::check::Share;
 
@@ -9,9 +11,9 @@ use crate::btree::seams::{Seam, Seams};
 use crate::gin::blocks::{GinBlocks, Record as GinRecord};
 use crate::heap::exception_code;
 use crate::heap::packed::PackedValue;
+use crate::matching::differences::Differences;
 use crate::matching::exception::Exception;
 use crate::matching::exceptions::{ChangedBlocks, Codes, boundary_code};
-use crate::matching::ledger::{Ledger, Ledgers, Side};
 use crate::matching::links::Link;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
 use crate::plan::Plan;
@@ -26,9 +28,9 @@ pub(crate) struct Sums {
     /// What was verified.
     pub(crate) covered: Covered,
     /// Rows and entries, or TOAST pointers and pieces, by relation.
-    pub(crate) entries: Ledgers,
+    pub(crate) entries: Differences,
     /// Links between blocks of indexes, by relation.
-    pub(crate) links: Ledgers,
+    pub(crate) links: Differences,
     /// Row pointers that are not matched in the ordinary way, by table.
     pub(crate) exceptions: HashMap<u32, Codes>,
     /// Keys where two leaves of a unique index meet, by index, as codes.
@@ -69,7 +71,7 @@ impl RowSink for Sums {
     #[inline]
     fn fact(&mut self, relation: u32, side: Side, bucket: usize, fact: u128, _tid: Tid) {
         let is_small = self.is_small(relation);
-        self.entries.of(relation, is_small).add(side, bucket, fact);
+        self.entries.of(relation, is_small).add_to(side, bucket, fact);
     }
 
     fn moved(&mut self, relation: u32) {
@@ -111,7 +113,7 @@ impl EntrySink for Sums {
     #[inline]
     fn entry(&mut self, index: u32, bucket: usize, fact: u128, _tid: Tid, _place: (u32, u16)) {
         let is_small = self.is_small(index);
-        self.entries.of(index, is_small).add(Side::Witness, bucket, fact);
+        self.entries.of(index, is_small).add_to(Side::Found, bucket, fact);
     }
 
     #[inline]
@@ -121,7 +123,7 @@ impl EntrySink for Sums {
 
     fn link(&mut self, index: u32, side: Side, bucket: usize, fact: u128, _link: Link) {
         let is_small = self.is_small(index);
-        self.links.of(index, is_small).add(side, bucket, fact);
+        self.links.of(index, is_small).add_to(side, bucket, fact);
     }
 
     fn boundary(&mut self, index: u32, side: Side, fact: u128, _boundary: Boundary) {
@@ -130,7 +132,7 @@ impl EntrySink for Sums {
     }
 
     fn unique_key(&mut self, index: u32, fact: u128, _tid: Tid, _place: (u32, u16)) {
-        self.unique_keys.entry(index).or_default().push(boundary_code(Side::Claim, fact) >> 1);
+        self.unique_keys.entry(index).or_default().push(boundary_code(Side::Expected, fact) >> 1);
         self.code_was_added();
     }
 
@@ -191,8 +193,9 @@ impl Sums {
 
     /// Bytes that the sums take.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let ledgers = self.entries.iter().chain(self.links.iter());
-        ledgers.map(|(_, ledger)| Ledger::memory_bytes(ledger)).sum::<u64>() + self.gin.memory_bytes()
+        let differences = self.entries.iter().chain(self.links.iter());
+        differences.map(|(_, difference)| Difference::memory_bytes(difference)).sum::<u64>()
+            + self.gin.memory_bytes()
     }
 
     pub(crate) fn merge(&mut self, other: Sums) {

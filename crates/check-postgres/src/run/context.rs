@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use check::engine::LogEnd;
+use check::matching::hash::Key;
 use formats::postgres::Damage;
 use formats::postgres::spgist::Fact;
 use results::check::CheckLevel;
@@ -16,7 +17,6 @@ use crate::gin::row_set::RowSets;
 use crate::gist::tree::GistTree;
 use crate::heap::context::HeapScratch;
 use crate::matching::exceptions::Exceptions;
-use crate::matching::keyed::Key;
 use crate::plan::Plan;
 use crate::plan::objects::PlanFile;
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use check::advice::Sources;
 use check::findings::Findings;
+use check::matching::side::Side;
 use check::progress::{Phase, Progress};
 use check::{advice, gaps};
 use results::check::{CheckLevel, CheckReport, Skipped};
@@ -14,7 +15,6 @@ use crate::catalog::Storage;
 use crate::catalog::order::Scratch;
 use crate::cluster::state::Standing;
 use crate::matching::exact::Exact;
-use crate::matching::ledger::Side;
 use crate::matching::uniqueness::unproven_keys;
 use crate::plan::Plan;
 use crate::plan::objects::{Matching, Table};
@@ -59,7 +59,8 @@ impl Run<'_> {
             let is_by_tid =
                 plan.relation(number).is_some_and(|relation| relation.storage.entry_method().is_some());
             self.say_what_is_open(number, state, plan);
-            if let Some(ledger) = state.sums.links.get(number).filter(|ledger| !ledger.differing().is_empty())
+            if let Some(difference) =
+                state.sums.links.get(number).filter(|difference| !difference.unequal().is_empty())
             {
                 if self.is_out_of_time(object.as_deref()) {
                     continue;
@@ -67,21 +68,21 @@ impl Run<'_> {
                 progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
                 self.counters.second_pass_object_count += 1;
                 if plan.brins.contains_key(&number) {
-                    exact.ranges(number, ledger.differing(), &mut self.findings);
+                    exact.ranges(number, difference.unequal(), &mut self.findings);
                 } else {
-                    exact.links(number, ledger.differing(), is_unfinished, &mut self.findings);
+                    exact.links(number, difference.unequal(), is_unfinished, &mut self.findings);
                 }
             }
             self.compare_neighbours(number, state, &seams, &mut exact, progress);
             self.compare_unique_keys(number, state, &mut exact, progress);
-            let Some(ledger) = state.sums.entries.get(number).filter(|_| !(is_by_tid && is_unfinished))
+            let Some(difference) = state.sums.entries.get(number).filter(|_| !(is_by_tid && is_unfinished))
             else {
                 continue;
             };
-            let count = ledger.count(Side::Claim) + ledger.count(Side::Witness);
-            self.counters.row_count += ledger.count(Side::Claim);
-            self.counters.entry_count += ledger.count(Side::Witness);
-            if ledger.differing().is_empty() || self.is_out_of_time(object.as_deref()) {
+            let count = difference.count_of_both();
+            self.counters.row_count += difference.count(Side::Expected);
+            self.counters.entry_count += difference.count(Side::Found);
+            if difference.unequal().is_empty() || self.is_out_of_time(object.as_deref()) {
                 continue;
             }
             progress.advance(Phase::SecondPass, self.bytes_before, self.bytes_total);
@@ -89,11 +90,11 @@ impl Run<'_> {
             match tree {
                 Some(_) => {
                     let is_exact = !left_behind.contains(&number);
-                    exact.entries(number, ledger.differing(), count, is_exact, &mut self.findings);
+                    exact.entries(number, difference.unequal(), count, is_exact, &mut self.findings);
                 }
                 // VACUUM cuts TOAST tables before it writes their tables.
                 None if first.snapshot.is_some() && !first.has_its_length(number) => {}
-                None => exact.toast(number, ledger.differing(), count, &mut self.findings),
+                None => exact.toast(number, difference.unequal(), count, &mut self.findings),
             }
         }
         self.counters.extra_read_bytes += exact.bytes_read;

@@ -8,7 +8,7 @@ use crate::plan::batch::Position;
 use crate::run::coverage::StoredCoverage;
 
 /// Version of what a stopped check keeps, and of the way in which facts are hashed and put into buckets.
-pub(crate) const STATE_VERSION: u32 = 6;
+pub(crate) const STATE_VERSION: u32 = 7;
 
 /// A check of a cluster that was stopped.
 pub(crate) type StoppedCheck = check::stopped::StoppedCheck<State>;

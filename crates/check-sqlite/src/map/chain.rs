@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 
 use formats::sqlite::{BtreePage, PointerMapKind, u32_at};
 
-use check::sums::{Difference, keyed_hash};
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::Difference;
 
 use crate::causes::cycle;
 use crate::finding::Draft;
@@ -61,7 +63,7 @@ pub(crate) struct Chains {
 }
 
 /// Hash of what a pointer map says about a page.
-pub(crate) fn entry_hash(page: u32, kind: PointerMapKind, parent: u32, key: u64) -> u128 {
+pub(crate) fn entry_hash(page: u32, kind: PointerMapKind, parent: u32, key: &Key) -> u128 {
     let mut bytes = [0; 9];
     let (head, tail) = bytes.split_at_mut(4);
     head.copy_from_slice(&page.to_le_bytes());
@@ -69,7 +71,7 @@ pub(crate) fn entry_hash(page: u32, kind: PointerMapKind, parent: u32, key: u64)
         *code = if kind == PointerMapKind::FirstOverflow { 3 } else { 4 };
         place.copy_from_slice(&parent.to_le_bytes());
     }
-    keyed_hash(&bytes, key)
+    key.hash(&bytes)
 }
 
 impl Chains {
@@ -141,7 +143,8 @@ impl Chains {
         }
         if context.geometry.auto_vacuum {
             let kind = if done == 0 { PointerMapKind::FirstOverflow } else { PointerMapKind::LaterOverflow };
-            self.expected_entries.add_left(entry_hash(chain.next, kind, chain.from, context.key));
+            let hash = entry_hash(chain.next, kind, chain.from, &context.key);
+            self.expected_entries.add(Side::Expected, hash);
         }
         chain.left -= 1;
         chain.from = chain.next;

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use formats::sqlite::{BtreePage, PointerMapEntry, PointerMapKind, u32_at};
 
+use check::matching::side::Side;
+
 use crate::finding::Draft;
 use crate::map::Use;
 use crate::map::chain::{Chains, entry_hash};
@@ -39,12 +41,8 @@ pub(crate) fn check_pointer_maps(
         if context.map.use_of(page) == Use::Overflow {
             match found {
                 Some(entry) if is_overflow(entry.kind) => {
-                    chains.expected_entries.add_right(entry_hash(
-                        page,
-                        entry.kind,
-                        entry.parent,
-                        context.key,
-                    ));
+                    let hash = entry_hash(page, entry.kind, entry.parent, &context.key);
+                    chains.expected_entries.add(Side::Found, hash);
                 }
                 _ => report(draft(map_page, page, "an overflow page".to_owned(), found)),
             }
@@ -54,7 +52,7 @@ pub(crate) fn check_pointer_maps(
             report(draft(map_page, page, entry_text(Some(expected)), found));
         }
     }
-    let is_equal = chains.expected_entries.unequal_buckets().is_empty();
+    let is_equal = chains.expected_entries.unequal().is_empty();
     if !is_equal {
         name_overflow_entries(context, brake, report);
     }

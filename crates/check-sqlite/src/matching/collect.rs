@@ -6,10 +6,10 @@ use disk::scan::ScanFile;
 use results::check::Confidence;
 
 use check::findings::Findings;
+use check::matching::sums::{BUCKET_COUNT, BucketSet};
 use check::options::Options;
 use check::pass::Pass;
 use check::progress::Progress;
-use check::sums::BUCKET_COUNT;
 
 use crate::causes::{Explained, Lonely, naming};
 use crate::finding::Draft;
@@ -102,12 +102,12 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
     let mut indexes = Vec::new();
     for (index, difference) in pass.differences.iter().enumerate() {
         let Some(pair) = context.plans.pairs.get(index) else { continue };
-        let buckets = difference.unequal_buckets();
+        let buckets = difference.unequal();
         if !buckets.is_empty() {
             indexes.push(pair.index_tree);
         }
-        let fact_count = (difference.left_count + difference.right_count) / BUCKET_COUNT as u64 + 1;
-        for bucket in buckets {
+        let fact_count = difference.count_of_both() / BUCKET_COUNT as u64 + 1;
+        for bucket in buckets.iter() {
             let part_count = fact_count.div_ceil(facts_max).min(PART_COUNT_MAX);
             let fits = groups.last().is_some_and(|(wanted, sum, pairs)| {
                 let pair_count = pairs.len() + usize::from(!pairs.contains(&index));
@@ -118,7 +118,7 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
             });
             if !fits {
                 groups.extend((0..part_count).map(|part| {
-                    let buckets = vec![0; context.plans.pairs.len()];
+                    let buckets = vec![BucketSet::default(); context.plans.pairs.len()];
                     let trees = vec![false; context.plans.trees.len()];
                     (Wanted { buckets, whole: Vec::new(), trees, part, part_count }, 0, Vec::new())
                 }));
@@ -130,7 +130,7 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
                     pairs.push(index);
                 }
                 if let Some(bits) = wanted.buckets.get_mut(index) {
-                    *bits |= 1 << bucket;
+                    bits.insert(bucket);
                 }
                 for tree in [pair.table_tree, pair.index_tree] {
                     if let Some(is_needed) = wanted.trees.get_mut(tree) {
@@ -140,10 +140,9 @@ fn groups(context: &Context<'_>, pass: &Worker<'_>, options: &Options) -> (Vec<W
             }
         }
     }
-    let unequal: Vec<_> =
-        pass.differences.iter().map(|difference| difference.unequal_buckets().len()).collect();
+    let unequal: Vec<_> = pass.differences.iter().map(|difference| difference.unequal().len()).collect();
     let finished = groups.into_iter().map(|(mut wanted, _, _)| {
-        let held = wanted.buckets.iter().map(|bits| bits.count_ones() as usize);
+        let held = wanted.buckets.iter().map(|buckets| buckets.len());
         wanted.whole = held.zip(&unequal).map(|(held, all)| wanted.part_count == 1 && held == *all).collect();
         wanted
     });

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use check::sums::{BUCKET_COUNT, bucket_of};
+use check::matching::sums::{BucketSet, bucket_of};
 
 use crate::versions::Doubt;
-
-const _: () = assert!(BUCKET_COUNT == 64, "the buckets of a pair are the bits of a word");
 
 /// Holds the facts of some buckets of some pairs.
 #[derive(Debug, Default)]
@@ -24,8 +22,8 @@ pub(crate) struct Collector {
 /// What is held at the same time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wanted {
-    /// Buckets of each pair, as bits.
-    pub(super) buckets: Vec<u64>,
+    /// Buckets of each pair.
+    pub(super) buckets: Vec<BucketSet>,
     /// By pair, whether all of its buckets that differ are among them, undivided.
     pub(super) whole: Vec<bool>,
     /// By tree, whether its pages are needed.
@@ -94,15 +92,13 @@ impl Collector {
 
     /// Whether any bucket of a pair is wanted.
     pub(crate) fn wants(&self, pair: usize) -> bool {
-        self.wanted.buckets.get(pair).is_some_and(|buckets| *buckets != 0)
+        self.wanted.buckets.get(pair).is_some_and(|buckets| !buckets.is_empty())
     }
 
     fn push(&mut self, fact: Fact) -> bool {
         let wanted = &self.wanted;
-        let is_wanted = wanted
-            .buckets
-            .get(fact.pair as usize)
-            .is_some_and(|buckets| buckets & 1 << bucket_of(fact.hash) != 0);
+        let is_wanted =
+            wanted.buckets.get(fact.pair as usize).is_some_and(|buckets| buckets.has(bucket_of(fact.hash)));
         // The low bits, which do not choose the bucket.
         let is_held = is_wanted && fact.hash as u64 % wanted.part_count.max(1) == wanted.part;
         if is_held {

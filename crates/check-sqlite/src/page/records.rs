@@ -3,7 +3,7 @@
 use formats::sqlite::{Cell, Record, Value, number_in_text, u32_at};
 use results::check::CheckLevel;
 
-use check::sums::keyed_hash;
+use check::matching::side::Side;
 
 use crate::causes::naming::value_text;
 use crate::causes::{ALL_ROWIDS, Rowids};
@@ -241,7 +241,7 @@ impl<'a> Worker<'a> {
             } else if is_known && has_entry {
                 let hash = self.feed_hash(&row, feed, false);
                 if let Some(difference) = self.differences.get_mut(feed.pair) {
-                    difference.add_left(hash);
+                    difference.add(Side::Expected, hash);
                 }
             }
         }
@@ -292,7 +292,7 @@ impl<'a> Worker<'a> {
                 },
             }
         }
-        let hash = keyed_hash(&key, self.context.key);
+        let hash = self.context.key.hash(&key);
         self.key = key;
         hash
     }
@@ -368,10 +368,10 @@ impl<'a> Worker<'a> {
             }
             push_value(&mut self.key, value);
         }
-        let hash = keyed_hash(&self.key, self.context.key);
+        let hash = self.context.key.hash(&self.key);
         let Some(collector) = &mut self.collector else {
             if let Some(difference) = self.differences.get_mut(pair) {
-                difference.add_right(hash);
+                difference.add(Side::Found, hash);
             }
             return;
         };
@@ -384,7 +384,7 @@ impl<'a> Worker<'a> {
                     push_value(&mut self.key, record.value(*field).unwrap_or(Value::Null));
                 }
             }
-            identity = keyed_hash(&self.key, self.context.key) as u64;
+            identity = self.context.key.hash(&self.key) as u64;
         }
         collector.entry(pair, hash, Member { page: place.page, slot: slot as u32, rowid, identity });
     }

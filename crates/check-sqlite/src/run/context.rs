@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use formats::sqlite::{Encoding, Field, Geometry};
 use results::check::{CheckLevel, Finding};
 
+use check::matching::hash::Key;
+
 use crate::causes::{Loss, Losses};
 use crate::finding::Draft;
 use crate::map::PageMap;
@@ -26,8 +28,9 @@ pub(crate) struct Context<'a> {
     pub(crate) reader: &'a PageReader,
     pub(crate) map: &'a PageMap,
     pub(crate) plans: &'a Plans,
-    /// Key of the sums.
-    pub(crate) key: u64,
+    /// Key of the sums, and what it was made from.
+    pub(crate) key: Key,
+    pub(crate) seed: u64,
     pub(crate) findings_per_rule_max: usize,
     /// Memory of each worker for ends of long values, in bytes.
     pub(crate) run_bytes_max: usize,

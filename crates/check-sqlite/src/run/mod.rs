@@ -19,6 +19,7 @@ use formats::sqlite::{Encoding, Geometry};
 use results::check::{CheckLevel, CheckReport, NotChecked, Skipped};
 
 use check::evidence::Watch;
+use check::matching::hash::Key;
 use check::options::Options;
 use check::pass::Pass;
 use check::progress::{Phase, Progress};
@@ -167,8 +168,8 @@ fn check_anchored(
     let stopped = stopped_check(&identity, options, report);
     report.not_checked.extend(aftermath::journal_gap(anchor));
     report.not_checked.extend(crate::source::tail::beyond(anchor));
-    let key = stopped.as_ref().map_or(options.seed, |stopped| stopped.seed);
-    let context = context_of(anchor, geometry, &prepared, options, key);
+    let seed = stopped.as_ref().map_or(options.seed, |stopped| stopped.seed);
+    let context = context_of(anchor, geometry, &prepared, options, seed);
     if context.has_checksums {
         report.facts.push(("page checksums".to_owned(), "cksumvfs".to_owned()));
     }
@@ -198,13 +199,13 @@ fn check_anchored(
     finish(&context, passed, skipped, options.resume_file.is_some(), &prepared, report);
 }
 
-/// What all workers share. `key` is that of the sums.
+/// What all workers share. `seed` is that of the sums.
 fn context_of<'a>(
     anchor: &'a Anchor,
     geometry: Geometry,
     prepared: &'a Prepared,
     options: &Options,
-    key: u64,
+    seed: u64,
 ) -> Context<'a> {
     let end_bytes_max = (options.memory_bytes_max / 8).min(END_BYTES_MAX);
     Context {
@@ -217,7 +218,8 @@ fn context_of<'a>(
         reader: &anchor.reader,
         map: &prepared.map,
         plans: &prepared.plans,
-        key,
+        key: Key::new(seed),
+        seed,
         findings_per_rule_max: options.findings_per_rule_max,
         run_bytes_max: usize::try_from(end_bytes_max).unwrap_or(usize::MAX) / options.worker_count.max(1),
         end_bytes_max,

@@ -13,10 +13,10 @@ use results::object::Affected;
 use serde::de::DeserializeOwned;
 
 use check::findings::Findings;
+use check::matching::sums::Difference;
 use check::options::Options;
 use check::stopped;
 use check::stopped::NotResumed;
-use check::sums::Difference;
 
 use crate::causes::{Explained, Loss};
 use crate::map::Use;
@@ -30,7 +30,7 @@ use crate::source::anchor::Anchor;
 use crate::versions::Doubts;
 
 /// Version of what a stopped check keeps, and of how sums are made.
-const STATE_VERSION: u32 = 2;
+const STATE_VERSION: u32 = 3;
 
 /// Numbers that tell whether a database is still the one whose check was stopped.
 pub(crate) fn identity(anchor: &Anchor, level: results::check::CheckLevel) -> Vec<u64> {
@@ -87,7 +87,7 @@ pub(crate) fn stopped(
         second_pass: SecondPassState::default(),
     };
     let identity = identity(anchor, context.level);
-    Ok(envelope(identity, context.key, next_offset_bytes, &worker.findings, state))
+    Ok(envelope(identity, context.seed, next_offset_bytes, &worker.findings, state))
 }
 
 /// A stopped check with the state of a database, or of pages that are judged one by one.

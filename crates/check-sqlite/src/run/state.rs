@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use check::findings::StoredFindings;
-use check::sums::StoredSum;
+use check::matching::sums::StoredSum;
 
 /// A check of a database that was stopped.
 pub(crate) type StoppedCheck = check::stopped::StoppedCheck<State>;

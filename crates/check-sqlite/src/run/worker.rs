@@ -7,7 +7,7 @@ use formats::sqlite::{BtreePage, Coverage, Damage, Fault, Field, checksums, has_
 use results::check::{CheckLevel, Confidence};
 
 use check::findings::Findings;
-use check::sums::Difference;
+use check::matching::sums::Difference;
 
 use crate::catalog::scratch::Evaluator;
 use crate::causes;

@@ -5,7 +5,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use formats::sqlserver::{PageId, RecordId};
 
-use check::sums::{Difference, keyed_hash};
+use check::matching::exact::unmatched;
+use check::matching::hash::Key;
+use check::matching::side::Side;
+use check::matching::sums::Difference;
 
 /// What a fact is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,15 +25,6 @@ pub(crate) enum FactKind {
     LobLength,
     /// A row states an entry of an index; the entry is there. By index.
     Entry,
-}
-
-/// Which side states the fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Side {
-    /// The one that names: left neighbour, parent, stub, pointer, row.
-    Names,
-    /// The one that is there: right neighbour, child, row, record, entry.
-    IsThere,
 }
 
 /// A fact with its places.
@@ -83,7 +77,7 @@ impl Hasher for Spread {
 
 /// The facts of one worker. Merges by addition.
 pub(crate) struct Facts {
-    key: u64,
+    key: Key,
     pub(crate) sums: HashMap<Group, Difference, Quick>,
     /// Groups that cannot be compared, with the reason.
     pub(crate) poisoned: HashMap<Group, &'static str>,
@@ -100,12 +94,12 @@ pub(crate) struct Kept {
 
 impl Facts {
     /// Starts without facts, to sum them up.
-    pub(crate) fn new(key: u64) -> Self {
+    pub(crate) fn new(key: Key) -> Self {
         Self { key, sums: HashMap::default(), poisoned: HashMap::new(), kept: None, is_muted: false }
     }
 
     /// Starts without facts, to keep those of some groups.
-    pub(crate) fn keeping(key: u64, groups: HashSet<Group>) -> Self {
+    pub(crate) fn keeping(key: Key, groups: HashSet<Group>) -> Self {
         let kept = Kept { groups, facts: HashMap::new() };
         Self { kept: Some(kept), ..Self::new(key) }
     }
@@ -115,19 +109,14 @@ impl Facts {
         if self.is_muted {
             return;
         }
-        let hash = keyed_hash(bytes, self.key);
+        let hash = self.key.hash(bytes);
         match &mut self.kept {
             None => {
-                let difference = self.sums.entry(group).or_default();
-                match side {
-                    Side::Names => difference.add_left(hash),
-                    Side::IsThere => difference.add_right(hash),
-                }
+                self.sums.entry(group).or_default().add(side, hash);
             }
             Some(kept) if kept.groups.contains(&group) => {
                 let sides = kept.facts.entry(group).or_default();
-                let facts = if side == Side::Names { &mut sides[0] } else { &mut sides[1] };
-                facts.push(Fact { hash, place, other });
+                sides[side as usize].push(Fact { hash, place, other });
             }
             Some(_) => {}
         }
@@ -158,38 +147,13 @@ impl Facts {
         groups
             .into_iter()
             .map(|(group, [names, there])| {
-                let (names, there) = without_counterpart(names, there);
+                let (mut names, mut there) = unmatched(names, there, |fact| fact.hash);
+                names.sort_by_key(|fact| (fact.place, fact.other));
+                there.sort_by_key(|fact| (fact.place, fact.other));
                 (group, names, there)
             })
             .collect()
     }
-}
-
-/// Members of each side beyond those of the other, sorted by place.
-fn without_counterpart(mut left: Vec<Fact>, mut right: Vec<Fact>) -> (Vec<Fact>, Vec<Fact>) {
-    left.sort_unstable();
-    right.sort_unstable();
-    let (mut only_left, mut only_right) = (Vec::new(), Vec::new());
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    // Each turn takes a fact from a side.
-    loop {
-        match (left.peek(), right.peek()) {
-            (Some(one), Some(two)) => match one.hash.cmp(&two.hash) {
-                std::cmp::Ordering::Equal => {
-                    left.next();
-                    right.next();
-                }
-                std::cmp::Ordering::Less => only_left.extend(left.next()),
-                std::cmp::Ordering::Greater => only_right.extend(right.next()),
-            },
-            (Some(_), None) => only_left.extend(left.next()),
-            (None, Some(_)) => only_right.extend(right.next()),
-            (None, None) => break,
-        }
-    }
-    only_left.sort_by_key(|fact| (fact.place, fact.other));
-    only_right.sort_by_key(|fact| (fact.place, fact.other));
-    (only_left, only_right)
 }
 
 /// What both sides of a fact of this kind hash.
@@ -239,14 +203,14 @@ mod tests {
     #[test]
     fn what_one_side_says_more_often_is_left_over() {
         let group = (FactKind::Child, 7);
-        let mut facts = Facts::keeping(1, HashSet::from([group]));
+        let mut facts = Facts::keeping(Key::new(1), HashSet::from([group]));
         let place = RecordId::default();
         for bytes in [b"a", b"b", b"b"] {
-            facts.state(group, Side::Names, bytes, place, place);
+            facts.state(group, Side::Expected, bytes, place, place);
         }
-        facts.state(group, Side::IsThere, b"b", place, place);
-        facts.state(group, Side::IsThere, b"c", place, place);
-        facts.state((FactKind::Child, 8), Side::IsThere, b"c", place, place);
+        facts.state(group, Side::Found, b"b", place, place);
+        facts.state(group, Side::Found, b"c", place, place);
+        facts.state((FactKind::Child, 8), Side::Found, b"c", place, place);
         let unmatched = facts.unmatched();
         assert_eq!(unmatched.len(), 1);
         assert_eq!((unmatched[0].1.len(), unmatched[0].2.len()), (2, 1));

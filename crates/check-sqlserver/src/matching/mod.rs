@@ -49,7 +49,7 @@ pub(super) fn compare(context: &Context<'_>, worker: &Worker<'_>) -> Compared {
     }
     let is_unequal = |group: &Group| {
         let difference = worker.facts.sums.get(group);
-        difference.is_some_and(|difference| !difference.unequal_buckets().is_empty())
+        difference.is_some_and(|difference| !difference.unequal().is_empty())
     };
     let groups: HashSet<Group> = worker
         .facts

@@ -1,5 +1,6 @@
 //! The inside of a page that an allocation unit owns: records, links, keys, rows.
 
+use check::matching::side::Side;
 use check::rule::Rule;
 use formats::sqlserver::{
     HEADER_BYTES, Header, PAGE_BYTES, PageId, PageKind, Record, RecordId, RecordKind, RowsetColumn, Value,
@@ -9,7 +10,7 @@ use results::check::CheckLevel;
 
 use crate::finding::Draft;
 use crate::maps::Use;
-use crate::matching::facts::{FactKind, Side, forward_bytes, link_bytes};
+use crate::matching::facts::{FactKind, forward_bytes, link_bytes};
 use crate::page::keys::{Bound, Ends, Key};
 use crate::plan::Unit;
 use crate::rules;
@@ -189,16 +190,16 @@ impl Worker<'_> {
         let siblings = (FactKind::Sibling, place.number);
         if !next.is_none() {
             let bytes = link_bytes(level, place.page, next);
-            self.facts.state(siblings, Side::Names, &bytes, own, named(next));
+            self.facts.state(siblings, Side::Expected, &bytes, own, named(next));
         }
         if !previous.is_none() {
             let bytes = link_bytes(level, previous, place.page);
-            self.facts.state(siblings, Side::IsThere, &bytes, own, named(previous));
+            self.facts.state(siblings, Side::Found, &bytes, own, named(previous));
         }
         let children = (FactKind::Child, place.number);
         if !self.context.is_root(place.number, place.page) {
             let bytes = link_bytes(place.stated_level(), place.page, PageId::default());
-            self.facts.state(children, Side::IsThere, &bytes, own, own);
+            self.facts.state(children, Side::Found, &bytes, own, own);
         }
         if place.is_leaf() {
             return;
@@ -207,7 +208,7 @@ impl Worker<'_> {
         for (slot, record) in records {
             if let Some(child) = record.child(&place.header) {
                 let bytes = link_bytes(below, child, PageId::default());
-                self.facts.state(children, Side::Names, &bytes, place.record(*slot), named(child));
+                self.facts.state(children, Side::Expected, &bytes, place.record(*slot), named(child));
             }
         }
     }
@@ -262,14 +263,14 @@ impl Worker<'_> {
             RecordKind::Stub => {
                 let Some(target) = record.forward() else { return };
                 let bytes = forward_bytes(own, target);
-                self.facts.state((FactKind::Forward, place.number), Side::Names, &bytes, own, target);
+                self.facts.state((FactKind::Forward, place.number), Side::Expected, &bytes, own, target);
                 return;
             }
             RecordKind::Forwarded => {
                 // A row without a pointer back is named by nobody.
                 let stub = record.back_pointer().unwrap_or_default();
                 let bytes = forward_bytes(stub, own);
-                self.facts.state((FactKind::Forward, place.number), Side::IsThere, &bytes, own, stub);
+                self.facts.state((FactKind::Forward, place.number), Side::Found, &bytes, own, stub);
             }
             RecordKind::Primary | RecordKind::Index => {}
             _ => {

@@ -1,9 +1,10 @@
 //! Large values: the facts that their records state, and those of the rows that point to them.
 
+use check::matching::side::Side;
 use formats::sqlserver::{LobKind, LobLink, LobRecord, Record, RecordId};
 
 use crate::finding::Draft;
-use crate::matching::facts::{FactKind, Side, length_bytes, lob_bytes};
+use crate::matching::facts::{FactKind, length_bytes, lob_bytes};
 use crate::page::inside::Place;
 use crate::run::worker::{Worker, of_damage};
 
@@ -25,10 +26,10 @@ impl Worker<'_> {
                 }
             };
             let own = place.record(*slot);
-            self.facts.state(group, Side::IsThere, &lob_bytes(piece.value, own), own, own);
+            self.facts.state(group, Side::Found, &lob_bytes(piece.value, own), own, own);
             if piece.kind == LobKind::Data && !record.has_version_mark() {
                 let lengths = (FactKind::LobLength, group.1);
-                self.facts.state(lengths, Side::IsThere, &length_bytes(own, piece.data_bytes), own, own);
+                self.facts.state(lengths, Side::Found, &length_bytes(own, piece.data_bytes), own, own);
             }
             for link in piece.links() {
                 self.state_lob_link(group.1, &link, own);
@@ -38,10 +39,10 @@ impl Worker<'_> {
 
     pub(crate) fn state_lob_link(&mut self, rowset: u32, link: &LobLink, own: RecordId) {
         let bytes = lob_bytes(link.value, link.record);
-        self.facts.state((FactKind::Lob, rowset), Side::Names, &bytes, own, link.record);
+        self.facts.state((FactKind::Lob, rowset), Side::Expected, &bytes, own, link.record);
         if let Some(length) = link.piece_bytes {
             let bytes = length_bytes(link.record, length);
-            self.facts.state((FactKind::LobLength, rowset), Side::Names, &bytes, own, link.record);
+            self.facts.state((FactKind::LobLength, rowset), Side::Expected, &bytes, own, link.record);
         }
     }
 }

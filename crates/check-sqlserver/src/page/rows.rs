@@ -1,8 +1,9 @@
 //! Rows and the entries of nonclustered indexes, as facts that both sides state alike.
 
+use check::matching::side::Side;
 use formats::sqlserver::{Record, RecordId, Value};
 
-use crate::matching::facts::{FactKind, Side};
+use crate::matching::facts::FactKind;
 use crate::plan::{BaseColumn, IndexPlan};
 use crate::run::worker::Worker;
 
@@ -19,7 +20,7 @@ impl Worker<'_> {
                 return;
             }
         }
-        self.facts.state(group, Side::IsThere, &bytes, own, own);
+        self.facts.state(group, Side::Found, &bytes, own, own);
     }
 
     /// What a row says about its entry in an index.
@@ -27,7 +28,7 @@ impl Worker<'_> {
         let Some(plan) = self.context.plan.indexes.get(index as usize) else { return };
         let group = (FactKind::Entry, index);
         match row_bytes(plan, record, locator, self.context.plan.may_be_virtual()) {
-            Ok(bytes) => self.facts.state(group, Side::Names, &bytes, own, own),
+            Ok(bytes) => self.facts.state(group, Side::Expected, &bytes, own, own),
             Err(why) => self.facts.poison(group, why),
         }
     }

@@ -1,5 +1,6 @@
 //! What all workers of a pass look at.
 
+use check::matching::hash::Key;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use formats::sqlserver::{Lsn, PageId};
@@ -19,7 +20,7 @@ pub(crate) struct Context<'a> {
     /// Whether the layout of the database's version is known.
     pub(crate) is_version_known: bool,
     /// Key of the sums.
-    pub(crate) key: u64,
+    pub(crate) key: Key,
     pub(crate) findings_per_rule_max: usize,
     /// Objects whose facts are summed up now.
     pub(crate) objects: std::ops::Range<u32>,

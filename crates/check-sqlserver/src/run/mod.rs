@@ -8,6 +8,10 @@ pub(crate) mod state;
 pub(crate) mod summary;
 pub(crate) mod worker;
 
+use check::evidence::{Terms, Watch};
+use check::matching::hash::Key;
+use check::options::Options;
+use check::progress::{Phase, Progress};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,9 +31,6 @@ use crate::run::state::{Phases, Run};
 use crate::source::target::{empty_report, kinds, open, refuse_compressed};
 use crate::source::{CheckError, FileKind, Source};
 use crate::whole;
-use check::evidence::{Terms, Watch};
-use check::options::Options;
-use check::progress::{Phase, Progress};
 
 /// Checks the data files of one database, or the files of one backup. Opens files for reading only.
 ///
@@ -136,7 +137,7 @@ impl Run<'_> {
                 self.options.level.min(CheckLevel::Page)
             },
             is_version_known,
-            key: self.options.seed,
+            key: Key::new(self.options.seed),
             findings_per_rule_max: self.options.findings_per_rule_max,
             objects: self.batch(0, &plan),
             is_raw: self.options.is_raw,

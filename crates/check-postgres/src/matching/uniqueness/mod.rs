@@ -7,6 +7,7 @@
 mod gaps;
 mod repeated;
 
+use check::matching::hash::Key;
 use formats::postgres::Oid;
 use formats::postgres::attribute::Datum;
 
@@ -14,7 +15,6 @@ use crate::catalog::kinds::Equality;
 use crate::catalog::order::{plain, without_blanks};
 use crate::catalog::{Index, IndexColumn};
 use crate::matching::entry::kind;
-use crate::matching::keyed::Key;
 
 pub(crate) use crate::matching::uniqueness::gaps::unproven_keys;
 

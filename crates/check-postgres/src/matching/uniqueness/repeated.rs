@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use check::findings::Findings;
+use check::matching::sums::BucketSet;
 use check::progress::{Phase, Progress};
 use formats::postgres::Tid;
 use formats::postgres::page::{ItemState, Page};
 
 use crate::matching::collector::{Collector, Fact};
 use crate::matching::exact::Exact;
-use crate::matching::ledger::BucketSet;
 use crate::rules;
 use crate::run::report::Run;
 use crate::run::state::PassState;
@@ -38,8 +38,10 @@ impl Exact<'_> {
     /// Names keys of a unique index that more than one visible row has.
     fn repeated_keys(&mut self, index: u32, repeated: Vec<u64>, findings: &mut Findings) {
         let wanted: HashSet<u64> = repeated.into_iter().collect();
-        let start =
-            || Collector { wanted_unique_keys: wanted.clone(), ..Collector::new(index, BucketSet::none()) };
+        let start = || Collector {
+            wanted_unique_keys: wanted.clone(),
+            ..Collector::new(index, BucketSet::default())
+        };
         let Some(collector) = self.collected_with(start, &[(true, index)]) else { return };
         let mut by_key: BTreeMap<u128, Vec<Fact>> = BTreeMap::new();
         for fact in collector.unique_keys {
