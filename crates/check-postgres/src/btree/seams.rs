@@ -6,14 +6,15 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::io;
 
 use check::matching::side::Side;
+use check::matching::spill::Spill;
 
 /// Parts of a file of waiting sides: each is read by itself in the end.
 const PARTS: usize = 64;
+/// Bytes of all parts that are written together.
+const BUFFER_BYTES: u64 = 256 << 10;
 /// Bytes that a waiting side takes beside its key.
 const HALF_BYTES: u64 = 64;
 /// So many broken ones are kept: more than anybody mends by hand.
@@ -60,9 +61,10 @@ pub(crate) struct Seams {
     /// What two workers had a side of.
     met: Vec<Met>,
     broken: Vec<Seam>,
-    runs: Vec<Run>,
-    /// Sides that found no room.
-    pub(crate) left_out_count: u64,
+    /// Those of this worker, then those of others.
+    spills: Vec<Spill>,
+    /// Bytes of sides that found no room.
+    left_out_bytes: u64,
 }
 
 impl Seams {
@@ -85,15 +87,32 @@ impl Seams {
         };
         self.waiting_bytes += HALF_BYTES + key.len() as u64;
         if self.waiting_bytes > self.bytes_max {
-            let waiting = std::mem::take(&mut self.waiting);
-            self.waiting_bytes = 0;
-            let count = waiting.len() as u64;
-            match Run::write(waiting) {
-                Ok(run) => self.runs.push(run),
-                Err(_) => self.left_out_count += count,
-            }
+            self.spill();
         }
         None
+    }
+
+    /// Moves what waits to a file; what cannot be written is left out.
+    fn spill(&mut self) {
+        if self.spills.is_empty() {
+            self.spills.push(Spill::new(PARTS, BUFFER_BYTES, 0));
+        }
+        let Some(spill) = self.spills.first_mut() else { return };
+        for (seam, half) in self.waiting.drain() {
+            spill.push(seam.part(), |bytes| write(bytes, seam, &half));
+        }
+        spill.seal();
+        self.waiting_bytes = 0;
+        self.left_out_bytes += spill.drop_kept();
+    }
+
+    /// The sides of a part that were written.
+    fn written(&self, part: usize) -> io::Result<Vec<(Seam, Half)>> {
+        let mut halves = Vec::new();
+        for spill in &self.spills {
+            halves.extend(read(&spill.read(part)?));
+        }
+        Ok(halves)
     }
 
     /// Keeps a seam whose first key is not above the bound.
@@ -105,8 +124,8 @@ impl Seams {
 
     /// Adds what another worker collected.
     pub(crate) fn merge(&mut self, mut other: Seams) {
-        self.left_out_count += other.left_out_count;
-        self.runs.append(&mut other.runs);
+        self.left_out_bytes += other.left_out_bytes;
+        self.spills.append(&mut other.spills);
         self.met.append(&mut other.met);
         other.broken.into_iter().for_each(|seam| self.keep_broken(seam));
         if self.waiting.len() < other.waiting.len() {
@@ -118,8 +137,10 @@ impl Seams {
         self.waiting_bytes = 0;
     }
 
-    /// Compares what waited; gives all seams of an index that `is_below` denies, ascending.
-    pub(crate) fn broken(&self, mut is_below: impl FnMut(&Seam, &[u8], &[u8]) -> bool) -> Vec<Seam> {
+    /// Compares what waited; gives all seams that `is_below` denies, ascending, and whether all sides were there to be
+    /// compared.
+    pub(crate) fn broken(&self, mut is_below: impl FnMut(&Seam, &[u8], &[u8]) -> bool) -> (Vec<Seam>, bool) {
+        let mut is_whole = self.left_out_bytes == 0;
         let mut broken = self.broken.clone();
         let mut look = |seam: &Seam, bound: &[u8], first: &[u8]| {
             if broken.len() < BROKEN_MAX && !is_below(seam, bound, first) {
@@ -127,12 +148,14 @@ impl Seams {
             }
         };
         self.met.iter().for_each(|met| look(&met.seam, &met.bound, &met.first));
-        let parts = if self.runs.is_empty() { 0 } else { PARTS };
+        let parts = if self.spills.is_empty() { 0 } else { PARTS };
         for part in 0..parts {
             let of_part = self.waiting.iter().filter(|(seam, _)| seam.part() == part);
             let mut waiting: HashMap<Seam, Half> =
                 of_part.map(|(seam, half)| (*seam, half.clone())).collect();
-            for (seam, half) in self.runs.iter().flat_map(|run| run.part(part)) {
+            let written = self.written(part);
+            is_whole &= written.is_ok();
+            for (seam, half) in written.unwrap_or_default() {
                 if let Some(met) = meet(&mut waiting, seam, half) {
                     look(&met.seam, &met.bound, &met.first);
                 }
@@ -140,7 +163,7 @@ impl Seams {
         }
         broken.sort_unstable();
         broken.dedup();
-        broken
+        (broken, is_whole)
     }
 
     /// All sides that wait, and both of those that met, to be kept; in no order.
@@ -150,8 +173,8 @@ impl Seams {
         let met = self.met.iter().flat_map(|met| {
             [(met.seam, of(Side::Expected, &met.bound)), (met.seam, of(Side::Found, &met.first))]
         });
-        let parts = (0..PARTS).flat_map(|part| self.runs.iter().flat_map(move |run| run.part(part)));
-        waiting.chain(met).chain(parts).collect()
+        let written = (0..PARTS).flat_map(|part| self.written(part).unwrap_or_default());
+        waiting.chain(met).chain(written).collect()
     }
 
     /// Takes in a side that was kept.
@@ -166,7 +189,7 @@ impl Seams {
 
     /// Bytes in files.
     pub(crate) fn temporary_bytes(&self) -> u64 {
-        self.runs.iter().map(|run| run.starts.last().copied().unwrap_or(0)).sum()
+        self.spills.iter().map(Spill::written_bytes).sum()
     }
 }
 
@@ -188,60 +211,30 @@ fn meet(waiting: &mut HashMap<Seam, Half>, seam: Seam, half: Half) -> Option<Met
     }
 }
 
-/// Sides in a file without a name, part by part.
-#[derive(Debug)]
-struct Run {
-    file: File,
-    /// Where each part starts, and where the last ends.
-    starts: Vec<u64>,
-}
-
 /// Bytes before the key of a side: index, left and right block, length, side.
 const HEADER_BYTES: usize = 15;
 
-impl Run {
-    fn write(waiting: HashMap<Seam, Half>) -> std::io::Result<Run> {
-        let mut halves: Vec<(Seam, Half)> = waiting.into_iter().collect();
-        halves.sort_unstable_by_key(|(seam, _)| seam.part());
-        let mut writer = BufWriter::new(tempfile::tempfile()?);
-        let (mut starts, mut offset) = (vec![0], 0u64);
-        for (seam, half) in halves {
-            while starts.len() <= seam.part() {
-                starts.push(offset);
-            }
-            // Tuples are shorter than a block: at most 32 KiB.
-            let length = (half.key.len() as u16).to_le_bytes();
-            for number in [seam.index, seam.left, seam.right] {
-                writer.write_all(&number.to_le_bytes())?;
-            }
-            writer.write_all(&[length[0], length[1], half.side as u8])?;
-            writer.write_all(&half.key)?;
-            offset += (HEADER_BYTES + half.key.len()) as u64;
-        }
-        starts.resize(PARTS + 1, offset);
-        let file = writer.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        Ok(Run { file, starts })
-    }
+fn write(bytes: &mut Vec<u8>, seam: Seam, half: &Half) {
+    // Tuples are shorter than a block: at most 32 KiB.
+    let length = (half.key.len() as u16).to_le_bytes();
+    [seam.index, seam.left, seam.right].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    bytes.extend([length[0], length[1], half.side as u8]);
+    bytes.extend(&half.key);
+}
 
-    /// The sides of a part; those up to the first that cannot be read.
-    fn part(&self, part: usize) -> Vec<(Seam, Half)> {
-        let (Some(start), Some(end)) = (self.starts.get(part), self.starts.get(part + 1)) else {
-            return Vec::new();
-        };
-        let mut bytes = vec![0; (end - start) as usize];
-        let is_read = self.file.read_exact_at(&mut bytes, *start).is_ok();
-        let (mut halves, mut rest) = (Vec::new(), if is_read { &bytes[..] } else { &[] });
-        // Each turn takes a header and a key.
-        while let Some((header, after)) = rest.split_first_chunk::<HEADER_BYTES>() {
-            let [a, b, c, d, e, f, g, h, i, j, k, l, length @ .., side] = *header;
-            let Some((key, after)) = after.split_at_checked(u16::from_le_bytes(length).into()) else { break };
-            let [index, left, right] = [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes);
-            let side = if side == Side::Expected as u8 { Side::Expected } else { Side::Found };
-            halves.push((Seam { index, left, right }, Half { side, key: key.into() }));
-            rest = after;
-        }
-        halves
+/// The sides that were written.
+fn read(bytes: &[u8]) -> Vec<(Seam, Half)> {
+    let (mut halves, mut rest) = (Vec::new(), bytes);
+    // Each turn takes a header and a key.
+    while let Some((header, after)) = rest.split_first_chunk::<HEADER_BYTES>() {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, length @ .., side] = *header;
+        let Some((key, after)) = after.split_at_checked(u16::from_le_bytes(length).into()) else { break };
+        let [index, left, right] = [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes);
+        let side = if side == Side::Expected as u8 { Side::Expected } else { Side::Found };
+        halves.push((Seam { index, left, right }, Half { side, key: key.into() }));
+        rest = after;
     }
+    halves
 }
 
 #[cfg(test)]
@@ -278,7 +271,7 @@ mod tests {
             all.all().into_iter().for_each(|(seam, half)| restored.restore(seam, half));
             for seams in [all, restored] {
                 let mut looked_at = 0;
-                let broken = seams.broken(|_, bound, first| {
+                let (broken, is_whole) = seams.broken(|_, bound, first| {
                     assert_eq!(
                         (&bound[..4], bound[4], first[4]),
                         (&first[..4], Side::Expected as u8, Side::Found as u8)
@@ -286,9 +279,17 @@ mod tests {
                     looked_at += 1;
                     bound[0] % 2 == 0
                 });
-                assert!(broken.iter().all(|seam| seam.left % 2 == 1), "{broken:?}");
+                assert!(is_whole && broken.iter().all(|seam| seam.left % 2 == 1), "{broken:?}");
                 assert!(looked_at > 300 && broken.is_sorted());
             }
         }
+    }
+
+    #[test]
+    fn sides_that_cannot_be_read_back_are_said() {
+        let mut seams = Seams::new(0);
+        seams.state(Seam { index: 1, left: 2, right: 3 }, Side::Expected, b"key");
+        seams.spills[0].file().unwrap().set_len(0).unwrap();
+        assert!(!seams.broken(|_, _, _| true).1);
     }
 }

@@ -151,16 +151,17 @@ impl Run<'_> {
     fn broken_seams(&mut self, state: &PassState, plan: &Plan) -> Vec<Seam> {
         let seams = &state.sums.seams;
         self.counters.temporary_bytes += seams.temporary_bytes();
-        if seams.left_out_count > 0 {
-            let why = "no space for temporary files: use a larger --max-memory or a smaller --object-batch";
-            self.left_out(None, "high keys of some B-tree blocks against their right siblings", why);
-        }
         let mut scratch = Scratch::default();
-        seams.broken(|seam, bound, first| {
+        let (broken, is_whole) = seams.broken(|seam, bound, first| {
             let index = plan.relation(seam.index).and_then(|relation| relation.index.as_ref());
             let known = index.zip(plan.trees.get(&seam.index));
             known.is_none_or(|(index, tree)| is_below(index, tree.version, bound, first, &mut scratch))
-        })
+        });
+        if !is_whole {
+            let why = "no space for temporary files: use a larger --max-memory or a smaller --object-batch";
+            self.left_out(None, "high keys of some B-tree blocks against their right siblings", why);
+        }
+        broken
     }
 
     /// Whether no time is left to look at an object whose sums differ; it is then told, since something is wrong there.

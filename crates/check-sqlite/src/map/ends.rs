@@ -2,9 +2,10 @@
 
 use std::io;
 
+use check::matching::spill::Spill;
+
 use crate::map::open_chain::{OpenChain, Run};
 use crate::matching::links::range_pages;
-use crate::matching::spool::Spool;
 
 const CHAIN_BYTES: usize = 28;
 const RUN_BYTES: usize = 12;
@@ -12,8 +13,8 @@ const RUN_BYTES: usize = 12;
 /// Chains that go on elsewhere, by the page where they go on, and runs, by their first page.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    chains: Spool,
-    runs: Spool,
+    chains: Spill,
+    runs: Spill,
     range_pages: u32,
 }
 
@@ -24,8 +25,8 @@ impl Ends {
         let fitting = u32::try_from(memory_bytes_max / 4 / RUN_BYTES as u64).unwrap_or(u32::MAX);
         let range_pages = range_pages(page_count, fitting);
         let count = (page_count / range_pages + 1) as usize;
-        let spool = || Spool::new(count, memory_bytes_max / 8, memory_bytes_max / 8);
-        Self { chains: spool(), runs: spool(), range_pages }
+        let spill = || Spill::new(count, memory_bytes_max / 8, memory_bytes_max / 8);
+        Self { chains: spill(), runs: spill(), range_pages }
     }
 
     pub(crate) fn range_count(&self) -> usize {

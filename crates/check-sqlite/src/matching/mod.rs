@@ -3,4 +3,3 @@
 pub(crate) mod collect;
 pub(crate) mod collector;
 pub(crate) mod links;
-pub(crate) mod spool;

@@ -9,9 +9,11 @@
 //! | [`side`] | the two sides: what is expected, and what is found |
 //! | [`hash`] | the keyed hash of a fact |
 //! | [`sums`] | the difference of two sides, in buckets |
+//! | [`spill`] | records in numbered parts, in a file beyond a limit of memory |
 //! | [`exact`] | facts of one side without counterpart on the other |
 
 pub mod exact;
 pub mod hash;
 pub mod side;
+pub mod spill;
 pub mod sums;

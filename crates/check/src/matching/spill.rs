@@ -25,7 +25,7 @@ struct Part {
 
 /// Bytes in parts.
 #[derive(Debug)]
-pub(crate) struct Spool {
+pub struct Spill {
     parts: Vec<Part>,
     chunk_bytes: usize,
     kept_bytes: u64,
@@ -35,10 +35,11 @@ pub(crate) struct Spool {
     written_bytes: u64,
 }
 
-impl Spool {
+impl Spill {
     /// Makes empty parts. `buffer_bytes_max` bounds the buffers of all parts together, down to 512 bytes each, and
     /// `kept_bytes_max` what stays in memory of what they hand on.
-    pub(crate) fn new(part_count: usize, buffer_bytes_max: u64, kept_bytes_max: u64) -> Self {
+    #[must_use]
+    pub fn new(part_count: usize, buffer_bytes_max: u64, kept_bytes_max: u64) -> Self {
         let share = buffer_bytes_max / (part_count as u64).max(1);
         Self {
             parts: (0..part_count).map(|_| Part::default()).collect(),
@@ -50,17 +51,20 @@ impl Spool {
         }
     }
 
-    pub(crate) fn part_count(&self) -> usize {
+    /// How many parts there are.
+    #[must_use]
+    pub fn part_count(&self) -> usize {
         self.parts.len()
     }
 
     /// Bytes of a part.
-    pub(crate) fn length_bytes(&self, part: usize) -> u64 {
+    #[must_use]
+    pub fn length_bytes(&self, part: usize) -> u64 {
         self.parts.get(part).map_or(0, |part| part.length_bytes)
     }
 
     /// Adds what a function writes to the end of a part.
-    pub(crate) fn push(&mut self, number: usize, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn push(&mut self, number: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let Some(part) = self.parts.get_mut(number) else { return };
         let before = part.open.len();
         write(&mut part.open);
@@ -93,7 +97,7 @@ impl Spool {
     }
 
     /// Hands on what is open in all parts, and gives the buffers back.
-    pub(crate) fn seal(&mut self) {
+    pub fn seal(&mut self) {
         for number in 0..self.parts.len() {
             self.close(number);
             if let Some(part) = self.parts.get_mut(number) {
@@ -104,7 +108,10 @@ impl Spool {
     }
 
     /// The bytes of a part. What was added at one time stays together; the order is not kept.
-    pub(crate) fn read(&self, number: usize) -> io::Result<Vec<u8>> {
+    ///
+    /// # Errors
+    /// When what was written cannot be read back.
+    pub fn read(&self, number: usize) -> io::Result<Vec<u8>> {
         let Some(part) = self.parts.get(number) else { return Ok(Vec::new()) };
         let mut bytes = Vec::with_capacity(part.length_bytes as usize);
         part.kept.iter().for_each(|kept| bytes.extend_from_slice(kept));
@@ -119,7 +126,7 @@ impl Spool {
     }
 
     /// Empties a part. Its place in the file is not used again.
-    pub(crate) fn clear(&mut self, number: usize) {
+    pub fn clear(&mut self, number: usize) {
         let Some(part) = self.parts.get_mut(number) else { return };
         self.kept_bytes -= part.kept.drain(..).map(|kept| kept.len() as u64).sum::<u64>();
         part.written.clear();
@@ -127,21 +134,32 @@ impl Spool {
         part.length_bytes = 0;
     }
 
+    /// Drops what was handed on and stays in memory; gives its bytes.
+    pub fn drop_kept(&mut self) -> u64 {
+        for part in &mut self.parts {
+            let dropped = part.kept.drain(..).map(|kept| kept.len() as u64).sum::<u64>();
+            part.length_bytes -= dropped;
+        }
+        std::mem::take(&mut self.kept_bytes)
+    }
+
     /// Bytes that were handed on and stay in memory, and the places of the others.
-    pub(crate) fn kept_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn kept_bytes(&self) -> u64 {
         let places: usize = self.parts.iter().map(|part| part.written.capacity()).sum();
         self.kept_bytes + (places * size_of::<u64>()) as u64
     }
 
     /// Bytes written to the file.
-    pub(crate) fn written_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Puts another file in the place of what was written.
-    #[cfg(test)]
-    pub(crate) fn lose_file(&mut self) {
-        self.file = tempfile::tempfile().ok();
+    /// The file, once something was written.
+    #[must_use]
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 }
 
@@ -150,4 +168,40 @@ fn append(file: &mut Option<File>, bytes: &[u8], offset_bytes: u64) -> io::Resul
         *file = Some(tempfile::tempfile()?);
     }
     file.as_ref().map_or(Ok(()), |file| file.write_all_at(bytes, offset_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn parts_read_back_what_was_added_wherever_it_is_kept() {
+        for kept_bytes_max in [0, 20_000, u64::MAX] {
+            let mut spill = Spill::new(3, 0, kept_bytes_max);
+            let mut expected = vec![Vec::new(); 3];
+            for number in 0..10_000u32 {
+                let part = number as usize % 3;
+                spill.push(part, |bytes| bytes.extend(number.to_le_bytes()));
+                expected[part].push(number);
+            }
+            spill.seal();
+            assert_eq!(spill.written_bytes() == 0, kept_bytes_max == u64::MAX);
+            assert_eq!(spill.file().is_none(), kept_bytes_max == u64::MAX);
+            for (part, expected) in expected.iter().enumerate() {
+                let bytes = spill.read(part).unwrap();
+                assert_eq!(bytes.len() as u64, spill.length_bytes(part));
+                let mut numbers: Vec<u32> =
+                    bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+                numbers.sort_unstable();
+                assert_eq!(numbers, *expected);
+            }
+            assert_eq!(spill.drop_kept() == 0, kept_bytes_max == 0);
+            assert_eq!(spill.read(0).unwrap().len() as u64, spill.length_bytes(0));
+            if let Some(file) = spill.file() {
+                file.set_len(0).unwrap();
+                assert!(spill.read(0).is_err());
+            }
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod link;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::matching::spool::Spool;
+use check::matching::spill::Spill;
 
 pub(crate) use crate::matching::links::link::{Bound, Link};
 
@@ -66,7 +66,7 @@ impl Range {
 /// The links of all tree pages.
 #[derive(Debug)]
 pub(crate) struct Links {
-    spool: Spool,
+    spill: Spill,
     /// By range: pages of an even and of an odd level whose children are not known yet.
     due: Vec<[u32; 2]>,
     range_pages: u32,
@@ -86,7 +86,7 @@ impl Links {
         let range_pages = range_pages(page_count, fitting);
         let count = (page_count / range_pages + 1) as usize;
         Self {
-            spool: Spool::new(count, memory_bytes_max / 2, memory_bytes_max / 8 * 3),
+            spill: Spill::new(count, memory_bytes_max / 2, memory_bytes_max / 8 * 3),
             due: vec![[0; 2]; count],
             range_pages,
             page_count,
@@ -105,8 +105,8 @@ impl Links {
     pub(crate) fn push(&mut self, link: &Link<'_>) {
         let number = self.number_of(link.page);
         // A range of very long keys keeps their places only.
-        let keeps_cells = self.spool.length_bytes(number) < self.range_cells_max;
-        self.spool.push(number, |bytes| link.write(bytes, keeps_cells));
+        let keeps_cells = self.spill.length_bytes(number) < self.range_cells_max;
+        self.spill.push(number, |bytes| link.write(bytes, keeps_cells));
         if link.level != LEAF_LEVEL
             && let Some([even, odd]) = self.due.get_mut(number)
         {
@@ -116,7 +116,7 @@ impl Links {
 
     /// Ends the writing: buffers are given back.
     pub(crate) fn seal(&mut self) {
-        self.spool.seal();
+        self.spill.seal();
     }
 
     /// The ranges that have pages of a level whose children are not known yet. From now on they are no longer due.
@@ -132,7 +132,7 @@ impl Links {
             let reason = format!("could not read back what the map wrote to a temporary file: {error}");
             self.trouble.get_or_init(|| reason);
         };
-        let bytes = self.spool.read(number).inspect_err(|error| lost(error)).ok()?;
+        let bytes = self.spill.read(number).inspect_err(|error| lost(error)).ok()?;
         let first_page = u32::try_from(number).ok()?.checked_mul(self.range_pages)?;
         let count = self.range_pages.min((self.page_count - first_page).saturating_add(1));
         let mut starts = vec![NO_START; count as usize];
@@ -177,13 +177,13 @@ impl Links {
 
     /// What links took in memory at most, in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let loaded_count = LOADED_COUNT_MAX.min(self.spool.part_count()) as u64;
-        self.spool.kept_bytes() + self.range_bytes_max.load(Ordering::Relaxed) * loaded_count
+        let loaded_count = LOADED_COUNT_MAX.min(self.spill.part_count()) as u64;
+        self.spill.kept_bytes() + self.range_bytes_max.load(Ordering::Relaxed) * loaded_count
     }
 
     /// Bytes in the temporary file.
     pub(crate) fn temporary_bytes(&self) -> u64 {
-        self.spool.written_bytes()
+        self.spill.written_bytes()
     }
 }
 
@@ -284,7 +284,7 @@ mod tests {
     fn links_that_cannot_be_read_back_are_said() {
         let mut links = links(0, &[1; 8]);
         links.seal();
-        links.spool.lose_file();
+        links.spill.file().unwrap().set_len(0).unwrap();
         assert!(links.range(5).is_none());
         assert!(links.trouble().is_some_and(|reason| reason.contains("temporary file")));
     }
