@@ -9,7 +9,7 @@ use formats::postgres::{Damage, Tid, spgist};
 
 use crate::block::tree::Tree;
 use crate::block::work::Work;
-use crate::matching::entry::{kind, tid_code};
+use crate::matching::entry::tid_code;
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 
@@ -45,7 +45,7 @@ impl SpGistCheck<'_> {
 
     /// A node and the tuple that it names state the same: where the tuple is, and of which tree.
     fn state<S: EntrySink>(&self, side: Side, target: Tid, is_nulls: bool, work: &mut Work<'_, S>) {
-        let mut hasher = self.key.fact(kind::SP_GIST_CHILD, self.tree.number, tid_code(target));
+        let mut hasher = LinkKind::SpGistChild.fact(self.key, self.tree.number, tid_code(target));
         hasher.word(u64::from(is_nulls));
         let bucket = target.block as usize % BUCKET_COUNT;
         let link = Link {

@@ -25,7 +25,7 @@ use crate::block::work::Work;
 use crate::brin::plan::BrinPlan;
 use crate::brin::summaries::Summary;
 use crate::finding::ZEROS;
-use crate::matching::entry::{kind, tid_code};
+use crate::matching::entry::tid_code;
 use crate::matching::exact::Exact;
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
@@ -143,13 +143,13 @@ impl BrinCheck<'_> {
     }
 
     fn state_map_block<S: EntrySink>(&self, block: u32, side: Side, work: &mut Work<'_, S>) {
-        let fact = self.key.fact(kind::BRIN_MAP_BLOCK, self.plan.number, u64::from(block)).finish();
+        let fact = LinkKind::BrinMapBlock.fact(self.key, self.plan.number, u64::from(block)).finish();
         let link = Link { kind: LinkKind::BrinMapBlock, from: work.place.block, to: block, detail: 0 };
         work.sink.link(self.plan.number, side, block as usize % BUCKET_COUNT, fact, link);
     }
 
     fn state_range<S: EntrySink>(&self, start: u32, tid: Tid, side: Side, work: &mut Work<'_, S>) {
-        let mut hasher = self.key.fact(kind::BRIN_RANGE, self.plan.number, u64::from(start));
+        let mut hasher = LinkKind::BrinRange.fact(self.key, self.plan.number, u64::from(start));
         hasher.word(tid_code(tid));
         let detail = tid.item.into();
         let link = Link { kind: LinkKind::BrinRange, from: work.place.block, to: start, detail };

@@ -16,7 +16,6 @@ use results::check::CheckLevel;
 use crate::block::work::Work;
 use crate::btree::context::{TreeCheck, TreeScratch};
 use crate::btree::keys::Walk;
-use crate::matching::entry::kind;
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 
@@ -66,7 +65,7 @@ impl TreeCheck<'_> {
         let block = work.place.block;
         let mut state = |side, left: u32, right: u32, to| {
             let blocks = (u64::from(left) << 32) | u64::from(right);
-            let mut hasher = self.key.fact(kind::SIBLING, self.tree.number, blocks);
+            let mut hasher = LinkKind::Sibling.fact(self.key, self.tree.number, blocks);
             hasher.word(u64::from(opaque.level));
             let link = Link { kind: LinkKind::Sibling, from: block, to, detail: opaque.level };
             work.sink.link(self.tree.number, side, right as usize % BUCKET_COUNT, hasher.finish(), link);
@@ -91,7 +90,7 @@ impl TreeCheck<'_> {
         bound: Option<IndexTuple<'_>>,
     ) {
         let place = (u64::from(child) << 32) | u64::from(level);
-        let mut hasher = self.key.fact(kind::DOWNLINK, self.tree.number, place);
+        let mut hasher = LinkKind::Downlink.fact(self.key, self.tree.number, place);
         if let Some(bound) = bound {
             let (columns, info, bytes) = bound.separator();
             // Before version 4 a separator keeps the item number of some row, which means nothing.

@@ -350,7 +350,7 @@ impl GinCheck<'_> {
     fn tid_bound(&self, bound: Option<Tid>) -> u32 {
         let Some(bound) = bound else { return BOUND_NONE };
         let code = (u64::from(bound.block) << 16) | u64::from(bound.item);
-        self.key.fact(fact_kind::DOWNLINK, self.tree.number, code).finish() as u32 | 1
+        self.key.fact(fact_kind::GIN_DOWNLINK, self.tree.number, code).finish() as u32 | 1
     }
 
     /// The same for a key.
@@ -358,7 +358,7 @@ impl GinCheck<'_> {
     fn key_bound(&self, key: Option<&EntryKey<'_>>) -> u32 {
         let Some(key) = key else { return BOUND_NOT_KNOWN };
         let place = (u64::from(key.column) << 8) | key.category as u64;
-        let mut hasher = self.key.fact(fact_kind::DOWNLINK, self.tree.number, place);
+        let mut hasher = self.key.fact(fact_kind::GIN_DOWNLINK, self.tree.number, place);
         match key.value {
             Datum::Null => hasher.null(),
             Datum::Bytes(bytes) | Datum::Varlena(Varlena::Plain(bytes)) => hasher.bytes(bytes),

@@ -22,7 +22,6 @@ use crate::block::work::Work;
 use crate::catalog::Index;
 use crate::catalog::key_forms::{BOX_BYTES, floats, read_values};
 use crate::gist::tree::GistTree;
-use crate::matching::entry::kind;
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 use crate::rules;
@@ -91,7 +90,7 @@ impl GistCheck<'_> {
 
     /// A block and its parent state the same: that it has a downlink.
     fn state_child<S: EntrySink>(&self, side: Side, child: u32, is_empty: bool, work: &mut Work<'_, S>) {
-        let fact = self.key.fact(kind::GIST_CHILD, self.tree.number, u64::from(child)).finish();
+        let fact = LinkKind::GistChild.fact(self.key, self.tree.number, u64::from(child)).finish();
         let detail = u32::from(is_empty);
         let link = Link { kind: LinkKind::GistChild, from: work.place.block, to: child, detail };
         work.sink.link(self.tree.number, side, child as usize % BUCKET_COUNT, fact, link);

@@ -17,7 +17,6 @@ use formats::postgres::{BLOCK_NONE, Damage, Promise};
 
 use crate::block::tree::Tree;
 use crate::block::work::Work;
-use crate::matching::entry::kind;
 use crate::matching::links::{Link, LinkKind};
 use crate::matching::sink::EntrySink;
 use crate::plan::objects::HashPlan;
@@ -86,7 +85,7 @@ impl HashCheck<'_> {
         let block = work.place.block;
         let mut state = |side, before: u32, after: u32, to| {
             let blocks = (u64::from(before) << 32) | u64::from(after);
-            let mut hasher = self.key.fact(kind::HASH_CHAIN, self.tree.number, blocks);
+            let mut hasher = LinkKind::HashChain.fact(self.key, self.tree.number, blocks);
             hasher.word(u64::from(opaque.bucket));
             let link = Link { kind: LinkKind::HashChain, from: block, to, detail: opaque.bucket };
             work.sink.link(self.tree.number, side, after as usize % BUCKET_COUNT, hasher.finish(), link);
@@ -111,7 +110,7 @@ impl HashCheck<'_> {
     ) {
         let block = work.place.block;
         let mut state = |side, bit: u32, is_used: bool, from, to| {
-            let mut hasher = self.key.fact(kind::HASH_BIT, self.tree.number, u64::from(bit));
+            let mut hasher = LinkKind::HashBit.fact(self.key, self.tree.number, u64::from(bit));
             hasher.word(u64::from(is_used));
             let link = Link { kind: LinkKind::HashBit, from, to, detail: u32::from(is_used) };
             work.sink.link(self.tree.number, side, bit as usize % BUCKET_COUNT, hasher.finish(), link);

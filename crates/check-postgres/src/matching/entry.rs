@@ -12,18 +12,13 @@ use crate::catalog::order::plain;
 pub(crate) mod kind {
     pub(crate) const ENTRY: u32 = 1;
     pub(crate) const ENTRY_TID_ONLY: u32 = 2;
-    pub(crate) const SIBLING: u32 = 3;
-    pub(crate) const DOWNLINK: u32 = 4;
+    pub(crate) const GIN_DOWNLINK: u32 = 4;
     pub(crate) const TOAST: u32 = 5;
     pub(crate) const BOUNDARY: u32 = 6;
-    pub(crate) const BRIN_MAP_BLOCK: u32 = 7;
-    pub(crate) const BRIN_RANGE: u32 = 8;
-    pub(crate) const HASH_CHAIN: u32 = 30;
-    pub(crate) const HASH_BIT: u32 = 31;
-    pub(crate) const GIST_CHILD: u32 = 20;
-    pub(crate) const SP_GIST_CHILD: u32 = 21;
     pub(crate) const ENTRY_HASH: u32 = 32;
     pub(crate) const UNIQUE_KEY: u32 = 33;
+    /// Those of links begin here, see `LinkKind::fact`.
+    pub(crate) const LINKS: u32 = 1000;
 }
 
 /// Adds a column to a fact: plain bytes, so that the form in which they are packed does not matter.

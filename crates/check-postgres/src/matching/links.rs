@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use check::matching::hash::{FactHasher, Key};
 use check::rule::Rule;
 
+use crate::matching::entry::kind;
 use crate::rules;
 
 /// Links without counterpart, by what they are about and the block: whether it is claimed, and the link.
@@ -49,6 +51,12 @@ impl LinkKind {
     /// Whether such links are exact only when no update of the index was cut off.
     pub(crate) fn needs_finished_updates(self) -> bool {
         self == LinkKind::Downlink
+    }
+
+    /// Starts the fact of such a link of an index, by a number that both sides know.
+    #[inline]
+    pub(crate) fn fact<'k>(self, key: &'k Key, index: u32, number: u64) -> FactHasher<'k> {
+        key.fact(kind::LINKS + self as u32, index, number)
     }
 }
 

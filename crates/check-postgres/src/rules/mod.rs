@@ -16,35 +16,17 @@ use check::rule::{Rank, Rule, RuleSet};
 use formats::postgres::Promise;
 use results::engine::EngineId;
 
-pub(crate) use crate::rules::brin::{BRIN_META, BRIN_PAGE, BRIN_RANGE, BRIN_SUMMARY, BRIN_TUPLE};
-pub(crate) use crate::rules::btree::{
-    BTREE_LINKS, BTREE_META, BTREE_ORDER, BTREE_PARENT, BTREE_POSTING, BTREE_SIBLINGS, BTREE_TID,
-    BTREE_TUPLE, BTREE_UNIQUE,
-};
-pub(crate) use crate::rules::catalog::{
-    CATALOG, CATALOG_AGREEMENT, FILE_MISSING, INIT_FORK, LARGE_OBJECT, PARTIAL_BLOCK, SEGMENT_MISSING,
-};
-pub(crate) use crate::rules::cluster::{
-    BACKUP_LABEL, CHECKPOINT_RECORD, CONTROL_FILE, DATABASE_DIRECTORY, DIRECTORY, NEXT_XID, RECOVERY_WAL,
-    RELATION_MAP, TABLESPACE, TRANSACTION_END, TRANSACTION_LOG, VERSION_FILE,
-};
-pub(crate) use crate::rules::gin::{
-    GIN_ENTRY, GIN_META, GIN_ORDER, GIN_PAGE, GIN_PENDING, GIN_POSTING, GIN_SIBLINGS, GIN_TREE,
-};
-pub(crate) use crate::rules::gist::{GIST_KEYS, GIST_LINKS, GIST_PARENT, GIST_TUPLE};
-pub(crate) use crate::rules::hash::{HASH_BITMAP, HASH_BUCKET, HASH_CHAIN, HASH_META, HASH_ORDER, HASH_PAGE};
-pub(crate) use crate::rules::heap::{
-    COMMIT_HINT, HOT_CHAIN, ITEM_BOUNDS, ITEM_OVERLAP, ITEM_REDIRECT, NOT_NULL, TOAST_CHUNK, TOAST_POINTER,
-    TUPLE_ATTRIBUTE, TUPLE_HEADER, UPDATE_CHAIN, VALUE_COMPRESSION, XMAX_BOUNDS, XMIN_BOUNDS,
-};
-pub(crate) use crate::rules::index::{
-    ENTRY_DEAD, ENTRY_DIFFERS, ENTRY_WITHOUT_ROW, INDEX_PAGE, INDEX_TID, ROW_WITHOUT_ENTRY,
-};
-pub(crate) use crate::rules::page::{
-    FREE_SPACE_MAP, PAGE_BOUNDS, PAGE_CHECKSUM, PAGE_FLAGS, PAGE_LSN, PAGE_NEW_NOT_ZERO, PAGE_SPECIAL,
-    PAGE_VERSION, READINGS_DIFFER, SEQUENCE, UNREADABLE, VISIBILITY_MAP,
-};
-pub(crate) use crate::rules::spgist::{SP_GIST_CHAIN, SP_GIST_PAGE, SP_GIST_PARENT, SP_GIST_TUPLE};
+pub(crate) use crate::rules::brin::*;
+pub(crate) use crate::rules::btree::*;
+pub(crate) use crate::rules::catalog::*;
+pub(crate) use crate::rules::cluster::*;
+pub(crate) use crate::rules::gin::*;
+pub(crate) use crate::rules::gist::*;
+pub(crate) use crate::rules::hash::*;
+pub(crate) use crate::rules::heap::*;
+pub(crate) use crate::rules::index::*;
+pub(crate) use crate::rules::page::*;
+pub(crate) use crate::rules::spgist::*;
 
 /// All rules about PostgreSQL files.
 pub static RULES: RuleSet = RuleSet {

@@ -10,20 +10,9 @@ use results::engine::EngineId;
 
 use check::rule::{Rule, RuleSet};
 
-pub(crate) use crate::rules::files::{
-    BACKUP_EXTENT, BACKUP_STREAM, BOOT_PAGE, CATALOG, FILE_HEADER, FILE_SIZE, READINGS_DIFFER, UNREADABLE,
-};
-pub(crate) use crate::rules::pages::{
-    ALLOCATION_RANGE, EXTENT_FREE, EXTENT_LEAKED, EXTENT_OWNED_TWICE, IAM_CHAIN, MAP_PAGE, PAGE_BLANK,
-    PAGE_CHECKSUM, PAGE_HEADER, PAGE_ID, PAGE_KIND, PAGE_OWNED_TWICE, PAGE_OWNER, PAGE_TORN, PAGE_UNOWNED,
-    PFS_SPACE, PFS_STATE,
-};
-pub(crate) use crate::rules::rows::{
-    ENTRY_WITHOUT_ROW, FORWARD_ORPHAN, FORWARD_TARGET, FREE_COUNT, GHOST_COUNT, INDEX_CHILD, INDEX_ORPHAN,
-    INDEX_SIBLING, INDEX_TWO_PARENTS, KEY_BOUNDS, KEY_DUPLICATE, KEY_ORDER, LOB_LENGTH, LOB_ORPHAN,
-    LOB_RECORD, LOB_TARGET, LOB_TWICE, NOT_NULL, RECORD_BOUNDS, RECORD_OVERLAP, ROW_WITHOUT_ENTRY, SLOT,
-    VALUE_RANGE,
-};
+pub(crate) use crate::rules::files::*;
+pub(crate) use crate::rules::pages::*;
+pub(crate) use crate::rules::rows::*;
 
 /// All rules about SQL Server files.
 pub static RULES: RuleSet = RuleSet {

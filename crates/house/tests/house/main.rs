@@ -9,6 +9,7 @@ mod language;
 mod licences;
 mod metadata;
 mod modules;
+mod rules;
 mod skips;
 mod structure;
 mod style;
