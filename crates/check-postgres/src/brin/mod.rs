@@ -187,19 +187,19 @@ impl Exact<'_> {
         // What the meta page says is lost with it.
         let has_meta = !self.broken.contains(&(index, 0));
         by_block.retain(|(kind, ..), _| has_meta || *kind != LinkKind::BrinMapBlock);
-        for ((kind, is_claim, block), Contradicted { count, first }) in by_block {
-            let (rule, expected, mut found) = first.contradiction(is_claim);
+        for ((kind, is_expected, block), Contradicted { count, first }) in by_block {
+            let (rule, expected, mut found) = first.contradiction(is_expected);
             let mut item = 0;
             if kind == LinkKind::BrinRange {
-                found = match is_claim {
+                found = match is_expected {
                     true => {
                         format!("{count} that do not; {found}, it names {}", brin.describe_entry(first.to))
                     }
                     false => format!("{count} that are not; {found}"),
                 };
-                item = if is_claim { 0 } else { u16::try_from(first.detail).unwrap_or(0) };
+                item = if is_expected { 0 } else { u16::try_from(first.detail).unwrap_or(0) };
             }
-            if is_claim && kind == LinkKind::BrinMapBlock && self.is_zero(index, block) {
+            if is_expected && kind == LinkKind::BrinMapBlock && self.is_zero(index, block) {
                 self.note(index, block, true);
                 found = ZEROS.to_owned();
             }

@@ -36,7 +36,7 @@ impl TreeCheck<'_> {
             if let Some(meta) = Meta::read(page) {
                 meta.check(self.tree.blocks, &mut scratch.damage);
                 if meta.root != 0 {
-                    // The root is claimed by the meta page, as a child by its parent.
+                    // The meta page states the root, as a parent its child.
                     self.state_downlink(work, Side::Expected, meta.root, meta.level, None);
                 }
             }

@@ -32,14 +32,14 @@ impl Exact<'_> {
         }
         let mut of_zeros: Contradictions = BTreeMap::new();
         let mut follow_count = 0;
-        told.retain(|(kind, to), (is_claim, link)| {
+        told.retain(|(kind, to), (is_expected, link)| {
             if zeros.contains_key(to) {
-                of_zeros.insert((*kind, *to), (*is_claim, *link));
+                of_zeros.insert((*kind, *to), (*is_expected, *link));
                 follow_count += 1;
                 return false;
             }
             // A block without a link from above had it from the one that is lost.
-            let is_orphan = !*is_claim && link.from == link.to;
+            let is_orphan = !*is_expected && link.from == link.to;
             let follows = broken.contains(to) || broken.contains(&link.from) || is_orphan;
             follow_count += u64::from(follows);
             !follows
@@ -52,8 +52,8 @@ impl Exact<'_> {
             0 => String::new(),
             count => format!("; {} to or from lost blocks unmatched", counted(count, "link")),
         };
-        for (to, (is_claim, link)) in of_zeros {
-            let (rule, expected, _) = link.contradiction(is_claim);
+        for (to, (is_expected, link)) in of_zeros {
+            let (rule, expected, _) = link.contradiction(is_expected);
             let found = format!("{ZEROS}{}", std::mem::take(&mut text));
             let tid = Tid { block: to, item: 0 };
             self.note(index, to, true);

@@ -166,13 +166,13 @@ impl Exact<'_> {
         for (sum, link) in balance.into_values().filter(|(sum, _)| *sum != 0) {
             told.entry((link.kind, link.to)).or_insert((sum > 0, link));
         }
-        told.retain(|(kind, _), (is_claim, link)| {
-            !(kind.needs_finished_updates() && is_unfinished || !*is_claim && link.is_needless())
+        told.retain(|(kind, _), (is_expected, link)| {
+            !(kind.needs_finished_updates() && is_unfinished || !*is_expected && link.is_needless())
         });
         self.fold_links(index, &mut told, findings);
-        for ((_, to), (is_claim, link)) in told {
+        for ((_, to), (is_expected, link)) in told {
             let tid = Tid { block: to, item: link.item() };
-            let (rule, expected, found) = link.contradiction(is_claim);
+            let (rule, expected, found) = link.contradiction(is_expected);
             self.report(rule, index, tid, expected, found, findings);
         }
     }

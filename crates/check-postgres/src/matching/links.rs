@@ -9,7 +9,7 @@ use check::rule::Rule;
 use crate::matching::entry::kind;
 use crate::rules;
 
-/// Links without counterpart, by what they are about and the block: whether it is claimed, and the link.
+/// Links without counterpart, by what they are about and the block: whether it is expected, and the link.
 pub(crate) type Contradictions = BTreeMap<(LinkKind, u32), (bool, Link)>;
 
 /// What a link fact is about, to name it when it has no counterpart.
@@ -73,9 +73,9 @@ impl Link {
     }
 
     /// The rule that is broken when a fact has no counterpart, what was expected of block `to`, and what was found.
-    pub(crate) fn contradiction(&self, is_claim: bool) -> (&'static Rule, String, String) {
+    pub(crate) fn contradiction(&self, is_expected: bool) -> (&'static Rule, String, String) {
         let Link { kind, from, to, detail } = *self;
-        match (kind, is_claim) {
+        match (kind, is_expected) {
             (LinkKind::SpGistChild, true) => (
                 &rules::SP_GIST_PARENT,
                 format!(
@@ -131,14 +131,14 @@ impl Link {
                 "summaries with a revmap entry".to_owned(),
                 format!("the summary of the range from block {to} has no revmap entry"),
             ),
-            (LinkKind::HashChain | LinkKind::HashBit, _) => self.hash_contradiction(is_claim),
+            (LinkKind::HashChain | LinkKind::HashBit, _) => self.hash_contradiction(is_expected),
         }
     }
 
-    fn hash_contradiction(&self, is_claim: bool) -> (&'static Rule, String, String) {
+    fn hash_contradiction(&self, is_expected: bool) -> (&'static Rule, String, String) {
         let Link { kind, from, detail, .. } = *self;
         let use_of = if detail != 0 { "in use" } else { "free" };
-        match (kind, is_claim) {
+        match (kind, is_expected) {
             (LinkKind::HashBit, true) => (
                 &rules::HASH_BITMAP,
                 format!("block {from}: an overflow page {use_of}, as in the bitmap"),
