@@ -158,7 +158,8 @@ fn waiting_tasks(page: &Page<'_>, definitions: &Definitions) -> Markup {
         let samples: Vec<WaitingTask> =
             counting.flat_map(|stored| stored.run.observations.tasks.iter().cloned()).collect();
         if let Some(mut section) = waits_text::task_section(&samples) {
-            section.title = format!("{}: {} samples of all counting runs", cell.label, samples.len());
+            let count = results::wording::counted(samples.len() as u64, "sample");
+            section.title = format!("{}: {count} of all counting runs", cell.label);
             let id = format!("tasks-{}", cell.cell_index);
             folded.push(&tables::folded(&id, &section, definitions, false));
             sampled.push((cell.label.clone(), waits::tasks(&samples)));

@@ -27,7 +27,7 @@ const STORAGE: &str = ".storage.";
 /// What the values hold for.
 #[derive(Clone, Debug, PartialEq, Default, Serialize)]
 pub struct Conditions {
-    /// One line per part: `engine: postgres 15.14`, `machine: ...`, `data 1: vda, ext4`, `settings: ...`.
+    /// One line per part: `engine: PostgreSQL 15.14`, `machine: ...`, `data 1: vda, ext4`, `settings: ...`.
     pub environment: Vec<String>,
     /// What speaks against the values, or bounds what they show; sentences without a full stop.
     pub cautions: Vec<String>,
@@ -36,13 +36,14 @@ pub struct Conditions {
 impl Conditions {
     /// Collects them from the record and the counting runs.
     pub(super) fn of(results: &StudyResults, record: &Record) -> Self {
+        let name = results.study.engine_id().map_or(results.study.engine.as_str(), |engine| engine.title());
         let engine = match value(&record.engine, "version") {
-            // `version()` of PostgreSQL names itself, its platform and its compiler.
-            Some(version) if version.starts_with("PostgreSQL ") => {
+            // Some servers name themselves, their platform and their compiler.
+            Some(version) if version.starts_with(&format!("{name} ")) => {
                 version.split(' ').take(2).collect::<Vec<_>>().join(" ")
             }
-            Some(version) => format!("{} {version}", results.study.engine),
-            None => results.study.engine.clone(),
+            Some(version) => format!("{name} {version}"),
+            None => name.to_owned(),
         };
         let engine = format!("engine: {engine}");
         let mut environment = vec![engine];

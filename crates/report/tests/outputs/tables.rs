@@ -248,7 +248,7 @@ fn environment_and_cautions_come_before_the_values() {
     ] {
         let words = output.replace("\n  ", " ");
         let at = |text: &str| words.find(text).unwrap_or_else(|| panic!("{form}: no {text} in {words}"));
-        assert!(at("engine: sqlite 3.50.4") < at(value), "{form}");
+        assert!(at("engine: SQLite 3.50.4") < at(value), "{form}");
         assert!(at(caution) < at(value), "{form}");
         assert!(at("/dev/vda, ext4") < at(value), "{form}");
     }
