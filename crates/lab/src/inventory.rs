@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use disk::machine::{MachineFacts, machine_facts};
 use results::EngineId;
-use results::plain::{cell, one_line, plain};
 use results::redaction::redacted;
 
 use crate::engine::{Driver, TargetError, driver_of_address};
@@ -116,62 +115,4 @@ fn servers(
     }
     let late = format!("the server has not answered all questions after {} s", time_max.as_secs());
     rows.into_iter().zip(&servers).map(|(row, server)| row.unwrap_or_else(|| server.failed(&late))).collect()
-}
-
-/// All rows as CSV with a header (RFC 4180).
-pub fn csv(rows: &[InventoryRow]) -> String {
-    let field = |text: &String| {
-        let text = cell(text);
-        let is_plain = !text.contains(['"', ',', '\n', '\r']);
-        if is_plain { text } else { format!("\"{}\"", text.replace('"', "\"\"")) }
-    };
-    let mut lines = vec![COLUMNS.join(",")];
-    lines.extend(rows.iter().map(|row| row.cells().iter().map(field).collect::<Vec<_>>().join(",")));
-    lines.join("\n") + "\n"
-}
-
-/// All rows for people: one block per server, one line per value that is known.
-pub fn text(rows: &[InventoryRow]) -> String {
-    let mut text = String::new();
-    for row in rows {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let cells = row.cells();
-        text.push_str(&format!("{} ({})\n", plain(&cells[0]), cells[1]));
-        for (column, cell) in COLUMNS.iter().zip(&cells).skip(2).filter(|(_, cell)| !cell.is_empty()) {
-            if *column == "memory_bytes" {
-                let gib = row.memory_bytes.unwrap_or(0) as f64 / f64::from(1 << 30);
-                text.push_str(&format!("  {:<17} {gib:.1} GiB\n", "memory"));
-                continue;
-            }
-            text.push_str(&format!("  {column:<17} {}\n", one_line(cell)));
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn there_is_one_line_of_csv_per_server_and_one_field_per_column() {
-        let row = InventoryRow {
-            server: "a \"b\", c".to_owned(),
-            engine: "postgres".to_owned(),
-            version: Some("PostgreSQL\u{1b}[31m 17".to_owned()),
-            cores: Some(2),
-            ..InventoryRow::default()
-        };
-        let csv = csv(std::slice::from_ref(&row));
-        let lines: Vec<&str> = csv.lines().collect();
-        assert_eq!(lines[0].split(',').count(), COLUMNS.len());
-        assert!(lines[1].starts_with("\"a \"\"b\"\", c\",postgres,"), "{}", lines[1]);
-        assert_eq!(
-            text(&[row]),
-            "a \"b\", c (postgres)\n  version           PostgreSQL\\u{1b}[31m 17\n  cores             2\n"
-        );
-    }
 }

@@ -11,6 +11,7 @@ pub mod export;
 pub mod findings;
 pub mod history;
 pub mod html;
+pub mod inventory;
 pub mod io_table;
 pub mod markdown;
 pub mod number;

@@ -114,7 +114,7 @@ impl SyncCall {
         [Self::Fdatasync, Self::Fsync, Self::OpenDatasync].into_iter().find(|call| call.name() == name)
     }
 
-    /// The call that made the log of a run durable, by the record of its engine and settings; absent for a key that is not contained in it
+    /// The call that made the log of a run durable, by the record of its engine and settings; absent for a call that is not
     /// measured.
     pub fn of_run(run: &Run) -> Option<Self> {
         let setting = run.settings.iter().find(|setting| setting.name == "wal_sync_method");

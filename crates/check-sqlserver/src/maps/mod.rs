@@ -253,7 +253,7 @@ impl Maps {
         }
     }
 
-    /// Whether a file is at hand; a key that is not contained in it is kept in mind.
+    /// Whether a file is present; a missing one is remembered.
     fn knows(&mut self, file: u16, referrer: PageId) -> bool {
         let is_known = self.files.iter().any(|map| map.file == file);
         if !is_known {

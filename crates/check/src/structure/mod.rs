@@ -26,7 +26,7 @@ use results::structure::{StructureMode, StructureReport};
 
 use crate::evidence::Watch;
 
-/// Leaves no numbers in a report whose reads failed: a page that was not read would count as a key that is not contained in it there.
+/// Leaves no numbers in a report whose reads failed: a page that was not read would count as a page that does not exist.
 pub fn settle(watch: &Watch, is_served: bool, report: &mut StructureReport) {
     let Some(reason) = watch.reason(is_served) else { return };
     let (page_count, bytes_expected) = (report.accounting.page_count, report.accounting.bytes_expected);

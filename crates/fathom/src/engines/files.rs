@@ -2,12 +2,25 @@
 
 use std::path::PathBuf;
 
-use check_sqlserver::Inventory;
+use anyhow::bail;
+use report::inventory::{FileInventory, FileTable};
 
 /// Facts and tables of the files of one SQL Server database, or of a backup.
 ///
 /// # Errors
-/// The files cannot be read.
-pub(crate) fn inventory(files: &[PathBuf]) -> anyhow::Result<Inventory> {
-    Ok(check_sqlserver::inventory(files)?)
+/// The files cannot be read, or not all of what they say can.
+pub(crate) fn inventory(files: &[PathBuf]) -> anyhow::Result<FileInventory> {
+    let inventory = check_sqlserver::inventory(files)?;
+    if let Some(problem) = &inventory.problem {
+        let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        bail!("cannot list what is in \"{file}\": {problem}");
+    }
+    let tables = inventory.tables.into_iter().map(|table| FileTable {
+        name: table.name,
+        row_count: table.row_count,
+        page_count: table.page_count,
+        index_count: table.index_count,
+        is_heap: table.is_heap,
+    });
+    Ok(FileInventory { facts: inventory.facts, tables: tables.collect() })
 }

@@ -26,7 +26,7 @@ fn comment_of(maintenance: &mut Control, name: &str) -> Result<Option<Option<Str
     Ok(rows.into_iter().next().map(|row| row.into_iter().next().flatten()))
 }
 
-/// Makes the name free: refuses a database that is not marked or is in use, drops a marked a key that is not contained in it.
+/// Makes the name free: refuses a database that is not marked or is in use, drops a marked one that is not in use.
 pub(crate) fn make_way(maintenance: &mut Control, name: &str) -> Result<(), TargetError> {
     match comment_of(maintenance, name)? {
         None => Ok(()),

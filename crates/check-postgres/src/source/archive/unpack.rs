@@ -95,7 +95,7 @@ impl Frames {
     }
 }
 
-/// Decompresses a file; `None` for a key that is not contained in it compressed.
+/// Decompresses a file; `None` for one that is not compressed.
 ///
 /// I/O: writes as much as comes out, long runs of zeros as holes, to a temporary file; leaves 256 MiB of its file system.
 pub(super) fn unpack(path: &Path, limits: &Limits) -> io::Result<Option<Unpacked>> {
