@@ -44,12 +44,17 @@ pub(crate) fn check_pointer_maps(
                     let hash = entry_hash(page, entry.kind, entry.parent, &context.key);
                     chains.expected_entries.add(Side::Found, hash);
                 }
-                _ => report(draft(map_page, page, "an overflow page".to_owned(), found)),
+                _ => report(draft(
+                    map_page,
+                    page,
+                    "an overflow page".to_owned(),
+                    found_text(found, &bytes, offset),
+                )),
             }
         } else if let Some(expected) = expected_entry(context, page)
             && Some(expected) != found
         {
-            report(draft(map_page, page, entry_text(Some(expected)), found));
+            report(draft(map_page, page, entry_text(expected), found_text(found, &bytes, offset)));
         }
     }
     let is_equal = chains.expected_entries.unequal().is_empty();
@@ -74,15 +79,22 @@ fn expected_entry(context: &Context<'_>, page: u32) -> Option<PointerMapEntry> {
     Some(PointerMapEntry { kind, parent })
 }
 
-fn draft(map_page: u32, page: u32, expected: String, found: Option<PointerMapEntry>) -> Draft {
-    let mut draft =
-        Draft::new(&rules::POINTER_MAP, map_page, format!("for page {page}: {expected}"), entry_text(found));
+fn draft(map_page: u32, page: u32, expected: String, found: String) -> Draft {
+    let mut draft = Draft::new(&rules::POINTER_MAP, map_page, format!("for page {page}: {expected}"), found);
     draft.slot = Some(u64::from(page.saturating_sub(map_page).saturating_sub(1)));
     draft
 }
 
-fn entry_text(entry: Option<PointerMapEntry>) -> String {
-    let Some(entry) = entry else { return "a kind other than 1 to 5".to_owned() };
+/// An entry as it was found: its type byte where that is none of 1 to 5.
+fn found_text(entry: Option<PointerMapEntry>, map: &[u8], offset: usize) -> String {
+    match (entry, map.get(offset)) {
+        (Some(entry), _) => entry_text(entry),
+        (None, Some(kind)) => format!("entry type {kind}, which is not 1 to 5"),
+        (None, None) => "no entry: the page ends before it".to_owned(),
+    }
+}
+
+fn entry_text(entry: PointerMapEntry) -> String {
     match entry.kind {
         PointerMapKind::Root => format!("a root page, parent {}", entry.parent),
         PointerMapKind::Free => format!("a free page, parent {}", entry.parent),
@@ -127,7 +139,7 @@ fn name_overflow_entries(context: &Context<'_>, brake: &Brake, mut report: impl 
         }
         let found = PointerMapEntry::new(&bytes, offset).0;
         if found.is_some_and(|found| is_overflow(found.kind)) && found != Some(entry) {
-            report(draft(map_page, page, entry_text(Some(entry)), found));
+            report(draft(map_page, page, entry_text(entry), found_text(found, &bytes, offset)));
         }
     }
 }

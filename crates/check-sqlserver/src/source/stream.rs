@@ -69,8 +69,10 @@ impl Layout {
             };
             if !Block::has_checksum(head) {
                 let name = String::from_utf8_lossy(&block.kind).into_owned();
-                let expected = format!("the checksum of block {name} at byte {offset}");
-                layout.break_at(expected, "a different checksum: bytes of its header changed".to_owned());
+                let (stored, computed) = Block::checksums(head);
+                let expected = format!("header checksum {computed:#06x} of block {name} at byte {offset}");
+                let found = stored.map_or("none".to_owned(), |stored| format!("{stored:#06x}"));
+                layout.break_at(expected, format!("{found}: bytes of the block header changed"));
             }
             if let Some(kind) = SetKind::new(head) {
                 layout.begin_set(kind);

@@ -41,8 +41,15 @@ impl Block {
     // OBSERVED: all 79 blocks of four backups
     #[must_use]
     pub fn has_checksum(bytes: &[u8]) -> bool {
+        let (stored, computed) = Self::checksums(bytes);
+        stored == Some(computed)
+    }
+
+    /// The checksum of the common header as stored, and as computed from the words before it.
+    #[must_use]
+    pub fn checksums(bytes: &[u8]) -> (Option<u16>, u16) {
         let words = (0..25).filter_map(|index| u16_at(bytes, 2 * index));
-        u16_at(bytes, 50) == Some(words.fold(0, |sum, word| sum ^ word))
+        (u16_at(bytes, 50), words.fold(0, |sum, word| sum ^ word))
     }
 
     /// Whether it has no streams: the next block follows at `streams_offset`.
