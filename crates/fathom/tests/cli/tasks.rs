@@ -108,7 +108,7 @@ fn a_backup_by_the_tool_of_the_server_is_one_stream_and_comes_back_whole_in_seve
             continue;
         }
         let (_, err) = bench.expect(0, &words);
-        assert!(err.contains("one stream, whatever is asked for"), "{err}");
+        assert!(err.contains("one stream, whatever is requested"), "{err}");
         assert_eq!(values(&bench, "backup_s").len(), 2);
         assert_eq!(values(&bench, "restore_s").len(), 2);
         assert!(!bench.results().join("work").exists(), "streams and copies stay behind");
