@@ -8,7 +8,7 @@ use crate::rules;
 
 /// A place in a relation's file, with what is known about it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct BlockLocation<'a> {
     /// The file, relative to the data directory.
     pub(crate) file: &'a str,
     /// `database.schema.relation`, where the catalog told.
@@ -19,7 +19,7 @@ pub(crate) struct Place<'a> {
     pub(crate) confidence: Confidence,
 }
 
-impl Place<'_> {
+impl BlockLocation<'_> {
     /// Makes a finding at this place; `item` is a line pointer, counted from 1, as the server does.
     pub(crate) fn finding(
         &self,

@@ -106,7 +106,7 @@ impl EntryCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let tid = entry.tid;
-        let exception = self.tree.exceptions.of(tid);
+        let exception = self.tree.exception_of(tid);
         if exception == Some(Exception::NotLive) {
             return;
         }

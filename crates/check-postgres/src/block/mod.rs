@@ -169,13 +169,12 @@ impl PassContext<'_> {
             heap_blocks: plan.heap_blocks.filter(|_| self.transactions.is_some()),
             heap_buckets: BlockBuckets::new(plan.heap_blocks.unwrap_or(u32::MAX)),
             // A newer index block names rows, and leaves out others, that the blocks of the table do not tell of.
-            is_heap_still: stands_still
-                || is_still && plan.heap.is_some_and(|heap| !self.moved.contains(&heap)),
+            is_heap_still: stands_still || is_still && plan.heap.is_some_and(|heap| !self.has_moved(heap)),
             is_settled: stands_still && self.cluster.standing == Standing::Stopped,
             may_be_cut: &may_be_cut,
             matching: plan.matching,
             version: plan.version,
-            exceptions: plan.heap.and_then(|heap| self.exceptions.get(&heap)).unwrap_or(self.no_exceptions),
+            exceptions: self.exceptions_of(plan.heap),
         };
         if relation.storage == Storage::Gin {
             return self.gin_block(&tree, page, scratch, work);
@@ -199,7 +198,10 @@ impl PassContext<'_> {
                         check.block(page, damage, work);
                     }
                     Method::Gist => {
-                        let inner = self.gist_trees.get(&number).filter(|_| stands_still || is_still);
+                        let inner = self
+                            .of_indexes
+                            .and_then(|pass| pass.gist_trees?.get(&number))
+                            .filter(|_| stands_still || is_still);
                         let check = GistCheck { tree: &tree, inner, key: self.key, level: self.level };
                         check.block(page, damage, work);
                     }
@@ -237,7 +239,7 @@ impl PassContext<'_> {
         scratch: &mut BlockScratch,
         work: &mut Work<'_, S>,
     ) {
-        let rows = self.row_sets.map(|sets| sets.get(&tree.number));
+        let rows = self.of_indexes.and_then(|pass| pass.row_sets).map(|sets| sets.get(&tree.number));
         let check = GinCheck { tree, rows, key: self.key, level: self.level };
         check.block(page, &mut scratch.damage, work);
     }

@@ -8,6 +8,7 @@ use results::object::Affected;
 use crate::block::work::Work;
 use crate::catalog::Relation;
 use crate::matching::differences::BlockBuckets;
+use crate::matching::exception::Exception;
 use crate::matching::exceptions::Exceptions;
 use crate::plan::objects::Matching;
 
@@ -34,10 +35,15 @@ pub(crate) struct Tree<'a> {
     /// Version from the meta page.
     pub(crate) version: u32,
     /// Row pointers of the table that are not matched in the ordinary way, ascending.
-    pub(crate) exceptions: &'a Exceptions,
+    pub(crate) exceptions: Option<&'a Exceptions>,
 }
 
 impl Tree<'_> {
+    /// Why a row is not matched in the ordinary way, if so.
+    pub(crate) fn exception_of(&self, tid: Tid) -> Option<Exception> {
+        self.exceptions.and_then(|exceptions| exceptions.of(tid))
+    }
+
     /// Counts an entry that names a row past the end of the table: whether the table or the index is damaged is decided
     /// when all of its indexes are known.
     pub(crate) fn report_beyond<S>(

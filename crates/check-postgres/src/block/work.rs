@@ -4,11 +4,11 @@ use check::findings::Findings;
 use check::rule::Rule;
 use formats::postgres::Damage;
 
-use crate::finding::Place;
+use crate::finding::BlockLocation;
 
 /// One block, and where to write what is found in it.
 pub(crate) struct Work<'a, S> {
-    pub(crate) place: Place<'a>,
+    pub(crate) place: BlockLocation<'a>,
     pub(crate) findings: &'a mut Findings,
     pub(crate) sink: &'a mut S,
 }

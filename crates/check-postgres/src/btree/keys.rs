@@ -84,7 +84,7 @@ impl TreeCheck<'_> {
             let mut count = Share::default();
             // No row is visible past the end of the table.
             for tid in tuple.heap_tids().filter(|tid| !is_beyond(tid)) {
-                let exception = self.tree.exceptions.of(tid);
+                let exception = self.tree.exception_of(tid);
                 if is_unique && exception != Some(Exception::NotLive) {
                     if let Some(fact) = unique_fact {
                         work.sink.unique_key(self.tree.number, fact, tid, (work.place.block, item.number));

@@ -1,10 +1,10 @@
 //! Blocks that are named when tables and indexes are compared: no longer counted as clean.
 
 use crate::matching::exact::Exact;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::{NOT_CLEAN_MAX, PassState};
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Counts blocks that findings of the second pass name as damaged, where their own bytes break a rule, or as affected.
     pub(crate) fn account_named(&mut self, exact: &Exact<'_>, state: &mut PassState) {
         // Where not all are known that are not clean, nothing is counted twice.

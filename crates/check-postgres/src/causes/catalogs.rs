@@ -11,7 +11,7 @@ use results::wording::counted;
 use crate::causes::logs::listed;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// The catalog of which a row is missed, where it is not the one in whose file others name it.
 fn missed_catalog(finding: &Finding) -> Option<String> {
@@ -31,7 +31,7 @@ fn main_file(plan: &Plan, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
     file.map(|file| file.shown.clone())
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Makes one finding for each catalog of which several rows are missed, or adds them to the finding about the catalog's
     /// own file; and adds relations without file to the finding about the map that should name them.
     pub(crate) fn fold_catalogs(&mut self, plan: &Plan) {

@@ -10,7 +10,7 @@ use results::wording::counted;
 use crate::cluster::transactions::Transactions;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// Objects that one finding names.
 const NAMES_MAX: usize = 5;
@@ -23,7 +23,7 @@ const BY_VISIBILITY: [&Rule; 5] = [
     &rules::BRIN_SUMMARY,
 ];
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Makes one finding for each file of the logs that rows miss, or adds the rows to the finding about the file.
     pub(crate) fn fold_lost_logs(
         &mut self,

@@ -11,9 +11,9 @@ mod tables;
 use crate::cluster::transactions::Transactions;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Puts causes in place of what follows from them.
     pub(super) fn fold_by_cause(&mut self, plan: &Plan, transactions: Option<&Transactions>) {
         self.fold_by_cluster();

@@ -17,10 +17,10 @@ use crate::matching::exact::Exact;
 use crate::matching::mismatches::Mismatches;
 use crate::naming::{entry_difference, row_text};
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Reports what does not match.
     pub(crate) fn report_mismatches(&mut self, found: Mismatches, state: &PassState, exact: &Exact<'_>) {
         let report = Report { state, exact, findings: &mut self.findings };

@@ -13,12 +13,12 @@ use crate::finding::file_finding;
 use crate::plan::Plan;
 use crate::plan::objects::Matching;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// What a finding of a cause is listed under: its rule and object.
 type Cause = (String, String);
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Makes one finding of entries that name rows past the end of a table, or adds them to the finding about the table's
     /// file. Where the table's other indexes end with it, the index is at fault.
     pub(crate) fn fold_short_tables(&mut self, consequences: Vec<(String, ObjectCount)>, plan: &Plan) {

@@ -17,7 +17,7 @@ use std::ops::{Range, RangeInclusive};
 use formats::postgres::control::Control;
 use formats::postgres::heap::FIRST_NORMAL_XID;
 use formats::postgres::transaction::{
-    BLOCKS_PER_SEGMENT, Place, member_places, multi_offset_place, precedes, status_place,
+    BLOCKS_PER_SEGMENT, SegmentPosition, member_places, multi_offset_place, precedes, status_place,
 };
 use formats::postgres::{BLOCK_SIZE_MIN, Xid};
 use results::check::Finding;
@@ -109,7 +109,7 @@ impl LogFiles<'_> {
 
     /// Page and place inside it.
     fn place(&self, number: u32) -> (u32, usize) {
-        let Place { segment, offset_bytes } = match self.directory {
+        let SegmentPosition { segment, offset_bytes } = match self.directory {
             XACT => status_place(number, self.block_bytes),
             OFFSETS => multi_offset_place(number, self.block_bytes),
             _ => member_places(number, self.block_bytes).0,

@@ -6,7 +6,7 @@ use std::path::Path;
 use formats::postgres::control::Control;
 use formats::postgres::heap::{FIRST_NORMAL_XID, TupleHeader, mask};
 use formats::postgres::transaction::{
-    BLOCKS_PER_SEGMENT, MEMBERS_MAX, Place, Status, is_update, member_places, multi_offset,
+    BLOCKS_PER_SEGMENT, MEMBERS_MAX, SegmentPosition, Status, is_update, member_places, multi_offset,
     multi_offset_place, precedes, status, status_place,
 };
 use formats::postgres::{Oid, Xid};
@@ -276,11 +276,11 @@ impl Transactions {
     }
 }
 
-fn byte_at(segments: &BTreeMap<u32, Vec<u8>>, place: Place) -> Option<&u8> {
+fn byte_at(segments: &BTreeMap<u32, Vec<u8>>, place: SegmentPosition) -> Option<&u8> {
     segments.get(&place.segment)?.get(place.offset_bytes)
 }
 
-fn page_of(place: Place, block_bytes: usize) -> u32 {
+fn page_of(place: SegmentPosition, block_bytes: usize) -> u32 {
     place.segment * BLOCKS_PER_SEGMENT as u32 + (place.offset_bytes / block_bytes.max(1)) as u32
 }
 

@@ -28,33 +28,33 @@ const INCOMPLETE: u32 = 1 << 7;
 
 /// What a block says of itself or of another, in four words; the last says what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record(pub(crate) [u32; 4]);
+pub(crate) struct GinRecord(pub(crate) [u32; 4]);
 
-impl Record {
+impl GinRecord {
     /// A block; for one of the list the free bytes in place of the bound.
-    pub(crate) fn block(block: u32, opaque: &Opaque, kind: Kind, bound: u32) -> Record {
+    pub(crate) fn block(block: u32, opaque: &Opaque, kind: Kind, bound: u32) -> GinRecord {
         let kind = Kind::ALL.iter().position(|other| *other == kind).unwrap_or(0) as u32;
         let incomplete = if opaque.has(flag::INCOMPLETE_SPLIT) { INCOMPLETE } else { 0 };
         let tag = TAG_BLOCK | kind << TAG_BITS | incomplete | u32::from(opaque.count) << 16;
-        Record([block, opaque.right, bound, tag])
+        GinRecord([block, opaque.right, bound, tag])
     }
 
     /// A child of an inner block, with its bound and its place among the children.
-    pub(crate) fn child(child: u32, parent: u32, bound: u32, number: usize) -> Record {
-        Record([child, parent, bound, TAG_CHILD | (number as u32) << TAG_BITS])
+    pub(crate) fn child(child: u32, parent: u32, bound: u32, number: usize) -> GinRecord {
+        GinRecord([child, parent, bound, TAG_CHILD | (number as u32) << TAG_BITS])
     }
 
     /// The root of a posting tree, named by an entry of a leaf.
-    pub(crate) fn root(root: u32, leaf: u32) -> Record {
-        Record([root, leaf, BOUND_NONE, TAG_ROOT])
+    pub(crate) fn root(root: u32, leaf: u32) -> GinRecord {
+        GinRecord([root, leaf, BOUND_NONE, TAG_ROOT])
     }
 
     /// What the meta page says about the list of pending entries.
-    pub(crate) fn of_meta(meta: &Meta) -> [Record; 2] {
+    pub(crate) fn of_meta(meta: &Meta) -> [GinRecord; 2] {
         let rows = meta.pending_rows as u64;
         [
-            Record([meta.head, meta.tail, meta.pending_pages, TAG_LIST]),
-            Record([rows as u32, (rows >> 32) as u32, meta.tail_free_bytes, TAG_COUNTS]),
+            GinRecord([meta.head, meta.tail, meta.pending_pages, TAG_LIST]),
+            GinRecord([rows as u32, (rows >> 32) as u32, meta.tail_free_bytes, TAG_COUNTS]),
         ]
     }
 }
@@ -62,14 +62,14 @@ impl Record {
 /// Records of the blocks of GIN indexes, by number in the plan. Merges by addition.
 #[derive(Debug, Default)]
 pub(crate) struct GinBlocks {
-    pub(crate) records: HashMap<u32, Vec<Record>>,
+    pub(crate) records: HashMap<u32, Vec<GinRecord>>,
     bytes: u64,
 }
 
 impl GinBlocks {
     /// Keeps a record; `false` if that would take more than so many bytes.
-    pub(crate) fn push(&mut self, index: u32, record: Record, bytes_max: u64) -> bool {
-        self.bytes += size_of::<Record>() as u64;
+    pub(crate) fn push(&mut self, index: u32, record: GinRecord, bytes_max: u64) -> bool {
+        self.bytes += size_of::<GinRecord>() as u64;
         let fits = self.bytes <= bytes_max;
         if fits {
             self.records.entry(index).or_default().push(record);
@@ -146,7 +146,7 @@ pub(crate) struct GinTree {
 
 impl GinTree {
     /// Puts the records of an index of so many blocks together. Memory: 40 bytes a block.
-    pub(crate) fn new(records: &[Record], blocks: u32) -> GinTree {
+    pub(crate) fn new(records: &[GinRecord], blocks: u32) -> GinTree {
         let mut tree = GinTree {
             nodes: vec![NOTHING; blocks as usize],
             list: None,
@@ -154,7 +154,7 @@ impl GinTree {
             faults: Vec::new(),
             left_behind: 0,
         };
-        for Record([block, a, b, tag]) in records {
+        for GinRecord([block, a, b, tag]) in records {
             let more = tag >> TAG_BITS;
             match tag & ((1 << TAG_BITS) - 1) {
                 TAG_BLOCK => {
@@ -402,26 +402,26 @@ impl GinTree {
 mod tests {
     use super::*;
 
-    fn block(number: u32, kind: Kind, right: u32, bound: u32, flags: u16) -> Record {
-        Record::block(number, &Opaque { right, count: 1, flags }, kind, bound)
+    fn block(number: u32, kind: Kind, right: u32, bound: u32, flags: u16) -> GinRecord {
+        GinRecord::block(number, &Opaque { right, count: 1, flags }, kind, bound)
     }
 
     /// A key tree of two leaves, one of which names a posting tree of three leaves; a list of two blocks.
-    fn sound() -> Vec<Record> {
+    fn sound() -> Vec<GinRecord> {
         let list =
             Meta { head: 8, tail: 9, tail_free_bytes: 70, pending_pages: 2, pending_rows: 2, version: 2 };
         let mut records = vec![
             block(0, Kind::Meta, BLOCK_NONE, 0, 0),
             block(1, Kind::EntryInner, BLOCK_NONE, 0, 0),
-            Record::child(2, 1, 21, 0),
-            Record::child(3, 1, BOUND_NONE, 1),
+            GinRecord::child(2, 1, 21, 0),
+            GinRecord::child(3, 1, BOUND_NONE, 1),
             block(2, Kind::EntryLeaf, 3, 21, 0),
             block(3, Kind::EntryLeaf, BLOCK_NONE, BOUND_NONE, 0),
-            Record::root(4, 3),
+            GinRecord::root(4, 3),
             block(4, Kind::PostingInner, BLOCK_NONE, BOUND_NONE, 0),
-            Record::child(5, 4, 51, 0),
-            Record::child(6, 4, 61, 1),
-            Record::child(7, 4, BOUND_NONE, 2),
+            GinRecord::child(5, 4, 51, 0),
+            GinRecord::child(6, 4, 61, 1),
+            GinRecord::child(7, 4, BOUND_NONE, 2),
             block(5, Kind::PostingLeaf, 6, 51, 0),
             block(6, Kind::PostingLeaf, 7, 61, 0),
             block(7, Kind::PostingLeaf, BLOCK_NONE, BOUND_NONE, 0),
@@ -429,17 +429,17 @@ mod tests {
             block(9, Kind::List, BLOCK_NONE, 70, 0),
             block(10, Kind::Deleted, 3, 0, 0),
         ];
-        records.extend(Record::of_meta(&list));
+        records.extend(GinRecord::of_meta(&list));
         records
     }
 
-    fn faults(records: &[Record]) -> Vec<(&'static Rule, u32)> {
+    fn faults(records: &[GinRecord]) -> Vec<(&'static Rule, u32)> {
         let mut tree = GinTree::new(records, 12);
         tree.check();
         tree.faults.iter().map(|fault| (fault.rule, fault.block)).collect()
     }
 
-    fn changed(from: Record, to: Record) -> Vec<(&'static Rule, u32)> {
+    fn changed(from: GinRecord, to: GinRecord) -> Vec<(&'static Rule, u32)> {
         let mut records = sound();
         let place = records.iter().position(|record| *record == from).unwrap_or(usize::MAX);
         records[place] = to;
@@ -461,10 +461,10 @@ mod tests {
         assert_eq!(changed(leaf(7, 61), leaf(7, 63)), vec![(tree, 6)]);
         assert_eq!(changed(leaf(7, 61), leaf(5, 61)), vec![(siblings, 5), (siblings, 7)]);
         assert_eq!(
-            changed(Record::child(6, 4, 61, 1), Record::child(5, 4, 61, 1)),
+            changed(GinRecord::child(6, 4, 61, 1), GinRecord::child(5, 4, 61, 1)),
             vec![(tree, 5), (tree, 6)]
         );
-        assert_eq!(changed(Record::root(4, 3), Record::root(2, 3))[..], [(tree, 2)]);
+        assert_eq!(changed(GinRecord::root(4, 3), GinRecord::root(2, 3))[..], [(tree, 2)]);
         let leaf = |right| block(2, Kind::EntryLeaf, right, 21, 0);
         assert_eq!(changed(leaf(3), leaf(7)), vec![(siblings, 3), (siblings, 7)]);
         let list = |right| block(8, Kind::List, right, 30, 0);

@@ -24,7 +24,7 @@ use crate::block::work::Work;
 use crate::catalog::Relation;
 use crate::catalog::kinds::KeyOrder;
 use crate::catalog::order::plain;
-use crate::gin::blocks::{BOUND_NONE, BOUND_NOT_KNOWN, Record};
+use crate::gin::blocks::{BOUND_NONE, BOUND_NOT_KNOWN, GinRecord};
 use crate::gin::row_set::RowSet;
 use crate::matching::entry::{kind as fact_kind, tid_fact};
 use crate::matching::exception::Exception;
@@ -91,7 +91,7 @@ impl GinCheck<'_> {
     fn meta<S: EntrySink>(&self, page: &Page<'_>, damage: &mut Vec<Damage>, work: &mut Work<'_, S>) {
         let Some(meta) = Meta::read(page) else { return };
         if meta.check(page, self.tree.blocks, damage) {
-            Record::of_meta(&meta).into_iter().for_each(|record| work.sink.gin(self.tree.number, record));
+            GinRecord::of_meta(&meta).into_iter().for_each(|record| work.sink.gin(self.tree.number, record));
         }
     }
 
@@ -109,7 +109,7 @@ impl GinCheck<'_> {
             return;
         }
         let bound = posting.right_bound();
-        work.sink.gin(self.tree.number, Record::block(block, &opaque, kind, self.tid_bound(bound)));
+        work.sink.gin(self.tree.number, GinRecord::block(block, &opaque, kind, self.tid_bound(bound)));
         if kind == Kind::PostingLeaf {
             self.rows(posting.list(), None, None, damage, work, |last| {
                 let beyond = last.zip(bound).filter(|(last, bound)| last > bound);
@@ -126,7 +126,7 @@ impl GinCheck<'_> {
         for (number, item) in posting.items().enumerate() {
             let is_edge = opaque.next().is_none() && number + 1 == count;
             let bound = self.tid_bound((!is_edge).then_some(item.bound));
-            work.sink.gin(self.tree.number, Record::child(item.child, block, bound, number));
+            work.sink.gin(self.tree.number, GinRecord::child(item.child, block, bound, number));
         }
     }
 
@@ -144,7 +144,7 @@ impl GinCheck<'_> {
         if kind == Kind::List {
             let header = page.header();
             let free_bytes = u32::from(header.upper.saturating_sub(header.lower));
-            work.sink.gin(self.tree.number, Record::block(block, &opaque, kind, free_bytes));
+            work.sink.gin(self.tree.number, GinRecord::block(block, &opaque, kind, free_bytes));
         }
         let count = usize::from(page.item_count());
         let mut previous: Option<EntryKey<'_>> = None;
@@ -165,10 +165,10 @@ impl GinCheck<'_> {
             }
             match entry.payload {
                 Payload::Child(child) if self.is_possible(child, item, work) => {
-                    work.sink.gin(self.tree.number, Record::child(child, block, last_bound, number));
+                    work.sink.gin(self.tree.number, GinRecord::child(child, block, last_bound, number));
                 }
                 Payload::Tree(root) if self.is_possible(root, item, work) => {
-                    work.sink.gin(self.tree.number, Record::root(root, block));
+                    work.sink.gin(self.tree.number, GinRecord::root(root, block));
                 }
                 Payload::Rows(list, wanted) => {
                     let found = self.rows(list, key.as_ref(), Some(item.number), damage, work, |_| None);
@@ -183,7 +183,7 @@ impl GinCheck<'_> {
             }
         }
         if kind != Kind::List {
-            work.sink.gin(self.tree.number, Record::block(block, &opaque, kind, last_bound));
+            work.sink.gin(self.tree.number, GinRecord::block(block, &opaque, kind, last_bound));
         }
     }
 
@@ -317,7 +317,7 @@ impl GinCheck<'_> {
         work: &mut Work<'_, S>,
     ) {
         let tree = self.tree;
-        if self.level == CheckLevel::Full && tree.exceptions.of(tid) != Some(Exception::NotLive) {
+        if self.level == CheckLevel::Full && tree.exception_of(tid) != Some(Exception::NotLive) {
             // Compared by TID alone.
             work.sink.entries(tree.number, Share { verified_count: 0, total_count: 1 });
         }
@@ -333,7 +333,7 @@ impl GinCheck<'_> {
             Some(None) => return,
             _ => {}
         }
-        if tree.exceptions.of(tid) != Some(Exception::NotLive) {
+        if tree.exception_of(tid) != Some(Exception::NotLive) {
             let bucket = tree.heap_buckets.of(tid.block);
             let fact = tid_fact(self.key, tree.number, tid);
             work.sink.entry(tree.number, bucket, fact, tid, (work.place.block, item.unwrap_or(0)));

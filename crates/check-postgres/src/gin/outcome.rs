@@ -7,10 +7,10 @@ use formats::postgres::Tid;
 use crate::finding::ZEROS;
 use crate::gin::blocks::GinTree;
 use crate::matching::exact::Exact;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Tests how the blocks of each GIN index hang together, where none changed since the moment that is looked at.
     ///
     /// Gives those with blocks that nothing leads to: entries there count for nothing, and may name rows of long ago.

@@ -12,7 +12,7 @@ use crate::matching::sink::EntrySink as _;
 use crate::matching::sums::Sums;
 use crate::plan::objects::Matching;
 use crate::run::context::PassContext;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 
 /// Part of the memory of a check that sets of rows may take, as a divisor.
@@ -50,7 +50,7 @@ pub(crate) fn row_sets(context: &PassContext<'_>, memory_bytes_max: u64) -> RowS
     sets
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// States the rows that GIN indexes name, each once: from the sets of the pass, or from the index once more, for as
     /// many blocks of the table at a time as memory allows.
     pub(crate) fn state_gin_rows(
@@ -95,10 +95,10 @@ impl Run<'_> {
 
 fn state_rows(set: &RowSet, index: u32, heap_blocks: u32, context: &PassContext<'_>, sums: &mut Sums) {
     let heap = context.plan.trees.get(&index).and_then(|tree| tree.heap);
-    let exceptions = heap.and_then(|heap| context.exceptions.get(&heap)).unwrap_or(context.no_exceptions);
+    let exceptions = context.exceptions_of(heap);
     let buckets = BlockBuckets::new(heap_blocks);
     for tid in set.tids() {
-        if exceptions.of(tid) != Some(Exception::NotLive) {
+        if exceptions.and_then(|exceptions| exceptions.of(tid)) != Some(Exception::NotLive) {
             sums.entry(index, buckets.of(tid.block), tid_fact(context.key, index, tid), tid, (0, 0));
         }
     }

@@ -10,7 +10,7 @@ pub(crate) mod values;
 use check::matching::hash::Key;
 use check::matching::side::Side;
 use check::matching::sums::BUCKET_COUNT;
-use formats::postgres::hash::{Meta, Opaque, Place, flag};
+use formats::postgres::hash::{Meta, Opaque, PageRole, flag};
 use formats::postgres::index_pages::{Method, entry};
 use formats::postgres::page::Page;
 use formats::postgres::{BLOCK_NONE, Damage, Promise};
@@ -104,7 +104,7 @@ impl HashCheck<'_> {
         &self,
         page: &Page<'_>,
         opaque: &Opaque,
-        place: Place,
+        place: PageRole,
         meta: &Meta,
         work: &mut Work<'_, S>,
     ) {
@@ -116,7 +116,7 @@ impl HashCheck<'_> {
             work.sink.link(self.tree.number, side, bit as usize % BUCKET_COUNT, hasher.finish(), link);
         };
         match place {
-            Place::Bitmap(number) => {
+            PageRole::Bitmap(number) => {
                 let first = meta.first_bit_of(number);
                 if opaque.kind() == flag::BITMAP {
                     state(Side::Found, first, true, block, block);
@@ -134,7 +134,7 @@ impl HashCheck<'_> {
                     work.report(&rules::HASH_BITMAP, None, expected, format!("bit {bit} is clear"));
                 }
             }
-            Place::Overflow(bit) if matches!(opaque.kind(), 0 | flag::OVERFLOW) => {
+            PageRole::Overflow(bit) if matches!(opaque.kind(), 0 | flag::OVERFLOW) => {
                 let map = meta.map_block_of(bit);
                 state(Side::Found, bit, opaque.kind() == flag::OVERFLOW, block, map);
             }

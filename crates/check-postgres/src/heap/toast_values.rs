@@ -17,7 +17,7 @@ use crate::matching::links::Link;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
 use crate::rules;
 use crate::run::context::PassContext;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 
 /// A value of which some pieces are there.
@@ -106,7 +106,7 @@ impl EntrySink for Assembler<'_> {
     fn order_not_known(&mut self, _index: u32) {}
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Unpacks the values that rows keep packed in TOAST.
     pub(crate) fn unpack_values(
         &mut self,

@@ -7,7 +7,7 @@ use check::matching::sums::BucketSet;
 use formats::postgres::Tid;
 
 use crate::btree::seams::Seam;
-use crate::gin::blocks::Record;
+use crate::gin::blocks::GinRecord;
 use crate::matching::exception::Exception;
 use crate::matching::exceptions::boundary_code;
 use crate::matching::links::Link;
@@ -40,7 +40,7 @@ pub(crate) struct Collector {
     /// The wanted ones, as 63 bits of their hash.
     pub(crate) wanted_unique_keys: HashSet<u64>,
     /// What blocks of a GIN index say of each other.
-    pub(crate) gin: Vec<Record>,
+    pub(crate) gin: Vec<GinRecord>,
     /// Whether those are wanted.
     pub(crate) wants_gin: bool,
     /// Facts about rows that were stated; where one may be stated often and counts once.
@@ -170,7 +170,7 @@ impl EntrySink for Collector {
         }
     }
 
-    fn gin(&mut self, index: u32, record: Record) {
+    fn gin(&mut self, index: u32, record: GinRecord) {
         if index == self.relation && self.wants_gin {
             self.gin.push(record);
         }

@@ -14,8 +14,8 @@ use formats::postgres::file_name::Fork;
 use results::check::{Confidence, Finding};
 
 use crate::catalog::Storage;
-use crate::finding::Place;
-use crate::gin::blocks::Record;
+use crate::finding::BlockLocation;
+use crate::gin::blocks::GinRecord;
 use crate::gin::row_set::RowSets;
 use crate::matching::collector::{Collector, Fact};
 use crate::matching::links::{Contradictions, Link};
@@ -23,7 +23,7 @@ use crate::matching::mismatches::Mismatches;
 use crate::matching::sink::{Boundary, EntrySink, RowSink};
 use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::context::{BlockScratch, PassContext};
+use crate::run::context::{BlockScratch, IndexPass, PassContext};
 
 /// Bytes that a collected fact takes, with room for sorting.
 const FACT_BYTES: u64 = 96;
@@ -202,7 +202,7 @@ impl Exact<'_> {
         let all = plan.first_files.iter().chain(&plan.second_files);
         let mut files = all.filter(|file| file.relation == Some(relation) && file.fork == Fork::Main);
         let file = files.clone().rfind(|file| file.first_block <= tid.block).or_else(|| files.next());
-        let place = Place {
+        let place = BlockLocation {
             file: file.map_or("?", |file| file.shown.as_str()),
             object: plan.relation(relation).map(|relation| relation.name.as_str()),
             block: tid.block,
@@ -228,7 +228,7 @@ impl Exact<'_> {
     }
 
     /// What the blocks of a GIN index say of each other, read again; `None` if one changed meanwhile.
-    pub(crate) fn gin_records(&mut self, index: u32) -> Option<Vec<Record>> {
+    pub(crate) fn gin_records(&mut self, index: u32) -> Option<Vec<GinRecord>> {
         let start = || Collector { wants_gin: true, ..Collector::new(index, BucketSet::default()) };
         self.collected_with(start, &[(true, index)]).map(|collector| collector.gin)
     }
@@ -252,7 +252,7 @@ impl Exact<'_> {
     fn collected_of_table(&mut self, index: u32, buckets: BucketSet, heap: u32) -> Option<Collector> {
         let is_gin =
             self.second.plan.relation(index).is_some_and(|relation| relation.storage == Storage::Gin);
-        let exceptions = self.second.exceptions.get(&heap);
+        let exceptions = self.second.exceptions_of(Some(heap));
         let changed = exceptions.map(|exceptions| exceptions.changed().clone()).unwrap_or_default();
         let start = || Collector {
             seen: is_gin.then(HashSet::new),
@@ -301,7 +301,8 @@ impl Exact<'_> {
         sink: &mut S,
     ) -> bool {
         let context = if is_second { self.second } else { self.first };
-        let context = PassContext { also_index, row_sets: self.row_sets, ..*context };
+        let of_indexes = context.of_indexes.map(|pass| IndexPass { row_sets: self.row_sets, ..pass });
+        let context = PassContext { also_index, of_indexes, ..*context };
         let block_bytes = context.cluster.block_bytes;
         let mut buffer = vec![0u8; block_bytes * 128];
         let mut scratch = BlockScratch::default();

@@ -5,7 +5,7 @@ use formats::postgres::Tid;
 use results::check::Share;
 
 use crate::btree::seams::Seam;
-use crate::gin::blocks::Record as GinRecord;
+use crate::gin::blocks::GinRecord;
 use crate::heap::packed::PackedValue;
 use crate::matching::exception::Exception;
 use crate::matching::links::Link;

@@ -5,7 +5,7 @@ use check::matching::sums::{Difference, StoredSum};
 use serde::{Deserialize, Serialize};
 
 use crate::btree::seams::{Half, Seam};
-use crate::gin::blocks::Record;
+use crate::gin::blocks::GinRecord;
 use crate::heap::packed::PackedValue;
 use crate::matching::sums::Sums;
 use crate::plan::Plan;
@@ -136,7 +136,7 @@ impl Sums {
         }
         for (index, records) in &stopped.gin {
             for record in records {
-                sums.gin.push(*index, Record(*record), u64::MAX);
+                sums.gin.push(*index, GinRecord(*record), u64::MAX);
             }
         }
         sums.gin_left_out = stopped.gin_left_out.iter().copied().collect();

@@ -8,7 +8,7 @@ use formats::postgres::Tid;
 use results::check::Share;
 
 use crate::btree::seams::{Seam, Seams};
-use crate::gin::blocks::{GinBlocks, Record as GinRecord};
+use crate::gin::blocks::{GinBlocks, GinRecord};
 use crate::heap::exception_code;
 use crate::heap::packed::PackedValue;
 use crate::matching::differences::Differences;

@@ -13,12 +13,12 @@ use crate::catalog::{Index, Storage};
 use crate::naming::values::text_of;
 use crate::plan::Plan;
 use crate::plan::objects::Table;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// Columns that are shown of a row without a key.
 const COLUMNS_MAX: usize = 2;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Adds to each finding about a row or an index entry the key of the row. What cannot be read gets none.
     ///
     /// I/O: one or two blocks for each finding.

@@ -30,22 +30,41 @@ pub(crate) struct PassContext<'a> {
     pub(crate) key: &'a Key,
     /// Present when rules about transactions and facts between blocks can be tested.
     pub(crate) transactions: Option<&'a Transactions>,
-    pub(crate) exceptions: &'a HashMap<u32, Exceptions>,
-    pub(crate) no_exceptions: &'a Exceptions,
     /// The moment that is looked at, in a cluster that does not stand still.
     pub(crate) snapshot: Option<Snapshot>,
-    /// The inner blocks of GiST indexes, in the second pass.
-    pub(crate) gist_trees: &'a HashMap<u32, GistTree>,
     /// What tells whether a table was cut since.
     pub(crate) truncations: Option<&'a Truncations>,
-    /// Relations that changed since as a whole; known in the second pass. Single blocks are among the exceptions.
-    pub(crate) moved: &'a HashSet<u32>,
     /// Where the log of a running server ends.
     pub(crate) log_end: Option<&'a LogEnd>,
-    /// Sets of rows that GIN indexes name; without them each entry states its row at once.
-    pub(crate) row_sets: Option<&'a RowSets>,
+    /// What the second pass knows, which reads indexes; `None` in the first one, which reads tables.
+    pub(crate) of_indexes: Option<IndexPass<'a>>,
     /// A partial index whose entries the rows state as well; for the second look.
     pub(crate) also_index: Option<u32>,
+}
+
+/// What is known of the tables and indexes when the blocks of indexes are read.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexPass<'a> {
+    /// Rows of each table that are not matched in the ordinary way.
+    pub(crate) exceptions: &'a HashMap<u32, Exceptions>,
+    /// Relations that changed since as a whole. Single blocks are among the exceptions.
+    pub(crate) moved: &'a HashSet<u32>,
+    /// The inner blocks of GiST indexes.
+    pub(crate) gist_trees: Option<&'a HashMap<u32, GistTree>>,
+    /// Sets of rows that GIN indexes name; without them each entry states its row at once.
+    pub(crate) row_sets: Option<&'a RowSets>,
+}
+
+impl PassContext<'_> {
+    /// Rows of a table that are not matched in the ordinary way.
+    pub(crate) fn exceptions_of(&self, table: Option<u32>) -> Option<&Exceptions> {
+        self.of_indexes.and_then(|pass| pass.exceptions.get(&table?))
+    }
+
+    /// Whether a table is known to have changed as a whole.
+    pub(crate) fn has_moved(&self, table: u32) -> bool {
+        self.of_indexes.is_some_and(|pass| pass.moved.contains(&table))
+    }
 }
 
 #[derive(Default)]

@@ -24,13 +24,13 @@ use crate::matching::sums::Sums;
 use crate::plan::Plan;
 use crate::rules;
 use crate::run::context::PassContext;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::source::Tree;
 
 /// Blocks at the beginning of a segment that are looked at to see whether it is old.
 const OLDER_BLOCKS_LOOKED_AT: u64 = 64;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Asks the log about files that are absent or short where it must be replayed: it may have dropped or cut them, and
     /// what it has not touched must be there.
     ///

@@ -42,11 +42,11 @@ use crate::plan::Plan;
 use crate::plan::batch::{Batch, Position, bytes_of};
 use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::context::PassContext;
+use crate::run::context::{IndexPass, PassContext};
 use crate::run::coverage::Covered;
 use crate::run::evidence::{CheckError, reason};
 use crate::run::live_files::cut_tables;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 use crate::run::stopped::StoppedCheck;
 use crate::run::unverified::other_methods;
@@ -68,7 +68,7 @@ pub fn check_cluster(
     let cluster = Cluster::open_within(directory, &Limits::of(options))
         .map_err(|error| reason(error, &watch))?
         .with_horizon_of_wal();
-    Run::new(&cluster, options, None, watch).check(directory, progress)
+    ReportBuilder::new(&cluster, options, None, watch).check(directory, progress)
 }
 
 /// As [`check_cluster`], for a server that runs: `log_end` bounds the positions of blocks.
@@ -85,7 +85,7 @@ pub fn check_running(
     let cluster = Cluster::open_within(directory, &Limits::of(options))
         .map_err(|error| reason(error, &watch))?
         .with_horizon_of_wal();
-    let mut run = Run::new(&cluster, options, None, watch);
+    let mut run = ReportBuilder::new(&cluster, options, None, watch);
     run.log_end = Some(log_end);
     run.check(directory, progress)
 }
@@ -104,7 +104,7 @@ pub fn check_file(
     let canonical = path.canonicalize().map_err(|_| refuse())?;
     let Some(directory) = data_directory_of(&canonical) else {
         let cluster = Cluster::of_file(&canonical)?.ok_or_else(refuse)?;
-        return Run::new(&cluster, options, Some(&canonical), watch).check(path, progress);
+        return ReportBuilder::new(&cluster, options, Some(&canonical), watch).check(path, progress);
     };
     let cluster =
         Cluster::open_within(directory, &Limits::of(options)).map_err(|error| reason(error, &watch))?;
@@ -114,7 +114,7 @@ pub fn check_file(
     if !is_listed(&cluster) {
         return Err(refuse());
     }
-    Run::new(&cluster, options, Some(&canonical), watch).check(path, progress)
+    ReportBuilder::new(&cluster, options, Some(&canonical), watch).check(path, progress)
 }
 
 /// The data directory that a file lies in.
@@ -130,18 +130,14 @@ pub(crate) fn data_directory_of(canonical: &Path) -> Option<&Path> {
 /// The part of the memory that downlinks of GiST indexes may take.
 const GIST_MEMORY_PART: u64 = 8;
 
-/// What is known before the first pass.
-#[derive(Default)]
-struct Nothing {
-    exceptions: HashMap<u32, Exceptions>,
-    of_one: Exceptions,
-    moved: HashSet<u32>,
-    gist_trees: HashMap<u32, GistTree>,
-}
-
-impl<'a> Run<'a> {
-    fn new(cluster: &'a Cluster, options: &'a Options, only: Option<&'a Path>, watch: Watch) -> Run<'a> {
-        Run {
+impl<'a> ReportBuilder<'a> {
+    fn new(
+        cluster: &'a Cluster,
+        options: &'a Options,
+        only: Option<&'a Path>,
+        watch: Watch,
+    ) -> ReportBuilder<'a> {
+        ReportBuilder {
             watch,
             cluster,
             options,
@@ -208,7 +204,6 @@ impl<'a> Run<'a> {
         let snapshot = snapshot.filter(|_| !is_cut);
         let is_known = cluster.standing == Standing::Stopped || snapshot.is_some();
         let transactions = transactions.filter(|_| is_known && self.options.level >= CheckLevel::Structure);
-        let none = Nothing::default();
         let context = PassContext {
             cluster,
             plan: &plan,
@@ -217,14 +212,10 @@ impl<'a> Run<'a> {
             key: &key,
             transactions: transactions.as_ref(),
             snapshot,
-            moved: &none.moved,
             log_end: self.log_end.or(log_files_end.as_ref()),
             truncations: truncations.as_ref(),
-            exceptions: &none.exceptions,
-            no_exceptions: &none.of_one,
-            gist_trees: &none.gist_trees,
             also_index: None,
-            row_sets: None,
+            of_indexes: None,
         };
         self.batches(&context, resumed, progress)?;
         self.report_cut_blocks();
@@ -293,13 +284,14 @@ impl<'a> Run<'a> {
             self.counters.memory_bytes_max.max(kept_bytes + state.sums.memory_bytes());
         self.counters.temporary_bytes += exceptions.values().map(Exceptions::temporary_bytes).sum::<u64>();
         let moved = state.sums.moved.clone();
-        let second = PassContext { files: &batch.second, exceptions: &exceptions, moved: &moved, ..*context };
+        let mut pass = IndexPass { exceptions: &exceptions, moved: &moved, gist_trees: None, row_sets: None };
+        let second = PassContext { files: &batch.second, of_indexes: Some(pass), ..*context };
         let is_known = context.transactions.is_some() && self.only.is_none() && !self.options.is_raw;
         // What an earlier call put into sets is gone: the indexes are read once more.
         let is_whole =
             is_known && self.options.level == CheckLevel::Full && (from.pass == 0 || from.bytes == 0);
         let sets = if is_whole { row_sets(&second, self.options.memory_bytes_max) } else { RowSets::new() };
-        let second = PassContext { row_sets: Some(&sets), ..second };
+        pass.row_sets = Some(&sets);
         let memory = self.options.memory_bytes_max / GIST_MEMORY_PART;
         let gist_trees = if self.unfinished.is_none() { gist_trees(&second, memory) } else { HashMap::new() };
         for (number, _) in gist_trees.iter().filter(|(_, tree)| tree.is_cut) {
@@ -310,7 +302,8 @@ impl<'a> Run<'a> {
         let kept_bytes = gist_trees.values().map(GistTree::memory_bytes).sum::<u64>();
         self.counters.memory_bytes_max = self.counters.memory_bytes_max.max(kept_bytes);
         self.counters.extra_read_bytes += gist_trees.values().map(|tree| tree.bytes_read).sum::<u64>();
-        let second = PassContext { gist_trees: &gist_trees, ..second };
+        pass.gist_trees = Some(&gist_trees);
+        let second = PassContext { of_indexes: Some(pass), ..second };
         let place = Position { batch: number, pass: 1, bytes: if from.pass == 1 { from.bytes } else { 0 } };
         self.pass(&second, place, &mut state, progress)?;
         if is_known && self.unfinished.is_none() {

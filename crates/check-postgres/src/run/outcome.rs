@@ -20,11 +20,11 @@ use crate::plan::Plan;
 use crate::plan::objects::{Matching, Table};
 use crate::run::context::PassContext;
 use crate::run::evidence::settle;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 use crate::source::Tree;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Compares the sums, and looks exactly where they differ.
     pub(crate) fn compare(
         &mut self,

@@ -12,7 +12,7 @@ use results::check::{CheckLevel, Confidence};
 use crate::btree::seams::Seams;
 use crate::catalog::Storage;
 use crate::cluster::state::Standing;
-use crate::finding::Place;
+use crate::finding::BlockLocation;
 use crate::matching::sink::RowSink as _;
 use crate::matching::sums::Sums;
 use crate::plan::Plan;
@@ -233,11 +233,16 @@ impl PassContext<'_> {
             .then_some("unlogged relations are reset by crash recovery")
     }
 
-    pub(crate) fn place<'f>(&'f self, file: &'f PlanFile, block: u32, confidence: Confidence) -> Place<'f> {
+    pub(crate) fn place<'f>(
+        &'f self,
+        file: &'f PlanFile,
+        block: u32,
+        confidence: Confidence,
+    ) -> BlockLocation<'f> {
         let object = file
             .relation
             .and_then(|number| self.plan.relation(number))
             .map(|relation| relation.name.as_str());
-        Place { file: &file.shown, object, block, confidence }
+        BlockLocation { file: &file.shown, object, block, confidence }
     }
 }

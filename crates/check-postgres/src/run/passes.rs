@@ -17,11 +17,11 @@ use crate::plan::objects::PlanFile;
 use crate::run::context::PassContext;
 use crate::run::coverage::Covered;
 use crate::run::evidence::CheckError;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 use crate::run::stopped::{STATE_VERSION, State, StoppedCheck};
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Reads the files of one pass from a place on; what is learned is added to `state`.
     pub(crate) fn pass(
         &mut self,
@@ -147,7 +147,11 @@ impl Run<'_> {
         let mut sums = state.sums.to_stored();
         // In the second pass the row pointers of the first stand in the context.
         let codes = state.sums.exceptions.iter().map(|(table, codes)| (*table, codes.all()));
-        let looked_up = context.exceptions.iter().map(|(table, list)| (*table, list.codes().all()));
+        let looked_up = context
+            .of_indexes
+            .iter()
+            .flat_map(|pass| pass.exceptions.iter())
+            .map(|(table, list)| (*table, list.codes().all()));
         sums.exceptions = codes.chain(looked_up).collect();
         sums.exceptions.sort_unstable();
         let stopped = StoppedCheck {

@@ -13,7 +13,7 @@ use results::check::{Accounting, CheckCounters, Finding, NotChecked};
 use crate::cluster::Cluster;
 use crate::run::coverage::Covered;
 
-pub(crate) struct Run<'a> {
+pub(crate) struct ReportBuilder<'a> {
     /// The reads so far.
     pub(crate) watch: Watch,
     pub(crate) cluster: &'a Cluster,

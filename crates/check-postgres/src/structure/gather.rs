@@ -8,7 +8,7 @@ use disk::scan::{Content, Extent};
 use formats::postgres::btree::LEVEL_MAX;
 
 use crate::structure::block::{Block, Kind, Layout};
-use crate::structure::subject::{Piece, Subject};
+use crate::structure::subject::{Piece, RelationFiles};
 
 /// States of blocks of a tree; a live block has its level, which is at most [`LEVEL_MAX`].
 const UNSEEN: u8 = 0xff;
@@ -108,7 +108,7 @@ pub(super) struct GatherFile {
 /// What all workers of the pass share.
 pub(super) struct Gather<'a> {
     pub(super) layout: Layout,
-    pub(super) subjects: &'a [Subject],
+    pub(super) subjects: &'a [RelationFiles],
     /// By subject; empty for heaps.
     pub(super) trees: &'a [TreeMap],
     pub(super) files: &'a [GatherFile],

@@ -35,7 +35,7 @@ use crate::source::Tree;
 use crate::source::error::OpenError;
 use crate::structure::block::{Kind, Layout};
 use crate::structure::gather::{Gather, GatherFile, Gathered, TreeMap};
-use crate::structure::subject::{BlockReader, Subject, Wish, subjects};
+use crate::structure::subject::{BlockReader, RelationFiles, Wish, subjects};
 
 /// Measures the tables and B-trees of a data directory, stopped or running, or of a base backup in tar files. Opens
 /// files for reading only.
@@ -85,7 +85,7 @@ pub fn structure_file(
             };
         }
     }
-    let subject = Subject::loose(&canonical, BLOCK_SIZE_DEFAULT, SEGMENT_BLOCKS_DEFAULT).ok().flatten();
+    let subject = RelationFiles::loose(&canonical, BLOCK_SIZE_DEFAULT, SEGMENT_BLOCKS_DEFAULT).ok().flatten();
     let Some(subject) = subject else {
         // What could not be read is not known to be no relation.
         let Some((path, source)) = watch.failure() else { return Err(refuse()) };
@@ -214,7 +214,7 @@ impl<'a> Work<'a> {
     fn measure(
         &mut self,
         layout: Layout,
-        subjects: Vec<Subject>,
+        subjects: Vec<RelationFiles>,
         progress: &mut dyn Progress,
     ) -> Result<(), CheckError> {
         if self.options.mode == StructureMode::Detailed {
@@ -239,7 +239,7 @@ impl<'a> Work<'a> {
     fn in_detail(
         &mut self,
         layout: Layout,
-        subjects: &[Subject],
+        subjects: &[RelationFiles],
         progress: &mut dyn Progress,
     ) -> Result<(), CheckError> {
         let mut files = Vec::new();
@@ -318,7 +318,7 @@ impl<'a> Work<'a> {
         Ok(parts)
     }
 
-    fn tree(&self, subject: &Subject, map: &TreeMap, mut gathered: Gathered) -> ObjectStructure {
+    fn tree(&self, subject: &RelationFiles, map: &TreeMap, mut gathered: Gathered) -> ObjectStructure {
         let page_counts = map.add_links(&mut gathered.tallies);
         let mut object = empty_object(subject, &gathered);
         let levels = gathered.tallies.iter().zip(&page_counts).enumerate();
@@ -337,7 +337,7 @@ impl<'a> Work<'a> {
     }
 
     /// Reads inner blocks, and as many leaves or blocks of a heap as the mode asks for.
-    fn sparsely(&mut self, layout: Layout, subject: &Subject) {
+    fn sparsely(&mut self, layout: Layout, subject: &RelationFiles) {
         let mut reader = match BlockReader::open(subject, layout.block_bytes) {
             Ok(reader) => reader,
             Err(error) => {
@@ -375,7 +375,7 @@ impl<'a> Work<'a> {
 }
 
 /// A heap is read in the order of its blocks; those that were never used are no part of it.
-fn heap(subject: &Subject, mut gathered: Gathered) -> ObjectStructure {
+fn heap(subject: &RelationFiles, mut gathered: Gathered) -> ObjectStructure {
     let mut object = empty_object(subject, &gathered);
     let page_count = u64::from(subject.block_count).saturating_sub(gathered.unused_count);
     gathered.unused_blocks.sort_unstable();
@@ -396,7 +396,7 @@ fn runs_between(block_count: u32, taken_out: &[u32]) -> u64 {
     runs + u64::from(next < block_count)
 }
 
-fn empty_object(subject: &Subject, gathered: &Gathered) -> ObjectStructure {
+fn empty_object(subject: &RelationFiles, gathered: &Gathered) -> ObjectStructure {
     let unclear_page_count = gathered.damaged_count + gathered.unreadable_count;
     let mut notes = subject.notes.clone();
     if unclear_page_count > 0 {

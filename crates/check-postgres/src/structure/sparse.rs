@@ -10,7 +10,7 @@ use results::structure::{ObjectStructure, StripMap, StructureMode};
 
 use crate::structure::block::{Block, Kind, Layout};
 use crate::structure::gather::Gathered;
-use crate::structure::subject::{BlockReader, Subject};
+use crate::structure::subject::{BlockReader, RelationFiles};
 use crate::structure::{Work, empty_object, heap};
 
 /// Blocks whose reading is announced at a time.
@@ -32,7 +32,7 @@ struct Sparse<'a> {
 fn follow<'a>(
     layout: Layout,
     reader: &'a mut BlockReader,
-    subject: &Subject,
+    subject: &RelationFiles,
 ) -> Option<(Levels, Sparse<'a>)> {
     let mut bytes = Vec::new();
     if !reader.read(0, &mut bytes) {
@@ -79,7 +79,7 @@ impl Work<'_> {
     pub(super) fn heap_sparsely(
         &self,
         layout: Layout,
-        subject: &Subject,
+        subject: &RelationFiles,
         reader: &mut BlockReader,
     ) -> ObjectStructure {
         let all: Vec<u32> = (0..subject.block_count).collect();
@@ -106,7 +106,7 @@ impl Work<'_> {
     pub(super) fn tree_sparsely(
         &self,
         layout: Layout,
-        subject: &Subject,
+        subject: &RelationFiles,
         reader: &mut BlockReader,
     ) -> ObjectStructure {
         let mut object = empty_object(subject, &Gathered::default());

@@ -32,7 +32,7 @@ pub(super) struct Piece {
 
 /// A table or an index that is measured.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct RelationFiles {
     pub(super) table: String,
     pub(super) index: Option<String>,
     pub(super) kind: Kind,
@@ -43,9 +43,13 @@ pub(super) struct Subject {
     pub(super) notes: Vec<String>,
 }
 
-impl Subject {
+impl RelationFiles {
     /// The subject of a file that belongs to no data directory, with the segments beside it.
-    pub(super) fn loose(path: &Path, block_bytes: usize, segment_blocks: u32) -> io::Result<Option<Subject>> {
+    pub(super) fn loose(
+        path: &Path,
+        block_bytes: usize,
+        segment_blocks: u32,
+    ) -> io::Result<Option<RelationFiles>> {
         let mut first = vec![0; block_bytes];
         if disk::input::File::open(path)?.read_exact_at(&mut first, 0).is_err() {
             return Ok(None);
@@ -75,7 +79,7 @@ impl Subject {
             Kind::Heap => (format!("file {table}"), None),
             Kind::Tree => (format!("file {table}"), Some("(not in the catalog)".to_owned())),
         };
-        Ok(Some(Subject::new(table, index, kind, segments, block_bytes)))
+        Ok(Some(RelationFiles::new(table, index, kind, segments, block_bytes)))
     }
 
     fn new(
@@ -84,12 +88,12 @@ impl Subject {
         kind: Kind,
         segments: Vec<Piece>,
         block_bytes: usize,
-    ) -> Subject {
+    ) -> RelationFiles {
         let block_count = segments.last().map_or(0, |last| {
             let blocks = u32::try_from(last.part.bytes / block_bytes as u64).unwrap_or(u32::MAX);
             last.first_block.saturating_add(blocks)
         });
-        Subject { table, index, kind, segments, block_count, notes: Vec::new() }
+        RelationFiles { table, index, kind, segments, block_count, notes: Vec::new() }
     }
 }
 
@@ -106,7 +110,7 @@ pub(super) fn subjects(
     cluster: &Cluster,
     relations: &[Relation],
     wish: &Wish<'_>,
-) -> (Vec<Subject>, Vec<NotChecked>) {
+) -> (Vec<RelationFiles>, Vec<NotChecked>) {
     let numbers = Numbers::new(cluster, relations);
     let names = Names::new(relations);
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
@@ -146,7 +150,7 @@ pub(super) fn subjects(
         };
         let index = relation.index.is_some().then(|| short(&relation.name).to_owned());
         let segments = segments_of(fork, cluster.segment_blocks);
-        let mut subject = Subject::new(table, index, kind, segments, cluster.block_bytes);
+        let mut subject = RelationFiles::new(table, index, kind, segments, cluster.block_bytes);
         subject.notes.extend(names.toast_note(relation));
         found.push(subject);
     }
@@ -171,9 +175,9 @@ pub(super) fn subjects(
 }
 
 /// A relation file that no row names: only one that was asked for is measured.
-fn without_name(cluster: &Cluster, fork: &ForkFiles, wish: &Wish<'_>) -> Option<Subject> {
+fn without_name(cluster: &Cluster, fork: &ForkFiles, wish: &Wish<'_>) -> Option<RelationFiles> {
     let path = &fork.segments.first().filter(|_| wish.file.is_some())?.part.path;
-    Subject::loose(path, cluster.block_bytes, cluster.segment_blocks).ok().flatten()
+    RelationFiles::loose(path, cluster.block_bytes, cluster.segment_blocks).ok().flatten()
 }
 
 fn has_file(fork: &ForkFiles, file: &Path) -> bool {
@@ -264,7 +268,7 @@ pub(super) struct BlockReader {
 }
 
 impl BlockReader {
-    pub(super) fn open(subject: &Subject, block_bytes: usize) -> io::Result<BlockReader> {
+    pub(super) fn open(subject: &RelationFiles, block_bytes: usize) -> io::Result<BlockReader> {
         let files = subject.segments.iter().map(|piece| {
             Ok((piece.first_block, disk::input::File::open(&piece.part.path)?, piece.part.offset_bytes))
         });

@@ -115,7 +115,7 @@ impl Rowset {
 
 /// Where a column stands in one kind of record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ColumnOffset {
     /// Offset of a column of fixed length; minus one minus the position of a variable one; 0 when it is not there.
     pub offset: i16,
     /// Bit in the null bitmap, from 1; 0 when it has none.
@@ -140,9 +140,9 @@ pub struct RowsetColumn {
     /// Bits: 2 dropped, 8 descending, 16 makes equal keys differ, 128 not null.
     pub status: u32,
     /// Its place in rows and in entries of leaves.
-    pub leaf: Place,
+    pub leaf: ColumnOffset,
     /// Its place in entries of inner pages.
-    pub inner: Place,
+    pub inner: ColumnOffset,
 }
 
 impl RowsetColumn {
@@ -152,7 +152,7 @@ impl RowsetColumn {
         let bytes = record.bytes;
         let bits = u16_at(bytes, 52)?;
         let place = |shift: usize, bit: u8| {
-            Some(Place {
+            Some(ColumnOffset {
                 offset: u16_at(bytes, 44 + shift)? as i16,
                 null_bit: u16_at(bytes, 48 + shift)?,
                 bit,
@@ -225,7 +225,7 @@ impl RowsetColumn {
 
     /// The value in a record.
     #[must_use]
-    pub fn value<'a>(&self, record: &Record<'a>, place: Place) -> Value<'a> {
+    pub fn value<'a>(&self, record: &Record<'a>, place: ColumnOffset) -> Value<'a> {
         if !record.has_bit(place.null_bit) {
             return Value::Absent;
         }
@@ -271,8 +271,8 @@ pub struct HobtColumn {
     status: u32,
     key_ordinal: u16,
     type_info: TypeInfo,
-    leaf: Place,
-    inner: Place,
+    leaf: ColumnOffset,
+    inner: ColumnOffset,
 }
 
 impl HobtColumn {
@@ -284,7 +284,7 @@ impl HobtColumn {
     pub fn new(record: &Record<'_>) -> Option<Self> {
         let bytes = record.bytes;
         let place = |offset, bit, null_bit| {
-            Some(Place {
+            Some(ColumnOffset {
                 offset: u16_at(bytes, offset)? as i16,
                 bit: u8_at(bytes, bit)?,
                 null_bit: u16_at(bytes, null_bit)?,

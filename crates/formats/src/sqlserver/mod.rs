@@ -39,7 +39,7 @@ pub use backup::{
 };
 pub use boot::{Boot, DateTime, FileHeader, VERSION_2005, VERSIONS_KNOWN, is_version_known, product, utf16};
 pub use bytes::{u8_at, u16_at, u32_at, u64_at};
-pub use catalog::{AllocationUnit, HobtColumn, Place, Rowset, RowsetColumn, Value, object};
+pub use catalog::{AllocationUnit, ColumnOffset, HobtColumn, Rowset, RowsetColumn, Value, object};
 pub use damage::{Damage, Fault};
 pub use exercise::exercise;
 pub use lob::{LobKind, LobLink, LobRecord, links_of};

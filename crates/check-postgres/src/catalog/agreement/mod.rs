@@ -17,7 +17,7 @@ use crate::cluster::state::Standing;
 use crate::cluster::transactions::{Fate, Transactions};
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 const PG_SEQUENCE: Oid = 2224;
 const PG_LARGEOBJECT: Oid = 2613;
@@ -47,7 +47,7 @@ struct References {
     others: BTreeSet<String>,
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Compares the catalogs of each database. I/O: pg_attribute, pg_class, pg_type, pg_index, pg_sequence, and at level full
     /// the large objects.
     pub(crate) fn check_catalog_agreement(

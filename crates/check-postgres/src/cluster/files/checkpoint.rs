@@ -14,7 +14,7 @@ use crate::cluster::lsn::Lsn;
 use crate::cluster::state::Standing;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::source::Tree;
 
 /// How often the control file of a running server is read again: a checkpoint ended meanwhile, and removed old segments.
@@ -32,7 +32,7 @@ struct Recovery {
     until_lsn: u64,
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Tests that the WAL is there from which the server recovers.
     pub(super) fn check_recovery(&mut self) {
         let cluster = self.cluster;
@@ -55,23 +55,25 @@ impl Run<'_> {
             _ => check_wal_of_control(cluster, control, from_elsewhere),
         };
         match outcome {
-            Outcome::Whole => {}
-            Outcome::Broken(finding) => self.findings.push(*finding),
-            Outcome::NotKnown(why) => {
+            RecoveryWal::Whole => {}
+            RecoveryWal::Broken(finding) => self.findings.push(*finding),
+            RecoveryWal::NotKnown(why) => {
                 self.not_checked.push(NotChecked::coverage(None, "WAL that recovery needs", why));
             }
         }
     }
 
-    fn check_wal_of_backup(&mut self, control: &Control, from_elsewhere: Option<&str>) -> Outcome {
+    fn check_wal_of_backup(&mut self, control: &Control, from_elsewhere: Option<&str>) -> RecoveryWal {
         let tree = &self.cluster.tree;
-        let Standing::Backup { start_lsn, end_lsn } = self.cluster.standing else { return Outcome::Whole };
+        let Standing::Backup { start_lsn, end_lsn } = self.cluster.standing else {
+            return RecoveryWal::Whole;
+        };
         let label = Label::read(tree).unwrap_or_default();
         let timeline = label.timeline.unwrap_or(control.timeline);
-        let Some(files) = WalFiles::new(self.cluster, control, timeline) else { return Outcome::Whole };
+        let Some(files) = WalFiles::new(self.cluster, control, timeline) else { return RecoveryWal::Whole };
         let start = Lsn(start_lsn);
         if start_lsn == 0 {
-            return Outcome::NotKnown("no file has the start of the backup".to_owned());
+            return RecoveryWal::NotKnown("no file has the start of the backup".to_owned());
         }
         let recovery = Recovery {
             named_by: "backup_label",
@@ -83,7 +85,7 @@ impl Run<'_> {
         if files.is_empty() {
             let name = files.name(start_lsn);
             if let Some(found) = removed_segments(tree, &name) {
-                return Outcome::Broken(Box::new(recovery.missing(&name, found)));
+                return RecoveryWal::Broken(Box::new(recovery.missing(&name, found)));
             }
             // A backup without WAL (pg_basebackup -X none) is whole: its WAL is kept elsewhere.
             let last = |end: u64| files.name(end.saturating_sub(1).max(start_lsn));
@@ -92,14 +94,14 @@ impl Run<'_> {
                 |end| format!("{start} ({name}) to {} ({})", Lsn(end), last(end)),
             );
             let how = if may_be_restored(tree) { "" } else { "; restore_command is not set" };
-            return Outcome::NotKnown(format!(
+            return RecoveryWal::NotKnown(format!(
                 "pg_wal has no segment: recovery needs the WAL from {until}, from restore_command or copied into \
                  pg_wal{how}"
             ));
         }
         let outcome = recovery.judge(&self.cluster.standing, &files, from_elsewhere);
         match (outcome, end_lsn) {
-            (Outcome::Whole, None) => Outcome::NotKnown(format!(
+            (RecoveryWal::Whole, None) => RecoveryWal::NotKnown(format!(
                 "without backup_manifest the end of the backup is unknown: the WAL was read from {start} to the \
                  checkpoint record only"
             )),
@@ -108,7 +110,7 @@ impl Run<'_> {
     }
 }
 
-enum Outcome {
+enum RecoveryWal {
     Whole,
     Broken(Box<Finding>),
     NotKnown(String),
@@ -116,10 +118,16 @@ enum Outcome {
 
 /// Tests the checkpoint that the control file names. A running server's control file is read again where something is
 /// missing.
-fn check_wal_of_control(cluster: &Cluster, mut control: Control, from_elsewhere: Option<&str>) -> Outcome {
+fn check_wal_of_control(
+    cluster: &Cluster,
+    mut control: Control,
+    from_elsewhere: Option<&str>,
+) -> RecoveryWal {
     let (tree, standing) = (&cluster.tree, cluster.standing);
     for _ in 0..READ_AGAIN_MAX {
-        let Some(files) = WalFiles::new(cluster, &control, control.timeline) else { return Outcome::Whole };
+        let Some(files) = WalFiles::new(cluster, &control, control.timeline) else {
+            return RecoveryWal::Whole;
+        };
         let recovery = Recovery {
             named_by: "global/pg_control",
             checkpoint_lsn: Some(control.checkpoint_lsn),
@@ -128,26 +136,26 @@ fn check_wal_of_control(cluster: &Cluster, mut control: Control, from_elsewhere:
             until_lsn: control.checkpoint_lsn,
         };
         let outcome = recovery.judge(&standing, &files, from_elsewhere);
-        let Outcome::Broken(finding) = outcome else { return outcome };
+        let RecoveryWal::Broken(finding) = outcome else { return outcome };
         let again = tree.read_small("global/pg_control").ok();
         let again = again.and_then(|bytes| Control::read(&bytes, &mut Vec::new()));
         match again.filter(|again| again.checkpoint_lsn != control.checkpoint_lsn) {
             Some(again) if standing == Standing::Running => control = again,
-            _ => return Outcome::Broken(finding),
+            _ => return RecoveryWal::Broken(finding),
         }
     }
-    Outcome::NotKnown("the control file changed at each reading (checkpoints)".to_owned())
+    RecoveryWal::NotKnown("the control file changed at each reading (checkpoints)".to_owned())
 }
 
 impl Recovery {
-    fn judge(&self, standing: &Standing, files: &WalFiles, from_elsewhere: Option<&str>) -> Outcome {
+    fn judge(&self, standing: &Standing, files: &WalFiles, from_elsewhere: Option<&str>) -> RecoveryWal {
         if let Some(lsn) = self.checkpoint_lsn
             && let Err(gap) = files.checkpoint(lsn, self.redo_lsn)
         {
             return self.broken_checkpoint(standing, lsn, gap, from_elsewhere);
         }
         if self.until_lsn <= self.redo_lsn {
-            return Outcome::Whole;
+            return RecoveryWal::Whole;
         }
         let found = if *standing == Standing::Running {
             // The records between were just written, and may be many.
@@ -156,16 +164,16 @@ impl Recovery {
         } else {
             files.walk(self.redo_lsn, self.until_lsn, |_| true)
         };
-        let Err((lsn, Gap { segment, is_absent, found })) = found else { return Outcome::Whole };
+        let Err((lsn, Gap { segment, is_absent, found })) = found else { return RecoveryWal::Whole };
         match from_elsewhere.filter(|_| is_absent) {
-            Some(why) => Outcome::NotKnown(format!("{segment} is not in pg_wal: {why}")),
+            Some(why) => RecoveryWal::NotKnown(format!("{segment} is not in pg_wal: {why}")),
             None => {
                 let mut found = format!("{found}, at {}", Lsn(lsn));
                 if is_absent {
                     let absent = files.absent(self.redo_lsn, self.until_lsn);
                     found = format!("no such file; {} of the needed segments are missing", absent.len());
                 }
-                Outcome::Broken(Box::new(self.missing(&segment, found)))
+                RecoveryWal::Broken(Box::new(self.missing(&segment, found)))
             }
         }
     }
@@ -176,9 +184,9 @@ impl Recovery {
         lsn: u64,
         gap: Gap,
         from_elsewhere: Option<&str>,
-    ) -> Outcome {
+    ) -> RecoveryWal {
         if let Some(why) = from_elsewhere.filter(|_| gap.is_absent) {
-            return Outcome::NotKnown(format!("{} is not in pg_wal: {why}", gap.segment));
+            return RecoveryWal::NotKnown(format!("{} is not in pg_wal: {why}", gap.segment));
         }
         let expected = format!(
             "the checkpoint record at {} with redo point {}, as in {}",
@@ -188,7 +196,7 @@ impl Recovery {
         );
         let mut finding = file_finding(&rules::CHECKPOINT_RECORD, &gap.segment, None, expected, gap.found);
         finding.next_step = next_step(standing).to_owned();
-        Outcome::Broken(Box::new(finding))
+        RecoveryWal::Broken(Box::new(finding))
     }
 
     fn missing(&self, segment: &str, found: String) -> Finding {

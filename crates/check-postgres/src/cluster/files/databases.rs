@@ -17,14 +17,14 @@ use crate::cluster::truncations::Truncations;
 use crate::finding::file_finding;
 use crate::plan::Plan;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// Names of databases and relations that one finding lists.
 const NAMES_MAX: usize = 5;
 /// Tablespaces that are directories of the cluster: pg_default and pg_global.
 const OWN_SPACES: [Oid; 2] = [1663, 1664];
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Tests directories of databases and links of tablespaces.
     ///
     /// I/O: two small catalogs; the WAL once if something is missing in a cluster that was not shut down cleanly.

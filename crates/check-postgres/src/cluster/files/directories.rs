@@ -7,7 +7,7 @@ use results::check::Finding;
 use crate::cluster::state::Standing;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// Without these the server does not start, or its first checkpoint fails.
 // OBSERVED: 14.24, 15.18, 16.15, 17.11, 18.6, each directory removed alone: no start without pg_wal, pg_xact, pg_commit_ts,
@@ -28,7 +28,7 @@ const NEEDED: [&str; 12] = [
     "pg_logical/mappings",
 ];
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Tests that all directories are there. Empty ones are lost by copies that copy files only.
     pub(super) fn check_directories(&mut self) {
         let tree = &self.cluster.tree;

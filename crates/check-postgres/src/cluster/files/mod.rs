@@ -22,7 +22,7 @@ use crate::cluster::files::backup::{Label, damaged_label};
 use crate::cluster::files::wal::WalFiles;
 use crate::cluster::transactions::Transactions;
 use crate::plan::Plan;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// The segment file of the checkpoint record that the control file names, and where the record begins in it.
 pub(crate) fn checkpoint_place(cluster: &Cluster) -> Option<(String, u64)> {
@@ -32,7 +32,7 @@ pub(crate) fn checkpoint_place(cluster: &Cluster) -> Option<(String, u64)> {
     Some((files.name(lsn), lsn % u64::from(control.log_segment_bytes)))
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Puts causes about the cluster in place of what follows from them in its blocks.
     pub(crate) fn fold_by_cluster(&mut self) {
         self.fold_future_transactions();

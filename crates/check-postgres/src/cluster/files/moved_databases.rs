@@ -12,7 +12,7 @@ use crate::cluster::files::shared_catalogs::pg_database_file;
 use crate::cluster::state::Standing;
 use crate::cluster::transactions::Transactions;
 use crate::cluster::truncations::Truncations;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// Whether the WAL makes, moves or drops a database; `None` if that is not known, which in a backup it is not either when a
 /// row of pg_database was changed in its place: the backup may have the row from before and the files from after.
@@ -28,7 +28,7 @@ pub(crate) fn has_moved(cluster: &Cluster, log: &Truncations, oid: Oid) -> Optio
     (has_moved || !may_be_dropped).then_some(has_moved)
 }
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Leaves relations out whose database the WAL makes, moves or drops, and notes these databases.
     ///
     /// I/O: the WAL, once.

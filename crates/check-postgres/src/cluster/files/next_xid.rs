@@ -11,14 +11,14 @@ use results::object::Affected;
 use crate::cluster::lsn::Lsn;
 use crate::finding::file_finding;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
 /// So many rows cannot have been changed one by one.
 const ROWS_MIN: u64 = 10;
 /// Objects that are named.
 const NAMES_MAX: usize = 3;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Puts one finding about the control file in place of those about rows, and about blocks with later positions.
     pub(super) fn fold_future_transactions(&mut self) {
         let Some(control) = self.cluster.control.filter(|_| self.only.is_none()) else { return };

@@ -33,7 +33,7 @@ pub(crate) struct Gap {
 
 /// One record.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct WalRecord {
     pub(crate) start: u64,
     pub(crate) next: u64,
     pub(crate) header: RecordHeader,
@@ -156,7 +156,7 @@ impl WalFiles {
         &self,
         from: u64,
         until: u64,
-        mut take: impl FnMut(&Record) -> bool,
+        mut take: impl FnMut(&WalRecord) -> bool,
     ) -> Result<(), (u64, Gap)> {
         let (mut at, mut previous) = (from, 0);
         // Each turn reads a record, and positions ascend: bounded by the bytes of the WAL.
@@ -184,7 +184,7 @@ impl WalFiles {
         Ok(())
     }
 
-    fn record(&self, lsn: u64) -> Result<Record, Gap> {
+    fn record(&self, lsn: u64) -> Result<WalRecord, Gap> {
         let (start, header, head, at) = self.header(lsn)?;
         self.body(start, header, &head, at)
     }
@@ -220,7 +220,7 @@ impl WalFiles {
         header: RecordHeader,
         head: &[u8; RECORD_HEADER_BYTES],
         mut at: u64,
-    ) -> Result<Record, Gap> {
+    ) -> Result<WalRecord, Gap> {
         let mut rest = u64::from(header.bytes) - RECORD_HEADER_BYTES as u64;
         let mut body = Vec::new();
         // By pages, so that a wrong length takes no memory: the WAL ends before it does.
@@ -239,7 +239,7 @@ impl WalFiles {
         if header.is_switch() && !at.is_multiple_of(self.segment_bytes) {
             at = (at / self.segment_bytes + 1) * self.segment_bytes;
         }
-        Ok(Record { start, next: at.next_multiple_of(8), header, body })
+        Ok(WalRecord { start, next: at.next_multiple_of(8), header, body })
     }
 
     /// Where the WAL goes on behind a record that a crash left unfinished and the server wrote over.

@@ -11,10 +11,10 @@ use formats::postgres::page::{ItemState, Page};
 use crate::matching::collector::{Collector, Fact};
 use crate::matching::exact::Exact;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::run::state::PassState;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Looks again at keys of a unique index whose hashes repeat.
     pub(crate) fn compare_unique_keys(
         &mut self,

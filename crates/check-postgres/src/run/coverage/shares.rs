@@ -8,9 +8,9 @@ use crate::catalog::{Relation, Storage};
 use crate::cluster::state::Standing;
 use crate::plan::Plan;
 use crate::plan::objects::Table;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// What was verified, of what there is.
     ///
     /// A table's rows count as verified when their values were tested and its entries in all indexes that have one for

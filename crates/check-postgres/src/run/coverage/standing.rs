@@ -9,10 +9,10 @@ use crate::finding::file_finding;
 use crate::plan::Plan;
 use crate::plan::objects::PlanFile;
 use crate::rules;
-use crate::run::report::Run;
+use crate::run::report::ReportBuilder;
 use crate::source::Tree;
 
-impl Run<'_> {
+impl ReportBuilder<'_> {
     /// Reports how much of a running, crashed or copied cluster could be compared.
     pub(crate) fn report_share(&mut self, plan: &Plan, is_snapshot: bool) {
         let is_whole =

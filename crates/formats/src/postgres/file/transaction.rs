@@ -25,15 +25,15 @@ pub enum Status {
 
 /// Where something stands in a log of segment files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SegmentPosition {
     /// Number of the segment; its name is this in four hexadecimal digits.
     pub segment: u32,
     /// Offset in the segment file, bytes.
     pub offset_bytes: usize,
 }
 
-fn place(byte: u64, segment_bytes: usize) -> Place {
-    Place {
+fn place(byte: u64, segment_bytes: usize) -> SegmentPosition {
+    SegmentPosition {
         segment: (byte / segment_bytes as u64) as u32,
         offset_bytes: (byte % segment_bytes as u64) as usize,
     }
@@ -43,7 +43,7 @@ fn place(byte: u64, segment_bytes: usize) -> Place {
 // EVIDENCE: clog.c CLOG_XACTS_PER_BYTE 4
 #[inline]
 #[must_use]
-pub fn status_place(xid: Xid, block_bytes: usize) -> Place {
+pub fn status_place(xid: Xid, block_bytes: usize) -> SegmentPosition {
     place(u64::from(xid) / 4, block_bytes * BLOCKS_PER_SEGMENT)
 }
 
@@ -71,13 +71,13 @@ pub fn precedes(a: Xid, b: Xid) -> bool {
 /// Where the offset of a multixact's members stands in `pg_multixact/offsets`.
 // EVIDENCE: multixact.c MULTIXACT_OFFSETS_PER_PAGE: four bytes each (14 to 18)
 #[must_use]
-pub fn multi_offset_place(multi: u32, block_bytes: usize) -> Place {
+pub fn multi_offset_place(multi: u32, block_bytes: usize) -> SegmentPosition {
     place(u64::from(multi) * 4, block_bytes * BLOCKS_PER_SEGMENT)
 }
 
 /// Reads the offset at a place.
 #[must_use]
-pub fn multi_offset(segment: &[u8], place: Place) -> Option<u32> {
+pub fn multi_offset(segment: &[u8], place: SegmentPosition) -> Option<u32> {
     u32_at(segment, place.offset_bytes)
 }
 
@@ -92,7 +92,7 @@ pub const MEMBERS_MAX: u32 = 1 << 18;
 /// Where member number `member` stands in `pg_multixact/members`: the flag byte, and the transaction id.
 // EVIDENCE: multixact.c MXOffsetToMemberPage, MXOffsetToMemberOffset, MXOffsetToFlagsBitShift
 #[must_use]
-pub fn member_places(member: u32, block_bytes: usize) -> (Place, Place) {
+pub fn member_places(member: u32, block_bytes: usize) -> (SegmentPosition, SegmentPosition) {
     let groups_per_block = block_bytes / GROUP_BYTES;
     let group = (member / MEMBERS_PER_GROUP) as usize;
     let index = (member % MEMBERS_PER_GROUP) as usize;
@@ -128,7 +128,7 @@ mod tests {
             ]
         );
         assert_eq!(status(&segment, 8, 8192), None);
-        assert_eq!(status_place(1_048_576, 8192), Place { segment: 1, offset_bytes: 0 });
+        assert_eq!(status_place(1_048_576, 8192), SegmentPosition { segment: 1, offset_bytes: 0 });
     }
 
     #[test]
@@ -142,9 +142,12 @@ mod tests {
     fn members_stand_in_groups_of_four_after_their_flags() {
         assert_eq!(
             member_places(5, 8192),
-            (Place { segment: 0, offset_bytes: 21 }, Place { segment: 0, offset_bytes: 28 })
+            (
+                SegmentPosition { segment: 0, offset_bytes: 21 },
+                SegmentPosition { segment: 0, offset_bytes: 28 }
+            )
         );
         // 409 groups fill a block; twelve bytes stay empty.
-        assert_eq!(member_places(1636, 8192).0, Place { segment: 0, offset_bytes: 8192 });
+        assert_eq!(member_places(1636, 8192).0, SegmentPosition { segment: 0, offset_bytes: 8192 });
     }
 }

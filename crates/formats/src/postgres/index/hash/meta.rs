@@ -2,7 +2,7 @@
 
 use crate::postgres::bytes::{u16_at, u32_at};
 use crate::postgres::damage::{Damage, Promise};
-use crate::postgres::index::hash::place::{Place, SPECIAL_BYTES};
+use crate::postgres::index::hash::role::{PageRole, SPECIAL_BYTES};
 use crate::postgres::page::{HEADER_BYTES, Page};
 
 /// Phases that an index can have.
@@ -190,8 +190,8 @@ impl Meta {
     /// What stands at a block. Of a meta page that passed its check.
     // EVIDENCE: hash.h BUCKET_TO_BLKNO; hashovfl.c bitno_to_blkno
     #[must_use]
-    pub fn place_of(&self, block: u32) -> Place {
-        let Some(mut rest) = block.checked_sub(1) else { return Place::Meta };
+    pub fn place_of(&self, block: u32) -> PageRole {
+        let Some(mut rest) = block.checked_sub(1) else { return PageRole::Meta };
         let (mut buckets, mut bits) = (0u32, 0u32);
         // Bounded by the number of phases.
         for (phase, spares) in (0..=self.phase).zip(self.spares) {
@@ -199,9 +199,9 @@ impl Meta {
             if rest < more {
                 let bucket = buckets + rest;
                 return if bucket <= self.bucket_max {
-                    Place::Bucket(bucket)
+                    PageRole::Bucket(bucket)
                 } else {
-                    Place::Reserved(bucket)
+                    PageRole::Reserved(bucket)
                 };
             }
             (rest, buckets) = (rest - more, buckets + more);
@@ -209,11 +209,11 @@ impl Meta {
             if rest < more {
                 let bit = bits + rest;
                 let (map, within) = self.bit_place(bit);
-                return if within == 0 { Place::Bitmap(map) } else { Place::Overflow(bit) };
+                return if within == 0 { PageRole::Bitmap(map) } else { PageRole::Overflow(bit) };
             }
             (rest, bits) = (rest - more, bits + more);
         }
-        Place::Beyond
+        PageRole::Beyond
     }
 
     /// The bitmap page of a bit, and its place there; the first bit of each is about the page itself.
@@ -336,12 +336,12 @@ mod tests {
     fn buckets_and_overflow_pages_share_the_blocks() {
         // Buckets 0, 1; a bitmap and an overflow page; buckets 2, 3; none; buckets 4 to 7, of which 5 are in use; one page.
         let meta = meta(4, &[0, 2, 2, 3]);
-        let places: Vec<Place> = (0..13).map(|block| meta.place_of(block)).collect();
-        use Place::{Beyond, Bitmap, Bucket, Overflow, Reserved};
+        let places: Vec<PageRole> = (0..13).map(|block| meta.place_of(block)).collect();
+        use PageRole::{Beyond, Bitmap, Bucket, Overflow, Reserved};
         assert_eq!(
             places,
             [
-                Place::Meta,
+                PageRole::Meta,
                 Bucket(0),
                 Bucket(1),
                 Bitmap(0),
@@ -377,15 +377,15 @@ mod tests {
         let end = meta.end().unwrap_or(0);
         for block in 1..end {
             match meta.place_of(block) {
-                Place::Bucket(bucket) | Place::Reserved(bucket) => {
+                PageRole::Bucket(bucket) | PageRole::Reserved(bucket) => {
                     assert_eq!(bucket, buckets);
                     buckets += 1;
                 }
-                Place::Bitmap(0) => {
+                PageRole::Bitmap(0) => {
                     assert_eq!((bits, meta.block_of_bit(0)), (0, block));
                     bits += 1;
                 }
-                Place::Overflow(bit) => {
+                PageRole::Overflow(bit) => {
                     assert_eq!((bit, meta.block_of_bit(bit)), (bits, block));
                     bits += 1;
                 }
@@ -393,6 +393,6 @@ mod tests {
             }
         }
         assert_eq!((buckets, bits), (buckets_up_to(15), 300));
-        assert_eq!(meta.place_of(end), Place::Beyond);
+        assert_eq!(meta.place_of(end), PageRole::Beyond);
     }
 }

@@ -15,9 +15,9 @@
 mod exercise;
 mod meta;
 mod opaque;
-mod place;
+mod role;
 
 pub(crate) use exercise::read_everything;
 pub use meta::{Meta, PHASES_MAX};
 pub use opaque::Opaque;
-pub use place::{Place, SPECIAL_BYTES, flag};
+pub use role::{PageRole, SPECIAL_BYTES, flag};

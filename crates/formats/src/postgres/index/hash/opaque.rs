@@ -3,7 +3,7 @@
 use crate::postgres::bytes::{u16_at, u32_at};
 use crate::postgres::damage::{Damage, Promise};
 use crate::postgres::index::hash::meta::Meta;
-use crate::postgres::index::hash::place::{Place, flag};
+use crate::postgres::index::hash::role::{PageRole, flag};
 use crate::postgres::page::Page;
 
 /// The special space of a page.
@@ -47,7 +47,7 @@ impl Opaque {
     }
 
     /// Tests a page against its place in the index, as the meta page has it.
-    pub fn check(&self, special_offset: usize, place: Place, meta: &Meta, damage: &mut Vec<Damage>) {
+    pub fn check(&self, special_offset: usize, place: PageRole, meta: &Meta, damage: &mut Vec<Damage>) {
         let mut broken = |offset: usize, expected: String, found: String| {
             damage.push(Damage::at(Promise::HashPage, special_offset + offset, expected, found));
         };
@@ -55,7 +55,7 @@ impl Opaque {
             broken(12, place.to_string(), kind_name(self.kind()).to_owned());
             return;
         }
-        if let Place::Bucket(bucket) = place {
+        if let PageRole::Bucket(bucket) = place {
             if self.bucket != bucket {
                 broken(8, place.to_string(), format!("the first page of bucket {}", self.bucket));
                 return;

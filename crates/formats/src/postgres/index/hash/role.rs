@@ -27,7 +27,7 @@ pub mod flag {
 
 /// What stands at a block, as the meta page has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PageRole {
     /// The meta page.
     Meta,
     /// The first page of a bucket.
@@ -42,33 +42,33 @@ pub enum Place {
     Beyond,
 }
 
-impl Place {
+impl PageRole {
     /// The kind of page that stands there; 0 if none is in use there.
     #[must_use]
     pub fn kind(self) -> u16 {
         match self {
-            Place::Meta => flag::META,
-            Place::Bucket(_) => flag::BUCKET,
-            Place::Bitmap(_) => flag::BITMAP,
-            Place::Overflow(_) => flag::OVERFLOW,
-            Place::Reserved(_) | Place::Beyond => 0,
+            PageRole::Meta => flag::META,
+            PageRole::Bucket(_) => flag::BUCKET,
+            PageRole::Bitmap(_) => flag::BITMAP,
+            PageRole::Overflow(_) => flag::OVERFLOW,
+            PageRole::Reserved(_) | PageRole::Beyond => 0,
         }
     }
 
     pub(super) fn may_be_free(self) -> bool {
-        matches!(self, Place::Overflow(_))
+        matches!(self, PageRole::Overflow(_))
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for PageRole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Meta => write!(f, "the metapage"),
-            Place::Bucket(bucket) => write!(f, "the first page of bucket {bucket}"),
-            Place::Reserved(bucket) => write!(f, "a page for bucket {bucket}, which is not in use yet"),
-            Place::Bitmap(number) => write!(f, "bitmap page {number}"),
-            Place::Overflow(bit) => write!(f, "overflow page {bit}, in use or free"),
-            Place::Beyond => write!(f, "a page past the last one in use"),
+            PageRole::Meta => write!(f, "the metapage"),
+            PageRole::Bucket(bucket) => write!(f, "the first page of bucket {bucket}"),
+            PageRole::Reserved(bucket) => write!(f, "a page for bucket {bucket}, which is not in use yet"),
+            PageRole::Bitmap(number) => write!(f, "bitmap page {number}"),
+            PageRole::Overflow(bit) => write!(f, "overflow page {bit}, in use or free"),
+            PageRole::Beyond => write!(f, "a page past the last one in use"),
         }
     }
 }
