@@ -198,10 +198,7 @@ impl PassContext<'_> {
                         check.block(page, damage, work);
                     }
                     Method::Gist => {
-                        let inner = self
-                            .of_indexes
-                            .and_then(|pass| pass.gist_trees?.get(&number))
-                            .filter(|_| stands_still || is_still);
+                        let inner = self.gist_tree_of(number).filter(|_| stands_still || is_still);
                         let check = GistCheck { tree: &tree, inner, key: self.key, level: self.level };
                         check.block(page, damage, work);
                     }

@@ -61,6 +61,11 @@ impl PassContext<'_> {
         self.of_indexes.and_then(|pass| pass.exceptions.get(&table?))
     }
 
+    /// The inner blocks of a GiST index.
+    pub(crate) fn gist_tree_of(&self, index: u32) -> Option<&GistTree> {
+        self.of_indexes.and_then(|pass| pass.gist_trees?.get(&index))
+    }
+
     /// Whether a table is known to have changed as a whole.
     pub(crate) fn has_moved(&self, table: u32) -> bool {
         self.of_indexes.is_some_and(|pass| pass.moved.contains(&table))
