@@ -188,7 +188,7 @@ fn what_the_cluster_needs_is_missed_in_every_kind_of_target() {
         }
         cluster.start("");
         if major == newest {
-            faults.extend(faults_of(Kind::Running, &data, &scene, major));
+            faults.extend(cluster.paused(|| faults_of(Kind::Running, &data, &scene, major)));
         }
         cluster.stop("fast");
         faults.extend(faults_of(Kind::Stopped, &data, &scene, major));

@@ -2,5 +2,6 @@
 
 pub(crate) mod clean;
 pub(crate) mod edit;
+mod pause;
 pub(crate) mod peers;
 pub(crate) mod server;
