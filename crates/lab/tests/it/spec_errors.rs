@@ -243,7 +243,7 @@ fn limits_of_validity_are_checked() {
     check(
         "[repeat_until]\nhalf_width = \"2%\"\nblocks_max = 2\n",
         1,
-        &["ends after 2 blocks, and 3 repetitions"],
+        &["ends after 2 blocks, but 3 repetitions"],
     );
     check("[layout]\ndata = \"/d\"\n", 9, &["`data` takes a list of directories"]);
     check("[layout]\nlog = \"\"\n", 9, &["a directory of the layout has no name"]);
