@@ -108,6 +108,7 @@ impl Assignment {
             fixed: self.resolved.fixed.clone(),
             repetitions: self.resolved.repetitions,
             expectations: self.resolved.expectations.clone(),
+            design: self.resolved.design.clone(),
             created_at: jiff::Timestamp::now().to_string(),
             fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

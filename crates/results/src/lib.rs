@@ -15,6 +15,7 @@ pub mod engine;
 pub mod finding;
 pub mod histogram;
 pub mod io;
+pub mod measure;
 pub mod model;
 pub mod object;
 pub mod observations;

@@ -81,6 +81,22 @@ pub struct Expectation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StudyKey(pub String);
 
+/// What a study compares. Empty where its spec leaves that to fathom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Design {
+    /// The number that answers the question, by its name in docs/lab/metrics.md; `None` for elapsed time, or rows per
+    /// second where runs are bound by time.
+    pub metric: Option<String>,
+    /// Which way it improves, where the spec says so; else its name tells.
+    pub is_smaller_better: Option<bool>,
+    /// Other numbers that are shown beside it, not tested.
+    pub secondary: Vec<String>,
+    /// Which cells are compared: `reference`, `previous`, `previous(FACTOR)`, `each-level-of(FACTOR)` or
+    /// `pairs(FACTOR: LEVEL, LEVEL)`; empty for `reference`.
+    pub against: Vec<String>,
+}
+
 /// One invocation of an experiment on one target: a matrix of cells, run in blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Study {
@@ -108,6 +124,9 @@ pub struct Study {
     pub repetitions: u32,
     /// Claims of the spec.
     pub expectations: Vec<Expectation>,
+    /// What is compared.
+    #[serde(default)]
+    pub design: Design,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// Version of fathom that made it.

@@ -55,6 +55,7 @@ pub(crate) fn begun(directory: &Path, repetitions: u32, made: u32, counters: u32
         fixed: vec![("table".to_owned(), Level::Text(HOSTILE.to_owned()))],
         repetitions,
         expectations: Vec::new(),
+        design: results::model::Design::default(),
         created_at: "2026-11-20T10:00:00Z".to_owned(),
         fathom_version: "0.1.0".to_owned(),
     };

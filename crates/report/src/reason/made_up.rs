@@ -116,6 +116,7 @@ pub(super) fn study(engine: &str, runs: Vec<Run>) -> StudyResults {
             fixed: Vec::new(),
             repetitions: 1,
             expectations: Vec::new(),
+            design: results::model::Design::default(),
             created_at: String::new(),
             fathom_version: String::new(),
         },

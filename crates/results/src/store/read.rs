@@ -14,11 +14,13 @@ use crate::settings::recorded;
 use crate::store::observed::Depth;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
 use crate::store::{
-    CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults,
+    CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults, open,
 };
 
 const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine, spec_toml, seed, factors, fixed, \
                              repetitions, expectations, created_at, fathom_version";
+/// First version of the schema that keeps what a study compares.
+const DESIGN_VERSION: i64 = 7;
 
 /// Runs with their place in the history, the reasons of all marks that stand, and the date of the newest of them.
 fn run_select(standing: &str) -> String {
@@ -55,7 +57,7 @@ impl Store {
     /// # Errors
     /// A stored value cannot be read, or SQLite refuses.
     pub fn studies(&self) -> Result<Vec<StoredStudy>, StoreError> {
-        let sql = format!("SELECT {STUDY_COLUMNS} FROM study ORDER BY id");
+        let sql = format!("SELECT {} FROM study ORDER BY id", self.study_columns()?);
         self.rows(&sql, [], |row| self.study_of_row(row))
     }
 
@@ -64,7 +66,7 @@ impl Store {
     /// # Errors
     /// No such study, a stored value cannot be read, or SQLite refuses.
     pub fn study(&self, id: StudyId) -> Result<Study, StoreError> {
-        let sql = format!("SELECT {STUDY_COLUMNS} FROM study WHERE id = ?1");
+        let sql = format!("SELECT {} FROM study WHERE id = ?1", self.study_columns()?);
         let mut found = self.rows(&sql, [id.0], |row| self.study_of_row(row))?;
         found
             .pop()
@@ -78,8 +80,9 @@ impl Store {
     /// A stored value cannot be read, or SQLite refuses.
     pub fn latest_study(&self) -> Result<Option<StoredStudy>, StoreError> {
         let sql = format!(
-            "SELECT {STUDY_COLUMNS} FROM study \
-             ORDER BY (SELECT max(run.id) FROM run WHERE study_id = study.id) DESC NULLS LAST, id DESC LIMIT 1"
+            "SELECT {} FROM study \
+             ORDER BY (SELECT max(run.id) FROM run WHERE study_id = study.id) DESC NULLS LAST, id DESC LIMIT 1",
+            self.study_columns()?
         );
         Ok(self.rows(&sql, [], |row| self.study_of_row(row))?.pop())
     }
@@ -301,6 +304,16 @@ impl Store {
         })
     }
 
+    /// The columns of [`Self::study_of_row`]: a file of an older version, which a reader takes as it is, has no designs.
+    fn study_columns(&self) -> Result<String, StoreError> {
+        let version = open::version(&self.connection).map_err(self.sqlite())?;
+        let design = match version >= DESIGN_VERSION {
+            true => "(SELECT json FROM design WHERE study_id = study.id ORDER BY design.id DESC LIMIT 1)",
+            false => "NULL",
+        };
+        Ok(format!("{STUDY_COLUMNS}, {design}"))
+    }
+
     fn study_of_row(&self, row: &Row<'_>) -> Result<StoredStudy, StoreError> {
         let id: i64 = self.get(row, 0)?;
         let what = |part: &str| format!("{part} of study {id}");
@@ -320,6 +333,7 @@ impl Store {
             expectations: self.json(row, 12, || what("expectations"))?,
             created_at: self.get(row, 13)?,
             fathom_version: self.get(row, 14)?,
+            design: self.json_or_null(row, 15, || what("design"))?.unwrap_or_default(),
         };
         Ok(StoredStudy { id: StudyId(id), study })
     }

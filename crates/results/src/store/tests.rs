@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::model::{
-    ClientRecord, Environment, Event, Expectation, Factor, GateOutcome, GateResult, Level, Metric, Run,
-    Scale, Setting, StudyKey, Warning,
+    ClientRecord, Design, Environment, Event, Expectation, Factor, GateOutcome, GateResult, Level, Metric,
+    Run, Scale, Setting, StudyKey, Warning,
 };
 use crate::observations::{
     How, Observations, SamplerRecord, Series, SeriesKind, WaitProfile, WaitRow, WaitingTask,
@@ -41,6 +41,7 @@ pub(super) fn study(key: &str) -> Study {
             valid_for: None,
             requires: Some("durable_commit".to_owned()),
         }],
+        design: Design::default(),
         created_at: BEGUN_AT.to_owned(),
         fathom_version: "0.1.0".to_owned(),
     }
@@ -508,15 +509,40 @@ fn an_older_file_is_read_as_it_is_and_brought_up_to_date_by_a_writer() {
 }
 
 #[test]
+fn what_a_study_compares_is_that_of_the_newest_call_and_older_ones_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(directory.path()).unwrap();
+    let id = store.begin_study(&study("same")).unwrap();
+    assert_eq!(store.study(id).unwrap().design, Design::default());
+    let of = |metric: &str, against: &str| Design {
+        metric: Some(metric.to_owned()),
+        against: vec![against.to_owned()],
+        ..Design::default()
+    };
+    for design in
+        [of("raw_iops", "previous"), of("raw_iops", "previous"), of("response_time_p99_ms", "reference")]
+    {
+        let again = Study { design: design.clone(), ..study("same") };
+        assert_eq!(store.begin_study(&again).unwrap(), id);
+        assert_eq!(store.study(id).unwrap().design, design);
+    }
+    let count: i64 = store.connection.query_row("SELECT count(*) FROM design", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 2);
+    let other = store.begin_study(&study("other")).unwrap();
+    assert_eq!(store.study(other).unwrap().design, Design::default());
+}
+
+#[test]
 fn a_newer_version_is_refused_and_left_alone() {
     let (directory, store, _) = store();
-    store.connection.pragma_update(None, "user_version", 7).unwrap();
+    store.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
     drop(store);
     let path = directory.path().join(RESULTS_FILE);
     let before = fs::read(&path).unwrap();
     let message = format!(
-        "results file \"{}\" has version 7, this fathom reads up to {SCHEMA_VERSION}\nhint: use a newer fathom",
-        path.display()
+        "results file \"{}\" has version {}, this fathom reads up to {SCHEMA_VERSION}\nhint: use a newer fathom",
+        path.display(),
+        SCHEMA_VERSION + 1
     );
     assert_eq!(Store::open_or_create(directory.path()).unwrap_err().to_string(), message);
     assert_eq!(Store::open_read_only(directory.path()).unwrap_err().to_string(), message);

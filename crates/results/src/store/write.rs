@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params, params};
 
 use crate::histogram::LatencyHistogram;
-use crate::model::{Cell, ClientRecord, Run, RunKey, RunState, Setting, Study};
+use crate::model::{Cell, ClientRecord, Design, Run, RunKey, RunState, Setting, Study};
 use crate::redaction::redacted;
 use crate::settings::recorded;
 use crate::store::document::{document_hash, json};
@@ -11,12 +11,14 @@ use crate::store::row::{gate_outcome_text, run_state_text, scale_text};
 use crate::store::{Store, StoreError, StudyId, observed, open};
 
 impl Store {
-    /// Stores a study, or finds the one with the same key; the stored one is never changed.
+    /// Stores a study, or finds the one with the same key; the stored one is never changed, but what it compares is that
+    /// of the newest call: the key leaves that out, since the runs are the same.
     ///
     /// # Errors
     /// No space, or SQLite refuses.
     pub fn begin_study(&mut self, study: &Study) -> Result<StudyId, StoreError> {
         if let Some(id) = self.find_study(&study.key)? {
+            self.put_design(id, &study.design)?;
             return Ok(id);
         }
         let sql = "INSERT INTO study (key, experiment, title, question, scale, engine, spec_toml, seed, factors, \
@@ -32,7 +34,19 @@ impl Store {
             ":fathom_version": study.fathom_version,
         };
         self.connection.execute(sql, values).map_err(self.sqlite())?;
-        Ok(StudyId(self.connection.last_insert_rowid()))
+        let id = StudyId(self.connection.last_insert_rowid());
+        self.put_design(id, &study.design)?;
+        Ok(id)
+    }
+
+    /// Keeps what a study compares, unless the newest is the same.
+    fn put_design(&self, study: StudyId, design: &Design) -> Result<(), StoreError> {
+        if self.study(study)?.design == *design {
+            return Ok(());
+        }
+        let sql = "INSERT INTO design (study_id, json) VALUES (?1, ?2)";
+        self.connection.execute(sql, params![study.0, json(design)]).map_err(self.sqlite())?;
+        Ok(())
     }
 
     /// Stores the cells of a study; cells that are stored already must be the same.
