@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use results::model::{Level, Scale};
+use results::model::{Design, Level, Scale};
 
 use super::command::SAMPLERS;
 use super::resolved::Resolved;
@@ -20,6 +20,7 @@ pub(super) fn to_toml(resolved: &Resolved) -> String {
     }
     line(&mut out, "scale", &text(scale_word(resolved.scale)));
     line(&mut out, "repetitions", &resolved.repetitions.to_string());
+    design(&mut out, &resolved.design);
     let samplers = resolved.commands.iter().filter(|command| command.origin == SAMPLERS);
     let samplers: Vec<String> = samplers.map(|command| text(&command.command)).collect();
     if !samplers.is_empty() {
@@ -45,6 +46,22 @@ pub(super) fn to_toml(resolved: &Resolved) -> String {
     }
     expectations(&mut out, resolved);
     out
+}
+
+fn design(out: &mut String, design: &Design) {
+    let list = |texts: &[String]| texts.iter().map(|one| text(one)).collect::<Vec<_>>().join(", ");
+    if let Some(metric) = &design.metric {
+        line(out, "metric", &text(metric));
+    }
+    if let Some(is_smaller_better) = design.is_smaller_better {
+        line(out, "better", &text(if is_smaller_better { "smaller" } else { "larger" }));
+    }
+    if !design.secondary.is_empty() {
+        line(out, "secondary", &format!("[{}]", list(&design.secondary)));
+    }
+    if !design.against.is_empty() {
+        line(out, "against", &format!("[{}]", list(&design.against)));
+    }
 }
 
 fn layout(out: &mut String, resolved: &Resolved) {

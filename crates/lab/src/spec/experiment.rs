@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use results::model::{Expectation, Factor, Scale};
 
 use super::claim::Claim;
+use super::design::{DESIGN_KEYS, DesignSpec};
 use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
@@ -16,7 +17,10 @@ use crate::schedule::RepeatUntil;
 /// Most repetitions that a spec or the command line may ask for.
 pub(crate) const REPETITIONS_MAX: u32 = 10_000;
 
-const KEYS: [&str; 16] = [
+/// Repetitions of a spec that names none: the fewest in which runs of one block can decide, whatever drifts between blocks.
+const REPETITIONS_DEFAULT: u32 = 6;
+
+const KEYS: [&str; 20] = [
     "name",
     "title",
     "question",
@@ -24,6 +28,10 @@ const KEYS: [&str; 16] = [
     "source",
     "scale",
     "repetitions",
+    "metric",
+    "better",
+    "secondary",
+    "against",
     "factors",
     "parameters",
     "engine",
@@ -34,7 +42,7 @@ const KEYS: [&str; 16] = [
     "expect",
     "miniature",
 ];
-const MINIATURE_KEYS: [&str; 5] = ["repetitions", "factors", "parameters", "engine", "validity"];
+const MINIATURE_KEYS: [&str; 6] = ["repetitions", "against", "factors", "parameters", "engine", "validity"];
 const EXPECT_KEYS: [&str; 5] = ["claim", "check", "scope", "valid_for", "requires"];
 
 /// Conditions of the machine that a claim may require.
@@ -87,6 +95,7 @@ pub struct Experiment {
     pub samplers: Vec<ExternalCommand>,
     pub(crate) scale: Scale,
     pub(crate) repetitions: u32,
+    pub(crate) design: DesignSpec,
     pub(crate) base: Draft,
     pub(crate) layout: Layout,
     pub(crate) validity: Validity,
@@ -101,6 +110,8 @@ pub struct Experiment {
 #[derive(Clone, Debug)]
 pub(crate) struct Miniature {
     pub(crate) repetitions: Option<u32>,
+    /// Its contrasts alone.
+    pub(crate) design: DesignSpec,
     /// `None` keeps the factors of the full scale.
     pub(crate) factors: Option<Draft>,
     pub(crate) parameters: Draft,
@@ -192,7 +203,8 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
         comment: String::new(),
         samplers: Vec::new(),
         scale: Scale::Full,
-        repetitions: 3,
+        repetitions: REPETITIONS_DEFAULT,
+        design: DesignSpec::default(),
         base: Draft::default(),
         layout: Layout::default(),
         validity: Validity::default(),
@@ -216,6 +228,7 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
                 experiment.scale = entry.word(&[("full", Scale::Full), ("miniature", Scale::Miniature)])?
             }
             "repetitions" => experiment.repetitions = entry.count(1..=REPETITIONS_MAX)?,
+            key if DESIGN_KEYS.contains(&key) => experiment.design.read(entry)?,
             "factors" => experiment.base.read_factors(&entry.table()?)?,
             "parameters" => experiment.base.read_parameters(&entry.table()?)?,
             "engine" => experiment.base.read_engines(&entry.table()?)?,
@@ -254,6 +267,7 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
 fn read_miniature(entries: &[Entry<'_>], validity: &Validity) -> Result<Miniature, SpecError> {
     let mut miniature = Miniature {
         repetitions: None,
+        design: DesignSpec::default(),
         factors: None,
         parameters: Draft::default(),
         validity: validity.clone(),
@@ -263,6 +277,7 @@ fn read_miniature(entries: &[Entry<'_>], validity: &Validity) -> Result<Miniatur
     for entry in entries {
         match entry.key {
             "repetitions" => miniature.repetitions = Some(entry.count(1..=REPETITIONS_MAX)?),
+            "against" => miniature.design.read_against(entry)?,
             "factors" => {
                 both.read_factors(&entry.table()?)?;
                 has_factors = true;

@@ -11,6 +11,7 @@ mod assemble;
 mod canonical;
 pub mod claim;
 mod command;
+mod design;
 mod document;
 mod draft;
 mod duration;
@@ -26,6 +27,7 @@ mod value;
 mod values;
 
 pub use command::SpecCommand;
+pub use design::Wanted;
 pub use error::{SpecError, nearest};
 pub use experiment::{Experiment, Kind};
 pub use parameters::{Parameter, ParameterType, engine_names, parameter, parameters};

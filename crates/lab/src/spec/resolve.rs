@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{Cell, Expectation, Factor, Level, Scale};
+use results::model::{Cell, Design, Expectation, Factor, Level, Scale};
 use results::redaction::redacted;
 
 use super::assemble::LogPlace;
 use super::canonical;
 use super::claim::Claim;
 use super::command::commands_of_spec;
+use super::design::DesignSpec;
 use super::draft::Draft;
 use super::error::SpecError;
 use super::experiment::{Experiment, REPETITIONS_MAX};
@@ -44,6 +45,7 @@ impl Experiment {
             fixed: draft.fixed(),
             factors,
             repetitions: self.repetitions(request)?,
+            design: Design::default(),
             repeat_until: request.repeat_until.or(self.repeat_until),
             validity: self.validity(request.scale),
             layout: merged(&self.layout, &request.layout),
@@ -65,6 +67,8 @@ impl Experiment {
             })
             .collect::<Result<_, _>>()?;
         resolved.settle_key_order();
+        resolved.design =
+            self.design(request.scale).resolved(&request.wanted, &resolved.factors, &resolved.cells())?;
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
         resolved.commands = commands_of_spec(self, &resolved.factors, &resolved.fixed, &request.overrides);
         resolved.spec_toml = canonical::to_toml(&resolved);
@@ -104,6 +108,11 @@ impl Experiment {
                 Ok(miniature.and_then(|miniature| miniature.repetitions).unwrap_or(self.repetitions))
             }
         }
+    }
+
+    fn design(&self, scale: Scale) -> DesignSpec {
+        let miniature = self.miniature.as_ref().filter(|_| scale != self.scale);
+        miniature.map_or_else(|| self.design.clone(), |miniature| self.design.with_against_of(&miniature.design))
     }
 
     fn validity(&self, scale: Scale) -> Validity {

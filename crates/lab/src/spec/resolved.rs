@@ -1,8 +1,9 @@
 //! What the command line adds to an experiment, and the experiment ready to run.
 
-use results::model::{Cell, Expectation, Factor, Level, Scale};
+use results::model::{Cell, Design, Expectation, Factor, Level, Scale};
 
 use super::command::SpecCommand;
+use super::design::Wanted;
 use super::experiment::Kind;
 use super::validity::Validity;
 use crate::engine::{Engine, Layout};
@@ -22,6 +23,8 @@ pub struct Request {
     pub repetitions: Option<u32>,
     /// In place of the spec's `[repeat_until]`.
     pub repeat_until: Option<RepeatUntil>,
+    /// What is compared in place of what the spec says.
+    pub wanted: Wanted,
     /// Data directories, when not empty, and log directory, when given, in place of the spec's.
     pub layout: Layout,
     /// Is the server somebody else's? Then the sizes of memory and log that a spec fixes are left to it; as a factor or
@@ -38,6 +41,7 @@ impl Request {
             engine,
             repetitions: None,
             repeat_until: None,
+            wanted: Wanted::default(),
             layout: Layout::default(),
             server_is_foreign: false,
         }
@@ -68,6 +72,8 @@ pub struct Resolved {
     pub fixed: Vec<(String, Level)>,
     /// Blocks; with `repeat_until` the smallest number of blocks.
     pub repetitions: u32,
+    /// What is compared.
+    pub design: Design,
     /// When to stop repeating, where the number of blocks is not fixed.
     pub repeat_until: Option<RepeatUntil>,
     /// Limits of the gates.

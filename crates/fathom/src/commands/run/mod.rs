@@ -14,7 +14,7 @@ use lab::laboratory::{Laboratory, Notice, StudyOutcome, is_complete};
 use lab::observe::external::ExternalCommand;
 use lab::run::Leftovers;
 use lab::schedule::RepeatUntil;
-use lab::spec::{Experiment, Request, Resolved};
+use lab::spec::{Experiment, Request, Resolved, Wanted};
 use lab::task::Task;
 use results::model::Scale;
 use results::store::{Store, StudyId};
@@ -215,6 +215,7 @@ fn resolve(
         repeat_until: arguments
             .repeat_until
             .map(|half_width_percent| RepeatUntil { half_width_percent, blocks_max: arguments.repeat_max }),
+        wanted: Wanted { metric: arguments.metric.clone(), against: arguments.against.clone() },
         layout: Layout { data: absolute(&arguments.data)?, log: absolute(arguments.log.as_slice())?.pop() },
         server_is_foreign: choice.is_foreign(),
     };
