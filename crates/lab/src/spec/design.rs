@@ -47,7 +47,8 @@ impl DesignSpec {
         let elements = entry.elements().unwrap_or_else(|| vec![entry.element()]);
         limit(entry, elements.len(), CONTRASTS_MAX)?;
         let read = |element: &Element<'_>| -> Result<(Contrasts, Span), SpecError> {
-            let contrast = element.text(entry.key)?.parse().map_err(|error| located(&element.place, &error))?;
+            let contrast =
+                element.text(entry.key)?.parse().map_err(|error| located(&element.place, &error))?;
             Ok((contrast, element.place.clone()))
         };
         self.against = elements.iter().map(read).collect::<Result<_, _>>()?;
@@ -68,13 +69,16 @@ impl DesignSpec {
         cells: &[Cell],
     ) -> Result<Design, SpecError> {
         let metric = match &wanted.metric {
-            Some(name) => Some(known(name).map_err(|(title, help)| SpecError::without_place(title).help(help))?),
+            Some(name) => {
+                Some(known(name).map_err(|(title, help)| SpecError::without_place(title).help(help))?)
+            }
             None => self.metric.clone(),
         };
         // A direction in the spec is that of the spec's metric.
         let is_smaller_better = self.is_smaller_better.filter(|_| metric == self.metric);
         let parsed = wanted.against.iter().map(|text| text.parse::<Contrasts>());
-        let of_request: Vec<Contrasts> = parsed.collect::<Result<_, _>>().map_err(|error| unlocated(&error))?;
+        let of_request: Vec<Contrasts> =
+            parsed.collect::<Result<_, _>>().map_err(|error| unlocated(&error))?;
         let (names, levels) = grid(factors, cells);
         let check = |contrast: &Contrasts| {
             contrasts::pairs(&names, &levels, std::slice::from_ref(contrast)).map(|_| contrast.to_string())

@@ -112,7 +112,8 @@ impl Experiment {
 
     fn design(&self, scale: Scale) -> DesignSpec {
         let miniature = self.miniature.as_ref().filter(|_| scale != self.scale);
-        miniature.map_or_else(|| self.design.clone(), |miniature| self.design.with_against_of(&miniature.design))
+        miniature
+            .map_or_else(|| self.design.clone(), |miniature| self.design.with_against_of(&miniature.design))
     }
 
     fn validity(&self, scale: Scale) -> Validity {

@@ -5,6 +5,7 @@ mod estimate;
 mod estimate_space;
 mod laboratory;
 mod look_ups;
+mod spec_design;
 mod spec_errors;
 mod spec_resolve;
 mod spec_shipped;

@@ -89,8 +89,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         drop(Store::open_or_create(directory.path()).unwrap());
         let old = rusqlite::Connection::open(directory.path().join(super::super::RESULTS_FILE)).unwrap();
-        old.execute_batch("DROP TABLE design; DROP TABLE redaction; DROP TABLE mark_withdrawal; PRAGMA user_version = 4;")
-            .unwrap();
+        old.execute_batch(
+            "DROP TABLE design; DROP TABLE redaction; DROP TABLE mark_withdrawal; PRAGMA user_version = 4;",
+        )
+        .unwrap();
         drop(old);
         let store = Store::open_read_only(directory.path()).unwrap();
         assert_eq!((store.standing().unwrap(), store.marks(1).unwrap()), ("1", Vec::new()));
