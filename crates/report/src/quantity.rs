@@ -1,84 +1,70 @@
 //! What a study compares, and what follows from a run's records without being measured apart.
 
+use results::measure::Measure;
 use results::model::{Run, Study};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use stats::compare::Direction;
 
-/// Parameter that bounds a run by time instead of rows.
-const DURATION: &str = "duration";
+/// The quantity that is compared: the metric of the study's design.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity(&'static Measure);
 
-/// The quantity whose means are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// Elapsed seconds: the study fixes the rows.
-    ElapsedS,
-    /// Rows (transactions where a workload has no rows) per second: the study fixes the time.
-    RowsPerS,
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl Quantity {
-    /// The quantity of a study: rows per second where its runs are bound by time.
+    /// The quantity of a study.
     pub fn of(study: &Study) -> Self {
-        let is_fixed = study.fixed.iter().any(|(name, _)| name == DURATION);
-        let is_factor = study.factors.iter().any(|factor| factor.name == DURATION);
-        if is_fixed || is_factor { Self::RowsPerS } else { Self::ElapsedS }
+        Self(Measure::of_study(study).interned())
     }
 
-    /// The run's value.
-    pub fn value(self, run: &Run) -> f64 {
-        match self {
-            Self::ElapsedS => elapsed_s(run),
-            Self::RowsPerS => rows_per_s(run),
-        }
+    /// The run's value; `None` when the run did not measure it.
+    pub fn value(self, run: &Run) -> Option<f64> {
+        self.0.value(run)
     }
 
     /// Name as in docs/lab/metrics.md.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ElapsedS => "elapsed_s",
-            Self::RowsPerS => "rows_per_s",
-        }
+        &self.0.name
     }
 
     /// Unit of the values.
     pub fn unit(self) -> &'static str {
-        match self {
-            Self::ElapsedS => "s",
-            Self::RowsPerS => "rows/s",
-        }
+        &self.0.unit
     }
 
     /// Name in words, for titles and sentences.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::ElapsedS => "elapsed time",
-            Self::RowsPerS => "rows per second",
-        }
+        &self.0.words
     }
 
     /// Which way it improves.
     pub fn direction(self) -> Direction {
-        match self {
-            Self::ElapsedS => Direction::SmallerIsBetter,
-            Self::RowsPerS => Direction::LargerIsBetter,
-        }
+        if self.0.is_smaller_better { Direction::SmallerIsBetter } else { Direction::LargerIsBetter }
     }
 
-    /// The time that a mean stands for: itself, or the time per row.
-    pub fn time_of(self, mean: f64) -> f64 {
-        match self {
-            Self::ElapsedS => mean,
-            Self::RowsPerS => 1.0 / mean,
-        }
+    /// What a value costs: itself where smaller is better, else its inverse (the time per row of a rate). Ratios of costs
+    /// above 1 are improvements for every quantity.
+    pub fn cost_of(self, value: f64) -> f64 {
+        if self.0.is_smaller_better { value } else { 1.0 / value }
+    }
+
+    /// Is it a time, or a rate of the work? A ratio then means "times as fast".
+    pub fn is_speed(self) -> bool {
+        self.0.is_speed()
+    }
+
+    /// Is it a rate, whose cost is a time per piece of work?
+    pub fn is_rate(self) -> bool {
+        self.is_speed() && !self.0.is_smaller_better
     }
 
     /// Is `left` better than `right`?
     pub fn is_better(self, left: f64, right: f64) -> bool {
-        match self {
-            Self::ElapsedS => left < right,
-            Self::RowsPerS => left > right,
-        }
+        self.0.is_better(left, right)
     }
 }
 

@@ -4,7 +4,7 @@
 //! number per transaction or per row (`log_bytes_per_transaction`).
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::model::{Metric, Run, Study};
 
@@ -129,6 +129,18 @@ impl Measure {
             KNOWN.get(base).filter(|base| !base.name.contains("_per_") && latency(&base.name).is_none())?;
         let unit = format!("{}/{per}", base.unit);
         Some(Self::new(name.to_owned(), unit))
+    }
+
+    /// The same, once for the whole program: there are as many as names that were asked for.
+    pub fn interned(self) -> &'static Self {
+        static INTERNED: Mutex<Vec<&'static Measure>> = Mutex::new(Vec::new());
+        let mut interned = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = interned.iter().find(|known| ***known == self) {
+            return known;
+        }
+        let added: &'static Self = Box::leak(Box::new(self));
+        interned.push(added);
+        added
     }
 
     /// The number with this name, known or not: what other versions stored can be compared as well.

@@ -40,6 +40,13 @@ pub(crate) struct RunArguments {
     /// Open loop at this many transactions per second; the same as --set rate=N
     #[arg(short = 'R', long, value_name = "N[,N]")]
     pub(crate) rate: Option<String>,
+    /// Metric to compare, in place of the spec's (e.g. response_time_p99_ms, raw_iops, log_bytes_per_transaction)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) metric: Option<String>,
+    /// What to compare, in place of the spec's: reference, previous, previous(FACTOR), each-level-of(FACTOR) or
+    /// pairs(FACTOR: LEVEL, LEVEL); repeat for several
+    #[arg(long, value_name = "CONTRAST")]
+    pub(crate) against: Vec<String>,
     /// Repetitions (blocks) of every cell
     #[arg(long, value_name = "N")]
     pub(crate) repetitions: Option<u32>,

@@ -77,7 +77,11 @@ fn a_key_that_is_not_known_names_the_nearest() {
     );
     check("[layout]\nlogs = \"/log\"\n", 9, &["`logs` is not a key of [layout]", "`log`"]);
     check("[[expect]]\nclam = \"c\"\n", 9, &["`clam` is not a key of [[expect]]", "`claim`"]);
-    check("[miniature]\nlayout = 1\n", 9, &["`layout` is not a key of [miniature]", "repetitions, against, factors"]);
+    check(
+        "[miniature]\nlayout = 1\n",
+        9,
+        &["`layout` is not a key of [miniature]", "repetitions, against, factors"],
+    );
     check("[repeat_until]\nwidth = 1\n", 9, &["`width` is not a key of [repeat_until]", "half_width"]);
     check("[engine.postgresql]\n", 8, &["`postgresql` is not a key of [engine]", "did you mean `postgres`?"]);
 }

@@ -60,8 +60,7 @@ impl Measure {
     /// What the studies compare themselves; rows per second when one of them fixed the time and the other the rows.
     pub(super) fn of(baseline: &Side, candidate: &Side) -> Self {
         let quantities = [baseline, candidate].map(|side| Quantity::of(&side.results.study));
-        let quantity = if quantities[0] == quantities[1] { quantities[0] } else { Quantity::RowsPerS };
-        Self::named(quantity.name())
+        Self::named(if quantities[0] == quantities[1] { quantities[0].name() } else { "rows_per_s" })
     }
 
     /// The run's value; `None` when the run did not measure it.

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::measure::Measure;
 use super::side::{Side, level};
-use crate::quantity::Quantity;
 use results::model::Cell;
 
 /// Parameters that say what is done, and how much of it. All others say how, which is what comparisons are for.
@@ -53,8 +52,7 @@ pub(super) fn differences(
     add("experiment", one, other);
     let [one, other] = studies.map(|study| Some(scale(study.scale)));
     add("scale", one, other);
-    let is_quantity =
-        [Quantity::ElapsedS, Quantity::RowsPerS].iter().any(|known| known.name() == measure.name);
+    let is_quantity = ["elapsed_s", "rows_per_s"].contains(&measure.name.as_str());
     let names = WORK.into_iter().chain(is_quantity.then_some(RATE));
     for name in names {
         for (left, right) in matched {

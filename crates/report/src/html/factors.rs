@@ -101,8 +101,8 @@ fn dots(page: &Page<'_>, cell_index: u32) -> Vec<Dot> {
             && stored.run.elapsed_ns > 0
     });
     ended
-        .map(|stored| {
-            let value = quantity.value(&stored.run);
+        .filter_map(|stored| {
+            let value = quantity.value(&stored.run)?;
             let why_not = match (&stored.run.state, &stored.suspect, stored.superseded_by) {
                 (RunState::Invalid, _, _) => ", invalid: excluded from means",
                 (_, Some(_), _) => ", suspect: excluded from means",
@@ -111,7 +111,7 @@ fn dots(page: &Page<'_>, cell_index: u32) -> Vec<Dot> {
             };
             let block = counted_from_one(stored.run.key.block_index);
             let title = format!("run {}, block {block}: {value} {}{why_not}", stored.run_id, quantity.unit());
-            Dot { value, title, counts: stored.counts() }
+            Some(Dot { value, title, counts: stored.counts() })
         })
         .collect()
 }

@@ -4,7 +4,6 @@
 use serde::Serialize;
 
 use crate::number::{Decimals, factor, number, p_value, percent};
-use crate::quantity::Quantity;
 use crate::summary::{CeilingLine, CellSummary, InvalidRun, StudySummary, Verdict};
 
 /// Invalid runs that are named; more are counted.
@@ -83,7 +82,7 @@ fn headline(summary: &StudySummary, cell: &CellSummary) -> String {
     let decimals = Decimals::for_values(means.iter().copied());
     let mean_reference = reference.estimate.map_or(f64::NAN, |estimate| estimate.mean);
     let unit = summary.quantity.unit();
-    let per_row = if summary.quantity == Quantity::RowsPerS { " per row" } else { "" };
+    let per_row = if summary.quantity.is_rate() { " per row" } else { "" };
     format!(
         "{} is {} times as fast as {}: mean {} {} {unit} against {} {unit}, {} % less time{per_row}.",
         cell.label,

@@ -292,10 +292,7 @@ impl<'a> Words<'a> {
     }
 
     fn per_row(&self) -> &'static str {
-        match self.summary.quantity {
-            crate::quantity::Quantity::ElapsedS => "",
-            crate::quantity::Quantity::RowsPerS => " per row",
-        }
+        if self.summary.quantity.is_rate() { " per row" } else { "" }
     }
 }
 

@@ -4,7 +4,7 @@ use results::model::{Cell, Factor};
 use results::store::StudyResults;
 use serde::Serialize;
 use stats::change::Gain;
-use stats::compare::{BlockedValue, compare_in_blocks};
+use stats::compare::{BlockedValue, Direction, compare_in_blocks};
 use stats::summary::{Interval, Summary};
 use stats::verdict::{Decision, verdicts};
 
@@ -175,7 +175,7 @@ pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellS
     let means: Vec<Option<f64>> = values.iter().map(|values| mean_of_blocks(values)).collect();
     let change = |index: usize, other: usize| {
         let (mean, mean_reference) = (means[index]?, means[other]?);
-        let gain = Gain::of(quantity.time_of(mean), quantity.time_of(mean_reference))?;
+        let gain = Gain::of(quantity.cost_of(mean), quantity.cost_of(mean_reference))?;
         Some(Change { time_reduction_percent: gain.time_reduction_percent, speed_up: gain.speed_up })
     };
     let summary = |(index, cell): (usize, &Cell)| CellSummary {
@@ -196,8 +196,10 @@ pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellS
 fn counting_values(results: &StudyResults, cell: &Cell, quantity: Quantity) -> Vec<BlockedValue> {
     let runs =
         results.runs.iter().filter(|stored| stored.run.key.cell_index == cell.index && stored.counts());
-    runs.map(|stored| BlockedValue { block: stored.run.key.block_index, value: quantity.value(&stored.run) })
-        .collect()
+    runs.filter_map(|stored| {
+        Some(BlockedValue { block: stored.run.key.block_index, value: quantity.value(&stored.run)? })
+    })
+    .collect()
 }
 
 /// Of values above zero, of which there is at least one.
@@ -267,9 +269,9 @@ fn view(comparison: &stats::compare::Comparison, decision: Decision, quantity: Q
     // The ratio is candidate over reference: of times it is the inverse of the speed-up, of rates the speed-up itself.
     let inverted = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
     let interval = decision.ratio_interval.map(Range::from);
-    let (speed_up, speed_up_interval) = match quantity {
-        Quantity::ElapsedS => (comparison.ratio.map(f64::recip), interval.map(inverted)),
-        Quantity::RowsPerS => (comparison.ratio, interval),
+    let (speed_up, speed_up_interval) = match quantity.direction() {
+        Direction::SmallerIsBetter => (comparison.ratio.map(f64::recip), interval.map(inverted)),
+        Direction::LargerIsBetter => (comparison.ratio, interval),
     };
     Comparison {
         n_reference: comparison.n_reference,

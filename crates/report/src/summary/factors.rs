@@ -112,7 +112,7 @@ pub(super) fn improvement_factors(
         for value in row {
             *value = value
                 .zip(reference)
-                .and_then(|(mean, reference)| speed_up(quantity.time_of(mean), quantity.time_of(reference)));
+                .and_then(|(mean, reference)| speed_up(quantity.cost_of(mean), quantity.cost_of(reference)));
         }
     }
     matrices

@@ -5,7 +5,6 @@ use results::store::CorrectedRun;
 
 use crate::layout::{Align, Block, Grid, Section};
 use crate::number::{counted_from_one, number};
-use crate::quantity::Quantity;
 use crate::summary::StudySummary;
 use crate::tables::{moment, or_dash};
 
@@ -14,16 +13,14 @@ pub(crate) fn corrections(summary: &StudySummary) -> Option<Section> {
     if summary.corrections.is_empty() {
         return None;
     }
-    let title = match summary.quantity {
-        Quantity::ElapsedS => "Corrections (old and new elapsed time in seconds; nothing is deleted)",
-        Quantity::RowsPerS => "Corrections (old and new rows per second; nothing is deleted)",
+    let is_rate = summary.quantity.name() == "rows_per_s";
+    let title = match is_rate {
+        false => "Corrections (old and new elapsed time in seconds; nothing is deleted)",
+        true => "Corrections (old and new rows per second; nothing is deleted)",
     };
     let value = |run: &CorrectedRun| {
         let elapsed_s = run.elapsed_ns as f64 / 1e9;
-        let value = match summary.quantity {
-            Quantity::ElapsedS => elapsed_s,
-            Quantity::RowsPerS => run.rows as f64 / elapsed_s,
-        };
+        let value = if is_rate { run.rows as f64 / elapsed_s } else { elapsed_s };
         let state = if run.state == RunState::Invalid { " (invalid)" } else { "" };
         format!("{}{state}", number(value))
     };

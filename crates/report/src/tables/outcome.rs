@@ -114,17 +114,28 @@ fn clients_text(clients: &[u32]) -> String {
     }
 }
 
+/// The quantity in words with its unit and name: "p99 response time in ms (response_time_p99_ms)".
+fn titled(quantity: Quantity) -> String {
+    let words = quantity.words();
+    let mut letters = words.chars();
+    let words: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
+    format!("{words}{unit} ({})", quantity.name())
+}
+
 fn means_title(summary: &StudySummary) -> String {
-    match summary.quantity {
-        Quantity::ElapsedS => "Elapsed time in seconds, mean".to_owned(),
-        Quantity::RowsPerS => "Rows per second, mean (runs are bound by time)".to_owned(),
+    match summary.quantity.name() {
+        "elapsed_s" => "Elapsed time in seconds, mean".to_owned(),
+        "rows_per_s" => "Rows per second, mean (runs are bound by time)".to_owned(),
+        _ => format!("{}, mean", titled(summary.quantity)),
     }
 }
 
 pub(crate) fn means(summary: &StudySummary) -> Section {
-    let title = match summary.quantity {
-        Quantity::ElapsedS => "Elapsed time in seconds",
-        Quantity::RowsPerS => "Rows per second (runs are bound by time, so the rate is compared)",
+    let title = match summary.quantity.name() {
+        "elapsed_s" => "Elapsed time in seconds".to_owned(),
+        "rows_per_s" => "Rows per second (runs are bound by time, so the rate is compared)".to_owned(),
+        _ => titled(summary.quantity),
     };
     let mut grid = level_columns(summary).with([
         ("n", Align::Right),
@@ -186,9 +197,12 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
         row.extend(change_cells(cell));
         grid.push(row);
     }
-    let per = match summary.quantity {
-        Quantity::ElapsedS => "t is the geometric mean of the elapsed time",
-        Quantity::RowsPerS => "t is the geometric mean of the time per row",
+    let quantity = summary.quantity;
+    let per = match quantity.name() {
+        "elapsed_s" => "t is the geometric mean of the elapsed time".to_owned(),
+        "rows_per_s" => "t is the geometric mean of the time per row".to_owned(),
+        name if quantity.is_rate() => format!("t is the inverse of the geometric mean of {name}"),
+        name => format!("t is the geometric mean of {name}"),
     };
     let previous = summary.factors.last().map_or_else(String::new, |factor| {
         format!(" Previous: compared with the previous level of {}, other factors unchanged.", factor.name)
