@@ -62,6 +62,16 @@ impl Quantity {
         self.is_speed() && !self.0.is_smaller_better
     }
 
+    /// Candidate over reference, of a ratio of costs (`speed_up`).
+    pub fn ratio_of(self, speed_up: f64) -> f64 {
+        if self.0.is_smaller_better { 1.0 / speed_up } else { speed_up }
+    }
+
+    /// What is shown of a ratio of costs: "times as fast" of a speed, candidate over reference of anything else.
+    pub fn shown_factor(self, speed_up: f64) -> f64 {
+        if self.is_speed() { speed_up } else { self.ratio_of(speed_up) }
+    }
+
     /// Is `left` better than `right`?
     pub fn is_better(self, left: f64, right: f64) -> bool {
         self.0.is_better(left, right)

@@ -1,6 +1,7 @@
 //! Which sections and grids show a summary; text and Markdown lay the same ones out.
 
 pub(crate) mod ceilings;
+pub(crate) mod comparisons;
 pub(crate) mod corrections;
 mod levels;
 pub(crate) mod metrics;

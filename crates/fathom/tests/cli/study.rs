@@ -134,11 +134,11 @@ fn an_a_a_pair_ends_without_a_winner_and_with_one_when_the_second_takes_twice_as
     let (out, _) = bench.expect(0, &words);
     assert!(out.contains("no difference is shown between a and b"), "{out}");
     let stored = bench.stored();
-    // The same five times in another order.
+    // The same times in another order.
     let pair = Bench::new();
     as_long_as(&pair, &stored, |block, cell| 1.0 + 0.1 * f64::from((block + 2 * cell) % 5));
     let (out, _) = pair.expect(0, &["report"]);
-    assert!(out.contains("No difference shown (n=5)"), "{out}");
+    assert!(out.contains("No difference shown (n=6)"), "{out}");
     assert!(out.contains("held     no difference is shown between a and b"), "{out}");
     let unequal = Bench::new();
     as_long_as(&unequal, &stored, |block, cell| (1.0 + 0.1 * f64::from(block)) * f64::from(1 + cell));

@@ -2,13 +2,15 @@
 
 use results::measure::{self, Measure};
 use results::model::{Cell, Design, Factor};
-use stats::design::contrasts::{self, ContrastError, Contrasts};
+use stats::design::contrasts::{self, ContrastError, Contrasts, Pair};
 
 use super::document::{Element, Entry};
 use super::error::{Span, SpecError, quoted, suggestion};
 
 /// The keys of a spec that say it.
 pub(crate) const DESIGN_KEYS: [&str; 4] = ["metric", "better", "secondary", "against"];
+/// Most repetitions that a spec or the command line may ask for.
+pub(crate) const REPETITIONS_MAX: u32 = 10_000;
 /// Most secondary metrics.
 const SECONDARY_MAX: usize = 8;
 /// Most contrasts.
@@ -61,12 +63,14 @@ impl DesignSpec {
         Self { against: against.clone(), ..self.clone() }
     }
 
-    /// What is compared in these cells; the command line's words in place of the spec's.
+    /// What is compared in these cells; the command line's words in place of the spec's. Contrasts of the spec that the
+    /// command line left without their factor or level (`is_changed`) fall away.
     pub(crate) fn resolved(
         &self,
         wanted: &Wanted,
         factors: &[Factor],
         cells: &[Cell],
+        is_changed: bool,
     ) -> Result<Design, SpecError> {
         let metric = match &wanted.metric {
             Some(name) => {
@@ -90,6 +94,9 @@ impl DesignSpec {
                 .collect::<Result<_, _>>()?,
             // One cell, and nothing to compare it with: not wrong, as long as nobody asked.
             true if cells.len() < 2 => Vec::new(),
+            true if is_changed => {
+                self.against.iter().filter_map(|(contrast, _)| check(contrast).ok()).collect()
+            }
             true => self
                 .against
                 .iter()
@@ -117,6 +124,13 @@ fn grid(factors: &[Factor], cells: &[Cell]) -> (Vec<contrasts::Factor>, Vec<Vec<
     };
     let levels = |cell: &Cell| cell.levels.iter().map(|(_, level)| level.to_string()).collect();
     (factors.iter().map(factor).collect(), cells.iter().map(levels).collect())
+}
+
+/// The pairs of cells that a design compares, each with the contrast that asks for it.
+pub(super) fn pairs(design: &Design, factors: &[Factor], cells: &[Cell]) -> Vec<(Contrasts, Pair)> {
+    let (names, levels) = grid(factors, cells);
+    let against: Vec<Contrasts> = design.against.iter().filter_map(|text| text.parse().ok()).collect();
+    contrasts::asked(&names, &levels, &against)
 }
 
 fn limit(entry: &Entry<'_>, count: usize, most: usize) -> Result<(), SpecError> {

@@ -5,17 +5,15 @@ use std::path::PathBuf;
 use results::model::{Expectation, Factor, Scale};
 
 use super::claim::Claim;
-use super::design::{DESIGN_KEYS, DesignSpec};
+use super::design::{DESIGN_KEYS, DesignSpec, REPETITIONS_MAX};
 use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
+use super::miniature::Miniature;
 use super::validity::{Validity, fraction};
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
 use crate::schedule::RepeatUntil;
-
-/// Most repetitions that a spec or the command line may ask for.
-pub(crate) const REPETITIONS_MAX: u32 = 10_000;
 
 /// Repetitions of a spec that names none: the fewest in which runs of one block can decide, whatever drifts between blocks.
 const REPETITIONS_DEFAULT: u32 = 6;
@@ -42,7 +40,6 @@ const KEYS: [&str; 20] = [
     "expect",
     "miniature",
 ];
-const MINIATURE_KEYS: [&str; 6] = ["repetitions", "against", "factors", "parameters", "engine", "validity"];
 const EXPECT_KEYS: [&str; 5] = ["claim", "check", "scope", "valid_for", "requires"];
 
 /// Conditions of the machine that a claim may require.
@@ -104,18 +101,6 @@ pub struct Experiment {
     pub(crate) claims: Vec<ClaimSpec>,
     /// Where errors about the experiment as a whole point.
     pub(crate) head: Span,
-}
-
-/// What is different in the miniature.
-#[derive(Clone, Debug)]
-pub(crate) struct Miniature {
-    pub(crate) repetitions: Option<u32>,
-    /// Its contrasts alone.
-    pub(crate) design: DesignSpec,
-    /// `None` keeps the factors of the full scale.
-    pub(crate) factors: Option<Draft>,
-    pub(crate) parameters: Draft,
-    pub(crate) validity: Validity,
 }
 
 /// A claim of `[[expect]]` with the place of its check.
@@ -249,49 +234,25 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
     }
     // Last, because the miniature's rules stand on those of the full scale, wherever the spec has them.
     if let Some(entry) = miniature {
-        experiment.miniature = Some(read_miniature(&entry.table()?, &experiment.validity)?);
+        experiment.miniature = Some(Miniature::read(&entry.table()?, &experiment.validity)?);
     }
+    require_texts(&experiment, &top)?;
+    Ok(experiment)
+}
+
+/// Refuses an experiment without name, title or question.
+fn require_texts(experiment: &Experiment, top: &Span) -> Result<(), SpecError> {
     for (key, value) in
         [("name", &experiment.name), ("title", &experiment.title), ("question", &experiment.question)]
     {
         if value.is_empty() {
             let title = format!("the spec has no `{key}`");
             return Err(
-                SpecError::at(&top, title, "").help(format!("add {key} = \"…\" above the first table"))
+                SpecError::at(top, title, "").help(format!("add {key} = \"…\" above the first table"))
             );
         }
     }
-    Ok(experiment)
-}
-
-fn read_miniature(entries: &[Entry<'_>], validity: &Validity) -> Result<Miniature, SpecError> {
-    let mut miniature = Miniature {
-        repetitions: None,
-        design: DesignSpec::default(),
-        factors: None,
-        parameters: Draft::default(),
-        validity: validity.clone(),
-    };
-    let mut both = Draft::default();
-    let mut has_factors = false;
-    for entry in entries {
-        match entry.key {
-            "repetitions" => miniature.repetitions = Some(entry.count(1..=REPETITIONS_MAX)?),
-            "against" => miniature.design.read_against(entry)?,
-            "factors" => {
-                both.read_factors(&entry.table()?)?;
-                has_factors = true;
-            }
-            "parameters" => both.read_parameters(&entry.table()?)?,
-            "engine" => both.read_engines(&entry.table()?)?,
-            "validity" => miniature.validity.read(&entry.table()?)?,
-            _ => return Err(entry.not_known("[miniature]", &MINIATURE_KEYS)),
-        }
-    }
-    miniature.factors =
-        has_factors.then(|| Draft { factors: std::mem::take(&mut both.factors), parameters: Vec::new() });
-    miniature.parameters = both;
-    Ok(miniature)
+    Ok(())
 }
 
 fn name(entry: &Entry<'_>) -> Result<String, SpecError> {

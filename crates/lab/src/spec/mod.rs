@@ -17,6 +17,7 @@ mod draft;
 mod duration;
 mod error;
 mod experiment;
+mod miniature;
 mod parameters;
 mod resolve;
 mod resolved;

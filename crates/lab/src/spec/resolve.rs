@@ -9,10 +9,10 @@ use super::assemble::LogPlace;
 use super::canonical;
 use super::claim::Claim;
 use super::command::commands_of_spec;
-use super::design::DesignSpec;
+use super::design::{DesignSpec, REPETITIONS_MAX};
 use super::draft::Draft;
 use super::error::SpecError;
-use super::experiment::{Experiment, REPETITIONS_MAX};
+use super::experiment::Experiment;
 use super::resolved::{Request, Resolved};
 use super::validity::Validity;
 use super::values::{Conflict, Values};
@@ -67,8 +67,12 @@ impl Experiment {
             })
             .collect::<Result<_, _>>()?;
         resolved.settle_key_order();
-        resolved.design =
-            self.design(request.scale).resolved(&request.wanted, &resolved.factors, &resolved.cells())?;
+        resolved.design = self.design(request.scale).resolved(
+            &request.wanted,
+            &resolved.factors,
+            &resolved.cells(),
+            !request.overrides.is_empty(),
+        )?;
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
         resolved.commands = commands_of_spec(self, &resolved.factors, &resolved.fixed, &request.overrides);
         resolved.spec_toml = canonical::to_toml(&resolved);

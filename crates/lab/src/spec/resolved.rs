@@ -1,9 +1,10 @@
 //! What the command line adds to an experiment, and the experiment ready to run.
 
 use results::model::{Cell, Design, Expectation, Factor, Level, Scale};
+use stats::design::contrasts::{Contrasts, Pair};
 
 use super::command::SpecCommand;
-use super::design::Wanted;
+use super::design::{self, Wanted};
 use super::experiment::Kind;
 use super::validity::Validity;
 use crate::engine::{Engine, Layout};
@@ -98,6 +99,11 @@ impl Resolved {
     pub fn cells(&self) -> Vec<Cell> {
         let count: usize = self.factors.iter().map(|factor| factor.levels.len()).product();
         (0..count).map(|index| self.cell(index)).collect()
+    }
+
+    /// The pairs of cells that are compared, each with the contrast that asks for it.
+    pub fn pairs(&self) -> Vec<(Contrasts, Pair)> {
+        design::pairs(&self.design, &self.factors, &self.cells())
     }
 
     /// What a run of `cell` does; `seed` is that of the run's keys and arrival times.

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::{contrasts, safety};
 use crate::number::{Decimals, factor, number, p_value, percent};
 use crate::summary::{CeilingLine, CellSummary, InvalidRun, StudySummary, Verdict};
 
@@ -34,11 +35,17 @@ pub struct Answer {
 impl Answer {
     /// Computes the answer.
     pub fn of(summary: &StudySummary) -> Self {
-        let best = winner(summary);
-        let (headline, certainty) = match best {
-            Some(cell) => (headline(summary, cell), certainty(summary, cell)),
-            None => (summary.verdict.first().cloned().unwrap_or_default(), String::new()),
+        let reading = contrasts::reading(summary);
+        let best = winner(summary).filter(|_| reading.is_none());
+        let (mut headline, certainty) = match (reading, best) {
+            (Some(reading), _) => (reading.headline, reading.certainty),
+            (None, Some(cell)) => (headline(summary, cell), certainty(summary, cell)),
+            (None, None) => (summary.verdict.first().cloned().unwrap_or_default(), String::new()),
         };
+        let safety = safety::sentence(summary);
+        if let Some(safety) = &safety {
+            headline = format!("{headline} {safety}");
+        }
         Self {
             invalid: invalid(summary),
             environment: summary.conditions.environment.join("; "),
@@ -46,7 +53,13 @@ impl Answer {
             headline,
             certainty,
             limit: limit(summary, best.or_else(|| best_mean(summary))),
-            remarks: summary.verdict.iter().skip(1).cloned().collect(),
+            remarks: summary
+                .verdict
+                .iter()
+                .skip(1)
+                .filter(|text| Some(*text) != safety.as_ref())
+                .cloned()
+                .collect(),
         }
     }
 }

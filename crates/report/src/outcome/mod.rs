@@ -2,6 +2,9 @@
 //! head of a page, and as sections.
 
 mod answer;
+mod contrasts;
+mod difference;
+mod safety;
 mod sections;
 pub(crate) mod verdict;
 

@@ -3,7 +3,7 @@
 use crate::layout::Section;
 use crate::stretches;
 use crate::summary::StudySummary;
-use crate::tables::{ceilings, corrections, metrics, outcome};
+use crate::tables::{ceilings, comparisons, corrections, metrics, outcome};
 
 /// An output, or a part of one, that shows sections of the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,13 @@ use Destination::{Brief, Full, PageFactors, PageMetrics};
 type Make = fn(&StudySummary) -> Vec<Section>;
 
 /// What does not count and what speaks against the values comes before them.
-const SECTIONS: [(&[Destination], Make); 23] = [
+const SECTIONS: [(&[Destination], Make); 24] = [
     (&[Full, Brief], |summary| vec![outcome::head(summary)]),
     (&[Full, Brief], |summary| Vec::from_iter(outcome::invalid_runs(summary))),
     (&[Full, Brief], outcome::conditions),
     (&[Full], |summary| vec![outcome::verdict(summary)]),
     (&[Full, Brief, PageFactors], |summary| vec![outcome::means(summary)]),
+    (&[Full, Brief, PageFactors], |summary| Vec::from_iter(comparisons::comparisons(summary))),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(outcome::changes(summary))),
     (&[Full, Brief, PageFactors], outcome::mean_matrices),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(outcome::best_per_level(summary))),

@@ -2,6 +2,7 @@
 //!
 //! Every number comes from the summary. Sentences observe; they recommend nothing.
 
+use super::{contrasts, safety};
 use crate::number::{Decimals, factor, p_value, percent};
 use crate::summary::{CellSummary, Estimate, Range, StudySummary, Verdict, runs_needed};
 
@@ -16,10 +17,18 @@ pub(crate) fn sentences(summary: &StudySummary) -> Vec<String> {
     match known.as_slice() {
         [] => sentences.push(nothing_counts(summary)),
         [only] if summary.cells.len() == 1 => sentences.push(words.single(only)),
-        _ => {
-            sentences.extend(words.best(&known));
-            sentences.extend(words.others());
-        }
+        _ => match contrasts::reading(summary) {
+            Some(reading) => {
+                sentences.push(reading.headline);
+                sentences.extend(safety::sentence(summary));
+                sentences.extend(reading.remarks);
+            }
+            None => {
+                sentences.extend(words.best(&known));
+                sentences.extend(safety::sentence(summary));
+                sentences.extend(words.others());
+            }
+        },
     }
     if summary.counts.counting < summary.counts.planned && !known.is_empty() {
         sentences.push(format!(

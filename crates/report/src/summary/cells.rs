@@ -4,9 +4,9 @@ use results::model::{Cell, Factor};
 use results::store::StudyResults;
 use serde::Serialize;
 use stats::change::Gain;
-use stats::compare::{BlockedValue, Direction, compare_in_blocks};
+use stats::compare::BlockedValue;
+use stats::design::reach::{Design, blocks_needed};
 use stats::summary::{Interval, Summary};
-use stats::verdict::{Decision, verdicts};
 
 use crate::quantity::Quantity;
 use crate::summary::Levels;
@@ -80,6 +80,14 @@ pub struct Change {
     pub time_reduction_percent: f64,
     /// `t_ref / t`.
     pub speed_up: f64,
+}
+
+impl Change {
+    /// What one mean is against another; `None` without both, or when one is not above zero.
+    pub(super) fn of(mean: Option<f64>, mean_reference: Option<f64>, quantity: Quantity) -> Option<Self> {
+        let gain = Gain::of(quantity.cost_of(mean?), quantity.cost_of(mean_reference?))?;
+        Some(Self { time_reduction_percent: gain.time_reduction_percent, speed_up: gain.speed_up })
+    }
 }
 
 /// What a comparison amounts to, once corrected for all that were made with it.
@@ -160,35 +168,37 @@ pub struct CellSummary {
     pub vs_reference: Option<Change>,
     /// Against the level before of the last factor, the others unchanged; `None` at its first level.
     pub vs_previous: Option<Change>,
-    /// The test against the reference; `None` for the reference itself and without runs on both sides.
+    /// The test against the reference; `None` for the reference itself, without runs on both sides, and where the design
+    /// does not ask for it.
     pub comparison: Option<Comparison>,
 }
 
-/// Summarises every cell, in the order of the cells.
-pub(super) fn summaries(results: &StudyResults, quantity: Quantity) -> Vec<CellSummary> {
-    let values: Vec<Vec<BlockedValue>> =
-        results.cells.iter().map(|cell| counting_values(results, cell, quantity)).collect();
-    let estimates: Vec<Option<Estimate>> = values.iter().map(|values| estimate(values)).collect();
+/// The values of the counting runs of each cell, in the order of the cells.
+pub(super) fn values(results: &StudyResults, quantity: Quantity) -> Vec<Vec<BlockedValue>> {
+    results.cells.iter().map(|cell| counting_values(results, cell, quantity)).collect()
+}
+
+/// Summarises every cell, in the order of the cells; what is compared is put in later.
+pub(super) fn summaries(
+    results: &StudyResults,
+    values: &[Vec<BlockedValue>],
+    quantity: Quantity,
+) -> Vec<CellSummary> {
+    let means: Vec<Option<f64>> = values.iter().map(|values| mean_of_blocks(values)).collect();
     // Cells come in the order of the spec: the first has the first level of every factor.
     let reference = results.cells.first().map(|cell| cell.index);
-    let comparisons = compare_with_first(&values, quantity, results.study.seed);
-    let means: Vec<Option<f64>> = values.iter().map(|values| mean_of_blocks(values)).collect();
-    let change = |index: usize, other: usize| {
-        let (mean, mean_reference) = (means[index]?, means[other]?);
-        let gain = Gain::of(quantity.cost_of(mean), quantity.cost_of(mean_reference))?;
-        Some(Change { time_reduction_percent: gain.time_reduction_percent, speed_up: gain.speed_up })
-    };
+    let change = |index: usize, other: usize| Change::of(means[index], means[other], quantity);
     let summary = |(index, cell): (usize, &Cell)| CellSummary {
         cell_index: cell.index,
         label: cell.label(),
         levels: Levels(cell.levels.clone()),
-        estimate: estimates[index],
+        estimate: estimate(&values[index]),
         geometric_mean: means[index],
         rows: rows(results, cell),
         is_reference: Some(cell.index) == reference,
         vs_reference: if index == 0 { None } else { change(index, 0) },
         vs_previous: previous(results, cell).and_then(|previous| change(index, previous)),
-        comparison: comparisons[index],
+        comparison: None,
     };
     results.cells.iter().enumerate().map(summary).collect()
 }
@@ -238,65 +248,13 @@ fn previous(results: &StudyResults, cell: &Cell) -> Option<usize> {
     })
 }
 
-/// Compares each group with the first and decides them together; one element per group, the first always absent.
-fn compare_with_first(
-    values: &[Vec<BlockedValue>],
-    quantity: Quantity,
-    seed: u64,
-) -> Vec<Option<Comparison>> {
-    let mut views = vec![None; values.len()];
-    let Some((reference, candidates)) = values.split_first() else { return views };
-    let p_needed = ALPHA / candidates.len().max(1) as f64;
-    let compared: Vec<_> = (1..)
-        .zip(candidates)
-        .filter(|(_, candidate)| !candidate.is_empty() && !reference.is_empty())
-        .filter_map(|(index, candidate)| {
-            let seed = seed.wrapping_add(index as u64);
-            let comparison =
-                compare_in_blocks(reference, candidate, quantity.direction(), p_needed, seed).ok()?;
-            Some((index, comparison))
-        })
-        .collect();
-    let comparisons: Vec<_> = compared.iter().map(|(_, comparison)| *comparison).collect();
-    let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
-    for ((index, comparison), decision) in compared.iter().zip(decisions) {
-        views[*index] = Some(view(comparison, decision, quantity));
-    }
-    views
-}
-
-fn view(comparison: &stats::compare::Comparison, decision: Decision, quantity: Quantity) -> Comparison {
-    // The ratio is candidate over reference: of times it is the inverse of the speed-up, of rates the speed-up itself.
-    let inverted = |range: Range| Range { low: 1.0 / range.high, high: 1.0 / range.low };
-    let interval = decision.ratio_interval.map(Range::from);
-    let (speed_up, speed_up_interval) = match quantity.direction() {
-        Direction::SmallerIsBetter => (comparison.ratio.map(f64::recip), interval.map(inverted)),
-        Direction::LargerIsBetter => (comparison.ratio, interval),
-    };
-    Comparison {
-        n_reference: comparison.n_reference,
-        n_candidate: comparison.n_candidate,
-        speed_up,
-        speed_up_interval,
-        p_value: comparison.p_value,
-        p_adjusted: decision.p_adjusted,
-        verdict: decision.verdict.into(),
-    }
-}
-
-/// Smallest number of runs per cell with which each of so many comparisons could show a difference, whatever the
-/// others show; `None` when more than twelve would be needed.
+/// Smallest number of runs per cell with which each of so many comparisons of a study could show a difference; `None` when
+/// no number does.
 pub(crate) fn runs_needed(comparison_count: usize) -> Option<usize> {
-    const RUNS_MAX: u32 = 12;
-    let level = ALPHA / comparison_count.max(1) as f64;
-    let could_decide = |n: &u32| {
-        let reference: Vec<f64> = (1..=*n).map(f64::from).collect();
-        let candidate: Vec<f64> = (n + 1..=2 * n).map(f64::from).collect();
-        let comparison =
-            stats::compare::compare(&reference, &candidate, stats::compare::Direction::SmallerIsBetter, 0);
-        comparison.is_ok_and(|comparison| comparison.p_attainable_min <= level)
-    };
-    (2..=RUNS_MAX).find(could_decide).map(|n| n as usize)
+    let comparisons = u32::try_from(comparison_count).unwrap_or(u32::MAX);
+    let needed = blocks_needed(&Design::of(1, comparisons), ALPHA).ok()?;
+    let fewest = [needed.all_runs, needed.within_blocks].into_iter().flatten().min();
+    fewest.map(|blocks| blocks as usize)
 }
 
 #[cfg(test)]
@@ -318,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_runs_needed_are_those_whose_smallest_p_reaches_the_corrected_level() {
-        // 2 / C(2n, n): 0.333, 0.1, 0.0286, 0.00794, 0.00216.
-        assert_eq!([1, 2, 6, 7, 23].map(runs_needed), [Some(4), Some(5), Some(5), Some(6), Some(6)]);
+        // 2 / C(2n, n): 0.333, 0.1, 0.0286. Labels of all cells are dealt together, so more comparisons need no more runs.
+        assert_eq!([1, 2, 6, 7, 23].map(runs_needed), [Some(4); 5]);
     }
 }

@@ -13,7 +13,7 @@ use super::record::record;
 use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
 };
-use super::{ceilings, cells, factors, metrics, plans};
+use super::{ceilings, cells, comparisons, factors, metrics, plans};
 use crate::catalogue::Catalogue;
 use crate::outcome::verdict;
 use crate::quantity::Quantity;
@@ -29,7 +29,12 @@ pub fn summarise(
     expectations: &[ExpectationOutcome],
 ) -> StudySummary {
     let quantity = Quantity::of(&results.study);
-    let cells = cells::summaries(results, quantity);
+    let values = cells::values(results, quantity);
+    let mut cells = cells::summaries(results, &values, quantity);
+    let comparisons = comparisons::contrasts(results, &values, &cells, quantity);
+    for contrast in comparisons.iter().filter(|contrast| contrast.reference == 0) {
+        cells[contrast.candidate].comparison = contrast.comparison;
+    }
     let reference_index = cells.iter().position(|cell| cell.is_reference);
     let study = &results.study;
     let mut ceilings = ceilings::measured(results);
@@ -70,6 +75,7 @@ pub fn summarise(
         conditions: Conditions::of(results, &record),
         record,
         cells,
+        comparisons,
         reference_index,
     };
     summary.verdict = verdict::sentences(&summary);

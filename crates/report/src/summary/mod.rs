@@ -3,6 +3,7 @@
 mod caches;
 pub(crate) mod ceilings;
 mod cells;
+mod comparisons;
 mod conditions;
 mod derive;
 mod factors;
@@ -17,6 +18,7 @@ pub(crate) use caches::{counts as cache_counts, words as cache_words};
 pub use ceilings::CeilingLine;
 pub use cells::{ALPHA, CellSummary, Change, Comparison, Estimate, Range, Verdict};
 pub(crate) use cells::{geometric_mean, runs_needed};
+pub use comparisons::Contrast;
 pub use conditions::Conditions;
 pub use derive::summarise;
 pub use factors::{BestOfLevel, Matrix};

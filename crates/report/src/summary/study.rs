@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::caches::{CacheCount, words};
 use super::ceilings::CeilingLine;
 use super::cells::CellSummary;
+use super::comparisons::Contrast;
 use super::conditions::Conditions;
 use super::factors::{BestOfLevel, Matrix};
 use super::levels::Levels;
@@ -157,6 +158,8 @@ pub struct StudySummary {
     pub verdict: Vec<String>,
     /// One per cell, in the order of the cells.
     pub cells: Vec<CellSummary>,
+    /// What the design compares, decided together; in the order of its contrasts.
+    pub comparisons: Vec<Contrast>,
     /// Index into `cells` of the one that the others are compared with: the first level of every factor.
     pub reference_index: Option<usize>,
     /// The best cell at each level of each factor; empty with fewer than two factors.

@@ -1,8 +1,8 @@
 //! The sections of the outcome of a study, one by one; [`crate::outcome::sections`] says where each is shown.
 
 use results::model::{Level, Scale};
-use stats::change::PercentDefinition;
 
+use super::comparisons::{definition, heads_of_change};
 use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
@@ -179,48 +179,46 @@ fn decimals(summary: &StudySummary) -> Decimals {
 
 pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
     let reference = &summary.cells[summary.reference_index?];
-    if summary.cells.len() < 2 {
+    let is_plain = summary.comparisons.iter().all(|contrast| contrast.asked == "reference");
+    if summary.cells.len() < 2 || !is_plain {
         return None;
     }
-    let header = PercentDefinition::TimeReduction.header();
+    let (percent_head, factor_head) = heads_of_change(summary);
+    let factor_before = format!("{factor_head} vs previous");
     let mut grid = level_columns(summary).with([
-        (header, Align::Right),
-        ("speed-up", Align::Right),
+        (percent_head, Align::Right),
+        (factor_head, Align::Right),
         ("95 % interval", Align::Right),
         ("p", Align::Right),
         ("verdict", Align::Left),
         ("% vs previous", Align::Right),
-        ("speed-up vs previous", Align::Right),
+        (factor_before.as_str(), Align::Right),
     ]);
     for cell in &summary.cells {
         let mut row = level_cells(&cell.levels);
-        row.extend(change_cells(cell));
+        row.extend(change_cells(summary, cell));
         grid.push(row);
     }
-    let quantity = summary.quantity;
-    let per = match quantity.name() {
-        "elapsed_s" => "t is the geometric mean of the elapsed time".to_owned(),
-        "rows_per_s" => "t is the geometric mean of the time per row".to_owned(),
-        name if quantity.is_rate() => format!("t is the inverse of the geometric mean of {name}"),
-        name => format!("t is the geometric mean of {name}"),
-    };
     let previous = summary.factors.last().map_or_else(String::new, |factor| {
         format!(" Previous: compared with the previous level of {}, other factors unchanged.", factor.name)
     });
     let note = format!(
-        "% is {}, {per}; speed-up is t_ref / t, with its interval for all \
-         comparisons of this table together. p is from a permutation test, corrected (Holm) for all of them; the chance \
-         of one false \"better\" or \"worse\" among them is at most {} %.{previous}",
-        summary.percent_definition,
+        "{} Its interval is for all comparisons of this table together. p is from a permutation test, corrected for all of \
+         them; the chance of one false \"better\" or \"worse\" among them is at most {} %.{previous}",
+        definition(summary),
         number(100.0 * summary.alpha)
     );
     let title = format!("Against the reference {}", reference.label);
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note)]))
 }
 
-fn change_cells(cell: &CellSummary) -> Vec<String> {
-    let percent_of = |change: Change| percent(change.time_reduction_percent);
-    let speed_up = |change: Change| factor(change.speed_up);
+fn change_cells(summary: &StudySummary, cell: &CellSummary) -> Vec<String> {
+    let quantity = summary.quantity;
+    let percent_of = |change: Change| match quantity.is_speed() {
+        true => percent(change.time_reduction_percent),
+        false => percent(100.0 * (quantity.ratio_of(change.speed_up) - 1.0)),
+    };
+    let speed_up = |change: Change| factor(quantity.shown_factor(change.speed_up));
     let comparison = cell.comparison;
     let verdict = match (cell.is_reference, comparison) {
         (true, _) => "reference",
@@ -231,7 +229,8 @@ fn change_cells(cell: &CellSummary) -> Vec<String> {
         or_dash(cell.vs_reference, percent_of),
         or_dash(cell.vs_reference, speed_up),
         or_dash(comparison.and_then(|comparison| comparison.speed_up_interval), |interval| {
-            format!("{} to {}", factor(interval.low), factor(interval.high))
+            let ends = [interval.low, interval.high].map(|end| quantity.shown_factor(end));
+            format!("{} to {}", factor(ends[0].min(ends[1])), factor(ends[0].max(ends[1])))
         }),
         or_dash(comparison.and_then(|comparison| comparison.p_adjusted), |p| {
             let text = p_value(p);
@@ -250,8 +249,14 @@ pub(crate) fn mean_matrices(summary: &StudySummary) -> Vec<Section> {
 
 /// The gain over the first level of the last factor.
 pub(crate) fn improvement_matrices(summary: &StudySummary) -> Vec<Section> {
-    let title = "Improvement factor: time at the first level of the columns over the time at each";
-    Vec::from_iter(matrices(summary, &summary.improvement_factors, title, true))
+    let title = match summary.quantity.is_speed() {
+        true => "Improvement factor: time at the first level of the columns over the time at each".to_owned(),
+        false => format!(
+            "Improvement factor of {} against the first level of the columns",
+            summary.quantity.words()
+        ),
+    };
+    Vec::from_iter(matrices(summary, &summary.improvement_factors, &title, true))
 }
 
 fn matrices(summary: &StudySummary, matrices: &[Matrix], title: &str, are_factors: bool) -> Option<Section> {

@@ -4,6 +4,7 @@
 
 mod ceilings;
 mod comparisons;
+mod designs;
 mod exports;
 mod hostile;
 mod limits;

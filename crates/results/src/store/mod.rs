@@ -8,6 +8,7 @@
 mod baselines;
 mod ceilings;
 mod checks;
+mod corrections;
 mod document;
 mod error;
 mod id;

@@ -5,17 +5,15 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::model::{
-    Cell, ClientRecord, Environment, Event, GateOutcome, GateResult, Level, Mark, Metric, Run, RunKey,
-    RunState, Setting, StoredRun, Study, StudyKey, Warning,
+    Cell, ClientRecord, Environment, Event, GateResult, Level, Mark, Metric, Run, RunKey, RunState, Setting,
+    StoredRun, Study, StudyKey, Warning,
 };
 use crate::observations::Observations;
 use crate::redaction::redacted;
 use crate::settings::recorded;
 use crate::store::observed::Depth;
 use crate::store::row::{GATE_OUTCOMES, SCALES};
-use crate::store::{
-    CellLatency, CorrectedRun, Correction, Store, StoreError, StoredStudy, StudyId, StudyResults, open,
-};
+use crate::store::{CellLatency, Store, StoreError, StoredStudy, StudyId, StudyResults, open};
 
 const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine, spec_toml, seed, factors, fixed, \
                              repetitions, expectations, created_at, fathom_version";
@@ -205,33 +203,6 @@ impl Store {
         })
     }
 
-    /// Lists results that were doubted or replaced, in the order in which they ran.
-    ///
-    /// These are the runs with a mark, and the ended runs whose place another one took. Interrupted runs measured
-    /// nothing and are left out.
-    ///
-    /// # Errors
-    /// A stored value cannot be read, or SQLite refuses.
-    pub fn corrections(&self, study: StudyId) -> Result<Vec<Correction>, StoreError> {
-        let runs = self.runs(study)?;
-        let by_id: BTreeMap<i64, &StoredRun> = runs.iter().map(|stored| (stored.run_id, stored)).collect();
-        let doubted = runs.iter().filter(|stored| {
-            let ended = matches!(stored.run.state, RunState::Valid | RunState::Invalid);
-            ended && (stored.suspect.is_some() || stored.superseded_by.is_some())
-        });
-        let correction = |old: &StoredRun| {
-            let new = old.superseded_by.and_then(|run_id| by_id.get(&run_id).copied());
-            let replaced_at = || new.unwrap_or(old).run.started_at.clone();
-            Correction {
-                old: corrected(old),
-                new: new.map(corrected),
-                reason: reason(old),
-                at: old.suspect.as_ref().map_or_else(replaced_at, |mark| mark.marked_at.clone()),
-            }
-        };
-        Ok(doubted.map(correction).collect())
-    }
-
     pub(super) fn key_and_state(&self, run_id: i64) -> Result<(RunKey, RunState), StoreError> {
         let sql = "SELECT block_index, cell_index, attempt, state FROM run WHERE id = ?1";
         let mut found = self.rows(sql, [run_id], |row| {
@@ -383,23 +354,4 @@ fn shown(fixed: Vec<(String, Level)>) -> Vec<(String, Level)> {
         level => level,
     };
     fixed.into_iter().map(|(name, level)| (name, value(level))).collect()
-}
-
-fn corrected(stored: &StoredRun) -> CorrectedRun {
-    CorrectedRun {
-        run_id: stored.run_id,
-        key: stored.run.key,
-        state: stored.run.state,
-        elapsed_ns: stored.run.elapsed_ns,
-        rows: stored.run.rows(),
-    }
-}
-
-fn reason(old: &StoredRun) -> String {
-    if let Some(mark) = &old.suspect {
-        return mark.reason.clone();
-    }
-    let failed = old.run.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
-    let failed: Vec<String> = failed.map(|gate| format!("{}: {}", gate.gate, gate.found)).collect();
-    if failed.is_empty() { "run again".to_owned() } else { failed.join("; ") }
 }

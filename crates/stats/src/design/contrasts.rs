@@ -198,6 +198,26 @@ pub fn pairs(
     Ok(pairs)
 }
 
+/// The pairs of a study whose design is already checked, each with the contrast that asks for it first.
+///
+/// Contrasts that give no pair here are passed over; without any, every cell stands against the first one.
+pub fn asked(factors: &[Factor], cells: &[Vec<String>], contrasts: &[Contrasts]) -> Vec<(Contrasts, Pair)> {
+    let mut found: Vec<(Contrasts, Pair)> = Vec::new();
+    for contrast in contrasts {
+        for pair in pairs(factors, cells, std::slice::from_ref(contrast)).unwrap_or_default() {
+            let turned = Pair { reference: pair.candidate, candidate: pair.reference };
+            if !found.iter().any(|(_, known)| [pair, turned].contains(known)) {
+                found.push((contrast.clone(), pair));
+            }
+        }
+    }
+    if found.is_empty() {
+        let against_first = |candidate| (Contrasts::Reference, Pair { reference: 0, candidate });
+        found.extend((1..cells.len()).map(against_first));
+    }
+    found
+}
+
 /// Cells as positions of levels.
 struct Grid<'a> {
     factors: &'a [Factor],

@@ -1,0 +1,54 @@
+//! What is different in the miniature of an experiment.
+
+use super::design::{DesignSpec, REPETITIONS_MAX};
+use super::document::Entry;
+use super::draft::Draft;
+use super::error::SpecError;
+use super::validity::Validity;
+
+const MINIATURE_KEYS: [&str; 6] = ["repetitions", "against", "factors", "parameters", "engine", "validity"];
+
+/// What is different in the miniature.
+#[derive(Clone, Debug)]
+pub(crate) struct Miniature {
+    pub(crate) repetitions: Option<u32>,
+    /// Its contrasts alone.
+    pub(crate) design: DesignSpec,
+    /// `None` keeps the factors of the full scale.
+    pub(crate) factors: Option<Draft>,
+    pub(crate) parameters: Draft,
+    pub(crate) validity: Validity,
+}
+
+impl Miniature {
+    /// Reads `[miniature]`; `validity` is that of the full scale.
+    pub(super) fn read(entries: &[Entry<'_>], validity: &Validity) -> Result<Self, SpecError> {
+        let mut miniature = Self {
+            repetitions: None,
+            design: DesignSpec::default(),
+            factors: None,
+            parameters: Draft::default(),
+            validity: validity.clone(),
+        };
+        let mut both = Draft::default();
+        let mut has_factors = false;
+        for entry in entries {
+            match entry.key {
+                "repetitions" => miniature.repetitions = Some(entry.count(1..=REPETITIONS_MAX)?),
+                "against" => miniature.design.read_against(entry)?,
+                "factors" => {
+                    both.read_factors(&entry.table()?)?;
+                    has_factors = true;
+                }
+                "parameters" => both.read_parameters(&entry.table()?)?,
+                "engine" => both.read_engines(&entry.table()?)?,
+                "validity" => miniature.validity.read(&entry.table()?)?,
+                _ => return Err(entry.not_known("[miniature]", &MINIATURE_KEYS)),
+            }
+        }
+        miniature.factors =
+            has_factors.then(|| Draft { factors: std::mem::take(&mut both.factors), parameters: Vec::new() });
+        miniature.parameters = both;
+        Ok(miniature)
+    }
+}
