@@ -7,6 +7,7 @@ use results::verdict::VerdictKind;
 use results::wording::thousands;
 
 use super::chart::levels::{Dot, LevelChart, Spot};
+use super::chart::places::Places;
 use super::chart::shares::{Against, Bar, Shares, against};
 use super::definitions::{Definitions, Tables};
 use super::figure::figure;
@@ -139,11 +140,11 @@ fn scaling(checks: &[StoredCheck]) -> Option<Markup> {
         y_title: "Speed of the pass [MiB/s]".to_owned(),
         x_title: "workers".to_owned(),
         levels: workers.iter().map(u64::to_string).collect(),
+        places: Places::of(&workers.iter().map(|count| *count as f64).collect::<Vec<_>>()),
         series,
-        stretches: Vec::new(),
         is_ordered: true,
         is_logarithmic,
-        range: None,
+        ..LevelChart::default()
     };
     chart.draw()
 }

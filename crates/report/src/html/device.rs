@@ -3,6 +3,7 @@
 use results::io::{IoRow, IoTable};
 
 use super::chart::levels::{Dot, LevelChart, Spot};
+use super::chart::places::Places;
 use super::chart::shares::{Against, against};
 use super::definitions::{Definitions, Tables};
 use super::figure::{absent, figure};
@@ -94,11 +95,10 @@ fn matrix(table: &IoTable) -> LevelChart {
         y_title: "Rate [MiB/s]".to_owned(),
         x_title: "queue depth".to_owned(),
         levels: depths.iter().map(u64::to_string).collect(),
+        places: Places::of(&depths.iter().map(|depth| *depth as f64).collect::<Vec<_>>()),
         series,
-        stretches: Vec::new(),
         is_ordered: true,
-        is_logarithmic: false,
-        range: None,
+        ..LevelChart::default()
     }
 }
 

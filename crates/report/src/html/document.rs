@@ -2,7 +2,7 @@
 
 use results::store::{StoredCheck, StoredStructure, StoredStudy};
 
-use super::chart::difference;
+use super::chart::difference::{self, Tone};
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
@@ -45,7 +45,11 @@ pub(super) fn differences(summary: &ComparisonSummary) -> Vec<difference::Line> 
             percent,
             interval: pair.difference_percent_interval.map(|range| (range.low, range.high)),
             words: format!("{percent:+.1} %, {}", comparison::verdict_words(pair)),
-            is_bad: pair.is_regression || pair.is_invalid,
+            tone: match (pair.is_regression || pair.is_invalid, pair.verdict) {
+                (true, _) => Tone::Bad,
+                (false, Some(Verdict::Better)) => Tone::Good,
+                _ => Tone::Plain,
+            },
         })
     };
     summary.pairs.iter().filter_map(line).collect()
@@ -253,8 +257,7 @@ fn chart(history: &History, series: &Series) -> LevelChart {
         series: vec![(series.label.clone(), series.points.iter().map(spot).collect())],
         stretches: stretches(series),
         is_ordered: true,
-        is_logarithmic: false,
-        range: None,
+        ..LevelChart::default()
     }
 }
 
@@ -318,14 +321,10 @@ mod tests {
     fn chart_of(value: f64) -> LevelChart {
         let dot = Dot { value, title: String::new(), counts: true };
         LevelChart {
-            y_title: String::new(),
-            x_title: String::new(),
             levels: vec!["1".to_owned()],
             series: vec![(String::new(), vec![Spot { dots: vec![dot], ..Spot::default() }])],
-            stretches: Vec::new(),
             is_ordered: true,
-            is_logarithmic: false,
-            range: None,
+            ..LevelChart::default()
         }
     }
 

@@ -1,18 +1,22 @@
 //! The compared quantity over the factors: the published graph forms and their tables.
 
+mod effects;
+pub(super) mod facets;
+
 use results::model::{Level, RunState};
 
 use super::chart::heat::HeatMap;
-use super::chart::levels::{Dot, LevelChart, Spot};
+use super::chart::levels::{Dot, Spot};
 use super::definitions::Definitions;
 use super::figure::figure;
+use super::human::{self, Unit};
 use super::markup::{Markup, markup};
 use super::page::Page;
 use super::tables;
-use crate::number::{Decimals, counted_from_one, factor, number};
+use crate::number::{counted_from_one, number};
 use crate::outcome::{Destination, sections};
-use crate::quantity::Quantity;
-use crate::summary::{CellSummary, Matrix, StudySummary};
+use crate::summary::{self, CellSummary, Estimate, Matrix, StudySummary};
+use facets::{Facets, Roles, facets, is_numeric, ordered, share_axis};
 
 /// A logarithmic picture is offered beside the linear one when the values span more than this factor.
 const SPAN_FOR_LOGARITHMS: f64 = 20.0;
@@ -28,27 +32,30 @@ const DRAWN: [&str; 6] = [
 ];
 const DRAWN_MAX: usize = 4;
 
-/// Charts of one quantity: one per combination of the factors before the last two.
-pub(super) struct Facets {
-    /// Heading of each (the levels of the other factors) and the chart.
-    pub(super) charts: Vec<(String, LevelChart)>,
-}
+/// A shade of a heat map in standard deviations between runs: the means of few runs differ by less, mostly.
+const STEP_IN_DEVIATIONS: f64 = 2.0;
+
+/// Taken for the spread between runs where no configuration has two.
+const NOISE_PERCENT_UNKNOWN: f64 = 5.0;
 
 /// The section.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let summary = page.summary;
     let facets = quantity_facets(page);
     let maps = heat_maps(summary);
-    let maps = maps.iter().filter_map(|map| Some(figure(&map.draw()?, &Markup::default())));
+    let noted = |(map, note): &(HeatMap, String)| Some(figure(&map.draw()?, &markup!("{}", note)));
+    let maps = maps.iter().filter_map(noted);
+    let found = summary::effects(page.results, summary.quantity);
     let mut html = markup!(
         "<div class=\"charts\">{}{}{}{}</div>",
-        drawn(&facets, &caption(summary, definitions)),
-        logarithmic(&facets),
-        gains(summary, definitions),
+        drawn(&facets, &caption(summary, &facets, definitions)),
+        logarithmic(page, &facets),
+        effects::charts(summary, &found, definitions),
         maps.collect::<Markup>()
     );
+    html.push(&effects::interactions(summary, &found));
     html.push(&shown(summary, Destination::PageFactors, definitions));
-    html.push(&metric_charts(summary));
+    html.push(&metric_charts(page));
     html.push(&shown(summary, Destination::PageMetrics, definitions));
     html
 }
@@ -58,42 +65,58 @@ fn shown(summary: &StudySummary, part: Destination, definitions: &Definitions) -
     sections(summary, part).iter().map(|section| tables::titled(section, definitions)).collect()
 }
 
-fn caption(summary: &StudySummary, definitions: &Definitions) -> Markup {
+fn caption(summary: &StudySummary, facets: &Facets, definitions: &Definitions) -> Markup {
+    let is_void = |spot: &Spot| spot.dots.iter().any(|dot| !dot.counts);
+    let mut charts = facets.charts.iter().map(|(_, chart)| chart);
+    let has_void = charts.clone().any(|chart| chart.series.iter().flat_map(|(_, spots)| spots).any(is_void));
+    let mark = if charts.any(|chart| chart.is_ordered) { "the large mark" } else { "the bar" };
     markup!(
-        "{}: each small point is one run, the large mark their mean, the bar its 95 % {}; × is a run that does \
-         not count.",
+        "{}: each small point is one run, {} is the mean, the line its 95 % {}.{}",
         definitions.header(summary.quantity.name()),
+        mark,
         definitions.header("interval"),
+        if has_void { " × is a run that does not count." } else { "" }
     )
+}
+
+/// The unit in which the compared quantity is drawn.
+fn compared_unit(summary: &StudySummary) -> Unit {
+    let largest = summary.cells.iter().filter_map(|cell| Some(cell.estimate?.max));
+    Unit::of(summary.quantity.unit(), largest)
 }
 
 /// The compared quantity with all its runs.
 pub(super) fn quantity_facets(page: &Page<'_>) -> Facets {
     let summary = page.summary;
-    let quantity = summary.quantity;
-    let y_title = format!("{} [{}]", capital(quantity.words()), quantity.unit());
-    let means: Vec<f64> = summary.cells.iter().filter_map(|cell| Some(cell.estimate?.mean)).collect();
-    let decimals = Decimals::for_values(means);
-    facets(summary, &y_title, |cell, _| Spot {
-        mean: cell.estimate.map(|estimate| estimate.mean),
-        interval: cell.estimate.and_then(|estimate| estimate.interval).map(|range| (range.low, range.high)),
-        title: mean_words(cell, quantity, decimals),
+    let unit = compared_unit(summary);
+    let y_title = unit.titled(&capital(summary.quantity.words()));
+    facets(summary, Roles::of(&summary.factors, contrasts(page)), &y_title, |cell, _| Spot {
+        mean: cell.estimate.map(|estimate| unit.value(estimate.mean)),
+        interval: cell
+            .estimate
+            .and_then(|estimate| estimate.interval)
+            .map(|range| (unit.value(range.low), unit.value(range.high))),
+        title: mean_words(cell, &unit),
         words: None,
-        dots: dots(page, cell.cell_index),
+        dots: dots(page, cell.cell_index, &unit),
     })
 }
 
-/// `batch_size=1: mean 1.315 s, 95 % interval 0.774 to 1.855, n = 5`.
-fn mean_words(cell: &CellSummary, quantity: Quantity, decimals: Decimals) -> String {
-    let Some(estimate) = cell.estimate else { return String::new() };
-    let interval = estimate.interval.map_or_else(String::new, |range| {
-        format!(", 95 % interval {} to {}", decimals.write(range.low), decimals.write(range.high))
-    });
-    let mean = decimals.write(estimate.mean);
-    format!("{}: mean {mean} {}{interval}, n = {}", cell.label, quantity.unit(), estimate.n)
+/// The contrasts of the study's design.
+pub(super) fn contrasts<'a>(page: &Page<'a>) -> &'a [String] {
+    &page.results.study.design.against
 }
 
-fn dots(page: &Page<'_>, cell_index: u32) -> Vec<Dot> {
+/// `batch_size=1: mean 1.315 s, 95 % interval 774.0 ms to 1.855 s, n = 5`.
+fn mean_words(cell: &CellSummary, unit: &Unit) -> String {
+    let Some(estimate) = cell.estimate else { return String::new() };
+    let interval = estimate.interval.map_or_else(String::new, |range| {
+        format!(", 95 % interval {} to {}", human::number(unit.value(range.low)), unit.write(range.high))
+    });
+    format!("{}: mean {}{interval}, n = {}", cell.label, unit.write(estimate.mean), estimate.n)
+}
+
+fn dots(page: &Page<'_>, cell_index: u32, unit: &Unit) -> Vec<Dot> {
     let quantity = page.summary.quantity;
     let ended = page.results.runs.iter().filter(|stored| {
         stored.run.key.cell_index == cell_index
@@ -111,74 +134,13 @@ fn dots(page: &Page<'_>, cell_index: u32) -> Vec<Dot> {
             };
             let block = counted_from_one(stored.run.key.block_index);
             let title = format!("run {}, block {block}: {value} {}{why_not}", stored.run_id, quantity.unit());
-            Some(Dot { value, title, counts: stored.counts() })
+            Some(Dot { value: unit.value(value), title, counts: stored.counts() })
         })
         .collect()
 }
 
-/// Lays cells out: the last factor along the axis, the one before as series, the others as charts of their own. All
-/// charts share one axis.
-fn facets(summary: &StudySummary, y_title: &str, spot: impl Fn(&CellSummary, usize) -> Spot) -> Facets {
-    let factors = &summary.factors;
-    let (x_title, levels, is_ordered) = match factors.last() {
-        Some(last) => (last.name.clone(), last.levels.clone(), is_numeric(&last.levels)),
-        None => ("configuration".to_owned(), vec![Level::Text("all".to_owned())], false),
-    };
-    let mut charts: Vec<(String, LevelChart)> = Vec::new();
-    for (index, cell) in summary.cells.iter().enumerate() {
-        let (others, series, x) = match cell.levels.0.as_slice() {
-            [] => (String::new(), String::new(), 0),
-            [.., last] => {
-                let place = levels.iter().position(|level| *level == last.1).unwrap_or(0);
-                let before = &cell.levels.0[..cell.levels.0.len() - 1];
-                let words = |levels: &[(String, Level)]| {
-                    levels.iter().map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
-                };
-                let (others, series) = before.split_at(before.len().saturating_sub(1));
-                (words(others), words(series), place)
-            }
-        };
-        let known = charts.iter().position(|(heading, _)| *heading == others);
-        let chart = known.unwrap_or_else(|| {
-            let chart = LevelChart {
-                y_title: y_title.to_owned(),
-                x_title: x_title.clone(),
-                levels: levels.iter().map(Level::to_string).collect(),
-                series: Vec::new(),
-                stretches: Vec::new(),
-                is_ordered,
-                is_logarithmic: false,
-                range: None,
-            };
-            charts.push((others, chart));
-            charts.len() - 1
-        });
-        let chart = &mut charts[chart].1;
-        let known = chart.series.iter().position(|(name, _)| *name == series);
-        let place = known.unwrap_or_else(|| {
-            chart.series.push((series, vec![Spot::default(); chart.levels.len()]));
-            chart.series.len() - 1
-        });
-        chart.series[place].1[x] = spot(cell, index);
-    }
-    share_axis(&mut charts);
-    Facets { charts }
-}
-
-fn share_axis(charts: &mut [(String, LevelChart)]) {
-    let extents = || charts.iter().filter_map(|(_, chart)| chart.extent());
-    let smallest = extents().map(|(smallest, _)| smallest).reduce(f64::min);
-    let largest = extents().map(|(_, largest)| largest).reduce(f64::max);
-    let range = smallest.zip(largest);
-    charts.iter_mut().for_each(|(_, chart)| chart.range = range);
-}
-
-fn is_numeric(levels: &[Level]) -> bool {
-    levels.len() > 1 && levels.iter().all(|level| level.as_number().is_some())
-}
-
 fn drawn(facets: &Facets, caption: &Markup) -> Markup {
-    let one = |(heading, chart): &(String, LevelChart)| {
+    let one = |(heading, chart): &(String, super::chart::levels::LevelChart)| {
         let svg = chart.draw()?;
         let bold = if heading.is_empty() { Markup::default() } else { markup!("<b>{}</b> ", heading) };
         Some(figure(&svg, &markup!("{}{}", bold, caption)))
@@ -186,81 +148,98 @@ fn drawn(facets: &Facets, caption: &Markup) -> Markup {
     facets.charts.iter().filter_map(one).collect()
 }
 
-/// The same on logarithms where small values would vanish; the picture says that it does not start at zero.
-fn logarithmic(facets: &Facets) -> Markup {
-    let range = facets.charts.first().and_then(|(_, chart)| chart.range);
-    if !range.is_some_and(|(smallest, largest)| smallest > 0.0 && largest / smallest > SPAN_FOR_LOGARITHMS) {
-        return Markup::default();
-    }
-    let one = |(heading, chart): &(String, LevelChart)| {
-        // A bar needs a foot at zero, which logarithms do not have: marks instead.
-        let chart = LevelChart { is_logarithmic: true, is_ordered: true, ..chart.clone() };
-        Some(figure(&chart.draw()?, &markup!("{} The same values, logarithmic.", heading)))
+/// The same on logarithms where small values would vanish. A symmetric interval would reach below zero there: the
+/// geometric mean has one of its own.
+fn logarithmic(page: &Page<'_>, linear: &Facets) -> Markup {
+    let extents = linear.charts.iter().filter_map(|(_, chart)| chart.range);
+    let is_wide = |(smallest, largest): (f64, f64)| {
+        smallest > 0.0 && largest.is_finite() && largest / smallest > SPAN_FOR_LOGARITHMS
     };
-    facets.charts.iter().filter_map(one).collect()
-}
-
-/// Gain against the previous level of the last factor.
-fn gains(summary: &StudySummary, definitions: &Definitions) -> Markup {
-    if !summary.cells.iter().any(|cell| cell.vs_previous.is_some()) {
+    if !extents.into_iter().any(is_wide) {
         return Markup::default();
     }
-    let has_room = summary.cells.len() <= 12;
-    let mut facets = facets(summary, "Gain over the previous level [% less time]", |cell, _| {
-        let gain = cell.vs_previous.map(|change| change.time_reduction_percent);
-        let title = cell.vs_previous.map(|change| {
-            let times = factor(change.speed_up);
-            format!(
-                "{}: {:.1} % less time than the level before ({times} times as fast)",
-                cell.label, change.time_reduction_percent
-            )
-        });
-        let words = gain.filter(|_| has_room).map(|gain| format!("{gain:.0} %"));
-        Spot { mean: gain, title: title.unwrap_or_default(), words, ..Spot::default() }
-    });
-    facets.charts.iter_mut().for_each(|(_, chart)| chart.is_ordered = false);
-    let caption = markup!(
-        "{} against the previous level, the other factors unchanged; a negative gain is a longer time. The \
-         first level has no previous level.",
-        definitions.header("time_reduction_percent")
+    let (unit, mut charts) = (compared_unit(page.summary), linear.charts.clone());
+    for (_, chart) in &mut charts {
+        // A bar needs a foot at zero, which logarithms do not have: marks instead.
+        (chart.is_logarithmic, chart.is_ordered) = (true, true);
+        for spot in chart.series.iter_mut().flat_map(|(_, spots)| spots) {
+            let counted: Vec<f64> =
+                spot.dots.iter().filter(|dot| dot.counts).map(|dot| dot.value.ln()).collect();
+            let Some(estimate) = Estimate::of(&counted) else { continue };
+            let interval = estimate.interval.map(|range| (range.low.exp(), range.high.exp()));
+            (spot.mean, spot.interval) = (Some(estimate.mean.exp()), interval);
+            let mean = human::number(estimate.mean.exp());
+            spot.title = format!("geometric mean {mean} {}, n = {}", unit.words(), estimate.n);
+        }
+    }
+    share_axis(&mut charts);
+    let caption = Markup::trusted(
+        "The same runs, logarithmic: the large mark is the geometric mean, the line its 95 % interval.",
     );
-    drawn(&facets, &caption)
+    drawn(&Facets { charts }, &caption)
 }
 
-fn heat_maps(summary: &StudySummary) -> Vec<HeatMap> {
-    let means: Vec<f64> = summary.cells.iter().filter_map(|cell| Some(cell.estimate?.mean)).collect();
-    let decimals = Decimals::for_values(means);
+/// Every pair of numeric factors, each with what its shades mean.
+fn heat_maps(summary: &StudySummary) -> Vec<(HeatMap, String)> {
+    let noise = noise_percent(summary);
+    let step = 1.0 + STEP_IN_DEVIATIONS * noise.unwrap_or(NOISE_PERCENT_UNKNOWN) / 100.0;
+    let note = match noise {
+        Some(noise) => format!(
+            "One shade is {STEP_IN_DEVIATIONS} standard deviations between runs ({STEP_IN_DEVIATIONS} × {noise:.1} %): \
+             smaller differences may be chance."
+        ),
+        None => format!(
+            "One shade is {:.0} %; one run per configuration says nothing of chance.",
+            100.0 * (step - 1.0)
+        ),
+    };
     let of_one = |matrix: &Matrix| {
         let is_numeric = is_numeric(&matrix.row_factor.levels) && is_numeric(&matrix.column_factor.levels);
-        is_numeric.then(|| heat_map(summary, matrix, decimals))
+        is_numeric.then(|| (heat_map(summary, matrix, step), note.clone()))
     };
     summary.means.iter().filter_map(of_one).collect()
 }
 
-fn heat_map(summary: &StudySummary, matrix: &Matrix, decimals: Decimals) -> HeatMap {
-    let unit = summary.quantity.unit();
-    let field = |row: &Level, column: &Level, value: Option<f64>| {
-        value.map(|mean| {
-            let words = decimals.write(mean);
-            let (rows, columns) = (&matrix.row_factor.name, &matrix.column_factor.name);
-            let title = format!("{rows}={row} {columns}={column}: mean {words} {unit}");
-            (mean, short_field(mean), title)
+/// Standard deviation between the runs of one configuration in % of its mean, pooled; `None` without repeated runs.
+fn noise_percent(summary: &StudySummary) -> Option<f64> {
+    let (mut squares, mut degrees) = (0.0, 0.0);
+    for estimate in summary.cells.iter().filter_map(|cell| cell.estimate) {
+        let Some(sd) = estimate.sd.filter(|_| estimate.mean > 0.0) else { continue };
+        let degrees_here = estimate.n as f64 - 1.0;
+        squares += degrees_here * (sd / estimate.mean).powi(2);
+        degrees += degrees_here;
+    }
+    (degrees > 0.0).then(|| 100.0 * (squares / degrees).sqrt())
+}
+
+fn heat_map(summary: &StudySummary, matrix: &Matrix, step: f64) -> HeatMap {
+    let unit = compared_unit(summary);
+    let (rows, columns) = (&matrix.row_factor, &matrix.column_factor);
+    let value = |row: &Level, column: &Level| {
+        let row = rows.levels.iter().position(|level| level == row)?;
+        let column = columns.levels.iter().position(|level| level == column)?;
+        *matrix.values.get(row)?.get(column)?
+    };
+    let field = |row: &Level, column: &Level| {
+        value(row, column).map(|mean| {
+            let title = format!("{}={row} {}={column}: mean {}", rows.name, columns.name, unit.write(mean));
+            (mean, short_field(unit.value(mean)), title)
         })
     };
     let others: Vec<String> =
         matrix.others.0.iter().map(|(name, level)| format!(", {name}={level}")).collect();
-    let rows = matrix.row_factor.levels.iter().zip(&matrix.values);
+    let (row_levels, column_levels) = (ordered(&rows.levels), ordered(&columns.levels));
+    let name = unit.titled(&format!("Mean {}", summary.quantity.words()));
     HeatMap {
-        title: format!("Mean {} [{unit}], darker is larger{}", summary.quantity.words(), others.concat()),
-        row_title: matrix.row_factor.name.clone(),
-        rows: matrix.row_factor.levels.iter().map(Level::to_string).collect(),
-        column_title: matrix.column_factor.name.clone(),
-        columns: matrix.column_factor.levels.iter().map(Level::to_string).collect(),
-        values: rows
-            .map(|(row, values)| {
-                let columns = matrix.column_factor.levels.iter().zip(values);
-                columns.map(|(column, value)| field(row, column, *value)).collect()
-            })
+        title: format!("{name}, darker is larger{}", others.concat()),
+        row_title: rows.name.clone(),
+        rows: row_levels.iter().map(human::level).collect(),
+        column_title: columns.name.clone(),
+        columns: column_levels.iter().map(human::level).collect(),
+        step,
+        values: row_levels
+            .iter()
+            .map(|row| column_levels.iter().map(|column| field(row, column)).collect())
             .collect(),
     }
 }
@@ -268,7 +247,7 @@ fn heat_map(summary: &StudySummary, matrix: &Matrix, decimals: Decimals) -> Heat
 /// Three significant digits: a field has little room, and its hover text has more.
 fn short_field(value: f64) -> String {
     match value.abs() {
-        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 100.0 => human::thousands(value),
         size if size >= 10.0 => format!("{value:.1}"),
         size if size >= 1.0 => format!("{value:.2}"),
         size if size >= 0.01 => format!("{value:.3}"),
@@ -277,7 +256,8 @@ fn short_field(value: f64) -> String {
 }
 
 /// Small pictures of what else changed with the factors.
-fn metric_charts(summary: &StudySummary) -> Markup {
+fn metric_charts(page: &Page<'_>) -> Markup {
+    let summary = page.summary;
     let differs = |name: &&str| {
         let metric = summary.metrics.iter().find(|metric| metric.name == **name)?;
         let means: Vec<f64> = metric.cells.iter().flatten().map(|estimate| estimate.mean).collect();
@@ -286,18 +266,22 @@ fn metric_charts(summary: &StudySummary) -> Markup {
     };
     let mut html = Markup::default();
     for metric in DRAWN.iter().filter_map(differs).take(DRAWN_MAX) {
-        let unit = if metric.unit == "1" { "count" } else { &metric.unit };
-        let facets = facets(summary, &format!("{} [{unit}], mean per run", metric.name), |cell, index| {
+        let highs = metric.cells.iter().flatten().map(|estimate| estimate.max);
+        let unit = Unit::of(&metric.unit, highs);
+        let title = format!("{}, mean per run", unit.titled(&metric.name));
+        let facets = facets(summary, Roles::of(&summary.factors, contrasts(page)), &title, |cell, index| {
             let estimate = metric.cells.get(index).copied().flatten();
-            let title = estimate.map(|estimate| {
-                format!("{}: {} {} (n = {})", cell.label, number(estimate.mean), metric.unit, estimate.n)
-            });
+            let words = |estimate: Estimate| {
+                let exact = format!("{} {}", human::number(estimate.mean), metric.unit);
+                let exact = exact.trim_end_matches(" 1");
+                format!("{}: {} ({exact}, n = {})", cell.label, unit.write(estimate.mean), estimate.n)
+            };
             Spot {
-                mean: estimate.map(|estimate| estimate.mean),
+                mean: estimate.map(|estimate| unit.value(estimate.mean)),
                 interval: estimate
                     .and_then(|estimate| estimate.interval)
-                    .map(|range| (range.low.max(0.0), range.high)),
-                title: title.unwrap_or_default(),
+                    .map(|range| (unit.value(range.low.max(0.0)), unit.value(range.high))),
+                title: estimate.map(words).unwrap_or_default(),
                 ..Spot::default()
             }
         });

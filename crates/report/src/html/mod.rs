@@ -12,6 +12,7 @@ mod device;
 mod document;
 mod factors;
 mod figure;
+mod human;
 mod markup;
 mod page;
 mod record;

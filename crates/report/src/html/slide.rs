@@ -77,7 +77,7 @@ const PAIRS_MAX: usize = 6;
 /// Draws the verdict of a comparison over the differences, those that matter first.
 pub fn comparison(summary: &ComparisonSummary) -> String {
     let mut lines = document::differences(summary);
-    lines.sort_by_key(|line| !line.is_bad);
+    lines.sort_by_key(|line| line.tone != difference::Tone::Bad);
     let more = lines.len().saturating_sub(2 * PAIRS_MAX);
     lines.truncate(2 * PAIRS_MAX);
     let (threshold, title) = (summary.threshold_percent, document::difference_title(summary));

@@ -5,6 +5,7 @@
 mod ceilings;
 mod comparisons;
 mod designs;
+mod effects;
 mod exports;
 mod hostile;
 mod limits;

@@ -1,7 +1,12 @@
 //! Axes: round numbers that begin at zero, or powers of ten that say that they do not.
 
+use super::super::human::thousands;
+
 /// Most parts into which an axis is cut.
 const PARTS_MAX: f64 = 6.0;
+
+/// Logarithmic axes that span no more than this have lines at 1, 2 and 5.
+const SHORT_FACTOR_MAX: f64 = 100.0;
 
 /// How values become heights.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,15 +34,23 @@ impl Axis {
         Self { min: first * step, max: last * step, ticks, is_logarithmic: false }
     }
 
-    /// Reaches over whole powers of ten; `None` unless both ends are above zero.
+    /// Reaches over powers of ten, of which short axes begin and end with 1, 2 or 5; `None` unless both ends are above zero.
     pub(crate) fn logarithmic(smallest: f64, largest: f64) -> Option<Self> {
         if !(smallest > 0.0 && largest.is_finite()) {
             return None;
         }
         let (first, last) = (smallest.log10().floor() as i32, largest.log10().ceil() as i32);
         let last = last.max(first + 1);
-        let ticks: Vec<f64> = (first..=last).map(|power| 10_f64.powi(power)).collect();
-        Some(Self { min: 10_f64.powi(first), max: 10_f64.powi(last), ticks, is_logarithmic: true })
+        let is_long = largest / smallest > SHORT_FACTOR_MAX;
+        let steps: &[f64] = if is_long { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let candidates: Vec<f64> = (first..=last)
+            .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)))
+            .collect();
+        // A hair of rounding moves no end.
+        let min = candidates.iter().copied().rfind(|tick| *tick <= smallest * 1.000_001)?;
+        let max = candidates.iter().copied().find(|tick| *tick > min && *tick >= largest * 0.999_999)?;
+        let ticks = candidates.into_iter().filter(|tick| (min..=max).contains(tick)).collect();
+        Some(Self { min, max, ticks, is_logarithmic: true })
     }
 
     /// Place of a value, 0 at the lower end and 1 at the upper one; values beyond an end stand there.
@@ -50,7 +63,7 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// Words of a tick: as many decimals as the steps need, a thousand's letter for large numbers.
+    /// Words of a tick: as many decimals as the steps need, thousands set apart, a letter for millions and more.
     pub(crate) fn words(&self, tick: f64) -> String {
         // Decades are far apart: each has a letter of its own.
         let largest = match self.is_logarithmic {
@@ -61,17 +74,22 @@ impl Axis {
             largest if largest >= 1e12 => (1e12, " T"),
             largest if largest >= 1e9 => (1e9, " G"),
             largest if largest >= 1e6 => (1e6, " M"),
-            largest if largest >= 1e4 => (1e3, " k"),
             _ => (1.0, ""),
         };
         if tick == 0.0 {
             return "0".to_owned();
         }
         let text = if self.is_logarithmic {
-            format!("{:.*}", (-(tick / scale).log10().floor()).max(0.0) as usize, tick / scale)
+            match (-(tick / scale).log10().floor()).max(0.0) as usize {
+                0 => thousands(tick / scale),
+                decimals => format!("{:.decimals$}", tick / scale),
+            }
         } else {
             let decimals = self.ticks.iter().map(|tick| decimals_of(tick / scale)).max().unwrap_or(0);
-            format!("{:.decimals$}", tick / scale)
+            match decimals {
+                0 => thousands(tick / scale),
+                _ => format!("{:.decimals$}", tick / scale),
+            }
         };
         format!("{text}{letter}")
     }
@@ -111,21 +129,26 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_has_whole_decades_and_no_zero() {
-        let axis = Axis::logarithmic(0.03, 1.9).unwrap();
-        assert_eq!((axis.min, axis.max), (0.01, 10.0));
+    fn a_logarithmic_axis_has_no_zero_and_a_short_one_finer_lines() {
+        let words = |axis: &Axis| axis.ticks.iter().map(|tick| axis.words(*tick)).collect::<Vec<_>>();
+        let long = Axis::logarithmic(0.03, 19.0).unwrap();
+        assert_eq!((long.min, long.max), (0.01, 100.0));
+        assert_eq!(words(&long), ["0.01", "0.1", "1", "10", "100"]);
+        assert!((long.place(1.0) - 0.5).abs() < 1e-12);
+        let short = Axis::logarithmic(0.3, 1.9).unwrap();
+        assert_eq!(words(&short), ["0.2", "0.5", "1", "2"]);
+        assert_eq!(words(&Axis::logarithmic(1.0, 1.0).unwrap()), ["1", "2"]);
         assert_eq!(
-            axis.ticks.iter().map(|tick| axis.words(*tick)).collect::<Vec<_>>(),
-            ["0.01", "0.1", "1", "10"]
+            words(&Axis::logarithmic(200.0, 5000.0).unwrap()),
+            ["200", "500", "1,000", "2,000", "5,000"]
         );
-        assert!((axis.place(1.0) - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(Axis::logarithmic(0.0, 1.0), None);
     }
 
     #[test]
-    fn large_figures_have_a_letter() {
+    fn thousands_are_set_apart_and_millions_have_a_letter() {
         let axis = Axis::from_zero(0.0, 42_000.0);
-        assert_eq!(axis.words(20_000.0), "20 k");
+        assert_eq!(axis.words(20_000.0), "20,000");
         assert_eq!(Axis::from_zero(0.0, 6e6).words(2e6), "2 M");
     }
 }

@@ -16,12 +16,17 @@ pub(crate) struct HeatMap {
     pub(crate) column_title: String,
     /// Its levels.
     pub(crate) columns: Vec<String>,
+    /// Factor between two values above zero that chance alone explains seldom: one shade.
+    pub(crate) step: f64,
     /// `values[row][column]`: the value, its words and its hover text.
     pub(crate) values: Vec<Vec<Option<(f64, String, String)>>>,
 }
 
 const TOP: f64 = 46.0;
 const ROW: f64 = 34.0;
+
+/// Shades of the whole scale: fewer steps use a part of it.
+const STEPS_MIN: f64 = 6.0;
 
 impl HeatMap {
     /// Draws it; `None` without a value.
@@ -41,7 +46,7 @@ impl HeatMap {
             drawing.text("word end", (left - 6.0, y + ROW / 2.0 + 5.0), level);
             for (index, field) in fields.iter().enumerate() {
                 let Some((value, words, title)) = field else { continue };
-                let share = shade(*value, smallest, largest);
+                let share = shade(*value, smallest, largest, self.step);
                 let at = (left + index as f64 * column, y);
                 drawing.add(&markup!(
                     "<g class=\"field\"><rect class=\"heat\" fill-opacity=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>",
@@ -65,16 +70,16 @@ impl HeatMap {
     }
 }
 
-/// Shade by the logarithm, since factors multiply times; plain where a value is not above zero.
-fn shade(value: f64, smallest: f64, largest: f64) -> f64 {
-    if largest <= smallest {
-        return 0.0;
-    }
-    if smallest > 0.0 {
-        (value / smallest).ln() / (largest / smallest).ln()
-    } else {
-        (value - smallest) / (largest - smallest)
-    }
+/// Shades in steps, by the logarithm, since factors multiply times: values that lie closer than a step may share one, and
+/// few steps do not reach the darkest shade.
+fn shade(value: f64, smallest: f64, largest: f64, step: f64) -> f64 {
+    let steps = |value: f64| match smallest > 0.0 {
+        true => (value / smallest).ln() / step.max(1.000_001).ln(),
+        // Without logarithms: shares of the largest size.
+        false => (value - smallest) / (largest.abs().max(smallest.abs()) * (step - 1.0).max(1e-6)),
+    };
+    let last = steps(largest).floor();
+    if last >= 1.0 { steps(value).floor() / last.max(STEPS_MIN) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -91,11 +96,24 @@ mod tests {
             rows: vec!["1".to_owned(), "4".to_owned()],
             column_title: "batch_size".to_owned(),
             columns: vec!["1".to_owned(), "10".to_owned()],
+            step: 1.1,
             values: vec![vec![field(8.0), field(2.0)], vec![None, field(1.0)]],
         };
         let svg = map.draw().unwrap().into_string();
         assert_eq!(svg.matches("class=\"heat\"").count(), 3);
-        assert_eq!([8.0, 1.0].map(|value| shade(value, 1.0, 8.0)), [1.0, 0.0]);
+        assert_eq!([8.0, 1.0].map(|value| shade(value, 1.0, 8.0, 1.1)), [1.0, 0.0]);
         assert_eq!(HeatMap { values: vec![vec![None]], ..map }.draw(), None);
+    }
+
+    #[test]
+    fn what_differs_by_less_than_the_noise_has_one_colour() {
+        // 196 to 202, sd 5: a step is two standard deviations of a run.
+        let step = 1.0 + 2.0 * 5.0 / 199.0;
+        assert_eq!([196.0, 199.0, 202.0].map(|value| shade(value, 196.0, 202.0, step)), [0.0; 3]);
+        // A little more than one step is a little darker, and no more.
+        let shades = [100.0, 112.0].map(|value| shade(value, 100.0, 112.0, 1.1));
+        assert!(shades[0] == 0.0 && shades[1] > 0.0 && shades[1] < 0.2, "{shades:?}");
+        assert_eq!(shade(0.0, 0.0, 0.0, 1.1), 0.0);
+        assert_eq!([0.0, 10.0].map(|value| shade(value, 0.0, 10.0, 1.1)), [0.0, 1.0]);
     }
 }

@@ -1,8 +1,11 @@
 //! The published form: a quantity over the levels of a factor, one series per level of a second one, with a point for
 //! every run and the interval of every mean.
 
-use super::super::markup::{Markup, markup};
+use super::super::markup::Markup;
 use super::axis::Axis;
+pub(crate) use super::frame::Stretch;
+use super::frame::{Frame, RIGHT};
+use super::places::Places;
 use super::{COLOURS, Drawing, WIDTH, key, num, shortened, width_of};
 
 /// One run of a cell.
@@ -31,23 +34,8 @@ pub(crate) struct Spot {
     pub(crate) dots: Vec<Dot>,
 }
 
-/// Neighbouring levels with a mean of their own, set off from those before.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Stretch {
-    /// The first level and the one behind the last.
-    pub(crate) levels: (usize, usize),
-    /// Where its line stands.
-    pub(crate) mean: f64,
-    /// What is written where it begins; nothing at the first stretch.
-    pub(crate) words: String,
-    /// What its begin says on hover.
-    pub(crate) title: String,
-    /// Is it worse than the stretch before?
-    pub(crate) is_bad: bool,
-}
-
 /// A chart over levels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LevelChart {
     /// What the vertical axis counts, with its unit.
     pub(crate) y_title: String,
@@ -55,6 +43,8 @@ pub(crate) struct LevelChart {
     pub(crate) x_title: String,
     /// Its levels.
     pub(crate) levels: Vec<String>,
+    /// Where they lie, for levels that are numbers.
+    pub(crate) places: Places,
     /// Name of each series and one spot per level.
     pub(crate) series: Vec<(String, Vec<Spot>)>,
     /// Where the level changed for good; empty elsewhere.
@@ -67,12 +57,11 @@ pub(crate) struct LevelChart {
     pub(crate) range: Option<(f64, f64)>,
 }
 
-const HEIGHT: f64 = 300.0;
-const TOP: f64 = 30.0;
-const RIGHT: f64 = 10.0;
-
 /// An interval of few runs may reach far beyond them; it is cut where it would flatten the runs.
 const INTERVAL_ROOM: f64 = 1.5;
+
+/// The same on logarithms, to both sides.
+const INTERVAL_ROOM_LOGARITHMIC: f64 = 10.0;
 
 impl LevelChart {
     /// Smallest and largest value that is drawn; `None` without any.
@@ -82,9 +71,13 @@ impl LevelChart {
         let values: Vec<f64> = dots.filter(|value| value.is_finite()).collect();
         let smallest = values.iter().copied().reduce(f64::min)?;
         let largest = values.iter().copied().reduce(f64::max)?;
-        let ends = spots().filter_map(|spot| spot.interval).map(|(_, high)| high);
-        let room = ends.filter(|end| end.is_finite()).fold(largest, f64::max).min(INTERVAL_ROOM * largest);
-        Some((smallest, room.max(largest)))
+        let ends = || spots().filter_map(|spot| spot.interval);
+        let highs = ends().map(|(_, high)| high).filter(|end| end.is_finite());
+        let room = if self.is_logarithmic { INTERVAL_ROOM_LOGARITHMIC } else { INTERVAL_ROOM };
+        let top = highs.fold(largest, f64::max).min(room * largest).max(largest);
+        let lows = ends().map(|(low, _)| low).filter(|low| self.is_logarithmic && *low > 0.0);
+        let foot = lows.fold(smallest, f64::min).max(smallest / room).min(smallest);
+        Some((foot, top))
     }
 
     /// Draws it; `None` when there is no value, or logarithms of something that is not above zero were asked for.
@@ -97,12 +90,12 @@ impl LevelChart {
         };
         let mut drawing = Drawing::new(&format!("{} over {}", self.y_title, self.x_title));
         let widest = axis.ticks.iter().map(|tick| width_of(&axis.words(*tick))).fold(0.0, f64::max);
-        let frame = Frame { axis, left: (widest + 14.0).max(34.0), slots: self.levels.len().max(1) as f64 };
+        let frame = Frame::new(axis, (widest + 14.0).max(34.0), self.levels.len(), &self.places.shares);
         let title = match self.is_logarithmic {
-            true => format!("{}, logarithmic", self.y_title),
-            false => self.y_title.clone(),
+            true => format!("{}, logarithmic", shortened(&self.y_title, 58 - ", logarithmic".len())),
+            false => shortened(&self.y_title, 58),
         };
-        drawing.text("word strong", (2.0, 14.0), &shortened(&title, 58));
+        drawing.text("word strong", (2.0, 14.0), &title);
         frame.grid(&mut drawing);
         self.stretches.iter().for_each(|stretch| frame.stretch(&mut drawing, stretch));
         for (index, (_, spots)) in self.series.iter().enumerate() {
@@ -111,9 +104,17 @@ impl LevelChart {
             drawing.end_group();
         }
         let mut bottom = frame.levels(&mut drawing, &self.levels) + 18.0;
-        drawing.text("word middle", ((frame.left + WIDTH - RIGHT) / 2.0, bottom), &self.x_title);
+        drawing.text(
+            "word middle",
+            ((frame.left + WIDTH - RIGHT) / 2.0, bottom),
+            &shortened(&self.x_title, 30),
+        );
+        if !self.places.note.is_empty() {
+            drawing.text("word faint small end", (WIDTH - RIGHT, bottom), self.places.note);
+        }
         if self.is_logarithmic {
-            drawing.text("word faint small end", (WIDTH - RIGHT, bottom), "does not start at zero");
+            bottom += 15.0;
+            drawing.text("word faint small", (2.0, bottom), "The vertical axis does not start at zero.");
         }
         bottom += 8.0;
         if self.series.len() > 1 {
@@ -127,7 +128,12 @@ impl LevelChart {
         let colour = index % COLOURS;
         let count = self.series.len() as f64;
         let share = if self.is_ordered { 0.6 } else { 0.72 };
-        let step = (frame.slot() * share / count).min(if self.is_ordered { 22.0 } else { 46.0 });
+        let widest = match (self.is_ordered, frame.is_to_scale()) {
+            (true, true) => 12.0,
+            (true, false) => 22.0,
+            (false, _) => 46.0,
+        };
+        let step = (frame.slot() * share / count).min(widest);
         let x_of = |level: usize| frame.middle(level) + (index as f64 - (count - 1.0) / 2.0) * step;
         if self.is_ordered {
             for part in runs_of_means(spots) {
@@ -157,7 +163,10 @@ impl LevelChart {
             for (place, dot) in spot.dots.iter().enumerate() {
                 // Beside the mean, so that its mark and its interval hide no run.
                 let spread = ((place % 3) as f64 - 1.0) * 2.2;
-                let at = (x - if count > 4.0 { 0.0 } else { 9.0 } + spread, frame.y(dot.value));
+                let at = (
+                    x - if step < 9.0 * (count - 1.0).min(1.0) { 0.0 } else { 9.0 } + spread,
+                    frame.y(dot.value),
+                );
                 if dot.counts {
                     drawing.mark(&format!("dot d{colour}"), 0, at, 2.6, &dot.title);
                 } else {
@@ -176,7 +185,11 @@ impl LevelChart {
         let class = format!("interval i{colour}");
         let (foot, top) = (frame.y(low), frame.y(high));
         drawing.line(&class, (x, foot), (x, top));
-        drawing.line(&class, (x - 4.0, foot), (x + 4.0, foot));
+        if low >= frame.axis.min {
+            drawing.line(&class, (x - 4.0, foot), (x + 4.0, foot));
+        } else {
+            drawing.path(&class, &[(x - 4.0, foot - 6.0), (x, foot), (x + 4.0, foot - 6.0)]);
+        }
         if high <= frame.axis.max {
             drawing.line(&class, (x - 4.0, top), (x + 4.0, top));
         } else {
@@ -197,73 +210,6 @@ fn runs_of_means(spots: &[Spot]) -> Vec<Vec<(usize, f64)>> {
     }
     parts.retain(|part| part.len() > 1);
     parts
-}
-
-struct Frame {
-    axis: Axis,
-    left: f64,
-    slots: f64,
-}
-
-impl Frame {
-    fn slot(&self) -> f64 {
-        (WIDTH - RIGHT - self.left) / self.slots
-    }
-
-    fn middle(&self, level: usize) -> f64 {
-        self.left + (level as f64 + 0.5) * self.slot()
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        HEIGHT - (HEIGHT - TOP) * self.axis.place(value)
-    }
-
-    fn grid(&self, drawing: &mut Drawing) {
-        for tick in &self.axis.ticks {
-            let y = self.y(*tick);
-            let class = if *tick == 0.0 || *tick == self.axis.min { "grid zero" } else { "grid" };
-            drawing.line(class, (self.left, y), (WIDTH - RIGHT, y));
-            drawing.text("word end", (self.left - 6.0, y + 4.5), &self.axis.words(*tick));
-        }
-    }
-
-    /// The mean of a stretch as a line, and where it begins a dashed one with the change in words.
-    fn stretch(&self, drawing: &mut Drawing, stretch: &Stretch) {
-        let edge = |level: usize| self.left + level as f64 * self.slot();
-        let (from, to, y) = (edge(stretch.levels.0), edge(stretch.levels.1), self.y(stretch.mean));
-        drawing.line("stretch", (from, y), (to, y));
-        if stretch.words.is_empty() {
-            return;
-        }
-        let colour = if stretch.is_bad { 1 } else { 2 };
-        drawing.line(&format!("change l{colour}"), (from, TOP - 6.0), (from, HEIGHT));
-        // A broad target for the pointer.
-        drawing.block("catch", (from - 6.0, TOP - 6.0), (12.0, HEIGHT - TOP + 6.0), &stretch.title);
-        let is_near_end = from + width_of(&stretch.words) + 8.0 > WIDTH - RIGHT;
-        let (class, x) = if is_near_end { (" end", from - 5.0) } else { ("", from + 5.0) };
-        drawing.text(&format!("word strong f{colour}{class}"), (x, TOP + 4.0), &stretch.words);
-    }
-
-    /// Writes the levels, slanted where they would touch; returns the lowest place used.
-    fn levels(&self, drawing: &mut Drawing, levels: &[String]) -> f64 {
-        let longest = levels.iter().map(|level| width_of(level)).fold(0.0, f64::max);
-        if longest + 6.0 <= self.slot() {
-            for (index, level) in levels.iter().enumerate() {
-                drawing.text("word middle", (self.middle(index), HEIGHT + 18.0), level);
-            }
-            return HEIGHT + 18.0;
-        }
-        for (index, level) in levels.iter().enumerate() {
-            let (x, y) = (num(self.middle(index) + 4.0), num(HEIGHT + 16.0));
-            drawing.add(&markup!(
-                "<text class=\"word end\" x=\"{0}\" y=\"{1}\" transform=\"rotate(-35 {0} {1})\">{2}</text>",
-                x,
-                y,
-                shortened(level, 22)
-            ));
-        }
-        HEIGHT + 16.0 + 0.57 * longest.min(22.0 * super::CHARACTER)
-    }
 }
 
 #[cfg(test)]
@@ -287,11 +233,34 @@ mod tests {
             x_title: "batch_size".to_owned(),
             levels: ["1", "10", "100"].map(str::to_owned).to_vec(),
             series: vec![("a".to_owned(), vec![spot(2.0), Spot::default(), spot(1.0)])],
-            stretches: Vec::new(),
             is_ordered: true,
-            is_logarithmic: false,
-            range: None,
+            ..LevelChart::default()
         }
+    }
+
+    #[test]
+    fn levels_to_scale_stand_at_their_places_and_their_labels_do_not_touch() {
+        let chart = LevelChart { places: Places { shares: vec![0.0, 0.1, 1.0], note: "" }, ..chart() };
+        let frame = Frame::new(Axis::from_zero(0.0, 1.0), 40.0, 3, &chart.places.shares);
+        let gaps: Vec<f64> = frame.middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!((gaps[1] / gaps[0] - 9.0).abs() < 1e-9 && frame.middle(2) < WIDTH - RIGHT, "{frame:?}");
+        assert!(!chart.draw().unwrap().into_string().contains("rotate("));
+        let long = ["1,000,000", "2,000,000", "9,000,000"].map(str::to_owned).to_vec();
+        assert!(LevelChart { levels: long, ..chart }.draw().unwrap().into_string().contains("rotate("));
+    }
+
+    #[test]
+    fn a_logarithmic_chart_has_room_for_its_intervals_and_an_arrow_where_one_goes_on() {
+        let wide = |low: f64, high: f64| {
+            let spot = Spot { mean: Some(2.0), interval: Some((low, high)), ..Spot::default() };
+            LevelChart { is_logarithmic: true, series: vec![(String::new(), vec![spot; 3])], ..chart() }
+        };
+        assert_eq!(wide(0.5, 8.0).extent(), Some((0.5, 8.0)));
+        let svg = wide(0.5, 8.0).draw().unwrap().into_string();
+        // A stroke and two ends for each of three intervals: nothing is cut.
+        assert_eq!(svg.matches("class=\"interval i0\"").count(), 9);
+        assert!(!svg.contains("l4 6"), "{svg}");
+        assert_eq!(wide(1e-9, 1e9).extent(), Some((0.2, 20.0)));
     }
 
     #[test]

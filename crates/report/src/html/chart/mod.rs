@@ -5,9 +5,11 @@
 
 pub(crate) mod axis;
 pub(crate) mod difference;
+mod frame;
 pub(crate) mod heat;
 pub(crate) mod levels;
 pub(crate) mod panels;
+pub(crate) mod places;
 pub(crate) mod shares;
 pub(crate) mod strip;
 
