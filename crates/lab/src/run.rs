@@ -218,6 +218,7 @@ fn record(measured: Measured<'_>) -> Run {
     warnings.extend(open_loop_warning(work, &dispatch));
     warnings.extend(missed_samples_warnings(&observations, &request.limits));
     add_counted(&mut observations, engine.counted, &metrics);
+    observations.series.extend(dispatch.seconds.series(elapsed_ns));
     let written = WRITTEN_METRICS
         .iter()
         .find_map(|name| metrics.iter().find(|metric| metric.name == *name))

@@ -91,24 +91,23 @@
     }
   }
 
-  // -- figures: short on axes, full where they are read
+  // -- figures: thousands set apart, a letter from a million on
   function short(value) {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
-    const size = Math.abs(value);
-    for (const [scale, letter] of [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e4, " k"]]) {
-      if (size >= scale) { const s = scale === 1e4 ? 1e3 : scale; return digits(value / s) + letter; }
+    for (const [scale, letter] of [[1e12, " T"], [1e9, " G"], [1e6, " M"]]) {
+      if (Math.abs(value) >= scale) return digits(value / scale) + letter;
     }
     return digits(value);
   }
   function digits(value) {
     const size = Math.abs(value);
     if (size === 0) return "0";
-    return size >= 1000 ? value.toFixed(0) : Number(value.toPrecision(4)).toString();
+    return size >= 1000 ? value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",") : Number(value.toPrecision(4)).toString();
   }
 
   // -- counters over time
   // What the reader chose stays chosen when a live page is renewed.
-  const chosen = { runs: null, counters: null, lit: null };
+  const chosen = { runs: null, counters: null };
   function initClock(data) {
     const host = $("#clock");
     if (!host || !data.runs.length) return;
@@ -123,21 +122,11 @@
       state.runs.forEach((id) => runById.get(id).series.forEach((series) => present.add(series.counter)));
       return [...present].sort((a, b) => data.counters[a].rank - data.counters[b].rank || a - b);
     };
-    // Two counters of transactions say the same: one of them is throughput enough.
+    // Several counters of the same work say the same: one of them is throughput enough.
     const names = new Set([...(state.counters || [])].filter((counter) => counter < data.counters.length));
-    state.counters = names.size ? names : new Set(known().filter((counter, place, all) =>
-      !(data.counters[counter].rank === 1 && data.counters[all[0]].rank === 0)).slice(0, COUNTERS_FIRST));
-    const colours = new Map();
-    const colourOf = (counter) => {
-      if (!colours.has(counter)) {
-        // The first colour that no shown counter has.
-        const taken = new Set([...state.counters].map((other) => colours.get(other)));
-        let free = 0;
-        while (taken.has(free)) free++;
-        colours.set(counter, free);
-      }
-      return colours.get(counter);
-    };
+    const ofWork = known().filter((counter) => data.counters[counter].work);
+    state.counters = names.size ? names : new Set(known().filter((counter) =>
+      !data.counters[counter].work || counter === ofWork[0]).slice(0, COUNTERS_FIRST));
 
     const select = make("select", { id: "clock-run", ariaLabel: "Run" });
     const groups = new Map();
@@ -159,16 +148,21 @@
       draw();
     };
     const chips = make("span", { className: "tools" });
-    const plot = make("div", { className: "plot" });
-    const closer = fathomZoom.plot(plot, () => chart, (index) => told(index));
+    const plot = make("div", { className: "plot small" });
+    let charts = [];
+    // The one below a place of the window, else the first.
+    const chartAt = (left, top) => charts.find(({ over }) => {
+      const box = over.getBoundingClientRect();
+      return left >= box.left && left <= box.right && top >= box.top && top <= box.bottom;
+    }) || charts[0];
+    const closer = fathomZoom.plot(plot, chartAt, (index) => told(index));
     const legend = make("div", { className: "scroll" });
     const marks = make("p", { className: "marks" });
     host.replaceChildren(
       make("div", { className: "tools" }, make("label", { htmlFor: "clock-run", textContent: "Run" }), select, overlay, closer.buttons),
       chips, plot, closer.spoken, marks, legend,
-      make("p", { className: "note", textContent: "Drag over the plot, pinch it or use the buttons to zoom; double-click resets. With the keyboard: arrows read the values, + and − zoom, 0 resets. Every counter has its own scale from 0 to the largest value of the runs shown; choose a name to highlight it and to read its scale on the axis; tick rows to choose counters." }),
+      make("p", { className: "note", textContent: "Every counter has a chart and an axis of its own, from 0. Drag over a chart, pinch it or use the buttons to zoom all of them; double-click resets. With the keyboard: arrows read the values, + and − zoom, 0 resets. Tick rows of the table to choose counters." }),
     );
-    let chart = null;
     let cells = [];
 
     function lines() {
@@ -184,13 +178,9 @@
 
     function draw() {
       const all = lines();
-      all.filter((line) => state.counters.has(line.counter)).forEach((line) => colourOf(line.counter));
       const shown = all.filter((line) => state.counters.has(line.counter));
-      if (!shown.some((line) => line.counter === state.lit)) state.lit = shown.length ? shown[0].counter : null;
-      // What is highlighted lies on top.
-      shown.sort((a, b) => (a.counter === state.lit) - (b.counter === state.lit));
       drawChips();
-      drawPlot(shown);
+      drawPlots(shown);
       drawLegend(all, shown);
       drawMarks();
     }
@@ -198,6 +188,7 @@
     function dashSample(order) {
       const dash = DASHES[order].join(" ");
       const sample = make("span");
+      sample.style.color = colour(order);
       sample.innerHTML = `<svg viewBox="0 0 26 10" width="26" height="10"><path d="M0 5H26" stroke="currentColor" stroke-width="2" stroke-dasharray="${dash}"/></svg>`;
       return sample;
     }
@@ -214,53 +205,68 @@
       });
     }
 
-    function drawPlot(shown) {
-      if (chart) chart.destroy();
-      chart = null;
+    // One chart per counter; the pointer and the zoom are common to all.
+    function drawPlots(shown) {
+      charts.forEach((chart) => chart.destroy());
+      charts = [];
       plot.replaceChildren();
       if (!shown.length) { plot.append(make("p", { className: "absent", textContent: "No counter is chosen." })); return; }
-      const tables = shown.map((line) => [data.clocks[line.series.clock], line.series.values]);
+      const tables = shown.map((line) => {
+        const { scale } = data.counters[line.counter];
+        return [data.clocks[line.series.clock], line.series.values.map((value) => (value === null ? null : value * scale))];
+      });
       const joined = uPlot.join(tables, tables.map(() => [2]));
-      const [first, last] = [joined[0][0], joined[0][joined[0].length - 1]];
-      const end = Math.max(...state.runs.map((id) => runById.get(id).seconds));
-      const scales = { x: { time: false, range: (u, min, max) => (min <= first && max >= last ? [0, Math.max(end, last)] : [min, max]) } };
-      for (const line of shown) {
-        const key = "s" + line.counter;
-        const top = Math.max(...shown.filter((other) => other.counter === line.counter).map((other) => other.series.figures[3]));
-        const low = Math.min(0, ...shown.filter((other) => other.counter === line.counter).map((other) => other.series.figures[2]));
-        scales[key] = { range: [low, top > low ? low + (top - low) * 1.05 : low + 1] };
+      for (const counter of new Set(shown.map((line) => line.counter))) {
+        const places = shown.map((line, place) => place).filter((place) => shown[place].counter === counter);
+        const box = make("div", {}, make("p", { className: "named", textContent: data.counters[counter].title }));
+        plot.append(box);
+        charts.push(new uPlot(options(counter, places.map((place) => shown[place]), joined[0], box.clientWidth),
+          [joined[0], ...places.map((place) => joined[place + 1])], box));
       }
-      const litUnit = data.counters[state.lit];
-      const options = {
-        width: Math.max(280, plot.clientWidth), height: innerWidth < 600 ? 300 : 380, scales,
-        legend: { show: false },
-        cursor: { drag: { x: true, y: false, uni: 10 }, points: { size: 7 } },
-        axes: [
-          { stroke: css("--faint"), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, label: "seconds since the start barrier", labelSize: 22, font: "12px system-ui", labelFont: "12px system-ui" },
-          { scale: "s" + state.lit, stroke: colour(colourOf(state.lit)), grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, size: 62, font: "12px system-ui", labelFont: "12px system-ui",
-            label: litUnit.name + (litUnit.unit && litUnit.unit !== "1" ? " [" + litUnit.unit + "]" : ""), labelSize: 22, values: (u, ticks) => ticks.map(short) },
-        ],
-        series: [{ label: "s" }, ...shown.map((line) => ({
-          label: data.counters[line.counter].name, scale: "s" + line.counter, stroke: colour(colourOf(line.counter)),
-          width: line.counter === state.lit ? 2.6 : 1.5, alpha: line.counter === state.lit ? 1 : 0.75,
-          dash: DASHES[line.order], points: { show: joined[0].length < 80, size: 4 },
+    }
+
+    function options(counter, drawn, times, width) {
+      const { scale, name } = data.counters[counter];
+      const end = Math.max(times.at(-1), ...state.runs.map((id) => runById.get(id).seconds));
+      const top = scale * Math.max(...drawn.map((line) => line.series.figures[3]));
+      const low = scale * Math.min(0, ...drawn.map((line) => line.series.figures[2]));
+      const lines = { grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, stroke: css("--faint"), font: "12px system-ui", labelFont: "12px system-ui" };
+      return {
+        width: Math.max(240, width), height: 150, legend: { show: false },
+        scales: {
+          x: { time: false, range: (u, min, max) => (min <= times[0] && max >= times.at(-1) ? [0, end] : [min, max]) },
+          y: { range: [low, top > low ? low + (top - low) * 1.08 : low + 1] },
+        },
+        cursor: { drag: { x: true, y: false, uni: 10 }, points: { size: 7 }, y: false },
+        axes: [{ ...lines, size: 28, values: (u, ticks) => ticks.map((tick, place) => short(tick) + (place === ticks.length - 1 ? " s" : "")) },
+          { ...lines, size: 58, space: 28, values: (u, ticks) => ticks.map(short) }],
+        series: [{ label: "s" }, ...drawn.map((line) => ({
+          label: name, stroke: colour(line.order), width: 1.8, dash: DASHES[line.order], points: { show: times.length < 80, size: 4 },
         }))],
         hooks: {
           drawClear: [drawBands],
+          setScale: [(u, key) => { if (key === "x") together(u, (other) => other.setScale("x", { min: u.scales.x.min, max: u.scales.x.max })); }],
           setCursor: [(u) => {
-            const index = u.cursor.idx;
-            cells.forEach(({ cell, position }) => {
-              cell.textContent = index === null || index === undefined ? "" : short(near(u, position, index));
-            });
+            const { idx, left } = u.cursor;
+            together(u, (other) => other.setCursor(left < 0 ? { left: -10, top: -10 } : { left: left * other.over.clientWidth / u.over.clientWidth, top: 1 }));
+            cells.forEach(({ cell, position }) => { cell.textContent = idx === null || idx === undefined ? "" : short(near(position, idx)); });
           }],
         },
       };
-      chart = new uPlot(options, joined, plot);
+    }
+
+    // What happens to one chart happens to all, once.
+    let isTogether = false;
+    function together(one, act) {
+      if (isTogether) return;
+      isTogether = true;
+      charts.filter((other) => other !== one).forEach(act);
+      isTogether = false;
     }
 
     // Runs have clocks of their own: the nearest look of this line that is not later than a step away.
-    function near(u, position, index) {
-      const values = u.data[position];
+    function near({ chart, series }, index) {
+      const values = charts[chart].data[series];
       for (let step = 0; step < 4; step++) {
         for (const other of [index - step, index + step]) {
           if (values[other] !== undefined && values[other] !== null) return values[other];
@@ -271,8 +277,8 @@
 
     // Time and figures of the shown lines, for those who hear them.
     function told(index) {
-      const parts = cells.map(({ name, position }) => `${name} ${short(near(chart, position, index))}`);
-      return `${digits(chart.data[0][index])} s: ${parts.join(", ")}`;
+      const parts = cells.map(({ name, position }) => `${name} ${short(near(position, index))}`);
+      return `${digits(charts[0].data[0][index])} s: ${parts.join(", ")}`;
     }
 
     function drawBands(u) {
@@ -300,7 +306,7 @@
       const box = (variable) => { const i = make("i"); i.style.background = css(variable); return i; };
       marks.replaceChildren(
         make("span", {}, box("--band"), `checkpoint (${checkpoints})`),
-        make("span", {}, box("--c3"), `log growth (${growths})`),
+        make("span", {}, box("--c3"), `WAL growth (${growths})`),
       );
     }
 
@@ -314,39 +320,33 @@
       table.append(make("thead", {}, head));
       const body = make("tbody");
       const rest = make("tbody");
+      const order = [...new Set(shown.map((line) => line.counter))];
       cells = [];
       for (const line of all) {
         const counter = data.counters[line.counter];
         const isShown = state.counters.has(line.counter);
-        const row = make("tr", { className: (isShown ? "" : "off ") + (line.counter === state.lit ? "lit" : "") });
+        const row = make("tr", { className: isShown ? "" : "off" });
         row.dataset.counter = counter.name;
         const tick = make("input", { type: "checkbox", checked: isShown, ariaLabel: "Show " + counter.name });
-        tick.onclick = (event) => {
-          event.stopPropagation();
-          if (isShown) { state.counters.delete(line.counter); colours.delete(line.counter); } else state.counters.add(line.counter);
+        row.onclick = () => {
+          if (isShown) state.counters.delete(line.counter); else state.counters.add(line.counter);
+          const isFocused = document.activeElement === tick;
           draw();
+          if (isFocused) [...legend.querySelectorAll("tr")].find((other) => other.dataset.counter === counter.name).querySelector("input").focus();
         };
-        const swatch = make("span", { className: "swatch" });
-        swatch.style.borderColor = isShown ? colour(colourOf(line.counter)) : "transparent";
         const now = make("td", { className: "r" });
         now.dataset.role = "pointer";
-        const light = make("button", { type: "button", className: "name", textContent: counter.name, ariaPressed: String(line.counter === state.lit) });
-        const name = make("td", { className: "l" }, swatch, light);
+        const name = make("td", { className: "l", textContent: counter.name });
         if (counter.definition) name.dataset.tip = counter.definition;
         row.append(make("td", {}, tick), name);
         if (several) row.append(make("td", { className: "l" }, dashSample(line.order), " " + line.id));
-        row.append(make("td", { className: "l", textContent: counter.unit === "1" ? "" : counter.unit }), now);
-        for (const figure of line.series.figures) row.append(make("td", { className: "r", textContent: short(figure) }));
-        row.onclick = () => {
-          const isFocused = document.activeElement === light;
-          state.counters.add(line.counter);
-          state.lit = line.counter;
-          draw();
-          if (isFocused) legend.querySelector("tr.lit button.name").focus();
-        };
+        row.append(make("td", { className: "l", textContent: counter.shown }), now);
+        for (const figure of line.series.figures) row.append(make("td", { className: "r", textContent: short(figure * counter.scale) }));
         (isShown ? body : rest).append(row);
-        const position = shown.indexOf(line);
-        if (position >= 0) cells.push({ cell: now, name: counter.name, position: position + 1 });
+        if (isShown) {
+          const inChart = shown.filter((other) => other.counter === line.counter);
+          cells.push({ cell: now, name: counter.name, position: { chart: order.indexOf(line.counter), series: inChart.indexOf(line) + 1 } });
+        }
       }
       table.append(body);
       const before = $("details", legend);

@@ -166,7 +166,7 @@ const fathomZoom = (() => {
     });
   }
 
-  // The plot over time: `chart` gives what is drawn now, `told` its figures at the pointer in words.
+  // The plots over time: `chart` gives the one at a place of the window, `told` the figures at the pointer in words.
   function plot(place, chart, told) {
     const ends = (u) => { const at = u.data[0]; return [0, at[at.length - 1]]; };
     const spoken = make("p", { className: "unseen", role: "status" });
@@ -178,8 +178,8 @@ const fathomZoom = (() => {
     };
     const of = {
       isPart() { const u = chart(); const [low, high] = ends(u); return u.scales.x.max - u.scales.x.min < (high - low) * 0.999; },
-      zoom(factor, left) {
-        const u = chart();
+      zoom(factor, left, top) {
+        const u = chart(left, top);
         if (!u) return;
         const { min, max } = u.scales.x;
         const at = left === undefined ? (min + max) / 2 : u.posToVal(left - u.over.getBoundingClientRect().left, "x");
@@ -194,7 +194,7 @@ const fathomZoom = (() => {
       },
       touch(left, top, dx, dy) {
         if (Math.abs(dy) > Math.abs(dx)) return false;
-        const u = chart(), box = u.over.getBoundingClientRect();
+        const u = chart(left, top), box = u.over.getBoundingClientRect();
         u.setCursor({ left: clamp(left - box.left, 0, box.width), top: clamp(top - box.top, 0, box.height) });
         return true;
       },

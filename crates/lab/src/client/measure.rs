@@ -1,5 +1,6 @@
 //! One client's loop over transactions and what it writes down.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use results::model::ClientRecord;
 
 use super::event_loop::{Registration, yield_now};
 use super::pace::{Arrivals, Timer};
+use super::seconds::LatencySeconds;
 use crate::engine::{ServerShare, Session, SessionError};
 
 /// A client that has not waited for anything for this long lets its neighbours on the thread run.
@@ -92,6 +94,8 @@ pub(super) struct Client<'a, S> {
     pub(super) session: &'a mut S,
     pub(super) record: &'a mut ClientRecord,
     pub(super) progress: &'a Progress,
+    /// Of all clients of the thread; borrowed for the moment of a count.
+    pub(super) seconds: &'a RefCell<LatencySeconds>,
     pub(super) barrier: Instant,
     pub(super) registration: Registration<'a>,
 }
@@ -133,6 +137,7 @@ impl<S: Session> Client<'_, S> {
             self.transaction(rows).await?;
             let end_ns = self.now_ns();
             self.record.service_time.record(end_ns - begin_ns);
+            self.seconds.borrow_mut().record(end_ns, end_ns - begin_ns);
             begin_ns = end_ns;
             if end_ns - turn_ns > LONGEST_TURN.as_nanos() as u64 {
                 yield_now().await;
@@ -178,6 +183,7 @@ impl<S: Session> Client<'_, S> {
             if let Some(response_time) = &mut self.record.response_time {
                 response_time.record(end_ns.saturating_sub(intended_ns));
             }
+            self.seconds.borrow_mut().record(end_ns, end_ns.saturating_sub(intended_ns));
             yield_now().await;
         }
     }

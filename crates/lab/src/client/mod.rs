@@ -10,10 +10,12 @@ mod measure;
 mod pace;
 mod phase;
 mod pool;
+mod seconds;
 mod worker;
 
 pub use connector::DynConnector;
 pub use event_loop::{EventLoop, Registration};
 pub use measure::Progress;
 pub use pool::{ClientPool, ClientPoolError};
+pub use seconds::LatencySeconds;
 pub use worker::{Dispatch, WorkerContext, WorkerUsage};

@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use super::connector::DynConnector;
 use super::measure::Progress;
 use super::phase::{Phase, PhaseSignal};
+use super::seconds::LatencySeconds;
 use super::worker::{Dispatch, Report, WorkerContext};
 use crate::work::Work;
 
@@ -150,14 +151,17 @@ impl ClientPool {
                 error: Some(reason.to_owned()),
                 ..ClientRecord::new(index)
             };
-            return Dispatch { clients: (0..self.clients).map(record).collect(), workers: Vec::new() };
+            let clients = (0..self.clients).map(record).collect();
+            return Dispatch { clients, workers: Vec::new(), seconds: LatencySeconds::default() };
         }
-        let mut all = Dispatch { clients: Vec::new(), workers: Vec::new() };
+        let mut all =
+            Dispatch { clients: Vec::new(), workers: Vec::new(), seconds: LatencySeconds::default() };
         for worker in self.workers {
             match worker.join() {
                 Ok(Ok(part)) => {
                     all.clients.extend(part.clients);
                     all.workers.extend(part.workers);
+                    all.seconds.merge(part.seconds);
                 }
                 Ok(Err(error)) => tracing::error!("could not run a client thread: {error}"),
                 Err(_) => {
@@ -223,6 +227,7 @@ mod tests {
     use crate::engine::noop::{NoopConnector, NoopSession};
     use crate::engine::{Connector, SessionError};
     use crate::work::{Amount, WarmUp};
+    use results::histogram::LatencyHistogram;
 
     fn run(work: &Work, jobs: u32) -> Dispatch {
         let connector: Arc<dyn DynConnector> = Arc::new(NoopConnector);
@@ -269,6 +274,14 @@ mod tests {
             assert_eq!(response.count(), client.transactions);
             assert!(response.max_ns() >= client.service_time.max_ns());
         }
+        // Over time as well, of all threads.
+        let largest = done.clients.iter().filter_map(|client| client.response_time.as_ref());
+        let largest = largest.map(LatencyHistogram::max_ns).max().unwrap();
+        let elapsed_ns = done.clients.iter().filter_map(|client| client.end_ns).max().unwrap();
+        let series = done.seconds.series(elapsed_ns);
+        let over_time = series[2].values.iter().flatten().fold(0.0, |max: f64, value| max.max(*value));
+        assert_eq!(series[2].name, "latency_max_ms");
+        assert!((over_time * 1e6 / largest as f64 - 1.0).abs() < 1e-3, "{over_time} ms of {largest} ns");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One worker thread: connects its clients, runs them through the phases of a run, closes their connections.
 
+use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use stats::random::derive_seed;
 use super::event_loop::EventLoop;
 use super::measure::{Client, Progress, Share, Until};
 use super::phase::{Phase, PhaseSignal};
+use super::seconds::LatencySeconds;
 use crate::engine::{Connector, Session};
 use crate::work::{Amount, LoopSide, WarmUp, Work};
 
@@ -42,6 +44,8 @@ pub struct Dispatch {
     pub clients: Vec<ClientRecord>,
     /// One per worker thread.
     pub workers: Vec<WorkerUsage>,
+    /// Latencies of all clients over time; empty with the loop on the server.
+    pub seconds: LatencySeconds,
 }
 
 /// What a worker thread is given.
@@ -78,7 +82,7 @@ pub(super) fn run_worker<C: Connector>(
     }
     let measure_phase = |phase| if let Phase::Measure(at) = phase { Some(at) } else { None };
     let began = wait_flushing(context, &event_loop, &mut members, measure_phase)?;
-    let usage = measure(context, &event_loop, &mut members, began)?;
+    let (usage, seconds) = measure(context, &event_loop, &mut members, began)?;
     let close_phase = |phase| if let Phase::Close = phase { Some(()) } else { None };
     wait_flushing(context, &event_loop, &mut members, close_phase)?;
     for session in members.iter_mut().filter_map(|member| member.session.as_mut()) {
@@ -91,7 +95,7 @@ pub(super) fn run_worker<C: Connector>(
         }
         clients.push(member.record);
     }
-    Ok(Dispatch { clients, workers: vec![usage] })
+    Ok(Dispatch { clients, workers: vec![usage], seconds })
 }
 
 /// Connects all clients of a worker at the same time.
@@ -138,7 +142,9 @@ fn warm_up<S: Session>(
         members.iter().map(|member| ClientRecord::new(member.record.client_index)).collect();
     let share = |client_index| warm_up_share(&context.work, client_index);
     let sessions = members.iter_mut().map(|member| member.session.as_mut());
-    work_all(context, event_loop, sessions.zip(scratch.iter_mut()), began, &share, &|failed| {
+    let seconds = RefCell::default();
+    let parts = sessions.zip(scratch.iter_mut());
+    work_all(context, event_loop, parts, (began, &seconds), &share, &|failed| {
         context.report(Report::WarmedUp { failed });
     })?;
     for (member, scratch) in members.iter_mut().zip(scratch) {
@@ -152,20 +158,21 @@ fn warm_up<S: Session>(
     Ok(())
 }
 
-/// Works through the measured part; returns the CPU that this thread spent in it.
+/// Works through the measured part; returns the CPU that this thread spent in it, and its latencies over time.
 fn measure<S: Session>(
     context: &WorkerContext,
     event_loop: &EventLoop,
     members: &mut [Member<S>],
     began: Option<Instant>,
-) -> io::Result<WorkerUsage> {
+) -> io::Result<(WorkerUsage, LatencySeconds)> {
+    let seconds = RefCell::default();
     let cpu_before_ns = thread_cpu_ns();
     let share = |client_index| measured_share(&context.work, client_index);
     let parts = members.iter_mut().map(|member| (member.session.as_mut(), &mut member.record));
-    work_all(context, event_loop, parts, began, &share, &|failed| {
+    work_all(context, event_loop, parts, (began, &seconds), &share, &|failed| {
         context.report(Report::Finished { failed });
     })?;
-    Ok(WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns })
+    Ok((WorkerUsage { cpu_ns: thread_cpu_ns() - cpu_before_ns }, seconds.into_inner()))
 }
 
 /// Waits for the phase that `wanted` picks, and has all clients flush their statistics when that phase comes before.
@@ -199,12 +206,13 @@ fn wait_flushing<S: Session, T>(
     Ok(context.phase.wait_for(wanted))
 }
 
-/// Lets every client that has a session work through its share, and reports each as it ends.
+/// Lets every client that has a session work through its share, and reports each as it ends. `began` is the barrier, beside
+/// it what the thread counts over time.
 fn work_all<'a, S: Session + 'a>(
     context: &'a WorkerContext,
     event_loop: &'a EventLoop,
     parts: impl ExactSizeIterator<Item = (Option<&'a mut S>, &'a mut ClientRecord)>,
-    began: Option<Instant>,
+    (began, seconds): (Option<Instant>, &'a RefCell<LatencySeconds>),
     share: &'a dyn Fn(u32) -> Share,
     report: &'a dyn Fn(bool),
 ) -> io::Result<()> {
@@ -216,7 +224,7 @@ fn work_all<'a, S: Session + 'a>(
                 if let (Some(session), Some(barrier)) = (session, began) {
                     let share = share(record.client_index);
                     let registration = event_loop.registration(number, clients);
-                    Client { session, record, progress: &context.progress, barrier, registration }
+                    Client { session, record, progress: &context.progress, seconds, barrier, registration }
                         .work(share)
                         .await;
                 }

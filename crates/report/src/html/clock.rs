@@ -2,18 +2,21 @@
 //! any counters of any runs.
 
 use results::model::{Event, Run, StoredRun};
-use results::observations::Series;
+use results::observations::{Series, SeriesKind};
 
 use super::chart::panels::{self, Mark, Panel};
 use super::definitions::Definitions;
 use super::figure::{absent, figure};
+use super::human::Unit;
 use super::markup::{Markup, markup};
 use super::page::Page;
 use crate::number::counted_from_one;
-use crate::timeline::{Figures, name_with_unit, short};
+use crate::timeline::{Figures, short};
 
 /// Counters that are shown first, where a run has them: throughput, then what the published graphs show.
-pub(super) const FIRST: [&str; 12] = [
+pub(super) const FIRST: [&str; 14] = [
+    "rows_acknowledged_per_s",
+    "latency_p99_ms",
     "write_transactions_per_s",
     "transactions_per_s",
     "log_bytes_per_s",
@@ -28,6 +31,10 @@ pub(super) const FIRST: [&str; 12] = [
     "fathom_cpus",
 ];
 
+/// Counts of the same work.
+pub(super) const THROUGHPUT: [&str; 3] =
+    ["rows_acknowledged_per_s", "write_transactions_per_s", "transactions_per_s"];
+
 /// Panels of one picture.
 const PANELS_MAX: usize = 6;
 
@@ -39,12 +46,25 @@ const POINTS_MAX: usize = 220;
 
 /// The section. `thinned` is the number of looks that one embedded value stands for.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -> Markup {
-    let with_series: Vec<&StoredRun> =
-        page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty()).collect();
-    if with_series.is_empty() {
-        return absent("No counter was sampled during these runs; runs of the noop target have none.");
+    let sampled = page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty());
+    let (with_course, short): (Vec<&StoredRun>, Vec<&StoredRun>) =
+        sampled.partition(|stored| has_course(&stored.run.observations.series));
+    if with_course.is_empty() {
+        return absent(match short.is_empty() {
+            true => "No counter was sampled during these runs; runs of the noop target have none.",
+            false => {
+                "The runs are shorter than two samples of their counters (one a second): nothing is drawn over time."
+            }
+        });
     }
     let mut html = markup!("<div id=\"clock\" class=\"scripted\"></div>");
+    if !short.is_empty() {
+        let count = results::wording::counted(short.len() as u64, "run");
+        html.push(&markup!(
+            "<p class=\"note\">Not drawn: {} shorter than two samples of the counters (one a second).</p>",
+            count
+        ));
+    }
     if thinned > 1 {
         html.push(&markup!(
             "<p class=\"note scripted\">Each drawn value is the mean of {} samples, to keep the page small; the legend has the values of all samples.</p>",
@@ -54,7 +74,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
     let mut pictures = Markup::default();
     let mut shown = 0;
     for cell in &page.summary.cells {
-        let of_cell = with_series.iter().filter(|stored| stored.run.key.cell_index == cell.cell_index);
+        let of_cell = with_course.iter().filter(|stored| stored.run.key.cell_index == cell.cell_index);
         let best = of_cell.clone().find(|stored| stored.counts()).or(of_cell.clone().next());
         let Some(stored) = best else { continue };
         if shown == PICTURES_MAX {
@@ -83,6 +103,16 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
     html
 }
 
+/// Is there a course to draw: a counter with two amounts, or a state that was seen three times? The first and the last
+/// sample of a state are those of the begin and the end alone.
+pub(super) fn has_course(series: &[Series]) -> bool {
+    let is_long = |series: &Series| {
+        let least = if series.kind == SeriesKind::Rate { 2 } else { 3 };
+        series.values.iter().flatten().count() >= least
+    };
+    series.iter().any(is_long)
+}
+
 fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<Markup> {
     let mut chosen: Vec<(&Series, Figures)> = run
         .observations
@@ -92,23 +122,30 @@ fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<Markup> 
         .filter(|(_, figures)| figures.max != 0.0 || figures.min != 0.0)
         .collect();
     chosen.sort_by_key(|(series, _)| place(&series.name));
-    // Both count transactions; one of them is throughput enough.
-    if chosen.first().is_some_and(|(series, _)| series.name == FIRST[0]) {
-        chosen.retain(|(series, _)| series.name != FIRST[1]);
+    // One count of the work is throughput enough.
+    let first = chosen.iter().find(|(series, _)| THROUGHPUT.contains(&series.name.as_str()));
+    if let Some(first) = first.map(|(series, _)| series.name.clone()) {
+        chosen.retain(|(series, _)| series.name == first || !THROUGHPUT.contains(&series.name.as_str()));
     }
     chosen.truncate(PANELS_MAX);
     let panel = |(series, figures): &(&Series, Figures)| {
         definitions.header(&series.name);
+        let unit = Unit::of(&series.unit, [figures.max]);
+        let written = |value: f64| short(unit.value(value));
+        let points = thin(series, series.values.len().div_ceil(POINTS_MAX));
         Panel {
-            title: name_with_unit(series),
+            title: unit.titled(&series.name),
             figures: format!(
                 "last {} · avg {} · min {} · max {}",
-                short(figures.last),
-                short(figures.mean),
-                short(figures.min),
-                short(figures.max)
+                written(figures.last),
+                written(figures.mean),
+                written(figures.min),
+                written(figures.max)
             ),
-            points: thin(series, series.values.len().div_ceil(POINTS_MAX)),
+            points: points
+                .into_iter()
+                .map(|(at_s, value)| (at_s, value.map(|value| unit.value(value))))
+                .collect(),
         }
     };
     let panels: Vec<Panel> = chosen.iter().map(panel).collect();
@@ -175,9 +212,26 @@ pub(super) fn marks(run: &Run) -> Vec<Mark> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use results::observations::SeriesKind;
-
     use super::*;
+
+    #[test]
+    fn a_run_has_a_course_with_two_amounts_or_a_state_between_begin_and_end() {
+        let series = |kind, values: &[Option<f64>]| {
+            [Series {
+                name: "a".to_owned(),
+                unit: "1".to_owned(),
+                source: "made up".to_owned(),
+                kind,
+                at_ns: (0..values.len() as i64).collect(),
+                values: values.to_vec(),
+            }]
+        };
+        assert!(!has_course(&series(SeriesKind::Rate, &[Some(1.0)])));
+        assert!(!has_course(&series(SeriesKind::Gauge, &[Some(1.0), Some(2.0)])));
+        assert!(!has_course(&series(SeriesKind::Rate, &[Some(1.0), None])));
+        assert!(has_course(&series(SeriesKind::Rate, &[Some(1.0), Some(2.0)])));
+        assert!(has_course(&series(SeriesKind::Gauge, &[Some(1.0), Some(2.0), Some(3.0)])));
+    }
 
     #[test]
     fn thinned_values_are_means_of_the_looks_that_there_were() {

@@ -4,8 +4,9 @@ use results::model::{Run, RunState, StoredRun};
 use results::observations::Series;
 use serde::Serialize;
 
-use super::clock::{marks, place, thin};
+use super::clock::{THROUGHPUT, has_course, marks, place, thin};
 use super::definitions::Definitions;
+use super::human::Unit;
 use super::page::Page;
 use crate::number::counted_from_one;
 use crate::quantity::elapsed_s;
@@ -34,9 +35,16 @@ struct Data {
 #[derive(PartialEq, Serialize)]
 struct Counter {
     name: String,
+    /// As stored and as in `series.csv`.
     unit: String,
+    /// Name and the unit that is drawn, that unit, and what a stored value is multiplied with for it.
+    title: String,
+    shown: String,
+    scale: f64,
     definition: String,
     rank: usize,
+    /// Does it count the work of the clients?
+    work: bool,
 }
 
 #[derive(Serialize)]
@@ -73,9 +81,15 @@ pub(super) fn embedded(page: &Page<'_>) -> Embedded {
     let values: usize = page.runs.iter().map(|stored| drawn(&stored.run)).sum();
     let thinned = values.div_ceil(VALUES_MAX).max(1);
     let mut data = Data { counters: Vec::new(), clocks: Vec::new(), runs: Vec::new() };
-    for stored in page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty()) {
+    for stored in page.runs.iter().filter(|stored| has_course(&stored.run.observations.series)) {
         let run = run_data(page, stored, thinned, &mut data, &definitions);
         data.runs.push(run);
+    }
+    for (index, counter) in data.counters.iter_mut().enumerate() {
+        let series = data.runs.iter().flat_map(|run| &run.series).filter(|series| series.counter == index);
+        let unit = Unit::of(&counter.unit, series.map(|series| series.figures[3]));
+        counter.title = unit.titled(&counter.name);
+        (counter.shown, counter.scale) = (unit.words().to_owned(), unit.value(1.0));
     }
     let json = serde_json::to_string(&data).expect("plain data has a JSON form");
     Embedded { json: harmless(&json), thinned }
@@ -140,8 +154,12 @@ fn counter(series: &Series, counters: &mut Vec<Counter>, definitions: &Definitio
         counters.push(Counter {
             name: crate::plain::plain(&series.name),
             unit: crate::plain::plain(&series.unit),
+            title: String::new(),
+            shown: String::new(),
+            scale: 1.0,
             definition,
             rank: place(&series.name),
+            work: THROUGHPUT.contains(&series.name.as_str()),
         });
         counters.len() - 1
     })

@@ -41,9 +41,11 @@ impl Unit {
         &self.words
     }
 
-    /// A name with the unit behind it: `WAL written [MiB]`.
+    /// A name with the unit behind it, unless it ends in the unit: `WAL written [MiB]`, `latency_p99_ms`.
     pub(super) fn titled(&self, name: &str) -> String {
-        if self.words.is_empty() { name.to_owned() } else { format!("{name} [{}]", self.words) }
+        let ending = format!("_{}", self.words.replace(' ', "_"));
+        let is_told = self.words.is_empty() || name.ends_with(&ending);
+        if is_told { name.to_owned() } else { format!("{name} [{}]", self.words) }
     }
 
     /// A value in this unit.
@@ -145,6 +147,9 @@ mod tests {
         assert_eq!(written("1/s", 5.0), "5 per s");
         assert_eq!(Unit::of("1", [3.0]).titled("log_flushes"), "log_flushes");
         assert_eq!(Unit::of("s", [0.0]).titled("waited"), "waited [s]");
+        assert_eq!(Unit::of("1/s", [3.0]).titled("log_flushes_per_s"), "log_flushes_per_s");
+        assert_eq!(Unit::of("ms", [3.0]).titled("latency_p99_ms"), "latency_p99_ms");
+        assert_eq!(Unit::of("ms", [0.3]).titled("latency_p99_ms"), "latency_p99_ms [µs]");
     }
 
     #[test]
