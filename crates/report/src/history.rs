@@ -9,12 +9,13 @@ mod series;
 
 use std::collections::BTreeMap;
 
+use results::measure::Measure;
 use results::model::{Cell, Run};
 use stats::change_point::{VALUES_MAX, VALUES_MIN, change_points};
-use stats::compare::{Comparison, compare};
-use stats::verdict::verdicts;
+use stats::design::contrasts::Pair;
+use stats::family::judge_apart;
 
-use crate::comparison::{Measure, Side, changes, restrict_to_cell};
+use crate::comparison::{Side, changes, direction, restrict_to_cell};
 use crate::summary::{ALPHA, Estimate, Range, geometric_mean};
 
 pub(crate) use sections::{outcome, sections};
@@ -142,26 +143,27 @@ fn geometric_interval(values: &[f64]) -> Option<Range> {
 
 /// Compares every study with the one before it; all series of one study are one family, as in a comparison.
 fn decide(views: &mut [Series], members: &[Vec<Member<'_>>], measure: &Measure) {
-    let mut compared: Vec<(usize, usize, Comparison)> = Vec::new();
-    for (place, members) in members.iter().filter(|members| !members.is_empty()).enumerate() {
-        for (index, pair) in members.windows(2).enumerate() {
-            let seed = pair[1].side.results.study.seed.wrapping_add(place as u64);
-            if let Ok(comparison) = compare(&pair[0].values, &pair[1].values, measure.direction(), seed) {
-                compared.push((place, index + 1, comparison));
-            }
+    let mut families: BTreeMap<i64, Vec<(usize, usize)>> = BTreeMap::new();
+    let members: Vec<&Vec<Member<'_>>> = members.iter().filter(|members| !members.is_empty()).collect();
+    for (place, members) in members.iter().enumerate() {
+        for index in 1..members.len() {
+            families.entry(members[index].side.study_id).or_default().push((place, index));
         }
     }
-    let study_of = |&(place, index, _): &(usize, usize, Comparison)| views[place].points[index].study_id;
-    compared.sort_by_key(|of| study_of(of));
-    let families: Vec<Vec<(usize, usize, Comparison)>> =
-        compared.chunk_by(|one, other| study_of(one) == study_of(other)).map(<[_]>::to_vec).collect();
-    for family in families {
-        let comparisons: Vec<Comparison> = family.iter().map(|(_, _, comparison)| *comparison).collect();
-        let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
-        for ((place, index, comparison), decision) in family.into_iter().zip(decisions) {
+    for family in families.into_values() {
+        let cells: Vec<Vec<f64>> = family
+            .iter()
+            .flat_map(|&(place, index)| [index - 1, index].map(|index| members[place][index].values.clone()))
+            .collect();
+        let pairs: Vec<Pair> = (0..family.len())
+            .map(|number| Pair { reference: 2 * number, candidate: 2 * number + 1 })
+            .collect();
+        let seed = family.first().map_or(0, |&(place, index)| members[place][index].side.results.study.seed);
+        let judged = judge_apart(&cells, &pairs, direction(measure), ALPHA, seed).unwrap_or_default();
+        for ((place, index), judged) in family.into_iter().zip(judged) {
             let point = &mut views[place].points[index];
-            point.vs_previous_percent = comparison.ratio.map(|ratio| 100.0 * (ratio - 1.0));
-            point.vs_previous = Some(decision.verdict.into());
+            point.vs_previous_percent = judged.comparison.ratio.map(|ratio| 100.0 * (ratio - 1.0));
+            point.vs_previous = Some(judged.decision.verdict.into());
         }
     }
 }

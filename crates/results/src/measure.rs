@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use serde::Serialize;
+
 use crate::model::{Metric, Run, Study};
 
 /// The definitions, as they are published.
@@ -45,7 +47,7 @@ const PER_ROW: &str = "_per_row";
 const DURATION: &str = "duration";
 
 /// One number of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measure {
     /// Name as in docs/lab/metrics.md.
     pub name: String,
@@ -54,6 +56,7 @@ pub struct Measure {
     /// Is a smaller value better?
     pub is_smaller_better: bool,
     /// In words, for titles and sentences.
+    #[serde(skip)]
     pub words: String,
 }
 
@@ -166,6 +169,12 @@ impl Measure {
         let work = if per == "transaction" { run.transactions() } else { run.rows() };
         let value = direct(base, run)?;
         (work > 0).then(|| value / work as f64)
+    }
+
+    /// Must histograms of the runs be read for what a study compares, secondary metrics included?
+    pub fn needs_latencies(study: &Study) -> bool {
+        let secondary = study.design.secondary.iter().map(|name| Self::named(name));
+        std::iter::once(Self::of_study(study)).chain(secondary).any(|measure| measure.is_latency())
     }
 
     /// Must histograms of the runs be read for it?

@@ -59,14 +59,12 @@ impl Selection {
     pub(crate) fn read(&self, usual: &Path, needs_latencies: bool) -> anyhow::Result<Side> {
         let store = Store::open_read_only(self.directory.as_deref().unwrap_or(usual))?;
         let found = self.find(&store)?;
-        let results = store.study_results(found.id)?;
-        let mut results =
+        let results = match needs_latencies {
+            true => store.study_results_with_histograms(found.id)?,
+            false => store.study_results(found.id)?,
+        };
+        let results =
             restrict(&results, &self.levels).map_err(|reason| anyhow!("\"{}\": {reason}", self.text))?;
-        if needs_latencies {
-            for stored in results.runs.iter_mut().filter(|stored| stored.counts()) {
-                *stored = store.run(stored.run_id)?;
-            }
-        }
         Ok(Side { name: self.text.clone(), study_id: found.id.0, results })
     }
 

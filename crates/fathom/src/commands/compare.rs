@@ -1,7 +1,8 @@
 //! `fathom compare`: compares two studies or configurations; exit status 1 on a regression.
 
 use anyhow::bail;
-use report::comparison::{Measure, Options, OtherWork, compare, latency_of};
+use report::comparison::{Options, OtherWork, compare};
+use results::measure::Measure;
 
 use crate::arguments::{Better, CompareArguments, ReportFormat};
 use crate::cli::delivery::{Delivery, place};
@@ -12,7 +13,7 @@ use crate::exit_status::ExitStatus;
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitStatus> {
     let threshold_percent = threshold(&arguments.threshold)?;
     let measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
-    let needs_latencies = measure.as_ref().is_some_and(|measure| latency_of(&measure.name).is_some());
+    let needs_latencies = measure.as_ref().is_some_and(Measure::is_latency);
     let read = |text: &str| Selection::parse(text)?.read(&arguments.results.results, needs_latencies);
     let (baseline, candidate) = (read(&arguments.baseline)?, read(&arguments.candidate)?);
     let summary = compare(&baseline, &candidate, &Options { measure, threshold_percent });

@@ -1,9 +1,9 @@
 //! `fathom history`: one figure over all studies of an experiment, with the changes marked.
 
 use anyhow::bail;
-use report::comparison::{Measure, Side, latency_of, restrict};
+use report::comparison::{Side, restrict};
 use report::history::history;
-use report::quantity::Quantity;
+use results::measure::Measure;
 use results::store::Store;
 
 use crate::arguments::{HistoryArguments, ReportFormat};
@@ -25,8 +25,8 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
             store.path().display()
         );
     };
-    let quantity = Quantity::of(&latest.results.study);
-    let measure = Measure::named(arguments.metric.as_deref().unwrap_or(quantity.name()));
+    let of_study = || Measure::of_study(&latest.results.study);
+    let measure = arguments.metric.as_deref().map_or_else(of_study, Measure::named);
     let history = history(&sides, &measure);
     if history.series.is_empty() {
         bail!(
@@ -55,14 +55,21 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
 /// All studies of the experiment in the order of time, those configurations that were asked for.
 fn sides(store: &Store, experiment: &str, arguments: &HistoryArguments) -> anyhow::Result<Vec<Side>> {
     let wanted = levels(arguments.only.as_deref().unwrap_or_default())?;
-    let needs_latencies = arguments.metric.as_deref().is_some_and(|name| latency_of(name).is_some());
+    let wanted_metric = arguments.metric.as_deref().map(Measure::named);
     let mut studies = store.studies()?;
     studies.retain(|stored| stored.study.experiment == experiment);
     studies.sort_by(|one, other| (&one.study.created_at, one.id).cmp(&(&other.study.created_at, other.id)));
+    // The latest study says what is compared; older ones may not have asked for latencies.
+    let latest = studies.last().map(|stored| Measure::of_study(&stored.study));
+    let needs_latencies = wanted_metric.or(latest).is_some_and(|measure| measure.is_latency());
     let mut sides = Vec::new();
     let mut refusal = None;
     for stored in studies {
-        let mut results = match restrict(&store.study_results(stored.id)?, &wanted) {
+        let results = match needs_latencies {
+            true => store.study_results_with_histograms(stored.id)?,
+            false => store.study_results(stored.id)?,
+        };
+        let results = match restrict(&results, &wanted) {
             Ok(results) => results,
             // Another study of the same experiment may have other levels.
             Err(reason) => {
@@ -70,11 +77,6 @@ fn sides(store: &Store, experiment: &str, arguments: &HistoryArguments) -> anyho
                 continue;
             }
         };
-        if needs_latencies {
-            for run in results.runs.iter_mut().filter(|run| run.counts()) {
-                *run = store.run(run.run_id)?;
-            }
-        }
         sides.push(Side { name: format!("study {}", stored.id.0), study_id: stored.id.0, results });
     }
     match refusal {

@@ -1,12 +1,15 @@
 //! Which configurations answer to each other, and what their runs say.
 
+use std::collections::BTreeMap;
+
+use results::measure::Measure;
 use results::model::{Cell, Run, RunState, StoredRun};
 use results::store::StudyResults;
-use stats::compare::{BlockedValue, Comparison, compare, compare_in_blocks};
+use stats::compare::{BlockedValue, Comparison, Direction, compare};
+use stats::design::contrasts::Pair as Groups;
+use stats::family::{Judged, judge, judge_apart};
 use stats::summary::Interval;
-use stats::verdict::verdicts;
 
-use super::measure::Measure;
 use super::pair::{Pair, PlanState, WaitShare};
 use super::plans::{self, plans};
 use super::side::{Side, level};
@@ -102,60 +105,129 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Judges every pair, all of them as one family.
+/// One candidate with the cells that answer to those of the baseline.
+pub(super) struct Matched<'a> {
+    /// The candidate.
+    pub candidate: &'a Side,
+    /// Cells of the baseline and of the candidate.
+    pub cells: Vec<(&'a Cell, &'a Cell)>,
+    /// Is it a part of the study that the baseline is a part of?
+    pub is_within_study: bool,
+}
+
+/// A comparison that waits to be decided with all others: the candidate's number, the pair's, its two groups.
+struct Open {
+    place: (usize, usize),
+    groups: Groups,
+}
+
+/// Judges every pair of every candidate, all of them as one family; the result has one list per candidate.
 pub(super) fn judged(
     baseline: &Side,
-    candidate: &Side,
-    matched: &[(&Cell, &Cell)],
+    candidates: &[Matched<'_>],
     measure: &Measure,
     threshold_percent: f64,
-    is_within_study: bool,
-) -> Vec<Pair> {
-    let seed = baseline.results.study.seed;
-    let p_needed = ALPHA / matched.len().max(1) as f64;
-    let mut pairs: Vec<Pair> = Vec::new();
-    let mut compared: Vec<(usize, Comparison)> = Vec::new();
-    for (index, (left, right)) in matched.iter().enumerate() {
-        let (one, other) =
-            (Group::of(&baseline.results, left, measure), Group::of(&candidate.results, right, measure));
-        let seed = seed.wrapping_add(index as u64);
-        let why_not = one.why_not("baseline", measure).or_else(|| other.why_not("candidate", measure));
-        let comparison = if is_within_study {
-            compare_in_blocks(&one.values, &other.values, measure.direction(), p_needed, seed)
-        } else {
-            compare(&one.plain(), &other.plain(), measure.direction(), seed)
-        };
-        let mut pair = pair_of(left, right, &one, &other);
-        pair.plan = plans::state(&plans(&baseline.results, left), &plans(&candidate.results, right));
-        // Configurations that differ may have plans of their own; one configuration with two is two experiments.
-        pair.is_invalid = pair.plan == PlanState::Changed && pair.baseline_label == pair.candidate_label;
-        let of_candidate =
-            candidate.results.runs.iter().filter(|stored| stored.run.key.cell_index == right.index);
-        pair.candidate_invalid = of_candidate.filter(|stored| is_left_invalid(stored)).count();
-        match (why_not, comparison) {
-            (Some(why_not), _) => pair.why_not = Some(why_not),
-            (None, Err(error)) => pair.why_not = Some(error.to_string()),
-            (None, Ok(comparison)) if pair.is_invalid => {
-                pair.why_not = Some("the plans differ: no verdict".to_owned());
-                put_difference(&mut pair, &comparison, comparison.ratio_interval);
+) -> Vec<Vec<Pair>> {
+    let mut values: Vec<Vec<BlockedValue>> = Vec::new();
+    let mut of_baseline: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut all: Vec<Vec<Pair>> = Vec::new();
+    for (number, matched) in candidates.iter().enumerate() {
+        let mut pairs = Vec::new();
+        for (index, (left, right)) in matched.cells.iter().enumerate() {
+            let one = Group::of(&baseline.results, left, measure);
+            let other = Group::of(&matched.candidate.results, right, measure);
+            let mut pair = described(baseline, matched.candidate, (left, right), (&one, &other));
+            pair.why_not = one.why_not("baseline", measure).or_else(|| other.why_not("candidate", measure));
+            if pair.why_not.is_none() {
+                let reference = *of_baseline.entry(left.index).or_insert_with(|| {
+                    values.push(one.values.clone());
+                    values.len() - 1
+                });
+                values.push(other.values);
+                let groups = Groups { reference, candidate: values.len() - 1 };
+                match pair.is_invalid {
+                    true => {
+                        pair.why_not = Some("the plans differ: no verdict".to_owned());
+                        put_ratio(&mut pair, &values, groups, measure);
+                    }
+                    false => open.push(Open { place: (number, index), groups }),
+                }
             }
-            (None, Ok(comparison)) => compared.push((index, comparison)),
+            pairs.push(pair);
         }
-        pairs.push(pair);
+        all.push(pairs);
     }
-    let comparisons: Vec<Comparison> = compared.iter().map(|(_, comparison)| *comparison).collect();
-    let decisions = verdicts(&comparisons, ALPHA).expect("the level is a constant between 0 and 1");
-    for ((index, comparison), decision) in compared.iter().zip(decisions) {
-        let pair = &mut pairs[*index];
-        put_difference(pair, comparison, decision.ratio_interval);
-        pair.p_value = Some(comparison.p_value);
-        pair.p_adjusted = decision.p_adjusted;
-        pair.verdict = Some(decision.verdict.into());
-        let worse_by = pair.difference_percent.map(|by| if measure.is_smaller_better { by } else { -by });
-        pair.is_regression =
-            pair.verdict == Some(Verdict::Worse) && worse_by.is_some_and(|by| by > threshold_percent);
+    let groups: Vec<_> = open.iter().map(|open| open.groups).collect();
+    let seed = baseline.results.study.seed;
+    let is_within_study = candidates.iter().all(|matched| matched.is_within_study);
+    let judged = decided(&values, &groups, is_within_study, measure, seed);
+    for (Open { place: (number, index), .. }, judged) in open.into_iter().zip(judged) {
+        put_judged(&mut all[number][index], &judged, measure, threshold_percent);
     }
-    pairs
+    all
+}
+
+/// Labels are dealt within blocks where all sides are parts of one study; runs of two studies share no block.
+fn decided(
+    values: &[Vec<BlockedValue>],
+    groups: &[Groups],
+    is_within_study: bool,
+    measure: &Measure,
+    seed: u64,
+) -> Vec<Judged> {
+    let direction = direction(measure);
+    let judged = if is_within_study {
+        judge(values, groups, direction, ALPHA, seed)
+    } else {
+        let plain: Vec<Vec<f64>> =
+            values.iter().map(|values| values.iter().map(|value| value.value).collect()).collect();
+        judge_apart(&plain, groups, direction, ALPHA, seed)
+    };
+    // Values without a ratio were sorted out before.
+    judged.unwrap_or_default()
+}
+
+/// The pair with everything that needs no test.
+fn described(
+    baseline: &Side,
+    candidate: &Side,
+    (left, right): (&Cell, &Cell),
+    (one, other): (&Group<'_>, &Group<'_>),
+) -> Pair {
+    let mut pair = pair_of(left, right, one, other);
+    pair.plan = plans::state(&plans(&baseline.results, left), &plans(&candidate.results, right));
+    // Configurations that differ may have plans of their own; one configuration with two is two experiments.
+    pair.is_invalid = pair.plan == PlanState::Changed && pair.baseline_label == pair.candidate_label;
+    let of_candidate =
+        candidate.results.runs.iter().filter(|stored| stored.run.key.cell_index == right.index);
+    pair.candidate_invalid = of_candidate.filter(|stored| is_left_invalid(stored)).count();
+    pair
+}
+
+/// Difference and interval of a pair that gets no verdict.
+fn put_ratio(pair: &mut Pair, values: &[Vec<BlockedValue>], groups: Groups, measure: &Measure) {
+    let plain = |group: usize| values[group].iter().map(|value| value.value).collect::<Vec<f64>>();
+    let (reference, candidate) = (plain(groups.reference), plain(groups.candidate));
+    if let Ok(comparison) = compare(&reference, &candidate, direction(measure), 0) {
+        put_difference(pair, &comparison, comparison.ratio_interval);
+    }
+}
+
+fn put_judged(pair: &mut Pair, judged: &Judged, measure: &Measure, threshold_percent: f64) {
+    let Judged { comparison, decision } = judged;
+    put_difference(pair, comparison, decision.ratio_interval);
+    pair.p_value = Some(comparison.p_value);
+    pair.p_adjusted = decision.p_adjusted;
+    pair.verdict = Some(decision.verdict.into());
+    let worse_by = pair.difference_percent.map(|by| if measure.is_smaller_better { by } else { -by });
+    pair.is_regression =
+        pair.verdict == Some(Verdict::Worse) && worse_by.is_some_and(|by| by > threshold_percent);
+}
+
+/// Which way the measure improves.
+pub(crate) fn direction(measure: &Measure) -> Direction {
+    if measure.is_smaller_better { Direction::SmallerIsBetter } else { Direction::LargerIsBetter }
 }
 
 /// Takes the verdict off a pair whose sides do different work; the difference stays.

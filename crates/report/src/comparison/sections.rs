@@ -88,7 +88,7 @@ fn pairs(summary: &ComparisonSummary) -> Option<Section> {
         if summary.is_within_study { "within the blocks of the study" } else { "among all runs of both" };
     let note = format!(
         "Geometric means of {}{in_unit}, {better} is better. Difference: 100 * (candidate / baseline - 1). p is \
-         from a permutation test, labels permuted {dealt}, corrected (Holm) for all pairs; the chance of one false \"better\" \
+         from a permutation test, labels permuted {dealt}, corrected for all pairs; the chance of one false \"better\" \
          or \"worse\" among them is at most {} %. The 95 % intervals hold for all pairs together and agree with the verdicts. A regression is worse, shown, and by more than {} %.",
         summary.measure.name,
         number(100.0 * summary.alpha),

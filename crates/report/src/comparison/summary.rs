@@ -1,9 +1,9 @@
 //! Everything that a comparison shows, as data; [`compare`](super::compare) computes it.
 
+use results::measure::Measure;
 use serde::Serialize;
 
 use super::changed::Changed;
-use super::measure::Measure;
 use super::pair::Pair;
 use super::work::OtherWork;
 use crate::summary::CacheCount;

@@ -1,9 +1,9 @@
 //! Do two sides do the same work? Only then may a difference be judged.
 
+use results::measure::Measure;
 use results::model::Scale;
 use serde::Serialize;
 
-use super::measure::Measure;
 use super::side::{Side, level};
 use results::model::Cell;
 

@@ -1,8 +1,9 @@
 //! One figure over all studies of an experiment, as data.
 
+use results::measure::Measure;
 use serde::Serialize;
 
-use crate::comparison::{Changed, Measure};
+use crate::comparison::Changed;
 use crate::summary::{Estimate, Range, Verdict};
 
 /// Version of the JSON form of [`History`]; grows when a field changes its meaning or goes away.

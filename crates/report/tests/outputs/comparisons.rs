@@ -1,9 +1,10 @@
 //! Two sides held against each other, and one figure over many studies.
 
-use report::comparison::{Measure, Options, Part, PlanState, Side, compare, restrict};
+use report::comparison::{Options, Part, PlanState, Side, compare, restrict};
 use report::history::history;
 use report::summary::Verdict;
 use report::{export, html, markdown, text};
+use results::measure::Measure;
 use results::model::{Event, Level, Metric, RunState};
 use results::observations::{How, WaitProfile, WaitRow};
 use results::store::StudyResults;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, Row, params};
 
+use crate::measure::Measure;
 use crate::model::{
     Cell, ClientRecord, Environment, Event, GateResult, Level, Mark, Metric, Run, RunKey, RunState, Setting,
     StoredRun, Study, StudyKey, Warning,
@@ -186,20 +187,41 @@ impl Store {
         Ok(cells.into_iter().map(latency).collect())
     }
 
-    /// Reads everything that a report of one study is made from.
+    /// Reads everything that a report of one study is made from, with the histograms of the counting runs where the study
+    /// compares latencies.
     ///
     /// Costs what [`Store::runs`] and [`Store::cell_latencies`] cost.
     ///
     /// # Errors
     /// No such study, a stored value cannot be read, or SQLite refuses.
     pub fn study_results(&self, study: StudyId) -> Result<StudyResults, StoreError> {
+        self.results_of(study, false)
+    }
+
+    /// As [`Store::study_results`], with the histograms of the counting runs whatever the study compares: some kilobytes
+    /// for each client of each run.
+    ///
+    /// # Errors
+    /// As [`Store::study_results`].
+    pub fn study_results_with_histograms(&self, study: StudyId) -> Result<StudyResults, StoreError> {
+        self.results_of(study, true)
+    }
+
+    fn results_of(&self, id: StudyId, with_histograms: bool) -> Result<StudyResults, StoreError> {
+        let study = self.study(id)?;
+        let mut runs = self.runs(id)?;
+        if with_histograms || Measure::needs_latencies(&study) {
+            for stored in runs.iter_mut().filter(|stored| stored.counts()) {
+                stored.run.clients = self.clients(stored.run_id, true)?;
+            }
+        }
         Ok(StudyResults {
-            study: self.study(study)?,
-            cells: self.cells(study)?,
-            runs: self.runs(study)?,
-            latencies: self.cell_latencies(study)?,
-            corrections: self.corrections(study)?,
-            ceilings: self.ceilings(study)?,
+            study,
+            cells: self.cells(id)?,
+            runs,
+            latencies: self.cell_latencies(id)?,
+            corrections: self.corrections(id)?,
+            ceilings: self.ceilings(id)?,
         })
     }
 
