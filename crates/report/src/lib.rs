@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod plain;
 pub mod quantity;
 pub mod reason;
+mod safety;
 pub mod stretches;
 pub mod structure;
 pub mod summary;

@@ -2,7 +2,7 @@
 
 use results::model::StoredRun;
 
-use crate::comparison::{self, ComparisonSummary};
+use crate::comparison::{self, ComparisonSummary, StudiesSummary};
 use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::outcome::{Destination, sections};
@@ -25,6 +25,11 @@ pub fn run_detail(stored: &StoredRun, belongs_to: &str) -> String {
 /// Writes a comparison, as [`crate::text::comparison`].
 pub fn comparison(summary: &ComparisonSummary) -> String {
     render(&comparison::sections(summary))
+}
+
+/// Writes several studies as one table, as [`crate::text::Form::studies`].
+pub fn studies(summary: &StudiesSummary) -> String {
+    render(&comparison::studies_sections(summary))
 }
 
 /// Writes the history of one figure, as [`crate::text::history`].

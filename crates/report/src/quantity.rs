@@ -21,6 +21,11 @@ impl Quantity {
         Self(Measure::of_study(study).interned())
     }
 
+    /// The quantity that a measure is.
+    pub fn of_measure(measure: Measure) -> Self {
+        Self(measure.interned())
+    }
+
     /// The run's value; `None` when the run did not measure it.
     pub fn value(self, run: &Run) -> Option<f64> {
         self.0.value(run)

@@ -7,7 +7,7 @@ use results::model::StoredRun;
 use results::observations::Observations;
 use results::structure::StructureReport;
 
-use crate::comparison::{self, ComparisonSummary};
+use crate::comparison::{self, ComparisonSummary, StudiesSummary};
 use crate::history::{self, History};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::outcome::{Destination, sections};
@@ -72,6 +72,11 @@ impl Form {
     /// Writes a comparison: what changed, the verdict, the pairs, the waits side by side.
     pub fn comparison(self, summary: &ComparisonSummary) -> String {
         self.render(&comparison::sections(summary))
+    }
+
+    /// Writes several studies as one table: the verdict, means and factors by study, the best cases.
+    pub fn studies(self, summary: &StudiesSummary) -> String {
+        self.render(&comparison::studies_sections(summary))
     }
 
     /// Writes the history of one figure: changes first, then a table with bars per series.

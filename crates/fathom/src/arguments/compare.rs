@@ -22,9 +22,9 @@ pub(crate) struct CompareArguments {
     /// Baseline, e.g. 3, multi-file~1, nightly:multi-file@2026-11-01, 3/batch_size=1
     #[arg(value_name = "A")]
     pub(crate) baseline: String,
-    /// Candidate
-    #[arg(value_name = "B")]
-    pub(crate) candidate: String,
+    /// Candidates; more than one give a table with the study as a factor and the best cases
+    #[arg(value_name = "B", required = true, num_args = 1..)]
+    pub(crate) candidates: Vec<String>,
     /// A metric, rows_per_s, or a latency such as service_time_p99_ms [default: what the study compares]
     #[arg(long, value_name = "NAME")]
     pub(crate) metric: Option<String>,

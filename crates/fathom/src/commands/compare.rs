@@ -1,7 +1,9 @@
 //! `fathom compare`: compares two studies or configurations; exit status 1 on a regression.
 
+use std::path::Path;
+
 use anyhow::bail;
-use report::comparison::{Options, OtherWork, compare};
+use report::comparison::{ComparisonSummary, Options, OtherWork, Side, StudiesSummary, compare, studies};
 use results::measure::Measure;
 
 use crate::arguments::{Better, CompareArguments, ReportFormat};
@@ -12,25 +14,95 @@ use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitStatus> {
     let threshold_percent = threshold(&arguments.threshold)?;
-    let measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
-    let needs_latencies = measure.as_ref().is_some_and(Measure::is_latency);
-    let read = |text: &str| Selection::parse(text)?.read(&arguments.results.results, needs_latencies);
-    let (baseline, candidate) = (read(&arguments.baseline)?, read(&arguments.candidate)?);
-    let summary = compare(&baseline, &candidate, &Options { measure, threshold_percent });
-    if !summary.other_work.is_empty() && !arguments.force {
+    let mut measure = arguments.metric.as_deref().map(|name| measure(name, arguments.better));
+    let selection = Selection::parse(&arguments.baseline)?;
+    let mut needs_latencies = measure.as_ref().is_some_and(Measure::is_latency);
+    let mut baseline = selection.read(&arguments.results.results, needs_latencies)?;
+    if measure.is_none() {
+        // What the baseline compares, the others have to show as well.
+        let own = Measure::of_study(&baseline.results.study);
+        needs_latencies = own.is_latency();
+        if needs_latencies {
+            baseline = selection.read(&arguments.results.results, true)?;
+            measure = Some(own);
+        }
+    }
+    let read = |text: &String| Selection::parse(text)?.read(&arguments.results.results, needs_latencies);
+    let candidates: Vec<Side> = arguments.candidates.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let options = Options { measure, threshold_percent };
+    let shown = match candidates.as_slice() {
+        [candidate] => Shown::Two(Box::new(compare(&baseline, candidate, &options))),
+        _ => Shown::Many(Box::new(studies(&baseline, &candidates, &options))),
+    };
+    for (summary, name) in shown.comparisons().iter().zip(&arguments.candidates) {
+        require_comparable(summary, &arguments.baseline, name, arguments.force)?;
+    }
+    let parts: Vec<&str> = ["compare", &arguments.baseline]
+        .into_iter()
+        .chain(arguments.candidates.iter().map(String::as_str))
+        .collect();
+    let delivery = Delivery {
+        is_json: arguments.json,
+        format: arguments.format,
+        output: arguments.output.as_deref(),
+        page: place(&arguments.results.results, &parts),
+    };
+    delivery.deliver(|format| Ok(shown.written(format, arguments.output.as_deref())))?;
+    Ok(conclude(shown.comparisons()))
+}
+
+/// Two sides side by side, or a table of several studies.
+enum Shown {
+    Two(Box<ComparisonSummary>),
+    Many(Box<StudiesSummary>),
+}
+
+impl Shown {
+    fn comparisons(&self) -> &[ComparisonSummary] {
+        match self {
+            Self::Two(summary) => std::slice::from_ref(summary),
+            Self::Many(summary) => &summary.comparisons,
+        }
+    }
+
+    fn written(&self, format: ReportFormat, output: Option<&Path>) -> String {
+        match self {
+            Self::Two(summary) => match format {
+                ReportFormat::Text => form(output).comparison(summary),
+                ReportFormat::Markdown => report::markdown::comparison(summary),
+                ReportFormat::Json => report::export::comparison_json(summary),
+                ReportFormat::Html => report::html::comparison(summary),
+                ReportFormat::Svg | ReportFormat::Png => report::html::comparison_svg(summary),
+            },
+            Self::Many(summary) => match format {
+                ReportFormat::Text => form(output).studies(summary),
+                ReportFormat::Markdown => report::markdown::studies(summary),
+                ReportFormat::Json => report::export::studies_json(summary),
+                ReportFormat::Html => report::html::studies(summary),
+                ReportFormat::Svg | ReportFormat::Png => report::html::studies_svg(summary),
+            },
+        }
+    }
+}
+
+/// Refuses sides that do other work, have nothing in common, or measured nothing that could be compared.
+fn require_comparable(
+    summary: &ComparisonSummary,
+    baseline: &str,
+    candidate: &str,
+    is_forced: bool,
+) -> anyhow::Result<()> {
+    if !summary.other_work.is_empty() && !is_forced {
         let work: Vec<String> = summary.other_work.iter().map(OtherWork::words).collect();
         bail!(
-            "\"{}\" and \"{}\" do different work: {}\nhint: --force compares them without a verdict",
-            arguments.baseline,
-            arguments.candidate,
+            "\"{baseline}\" and \"{candidate}\" do different work: {}\nhint: --force compares them without a verdict",
             work.join("; ")
         );
     }
     if summary.pairs.is_empty() {
         bail!(
-            "no configuration of \"{}\" matches one of \"{}\"\nhint: name one configuration on each side, as in 3/batch_size=10",
-            arguments.baseline,
-            arguments.candidate
+            "no configuration of \"{baseline}\" matches one of \"{candidate}\"\nhint: name one configuration on each side, \
+             as in 3/batch_size=10"
         );
     }
     if summary.pairs.iter().all(|pair| pair.baseline.is_none() && pair.candidate.is_none()) {
@@ -38,32 +110,26 @@ pub(crate) fn run(arguments: &CompareArguments) -> anyhow::Result<ExitStatus> {
             summary.pairs.iter().find_map(|pair| pair.why_not.as_deref()).unwrap_or("no run counts");
         bail!("nothing can be compared: {why_not}\nhint: see `fathom explain METRIC` and `fathom export`");
     }
-    let delivery = Delivery {
-        is_json: arguments.json,
-        format: arguments.format,
-        output: arguments.output.as_deref(),
-        page: place(&arguments.results.results, &["compare", &arguments.baseline, &arguments.candidate]),
-    };
-    delivery.deliver(|format| {
-        Ok(match format {
-            ReportFormat::Text => form(arguments.output.as_deref()).comparison(&summary),
-            ReportFormat::Markdown => report::markdown::comparison(&summary),
-            ReportFormat::Json => report::export::comparison_json(&summary),
-            ReportFormat::Html => report::html::comparison(&summary),
-            ReportFormat::Svg | ReportFormat::Png => report::html::comparison_svg(&summary),
-        })
-    })?;
-    if summary.lost_count() > 0 {
-        say(&format!("{} configurations of the candidate have no run that counts", summary.lost_count()));
+    Ok(())
+}
+
+/// Says what was lost, and finds the exit status: 1 on a regression, a lost configuration or a changed plan.
+fn conclude(comparisons: &[ComparisonSummary]) -> ExitStatus {
+    let mut status = ExitStatus::Clean;
+    for summary in comparisons {
+        let name = &summary.candidate.name;
+        if summary.lost_count() > 0 {
+            say(&format!("{} configurations of {name} have no run that counts", summary.lost_count()));
+        }
+        if summary.invalid_count() > 0 {
+            say(&format!("{} comparisons of {name} are invalid: the plan changed", summary.invalid_count()));
+        }
+        let found = [summary.regression_count(), summary.lost_count(), summary.invalid_count()];
+        if summary.other_work.is_empty() && found != [0; 3] {
+            status = ExitStatus::Findings;
+        }
     }
-    if summary.invalid_count() > 0 {
-        say(&format!("{} comparisons are invalid: the plan changed", summary.invalid_count()));
-    }
-    if !summary.other_work.is_empty() {
-        return Ok(ExitStatus::Clean);
-    }
-    let is_clean = [summary.regression_count(), summary.lost_count(), summary.invalid_count()] == [0; 3];
-    Ok(if is_clean { ExitStatus::Clean } else { ExitStatus::Findings })
+    status
 }
 
 fn measure(name: &str, better: Option<Better>) -> Measure {

@@ -63,6 +63,25 @@ fn studies_are_compared_with_what_changed_and_the_same_study_is_no_regression() 
 }
 
 #[test]
+fn more_than_two_studies_are_one_table_with_the_best_cases() {
+    let bench = with_two_studies();
+    let (out, _) = bench.expect(0, &["compare", "1", "1", "1"]);
+    for wanted in
+        ["over 3 studies", "Times as fast as 1", "Best case of each study", "too few runs at 2 of 2"]
+    {
+        assert!(out.contains(wanted), "{wanted}: {out}");
+    }
+    let (out, _) = bench.expect(0, &["compare", "1", "1", "1", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["studies"].as_array().unwrap().len(), 3);
+    let (_, err) = bench.expect(2, &["compare", "1", "1", "99"]);
+    assert!(err.contains("99"), "{err}");
+    let page = bench.path().join("many.html");
+    bench.expect(0, &["compare", "1", "1", "1", "-o", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Best case per level"));
+}
+
+#[test]
 fn pictures_for_slides_are_written_beside_pages() {
     let bench = with_two_studies();
     for words in [vec!["compare", "1", "2"], vec!["history", "quick"]] {

@@ -105,6 +105,16 @@ impl<'a> Group<'a> {
     }
 }
 
+/// The measure over the counting runs of a cell, and the geometric mean of these.
+pub(super) fn group_estimate(
+    results: &StudyResults,
+    cell: &Cell,
+    measure: &Measure,
+) -> (Option<Estimate>, Option<f64>) {
+    let group = Group::of(results, cell, measure);
+    (group.estimate(), group.geometric_mean())
+}
+
 /// One candidate with the cells that answer to those of the baseline.
 pub(super) struct Matched<'a> {
     /// The candidate.

@@ -12,7 +12,7 @@ mod parquet;
 use results::model::StoredRun;
 use results::store::StudyResults;
 
-use crate::comparison::ComparisonSummary;
+use crate::comparison::{ComparisonSummary, StudiesSummary};
 use crate::history::History;
 use crate::summary::StudySummary;
 
@@ -47,6 +47,11 @@ pub fn json_lines(results: &StudyResults, runs: &[StoredRun]) -> String {
 
 /// A comparison as one JSON object, for `--json`.
 pub fn comparison_json(summary: &ComparisonSummary) -> String {
+    json::object(summary)
+}
+
+/// Several studies as one JSON object, for `--json`.
+pub fn studies_json(summary: &StudiesSummary) -> String {
     json::object(summary)
 }
 

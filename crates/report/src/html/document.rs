@@ -10,7 +10,7 @@ use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
 use super::shell::Content;
 use super::tables;
-use crate::comparison::{self, ComparisonSummary, Pair, WaitShare};
+use crate::comparison::{self, ComparisonSummary, InStudy, Pair, StudiesSummary, WaitShare};
 use crate::history::{self, History, Series};
 use crate::layout::{Section, SectionId};
 use crate::number::number;
@@ -30,6 +30,45 @@ pub fn comparison(summary: &ComparisonSummary) -> String {
     }
     let picture = markup!("<div class=\"charts\">{}</div>", pictures);
     document("Comparison", &summary.measure.name, &comparison::sections(summary), &picture)
+}
+
+/// Several studies as one page: the verdict with a chart over the configurations, one line per study; means, factors, best
+/// cases, and what differs.
+pub fn studies(summary: &StudiesSummary) -> String {
+    let chart = studies_chart(summary);
+    let note = markup!("Geometric means of the runs of each study.");
+    let picture = chart.draw().map_or_else(Markup::default, |svg| figure(&svg, &note));
+    let picture = markup!("<div class=\"charts\">{}</div>", picture);
+    let names: Vec<&str> = summary.studies.iter().map(|study| study.name.as_str()).collect();
+    let title = format!("Comparison of {}", names.join(", "));
+    document(&title, &summary.measure.name, &comparison::studies_sections(summary), &picture)
+}
+
+/// The chart of several studies as a slide.
+pub(super) fn studies_chart(summary: &StudiesSummary) -> LevelChart {
+    let unit = &summary.measure.unit;
+    let spot = |of: &Option<InStudy>| {
+        let mean = of.as_ref().and_then(|of| of.geometric_mean);
+        Spot {
+            mean,
+            title: mean.map_or_else(String::new, |mean| format!("{} {unit}", number(mean))),
+            ..Spot::default()
+        }
+    };
+    let series = summary.studies.iter().enumerate().map(|(place, study)| {
+        let spots = summary.rows.iter().map(|row| row.studies.get(place).map_or_else(Spot::default, spot));
+        (study.name.clone(), spots.collect())
+    });
+    LevelChart {
+        y_title: format!("{} [{unit}]", summary.measure.name),
+        x_title: "configuration".to_owned(),
+        levels: summary.rows.iter().map(|row| row.label.clone()).collect(),
+        series: series.collect(),
+        stretches: Vec::new(),
+        is_ordered: false,
+        is_logarithmic: false,
+        range: None,
+    }
 }
 
 pub(super) fn difference_title(summary: &ComparisonSummary) -> String {

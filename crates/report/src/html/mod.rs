@@ -29,9 +29,9 @@ use crate::summary::StudySummary;
 use definitions::Definitions;
 use markup::{Markup, markup};
 
-pub use document::{Index, check, comparison, history, list, structure as structure_page};
+pub use document::{Index, check, comparison, history, list, structure as structure_page, studies};
 pub use page::Page;
-pub use slide::{comparison as comparison_svg, history as history_svg, svg};
+pub use slide::{comparison as comparison_svg, history as history_svg, studies as studies_svg, svg};
 
 /// One part of the page behind the answer.
 struct Part {

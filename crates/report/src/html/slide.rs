@@ -5,7 +5,7 @@ use super::chart::{difference, num, shortened};
 use super::markup::{Markup, markup};
 use super::page::Page;
 use super::{document, factors};
-use crate::comparison::{ComparisonSummary, SideView};
+use crate::comparison::{ComparisonSummary, SideView, StudiesSummary};
 use crate::history::History;
 use crate::outcome::Answer;
 use crate::tables::moment;
@@ -106,6 +106,26 @@ pub fn comparison(summary: &ComparisonSummary) -> String {
             .filter_map(|part| Some((String::new(), difference::draw(&title, part, threshold, reach)?)))
             .collect(),
         foot: format!("{} on {}{more}", summary.candidate.experiment, summary.candidate.engine),
+    };
+    slide.draw()
+}
+
+/// Draws several studies over their configurations.
+pub fn studies(summary: &StudiesSummary) -> String {
+    let names: Vec<&str> = summary.studies.iter().map(|study| study.name.as_str()).collect();
+    let mut sentences = summary.sentences.iter().cloned();
+    let experiment = summary.studies.first().map_or("", |study| study.experiment.as_str());
+    let slide = Slide {
+        heading: format!("{}: {}", summary.measure.name, names.join(", ")),
+        warning: None,
+        headline: sentences.next().unwrap_or_default(),
+        sentences: vec![(sentences.collect::<Vec<_>>().join(" "), 3)],
+        pictures: document::studies_chart(summary)
+            .draw()
+            .map(|svg| (String::new(), svg))
+            .into_iter()
+            .collect(),
+        foot: format!("{experiment} over {} studies", names.len()),
     };
     slide.draw()
 }

@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use super::{contrasts, safety};
+use super::contrasts;
 use crate::number::{Decimals, factor, number, p_value, percent};
+use crate::safety;
 use crate::summary::{CeilingLine, CellSummary, InvalidRun, StudySummary, Verdict};
 
 /// Invalid runs that are named; more are counted.

@@ -4,7 +4,6 @@
 mod answer;
 mod contrasts;
 mod difference;
-mod safety;
 mod sections;
 pub(crate) mod verdict;
 

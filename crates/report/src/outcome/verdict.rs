@@ -2,8 +2,9 @@
 //!
 //! Every number comes from the summary. Sentences observe; they recommend nothing.
 
-use super::{contrasts, safety};
+use super::contrasts;
 use crate::number::{Decimals, factor, p_value, percent};
+use crate::safety;
 use crate::summary::{CellSummary, Estimate, Range, StudySummary, Verdict, runs_needed};
 
 /// Most configurations that a sentence names; more are counted.

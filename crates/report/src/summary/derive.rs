@@ -13,7 +13,7 @@ use super::record::record;
 use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
 };
-use super::{ceilings, cells, comparisons, factors, metrics, plans};
+use super::{ceilings, cells, comparisons, factors, metrics, plans, secondary};
 use crate::catalogue::Catalogue;
 use crate::outcome::verdict;
 use crate::quantity::Quantity;
@@ -62,6 +62,7 @@ pub fn summarise(
         best_per_level: factors::best_per_level(&study.factors, &cells, quantity),
         means: factors::means(&study.factors, &cells),
         improvement_factors: factors::improvement_factors(&study.factors, &cells, quantity),
+        secondary: secondary::secondary(results),
         metrics: metrics::metrics(results, quantity),
         identities: metrics::identities(results),
         plans: plans::plans(results),

@@ -12,6 +12,7 @@ mod levels;
 mod metrics;
 mod plans;
 mod record;
+mod secondary;
 mod study;
 
 pub use caches::CacheCount;
@@ -31,6 +32,7 @@ pub use metrics::{IdentitySummary, LatencyKind, LatencySummary, MetricSummary};
 pub use plans::Plan;
 pub(crate) use record::record;
 pub use record::{Fact, Record, RunLine, RunWarning};
+pub use secondary::{SecondaryCell, SecondaryMetric};
 pub use study::{
     CellWaits, ExpectationOutcome, ExpectationState, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION,
     StudySummary,

@@ -14,6 +14,7 @@ use super::levels::Levels;
 use super::metrics::{IdentitySummary, LatencySummary, MetricSummary};
 use super::plans::Plan;
 use super::record::Record;
+use super::secondary::SecondaryMetric;
 use crate::quantity::Quantity;
 use crate::reason::CellReason;
 use crate::stretches::CellStretches;
@@ -168,6 +169,9 @@ pub struct StudySummary {
     pub means: Vec<Matrix>,
     /// Time at the first level of the last factor over the time at each of its levels; shaped as `means`.
     pub improvement_factors: Vec<Matrix>,
+    /// Metrics that the design names beside the compared one; no verdict rests on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secondary: Vec<SecondaryMetric>,
     /// Other numbers of the counting runs, derived and measured.
     pub metrics: Vec<MetricSummary>,
     /// What the counting runs can only be equal in.

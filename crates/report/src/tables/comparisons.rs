@@ -2,9 +2,10 @@
 
 use stats::change::PercentDefinition;
 
+use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{factor, number, p_value, percent};
-use crate::summary::{Contrast, Levels, StudySummary};
+use crate::number::{Decimals, factor, number, p_value, percent};
+use crate::summary::{Contrast, Levels, SecondaryMetric, StudySummary};
 use crate::tables::or_dash;
 
 /// The table of a design that compares other cells than each with the first; `None` for one that does not.
@@ -14,20 +15,18 @@ pub(crate) fn comparisons(summary: &StudySummary) -> Option<Section> {
         return None;
     }
     let has_common = summary.comparisons.iter().any(|contrast| !contrast.common.0.is_empty());
-    let heads = [("configuration", Align::Left), ("compared with", Align::Left)];
     let at = has_common.then(|| ("at".to_owned(), Align::Left));
     let (percent_head, factor_head) = heads_of_change(summary);
-    let mut grid = Grid::named_by(at.into_iter().chain(heads.map(|(name, align)| (name.to_owned(), align))))
-        .with([
-            (percent_head, Align::Right),
-            (factor_head, Align::Right),
-            ("95 % interval", Align::Right),
-            ("p", Align::Right),
-            ("verdict", Align::Left),
-        ]);
+    let mut grid = Grid::named_by(at.into_iter().chain([("comparison".to_owned(), Align::Left)])).with([
+        (percent_head, Align::Right),
+        (factor_head, Align::Right),
+        ("95 % interval", Align::Right),
+        ("p", Align::Right),
+        ("verdict", Align::Left),
+    ]);
     for contrast in &summary.comparisons {
         let mut row: Vec<String> = has_common.then(|| label(&contrast.common)).into_iter().collect();
-        row.extend([label(&contrast.of_candidate), label(&contrast.of_reference)]);
+        row.push(sides(contrast));
         row.extend(change_cells(summary, contrast));
         grid.push(row);
     }
@@ -38,6 +37,37 @@ pub(crate) fn comparisons(summary: &StudySummary) -> Option<Section> {
         number(100.0 * summary.alpha)
     );
     Some(Section::new("Comparisons of the experiment", vec![Block::Grid(grid), Block::Paragraph(note)]))
+}
+
+/// Means of the metrics that the design names beside the compared one; `None` without any.
+pub(crate) fn secondary(summary: &StudySummary) -> Option<Section> {
+    if summary.secondary.is_empty() {
+        return None;
+    }
+    let head = |metric: &SecondaryMetric| match metric.measure.unit.as_str() {
+        "" | "1" => metric.measure.name.clone(),
+        unit => format!("{} [{unit}]", metric.measure.name),
+    };
+    let heads: Vec<String> = summary.secondary.iter().map(head).collect();
+    let mut grid = level_columns(summary).with(heads.iter().map(|head| (head.as_str(), Align::Right)));
+    let mean = |metric: &SecondaryMetric, place: usize| {
+        metric.cells.get(place).and_then(|cell| cell.estimate).map(|estimate| estimate.mean)
+    };
+    let decimals: Vec<Decimals> = summary
+        .secondary
+        .iter()
+        .map(|metric| {
+            let means = (0..metric.cells.len()).filter_map(|place| mean(metric, place));
+            Decimals::for_column(means.collect::<Vec<_>>())
+        })
+        .collect();
+    for (place, cell) in summary.cells.iter().enumerate() {
+        let means = summary.secondary.iter().zip(&decimals);
+        let means = means.map(|(metric, decimals)| decimals.write_or_dash(mean(metric, place)));
+        grid.push(level_cells(&cell.levels).into_iter().chain(means).collect());
+    }
+    let title = "Secondary metrics, mean per run (no verdict rests on them)";
+    Some(Section::new(title, vec![Block::Grid(grid)]))
 }
 
 /// Heads of the columns of a change: in percent, and as a factor.
@@ -87,6 +117,14 @@ fn change_cells(summary: &StudySummary, contrast: &Contrast) -> Vec<String> {
         }),
         comparison.map_or("not compared", |comparison| comparison.verdict.words()).to_owned(),
     ]
+}
+
+/// `batch_size=10 vs 1`, or both sides in full where they differ in several factors.
+fn sides(contrast: &Contrast) -> String {
+    match (contrast.of_candidate.0.as_slice(), contrast.of_reference.0.as_slice()) {
+        ([(name, level)], [(_, reference)]) => format!("{name}={level} vs {reference}"),
+        _ => format!("{} vs {}", label(&contrast.of_candidate), label(&contrast.of_reference)),
+    }
 }
 
 fn label(levels: &Levels) -> String {

@@ -7,6 +7,7 @@ use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
 use crate::quantity::Quantity;
+use crate::safety;
 use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Matrix, StudySummary};
 use crate::tables::or_dash;
 use crate::waits_text;
@@ -302,7 +303,11 @@ pub(crate) fn best_per_level(summary: &StudySummary) -> Option<Section> {
     let title =
         format!("Best per level, by mean {} in {}", summary.quantity.words(), summary.quantity.unit());
     let note = "Selected by mean, not by a test: the best of several noisy means is biased upward.";
-    Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note.to_owned())]))
+    let best = summary.best_per_level.iter();
+    let best = best.filter_map(|best| summary.cells.iter().find(|cell| cell.cell_index == best.cell_index));
+    let risk = safety::of_best(summary, best.map(|cell| &cell.levels));
+    let note = std::iter::once(note.to_owned()).chain(risk).collect::<Vec<_>>().join(" ");
+    Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note)]))
 }
 
 pub(crate) fn latencies(summary: &StudySummary) -> Option<Section> {

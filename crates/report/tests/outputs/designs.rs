@@ -155,3 +155,34 @@ fn contrasts_of_another_version_are_passed_over() {
     assert_eq!(summary.comparisons[0].asked, "reference");
     assert_eq!(summary.comparisons[0].of_candidate.0, [("batch_size".to_owned(), Level::Integer(10))]);
 }
+
+#[test]
+fn secondary_metrics_stand_beside_the_compared_one_without_a_verdict() {
+    let mut results = made_up::study("two", vec![factor("batch_size", [1_i64, 10])], 6);
+    made_up::fill(&mut results, &[8.0, 4.0]);
+    for stored in &mut results.runs {
+        let of_cell = [("log_bytes", 8000.0), ("log_bytes", 4000.0)][stored.run.key.cell_index as usize];
+        stored.run.metrics = vec![results::model::Metric {
+            name: of_cell.0.to_owned(),
+            value: of_cell.1,
+            unit: "bytes".to_owned(),
+            source: "test".to_owned(),
+        }];
+    }
+    results.study.design.secondary = vec!["log_bytes_per_row".to_owned(), "checkpoints".to_owned()];
+    let summary = summarise(&results, &[]);
+    let names: Vec<&str> = summary.secondary.iter().map(|metric| metric.measure.name.as_str()).collect();
+    // What no run measured has no column.
+    assert_eq!(names, ["log_bytes_per_row"]);
+    let text = report::text::study(&summary);
+    assert!(text.contains("Secondary metrics") && text.contains("log_bytes_per_row"), "{text}");
+    assert!(text.contains("[bytes/row]"), "{text}");
+}
+
+#[test]
+fn a_best_case_that_is_less_safe_says_so() {
+    let factors = vec![factor("batch_size", [1_i64, 10]), factor("durability", ["full", "relaxed"])];
+    let text = report::text::study(&study(factors, &[8.0, 4.0, 4.0, 2.0], &["previous(batch_size)"]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Less safe than others: durability=relaxed: a crash may lose"), "{text}");
+}

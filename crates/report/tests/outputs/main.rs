@@ -11,5 +11,6 @@ mod hostile;
 mod limits;
 mod made_up;
 mod pages;
+mod studies;
 mod tables;
 mod verdicts;

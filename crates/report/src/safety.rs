@@ -2,7 +2,7 @@
 
 use results::model::Level;
 
-use crate::summary::{StudySummary, Verdict};
+use crate::summary::{Levels, StudySummary, Verdict};
 
 /// A parameter that trades safety for speed: its levels from safe to unsafe, each with what it risks.
 struct Trade {
@@ -48,7 +48,7 @@ const TRADES: [Trade; 7] = [
 ];
 
 /// One sentence for all levels that were shown to be better and are less safe than what they were compared with.
-pub(super) fn sentence(summary: &StudySummary) -> Option<String> {
+pub(crate) fn sentence(summary: &StudySummary) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for contrast in &summary.comparisons {
         let (winner, loser) = match contrast.comparison.map(|comparison| comparison.verdict) {
@@ -67,6 +67,21 @@ pub(super) fn sentence(summary: &StudySummary) -> Option<String> {
         }
     }
     (!found.is_empty()).then(|| format!("Note: {}.", found.join("; ")))
+}
+
+/// What the named configurations risk that others of the study do not: for tables that pick the best.
+pub(crate) fn of_best<'a>(summary: &StudySummary, best: impl Iterator<Item = &'a Levels>) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (name, level) in best.flat_map(|levels| &levels.0) {
+        let of_factor = summary.factors.iter().filter(|factor| factor.name == *name);
+        let safest = of_factor.flat_map(|factor| &factor.levels).filter_map(|level| rank(name, level)).min();
+        let (Some((rank, risk)), Some((safest, _))) = (rank(name, level), safest) else { continue };
+        let text = format!("{name}={level}: {risk}");
+        if rank > safest && !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    (!found.is_empty()).then(|| format!("Less safe than others: {}.", found.join("; ")))
 }
 
 /// How unsafe a level is, from 0, and what it risks; `None` where the parameter has nothing to do with safety.
