@@ -4,6 +4,7 @@ use results::store::{StoredCheck, StoredStructure, StoredStudy};
 
 use super::chart::difference::{self, Tone};
 use super::chart::levels::{LevelChart, Spot, Stretch};
+use super::chart::places::Places;
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
 use super::figure::{absent, figure};
@@ -62,6 +63,7 @@ pub(super) fn studies_chart(summary: &StudiesSummary) -> LevelChart {
     LevelChart {
         y_title: format!("{} [{unit}]", summary.measure.name),
         x_title: "configuration".to_owned(),
+        places: Places::default(),
         levels: summary.rows.iter().map(|row| row.label.clone()).collect(),
         series: series.collect(),
         stretches: Vec::new(),
