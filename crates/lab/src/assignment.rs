@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use results::model::{Cell, Factor, Level, Study, StudyKey};
 use sha2::{Digest, Sha256};
+use stats::design::contrasts::{Contrasts, Pair};
 
 use crate::observe::external::ExternalCommand;
 use crate::path_bytes;
-use crate::spec::Resolved;
+use crate::spec::{Resolved, pairs};
 use crate::work::Work;
 
 /// Factor whose levels name the targets, when several servers are compared side by side.
@@ -88,6 +89,11 @@ impl Assignment {
     /// Which of the targets `cell` runs on.
     pub fn target_index(&self, cell: &Cell) -> usize {
         cell.index as usize % self.targets_per_cell()
+    }
+
+    /// The pairs of cells that are compared, each with the contrast that asks for it.
+    pub fn pairs(&self) -> Vec<(Contrasts, Pair)> {
+        pairs(&self.resolved.design, &self.factors(), &self.cells())
     }
 
     /// The study as it is stored.

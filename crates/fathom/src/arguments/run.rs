@@ -67,9 +67,15 @@ pub(crate) struct RunArguments {
     pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
-    /// Print what would run, in which order, the estimated time and disk space
+    /// Print what would run, in which order, what it can show, the estimated time and disk space
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Start even if the design cannot reach a verdict
+    #[arg(long)]
+    pub(crate) anyway: bool,
+    /// Start without a question even if the estimate is above an hour or 10 GiB
+    #[arg(short = 'y', long)]
+    pub(crate) yes: bool,
     /// Start even if the directories have less free space than estimated
     #[arg(long)]
     pub(crate) ignore_space: bool,

@@ -5,6 +5,7 @@ pub(crate) mod marks;
 pub(crate) mod notify;
 pub(crate) mod permission;
 mod png;
+pub(crate) mod preview;
 pub(crate) mod process_title;
 pub(crate) mod progress;
 pub(crate) mod quantities;

@@ -1,4 +1,4 @@
-//! Commands of a spec run only when the user allowed it: a spec may come from anywhere.
+//! What is asked of the user before it happens: commands of a spec, which may come from anywhere, and long studies.
 
 use std::io::{BufRead, IsTerminal, stderr, stdin};
 
@@ -20,14 +20,10 @@ pub(crate) fn require(commands: &[SpecCommand], is_allowed: bool) -> anyhow::Res
         return Ok(());
     }
     let lines = lines(commands);
-    if stdin().is_terminal() && stderr().is_terminal() {
+    if is_interactive() {
         say("the spec runs these commands on this machine:");
         lines.iter().for_each(|line| say(&format!("  {line}")));
-        say("run them? [y/N]");
-        let mut answer = String::new();
-        if stdin().lock().read_line(&mut answer).is_ok()
-            && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
-        {
+        if is_confirmed("run them?") {
             return Ok(());
         }
     }
@@ -36,4 +32,17 @@ pub(crate) fn require(commands: &[SpecCommand], is_allowed: bool) -> anyhow::Res
         "the spec runs {count} on this machine, which is not allowed: {}\nhint: read what it does, then add --allow-commands",
         lines.join("; ")
     )
+}
+
+/// Can the user be asked?
+pub(crate) fn is_interactive() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Asks a question and waits for the answer; anything but yes is no.
+pub(crate) fn is_confirmed(question: &str) -> bool {
+    say(&format!("{question} [y/N]"));
+    let mut answer = String::new();
+    stdin().lock().read_line(&mut answer).is_ok()
+        && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
 }

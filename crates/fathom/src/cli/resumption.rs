@@ -1,4 +1,5 @@
-//! The command that resumes a study: the one that was typed, with the seed of the study instead of `--again`.
+//! The command that resumes a study: the one that was typed, with the seed of the study instead of `--again`, and without
+//! what was needed to start it.
 
 use std::ffi::OsString;
 
@@ -12,7 +13,8 @@ pub(crate) fn command(words: impl IntoIterator<Item = OsString>, seed: u64) -> S
     let mut has_password = false;
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--again" => {}
+            // What resumes was accepted before.
+            "--again" | "--anyway" | "--yes" | "-y" => {}
             "--seed" => drop(words.next()),
             _ if word.starts_with("--seed=") => {}
             _ => {
@@ -58,6 +60,7 @@ mod tests {
         assert_eq!(of(&["fathom", "run", "x.toml", "--again"]), "fathom run x.toml --seed 7");
         assert_eq!(of(&["/bin/fathom", "run", "--seed", "3", "x", "--mini"]), "fathom run x --mini --seed 7");
         assert_eq!(of(&["fathom", "run", "--seed=3", "x"]), "fathom run x --seed 7");
+        assert_eq!(of(&["fathom", "run", "x", "--anyway", "-y"]), "fathom run x --seed 7");
     }
 
     #[test]

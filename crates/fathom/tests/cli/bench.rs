@@ -73,7 +73,17 @@ impl Bench {
         name
     }
 
+    /// The program with these words; `run` takes designs that are too small to decide, as most tests have them.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.strict_command(words);
+        if words.first() == Some(&"run") {
+            command.arg("--anyway");
+        }
+        command
+    }
+
+    /// The program with these words and no others.
+    pub(crate) fn strict_command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
         command.args(words).current_dir(self.path()).env_remove("FATHOM_RESULTS").stdin(Stdio::null());
         command

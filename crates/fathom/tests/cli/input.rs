@@ -62,7 +62,7 @@ fn lines_are_no_wider_than_the_terminal() {
     bench.finish(&["run", "quick.toml", "--ceilings", "never"]);
     for words in ["show quick.toml", "show populate-batch"] {
         let as_it_is = text(&bench.shell(&format!("fathom {words}")).stdout);
-        let shown = bench.shell(&format!("COLUMNS=60 script -qec 'fathom {words}' /dev/null"));
+        let shown = bench.shell(&format!("COLUMNS=60 script -qec 'fathom {words} 2>/dev/null' /dev/null"));
         assert!(shown.stdout.is_empty() || text(&shown.stdout).replace('\r', "") == as_it_is, "{words}");
     }
     for words in [

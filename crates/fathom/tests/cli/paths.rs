@@ -33,7 +33,7 @@ fn a_study_on_sqlite_runs_in_directories_whose_names_are_not_utf8() {
     let bench = Bench::new();
     let odd = odd(&bench);
     let results = odd.join("results");
-    let words = ["run", "quick.toml", "--repetitions", "1", "--results"].map(OsStr::new);
+    let words = ["run", "quick.toml", "--anyway", "--repetitions", "1", "--results"].map(OsStr::new);
     let output = bench.command(&[]).args(words).arg(&results).arg("--data").arg(&odd).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("results:"), "{}", text(&output.stderr));
@@ -49,8 +49,8 @@ fn a_cluster_of_postgresql_lives_in_a_directory_whose_name_is_not_utf8() {
     }
     let bench = Bench::new();
     let odd = odd(&bench);
-    let words =
-        ["run", "quick.toml", "-t", "postgres", "--repetitions", "1", "--keep", "--data"].map(OsStr::new);
+    let words = ["run", "quick.toml", "-t", "postgres", "--anyway", "--repetitions", "1", "--keep", "--data"]
+        .map(OsStr::new);
     let output = bench.command(&[]).args(words).arg(&odd).output().unwrap();
     assert!(text(&output.stdout).contains("results:"), "{}", text(&output.stderr));
     let kept: Vec<_> = std::fs::read_dir(&odd).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -127,7 +127,7 @@ fn grid(factors: &[Factor], cells: &[Cell]) -> (Vec<contrasts::Factor>, Vec<Vec<
 }
 
 /// The pairs of cells that a design compares, each with the contrast that asks for it.
-pub(super) fn pairs(design: &Design, factors: &[Factor], cells: &[Cell]) -> Vec<(Contrasts, Pair)> {
+pub(crate) fn pairs(design: &Design, factors: &[Factor], cells: &[Cell]) -> Vec<(Contrasts, Pair)> {
     let (names, levels) = grid(factors, cells);
     let against: Vec<Contrasts> = design.against.iter().filter_map(|text| text.parse().ok()).collect();
     contrasts::asked(&names, &levels, &against)

@@ -29,6 +29,7 @@ mod values;
 
 pub use command::SpecCommand;
 pub use design::Wanted;
+pub(crate) use design::pairs;
 pub use error::{SpecError, nearest};
 pub use experiment::{Experiment, Kind};
 pub use parameters::{Parameter, ParameterType, engine_names, parameter, parameters};

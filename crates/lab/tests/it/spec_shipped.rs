@@ -105,7 +105,7 @@ fn the_full_scale_has_the_published_number_of_cells_and_repetitions_that_can_dec
         ("guid-populate", 3, 6),
         ("guid-lookup-scan", 3, 6),
         ("guid-lookup-join", 3, 10),
-        ("fragmentation-report", 3, 1),
+        ("fragmentation-report", 3, 6),
         ("backup-restore-parallelism", 12, 7),
         ("files-x-arrays", 15, 8),
         ("bigger-machines", 32, 8),

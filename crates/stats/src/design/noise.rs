@@ -68,6 +68,22 @@ pub fn measured(cells: &[Vec<BlockedValue>]) -> Result<Option<Measured>, InputEr
     }))
 }
 
+/// Pools the spreads of several studies: the mean of the variances of the logarithms, weighted with the degrees of freedom.
+///
+/// `None` for an empty slice.
+pub fn pooled(studies: &[Measured]) -> Option<Measured> {
+    let degrees_of_freedom: usize = studies.iter().map(|study| study.degrees_of_freedom).sum();
+    let pooled = |sd: &dyn Fn(&Noise) -> f64| {
+        let weighted =
+            studies.iter().map(|study| study.degrees_of_freedom as f64 * sd(&study.noise).powi(2).ln_1p());
+        relative_sd(weighted.sum::<f64>() / degrees_of_freedom as f64)
+    };
+    (degrees_of_freedom > 0).then(|| Measured {
+        noise: Noise { run_sd: pooled(&|noise| noise.run_sd), block_sd: pooled(&|noise| noise.block_sd) },
+        degrees_of_freedom,
+    })
+}
+
 /// Logarithms by block (two or more) and cell (two or more).
 fn of_table(table: &[Vec<f64>]) -> Measured {
     let (blocks, cells) = (table.len(), table[0].len());
@@ -148,6 +164,22 @@ mod tests {
         let variance = |sd: f64| log_sd(sd).unwrap().powi(2);
         assert!((variance(measured.noise.run_sd) - 1.0).abs() < 1e-9, "{measured:?}");
         assert!((variance(measured.noise.block_sd) - 4.0).abs() < 1e-9, "{measured:?}");
+    }
+
+    #[test]
+    fn several_studies_are_pooled_by_their_degrees_of_freedom() {
+        let study = |run_sd: f64, block_sd: f64, degrees_of_freedom| Measured {
+            noise: Noise { run_sd, block_sd },
+            degrees_of_freedom,
+        };
+        let one = study(0.05, 0.1, 4);
+        let alone = pooled(&[one]).unwrap();
+        assert!((alone.noise.run_sd - 0.05).abs() < 1e-12 && (alone.noise.block_sd - 0.1).abs() < 1e-12);
+        // Of variances 0.0025 and 0.01, weighted 1 to 3: 0.008125, for small spreads nearly that of the values.
+        let both = pooled(&[one, study(0.1, 0.0, 12)]).unwrap();
+        assert!((both.noise.run_sd.powi(2) - 0.008_125).abs() < 1e-4, "{both:?}");
+        assert_eq!(both.degrees_of_freedom, 16);
+        assert_eq!(pooled(&[]), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `fathom run`: from an experiment to stored runs, tables and a verdict.
 
 mod dry_run;
+mod start;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -136,7 +137,7 @@ fn conduct_in(
     // What is complete needs neither space nor a server.
     let is_complete = is_complete(store, &assignment)?;
     if !is_complete {
-        dry_run::require_space(&assignment, store, &layout, &base, arguments.ignore_space)?;
+        start::require(&assignment, store, &base, arguments)?;
     }
     let stop = stopping::on_signals(Ending::WaitsFor("the current run and the shutdown of its engine"))?;
     let tasks: Arc<dyn Task> = Arc::new(Tasks { stop: Arc::clone(&stop) });

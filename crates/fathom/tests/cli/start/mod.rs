@@ -1,0 +1,5 @@
+//! What is said, asked and refused before the first run of a study.
+
+mod confirmation;
+mod designs;
+mod permission;
