@@ -15,7 +15,7 @@ mod structure;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use check::{CheckArguments, CorruptArguments, LevelWord};
-pub(crate) use compare::{Better, CompareArguments, HistoryArguments};
+pub(crate) use compare::{Better, CompareArguments, DEFAULT_THRESHOLD, HistoryArguments};
 pub(crate) use expand::ExpandArguments;
 pub(crate) use io::{IoArguments, IoEngine, IoFormat};
 pub(crate) use report::{ExportArguments, ExportFormat, ReportArguments, ReportFormat};

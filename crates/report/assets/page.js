@@ -417,7 +417,10 @@
     const text = await (await fetch(location.pathname, { cache: "no-store" })).text();
     const fresh = new DOMParser().parseFromString(text, "text/html");
     const open = new Map([...document.querySelectorAll("details[id]")].map((folded) => [folded.id, folded.open]));
-    for (const selector of ["main", "header .kicker", "#definitions", "#data"]) $(selector).replaceWith($(selector, fresh));
+    for (const selector of ["main", "nav", "header .kicker", "#definitions", "#data"]) {
+      const [old, young] = [$(selector), $(selector, fresh)];
+      if (old && young) old.replaceWith(young);
+    }
     document.querySelectorAll("details[id]").forEach((folded) => { if (open.has(folded.id)) folded.open = open.get(folded.id); });
     show();
   }
@@ -436,7 +439,6 @@
     redraws.forEach((redraw) => redraw());
   });
   addEventListener("hashchange", openTarget);
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
   followPointer();
   show();
   initTheme();

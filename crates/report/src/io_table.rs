@@ -1,11 +1,16 @@
 //! The table of the I/O baseline: the published ten columns in the published order, and what is measured beyond.
 
+mod answer;
+
 use results::io::{IoRow, IoSyncRow, IoTable};
 use results::store::StoredIoTable;
 
 use crate::export::{Column, Frame, Values};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::plain::plain;
+
+pub use answer::{answer, flagged_count};
+pub(crate) use answer::{cautions, pattern};
 
 /// The published columns, with the units that they have: IOMeter's "MBytes" are MiB.
 const PUBLISHED: [&str; 10] =
@@ -166,8 +171,7 @@ pub fn sync_csv(table: &IoTable) -> String {
 /// Writes a line about a stored baseline; `began_at` is its time in words.
 pub fn list_line(stored: &StoredIoTable, began_at: &str) -> String {
     let StoredIoTable { id, table } = stored;
-    let flagged = table.rows.iter().filter(|row| !row.flags.is_empty()).count()
-        + table.sync_rows.iter().filter(|row| !row.flags.is_empty()).count();
+    let flagged = flagged_count(table);
     let matrix = if table.matrix.is_empty() { String::new() } else { plain(&table.matrix) + ": " };
     format!(
         "baseline {}  {began_at}  {matrix}{}; rows: {} of transfers, {} of appends, {flagged} flagged\n",

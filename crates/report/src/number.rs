@@ -1,5 +1,9 @@
 //! Numbers as text: four significant digits, the same number of decimals down a column, nothing decided on them.
 
+mod units;
+
+pub use units::{Unit, duration, exact, grouped, human, thousands};
+
 /// Significant digits of the smallest number of a column.
 const SIGNIFICANT_DIGITS: i32 = 4;
 

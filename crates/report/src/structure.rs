@@ -1,5 +1,6 @@
 //! Levels of tables and indexes as text, CSV and JSON: the published thirteen columns in the published order.
 
+mod answer;
 mod picture;
 
 use results::structure::{LevelStructure, ObjectStructure, StructureMode, StructureReport};
@@ -8,6 +9,7 @@ use crate::export::{Column, Frame, Values};
 use crate::layout::{Align, Block, Grid, Section, SectionId};
 use crate::number::{ABSENT, percent};
 use crate::plain::plain;
+pub use answer::answer;
 use picture::{bounds, picture};
 
 /// Names of the columns of [`csv`]: the first thirteen are the published ones. docs/check/structure.md defines each.

@@ -31,9 +31,23 @@ pub(crate) fn moment(at: &str) -> String {
     }
 }
 
+/// The last part of a path; a URL, or a path that ends in a slash, as a whole.
+pub(crate) fn file_name(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((_, name)) if !name.is_empty() && !path.contains("://") => name,
+        _ => path,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::moment;
+    use super::{file_name, moment};
+
+    #[test]
+    fn a_path_is_named_by_its_end_and_a_url_by_all_of_it() {
+        let names = ["/a/b.db", "b.db", "/data/", "postgres://u@h/db"].map(file_name);
+        assert_eq!(names, ["b.db", "b.db", "/data/", "postgres://u@h/db"]);
+    }
 
     #[test]
     fn moments_are_written_to_the_second() {

@@ -76,6 +76,9 @@ pub(crate) struct CheckArguments {
     /// Print JSON lines: damaged objects, findings, what was not checked, one summary
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write a page with the result as well; the file must not exist
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) results: ResultsArguments,
     /// Store nothing in the results directory

@@ -7,6 +7,9 @@ use clap::{Args, ValueEnum};
 use super::report::ReportFormat;
 use super::results::ResultsArguments;
 
+/// Percent beyond which a worsening is a regression, if the user does not say.
+pub(crate) const DEFAULT_THRESHOLD: &str = "5%";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Better {
     /// Times, latencies, bytes written
@@ -32,7 +35,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_enum, requires = "metric")]
     pub(crate) better: Option<Better>,
     /// Worsening, in percent of A, beyond which a significant difference is a regression
-    #[arg(long, value_name = "PERCENT", default_value = "5%")]
+    #[arg(long, value_name = "PERCENT", default_value = DEFAULT_THRESHOLD)]
     pub(crate) threshold: String,
     /// Compare even if the work differs (experiment, scale, workload, rows, duration), without a verdict
     #[arg(long)]

@@ -68,6 +68,9 @@ pub(crate) struct StructureArguments {
     /// Show a stored structure [default: the latest]; measure nothing
     #[arg(long, value_name = "NUMBER", num_args = 0..=1, conflicts_with = "target")]
     pub(crate) show: Option<Option<i64>>,
+    /// Write a page with the result as well; the file must not exist
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    pub(crate) html: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = StructureFormat::Text)]
     pub(crate) format: StructureFormat,

@@ -1,8 +1,10 @@
 //! What commands share: the terminal, what is asked of the user, what is read from the store and written to files.
 
+pub(crate) mod baselines;
 pub(crate) mod delivery;
 pub(crate) mod marks;
 pub(crate) mod notify;
+pub(crate) mod page_file;
 pub(crate) mod permission;
 mod png;
 pub(crate) mod preview;

@@ -12,8 +12,8 @@ use super::terminal::{fitted, say};
 use crate::engines;
 
 /// Stores a check that ended. What prevents that is said, and changes neither the answer nor the exit status: the
-/// check itself is done.
-pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
+/// check itself is done. Returns its number.
+pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) -> Option<i64> {
     let place = place(target);
     let stored = if is_within(directory, target) {
         Err("it is inside the checked directory, where nothing is written".to_owned())
@@ -23,10 +23,32 @@ pub(crate) fn store(report: &CheckReport, target: &Path, directory: &Path) {
             .and_then(|mut store| store.add_check(report, &place, &now, env!("CARGO_PKG_VERSION")))
             .map_err(|error| error.to_string())
     };
-    match stored {
+    match &stored {
         Ok(id) => say(&format!("stored as check {id} in \"{}\"", directory.display())),
         Err(reason) => say(&format!("the check is not stored in \"{}\": {reason}", directory.display())),
     }
+    stored.ok()
+}
+
+/// The page of a check: beside the others of the same place where it was stored, else by itself.
+pub(crate) fn page(
+    report: &CheckReport,
+    target: &Path,
+    number: Option<i64>,
+    directory: &Path,
+) -> anyhow::Result<String> {
+    if let Some(number) = number {
+        return Ok(report::html::check(&of_place(&Store::open_read_only(directory)?, number)?));
+    }
+    let alone = StoredCheck {
+        id: 0,
+        stored_at: jiff::Timestamp::now().to_string(),
+        fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: place(target),
+        report: report.clone(),
+        read_ceiling_bytes_per_s: None,
+    };
+    Ok(report::html::check(&[alone]))
 }
 
 /// A check and behind it the others of the same place, for its page.

@@ -54,11 +54,7 @@ impl Source {
 
     /// Draws it.
     pub(crate) fn render(&self, form: Form, is_live: bool) -> String {
-        let mut summary = report::summary::summarise(
-            &self.results,
-            &engines::waits(),
-            &expectations::evaluate(&self.results),
-        );
+        let mut summary = summary_of(&self.results);
         let counting = self.runs.iter().filter(|stored| stored.counts());
         let stretches: Vec<_> = counting
             .filter_map(|stored| Some((stored.run.key.cell_index, report::stretches::of_run(&stored.run)?)))
@@ -124,11 +120,15 @@ pub(crate) fn render(
     })
 }
 
+/// Every number of a study but those of its series.
+pub(crate) fn summary_of(results: &StudyResults) -> StudySummary {
+    report::summary::summarise(results, &engines::waits(), &expectations::evaluate(results))
+}
+
 /// Every number of one study.
 pub(crate) fn summarise(store: &Store, study: StudyId) -> anyhow::Result<StudySummary> {
     let results = stored::results(store, study)?;
-    let mut summary =
-        report::summary::summarise(&results, &engines::waits(), &expectations::evaluate(&results));
+    let mut summary = summary_of(&results);
     let mut stretches = Vec::new();
     // One run after the other: all series of a long study need not fit into memory.
     for stored in results.runs.iter().filter(|stored| stored.counts()) {

@@ -10,6 +10,7 @@ use check::progress::Progress;
 use results::check::{CheckLevel, CheckReport};
 
 use crate::arguments::{CheckArguments, LevelWord};
+use crate::cli::page_file::PageFile;
 use crate::cli::progress::Bar;
 use crate::cli::quantities::{bytes, bytes_per_s, jobs, time_above_zero};
 use crate::cli::stopping::{self, Ending};
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitStatus> {
             engines::url_example()
         );
     }
+    let page = PageFile::of(arguments.html.as_deref())?;
     let options = options(arguments)?;
     let mut bar = Bar::new();
     let report = match arguments.target.to_str().filter(is_url) {
@@ -48,14 +50,19 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitStatus> {
         None => check(&arguments.target, &arguments.more, &options, &mut bar)?,
     };
     bar.finish();
-    if !arguments.no_store {
-        stored_checks::store(&report, &arguments.target, &arguments.results.results);
-    }
+    let (target, results) = (&arguments.target, &arguments.results.results);
+    let number = match arguments.no_store {
+        true => None,
+        false => stored_checks::store(&report, target, results),
+    };
     if arguments.json {
         print_json(&report.to_json_lines())?;
     } else {
         let shown_max = arguments.max_findings.unwrap_or(report::findings::SHOWN_PER_OBJECT);
         print(&fitted(&report::findings::text_of(&report, engines::rules().of(&report), shown_max)))?;
+    }
+    if let Some(page) = page {
+        page.write(&stored_checks::page(&report, target, number, results)?)?;
     }
     let missing = report.missing_for_full();
     let is_short = arguments.require.is_some() && !missing.is_empty();

@@ -5,10 +5,12 @@ use std::path::Path;
 use anyhow::bail;
 use report::comparison::{ComparisonSummary, Options, OtherWork, Side, StudiesSummary, compare, studies};
 use results::measure::Measure;
+use results::store::{Store, StudyId};
 
-use crate::arguments::{Better, CompareArguments, ReportFormat};
+use crate::arguments::{Better, CompareArguments, DEFAULT_THRESHOLD, ReportFormat};
 use crate::cli::delivery::{Delivery, place};
 use crate::cli::selection::Selection;
+use crate::cli::stored;
 use crate::cli::terminal::{form, say};
 use crate::exit_status::ExitStatus;
 
@@ -130,6 +132,22 @@ fn conclude(comparisons: &[ComparisonSummary]) -> ExitStatus {
         }
     }
     status
+}
+
+/// The page that compares two studies of one results file, in the quantity that they compare themselves; `None` where no
+/// configuration of one matches one of the other.
+pub(crate) fn page(store: &Store, baseline: StudyId, candidate: StudyId) -> anyhow::Result<Option<String>> {
+    let needs_latencies = Measure::of_study(&store.study(baseline)?).is_latency();
+    let side = |id: StudyId| -> anyhow::Result<Side> {
+        let results = match needs_latencies {
+            true => store.study_results_with_histograms(id)?,
+            false => stored::results(store, id)?,
+        };
+        Ok(Side { name: format!("study {}", id.0), study_id: id.0, results })
+    };
+    let options = Options { measure: None, threshold_percent: threshold(DEFAULT_THRESHOLD)? };
+    let summary = compare(&side(baseline)?, &side(candidate)?, &options);
+    Ok((!summary.pairs.is_empty()).then(|| report::html::comparison(&summary)))
 }
 
 fn measure(name: &str, better: Option<Better>) -> Measure {

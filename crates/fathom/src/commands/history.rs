@@ -18,15 +18,16 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
         Some(name) => name.clone(),
         None => stored::find(&store, None)?.study.experiment,
     };
-    let sides = sides(&store, &experiment, arguments)?;
+    let wanted = levels(arguments.only.as_deref().unwrap_or_default())?;
+    let wanted_metric = arguments.metric.as_deref().map(Measure::named);
+    let sides = sides(&store, &experiment, &wanted, wanted_metric.as_ref())?;
     let Some(latest) = sides.last() else {
         bail!(
             "\"{}\" has no study of \"{experiment}\"\nhint: `fathom list --studies` lists them",
             store.path().display()
         );
     };
-    let of_study = || Measure::of_study(&latest.results.study);
-    let measure = arguments.metric.as_deref().map_or_else(of_study, Measure::named);
+    let measure = wanted_metric.unwrap_or_else(|| Measure::of_study(&latest.results.study));
     let history = history(&sides, &measure);
     if history.series.is_empty() {
         bail!(
@@ -52,16 +53,27 @@ pub(crate) fn run(arguments: &HistoryArguments) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Clean)
 }
 
+/// The page of the history of an experiment, of the quantity that its latest study compares; `None` where no run counts.
+pub(crate) fn page(store: &Store, experiment: &str) -> anyhow::Result<Option<String>> {
+    let sides = sides(store, experiment, &[], None)?;
+    let Some(latest) = sides.last() else { return Ok(None) };
+    let history = history(&sides, &Measure::of_study(&latest.results.study));
+    Ok((!history.series.is_empty()).then(|| report::html::history(&history)))
+}
+
 /// All studies of the experiment in the order of time, those configurations that were asked for.
-fn sides(store: &Store, experiment: &str, arguments: &HistoryArguments) -> anyhow::Result<Vec<Side>> {
-    let wanted = levels(arguments.only.as_deref().unwrap_or_default())?;
-    let wanted_metric = arguments.metric.as_deref().map(Measure::named);
+fn sides(
+    store: &Store,
+    experiment: &str,
+    wanted: &[(String, String)],
+    wanted_metric: Option<&Measure>,
+) -> anyhow::Result<Vec<Side>> {
     let mut studies = store.studies()?;
     studies.retain(|stored| stored.study.experiment == experiment);
     studies.sort_by(|one, other| (&one.study.created_at, one.id).cmp(&(&other.study.created_at, other.id)));
     // The latest study says what is compared; older ones may not have asked for latencies.
     let latest = studies.last().map(|stored| Measure::of_study(&stored.study));
-    let needs_latencies = wanted_metric.or(latest).is_some_and(|measure| measure.is_latency());
+    let needs_latencies = wanted_metric.or(latest.as_ref()).is_some_and(|measure| measure.is_latency());
     let mut sides = Vec::new();
     let mut refusal = None;
     for stored in studies {
@@ -69,7 +81,7 @@ fn sides(store: &Store, experiment: &str, arguments: &HistoryArguments) -> anyho
             true => store.study_results_with_histograms(stored.id)?,
             false => store.study_results(stored.id)?,
         };
-        let results = match restrict(&results, &wanted) {
+        let results = match restrict(&results, wanted) {
             Ok(results) => results,
             // Another study of the same experiment may have other levels.
             Err(reason) => {

@@ -12,6 +12,7 @@ use results::store::{Store, StoredStructure, StructureOrigin};
 use results::structure::{StructureMode, StructureReport};
 
 use crate::arguments::{StructureArguments, StructureFormat, StructureModeWord};
+use crate::cli::page_file::PageFile;
 use crate::cli::progress::Bar;
 use crate::cli::quantities::{bytes_per_s, jobs};
 use crate::cli::stopping::{self, Ending};
@@ -26,9 +27,13 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> 
     if arguments.list {
         return list(arguments);
     }
+    let page = PageFile::of(arguments.html.as_deref())?;
     if let Some(number) = arguments.show {
         let store = Store::open_read_only(&arguments.results.results)?;
-        return show(&store.structure(number)?.report, arguments);
+        let stored = store.structure(number)?;
+        let shown = show(&stored.report, arguments);
+        page.map_or(Ok(()), |page| page.write(&report::html::structure_page(&stored)))?;
+        return shown;
     }
     let target = arguments.target.as_deref().context(
         "no database to measure\nhint: name a SQLite file, a PostgreSQL data directory or base backup, a file of SQL Server, a URL or a relation file",
@@ -42,10 +47,23 @@ pub(crate) fn run(arguments: &StructureArguments) -> anyhow::Result<ExitStatus> 
     {
         bail!("{reason}");
     }
-    if !arguments.no_store {
-        store(&report, target, &arguments.results.results);
+    let number = match arguments.no_store {
+        true => None,
+        false => store(&report, target, &arguments.results.results),
+    };
+    let shown = show(&report, arguments);
+    if let Some(page) = page {
+        let stored = StoredStructure {
+            id: number.unwrap_or_default(),
+            run_id: None,
+            stored_at: jiff::Timestamp::now().to_string(),
+            fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
+            place: place(target),
+            report,
+        };
+        page.write(&report::html::structure_page(&stored))?;
     }
-    show(&report, arguments)
+    shown
 }
 
 /// Finds out what the target is, and measures it.
@@ -135,8 +153,8 @@ fn form(arguments: &StructureArguments) -> StructureFormat {
     if arguments.json { StructureFormat::Json } else { arguments.format }
 }
 
-/// Stores a structure. What prevents that is said, and changes neither the answer nor the exit status.
-fn store(report: &StructureReport, target: &Path, directory: &Path) {
+/// Stores a structure. What prevents that is said, and changes neither the answer nor the exit status. Returns its number.
+fn store(report: &StructureReport, target: &Path, directory: &Path) -> Option<i64> {
     let place = place(target);
     let stored = if is_within(directory, target) {
         Err("it is inside the measured directory, where nothing is written".to_owned())
@@ -148,10 +166,11 @@ fn store(report: &StructureReport, target: &Path, directory: &Path) {
             .and_then(|mut store| store.add_structure(report, &origin))
             .map_err(|error| error.to_string())
     };
-    match stored {
+    match &stored {
         Ok(id) => say(&format!("stored as structure {id} in \"{}\"", directory.display())),
         Err(reason) => say(&format!("the structure is not stored in \"{}\": {reason}", directory.display())),
     }
+    stored.ok()
 }
 
 /// Prints all stored structures, one line each.

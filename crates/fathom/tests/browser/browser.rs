@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use base64::Engine;
 use serde_json::{Value, json};
 use skips::{Capability, skip};
 
@@ -136,6 +137,23 @@ impl Browser {
             let message = self.message("Page.loadEventFired");
             self.events.push(message);
         }
+    }
+
+    /// From now on the window is that of a phone.
+    pub(crate) fn phone(&mut self) {
+        let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
+        self.ask("Emulation.setDeviceMetricsOverride", phone);
+    }
+
+    /// Number of A4 pages of the open page in print.
+    pub(crate) fn printed_pages(&mut self) -> usize {
+        let a4 = json!({"paperWidth": 8.27, "paperHeight": 11.69, "marginTop": 0.4, "marginBottom": 0.4});
+        let printed = self.ask("Page.printToPDF", a4);
+        let bytes =
+            base64::engine::general_purpose::STANDARD.decode(printed["data"].as_str().unwrap()).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        // EVIDENCE: ISO 32000-1 7.7.3.3: every page is an object of type Page; those of type Pages are its parents.
+        text.matches("/Type /Page").count() - text.matches("/Type /Pages").count()
     }
 
     /// Value of an expression in the page.

@@ -75,7 +75,7 @@ fn the_server_reads_and_nothing_else() {
     let (status, list) = server.get("/");
     assert_eq!(status, 200);
     assert!(!list.contains("<img"));
-    for place in ["/study/1", "/check/1", "/structure/1"] {
+    for place in ["/study/1", "/check/1", "/structure/1", "/io/1"] {
         assert!(list.contains(&format!("href=\"{place}\"")), "{place}");
         assert_eq!(server.get(place).0, 200, "{place}");
     }
@@ -89,6 +89,12 @@ fn the_server_reads_and_nothing_else() {
         "/check/2",
         "/check/x",
         "/structure/2",
+        "/io/2",
+        "/io/x",
+        "/compare/1/2",
+        "/compare/1",
+        "/history/2",
+        "/history/made-up",
         "/study/x",
         "/results.db",
         "/../results.db",

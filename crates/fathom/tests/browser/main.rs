@@ -4,7 +4,9 @@
 
 mod browser;
 mod documents;
+mod index;
 mod live;
 mod page;
+mod paper;
 mod serving;
 mod stored;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
+use crate::documents::OVERLAPS;
 use crate::stored::{elapsed_ns, fathom, page, study, study_with, transactions_at};
 
 const MARKS: &str = "path.dot,path.mean,rect.bar,rect.part,rect.heat,path.line,path.strip";
@@ -16,7 +17,7 @@ fn the_page_asks_for_nothing_breaks_nothing_and_runs_no_name_as_code() {
     browser.open(&page);
     assert_eq!(browser.value("window.taken === undefined"), json!(true));
     assert_eq!(browser.value("document.images.length"), json!(0));
-    assert_eq!(browser.value("document.querySelectorAll('main > section').length"), json!(7));
+    assert_eq!(browser.value("document.querySelectorAll('main > section').length"), json!(5));
     assert_eq!(browser.value("document.querySelector('h1').textContent.includes('<img src=x')"), json!(true));
     assert_eq!(browser.misdeeds(&page), Vec::<String>::new());
 }
@@ -186,9 +187,9 @@ fn the_page_is_legible_on_a_phone_and_in_the_dark() {
     let directory = tempfile::tempdir().unwrap();
     study(directory.path(), 2);
     let page = page(directory.path());
-    let phone = json!({"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true});
-    browser.ask("Emulation.setDeviceMetricsOverride", phone);
+    browser.phone();
     browser.open(&page);
+    assert_eq!(browser.value(OVERLAPS), json!([]));
     // Tables scroll by themselves; the page does not, and nothing else reaches beyond it.
     let wide = "[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, nav, pre, #tip')
         && one.getBoundingClientRect().right > 391).map(one => one.tagName + ' ' + one.className + ' ' + one.textContent.slice(0, 40))";

@@ -44,18 +44,18 @@ const PICTURES_MAX: usize = 6;
 /// Points of a line in a picture; more would be closer than its width.
 const POINTS_MAX: usize = 220;
 
-/// The section. `thinned` is the number of looks that one embedded value stands for.
+/// The section; empty where no counter was sampled. `thinned` is the number of looks that one embedded value stands for.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -> Markup {
     let sampled = page.runs.iter().filter(|stored| !stored.run.observations.series.is_empty());
     let (with_course, short): (Vec<&StoredRun>, Vec<&StoredRun>) =
         sampled.partition(|stored| has_course(&stored.run.observations.series));
+    if with_course.is_empty() && short.is_empty() {
+        return Markup::default();
+    }
     if with_course.is_empty() {
-        return absent(match short.is_empty() {
-            true => "No counter was sampled during these runs; runs of the noop target have none.",
-            false => {
-                "The runs are shorter than two samples of their counters (one a second): nothing is drawn over time."
-            }
-        });
+        return absent(
+            "The runs are shorter than two samples of their counters (one a second): nothing is drawn over time.",
+        );
     }
     let mut html = markup!("<div id=\"clock\" class=\"scripted\"></div>");
     if !short.is_empty() {

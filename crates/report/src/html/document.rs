@@ -1,13 +1,11 @@
 //! Pages of one subject: a comparison with the differences drawn, a history with its changes marked.
 
-use results::store::{StoredCheck, StoredStructure, StoredStudy};
-
 use super::chart::difference::{self, Tone};
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::places::Places;
 use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
-use super::figure::{absent, figure};
+use super::figure::figure;
 use super::markup::{Markup, markup};
 use super::shell::Content;
 use super::tables;
@@ -16,7 +14,6 @@ use crate::history::{self, History, Series};
 use crate::layout::{Section, SectionId};
 use crate::number::number;
 use crate::summary::{Verdict, geometric_mean};
-use crate::tables::moment;
 
 /// A comparison as one page: what changed, the verdict, the differences with their intervals, the waits side by side.
 pub fn comparison(summary: &ComparisonSummary) -> String {
@@ -155,93 +152,6 @@ pub fn history(history: &History) -> String {
     document(&title, &history.experiment, &history::sections(history), &pictures)
 }
 
-/// The checks of one place as one page: the wanted one first, the others of the same place behind it.
-pub fn check(checks: &[StoredCheck]) -> String {
-    let title = checks.first().map_or_else(|| "Check".to_owned(), |check| format!("Check {}", check.id));
-    let place = checks.first().map_or("", |check| check.place.as_str());
-    let definitions = Definitions::load();
-    let body = super::checks::html(checks, &definitions);
-    shelled(&title, place, &[body], &definitions)
-}
-
-/// One structure that was measured by itself, as one page.
-pub fn structure(stored: &StoredStructure) -> String {
-    let definitions = Definitions::load();
-    let body = super::structure::alone(stored, &definitions);
-    shelled(&format!("Structure {}", stored.id), &stored.place, &[body], &definitions)
-}
-
-/// What a results file holds that has a page.
-#[derive(Clone, Copy, Debug)]
-pub struct Index<'a> {
-    /// All studies.
-    pub studies: &'a [StoredStudy],
-    /// All checks.
-    pub checks: &'a [StoredCheck],
-    /// Structures that belong to no run.
-    pub structures: &'a [StoredStructure],
-}
-
-/// Everything in a results file that has a page, the newest first, with a link to it: what `fathom serve` shows first.
-pub fn list(index: &Index<'_>) -> String {
-    let study = |stored: &StoredStudy| {
-        let study = &stored.study;
-        let title = if study.title.is_empty() { &study.experiment } else { &study.title };
-        let cells = [
-            ("l", study.experiment.clone()),
-            ("l", study.engine.to_string()),
-            ("l", moment(&study.created_at)),
-        ];
-        row("study", stored.id.0, title, &cells)
-    };
-    let check = |stored: &StoredCheck| {
-        let verdict = stored.report.verdict().text;
-        let cells =
-            [("l", stored.report.level.name().to_owned()), ("w", verdict), ("l", moment(&stored.stored_at))];
-        row("check", stored.id, &stored.place, &cells)
-    };
-    let structure = |stored: &StoredStructure| {
-        let cells = [("l", stored.report.mode.name().to_owned()), ("l", moment(&stored.stored_at))];
-        row("structure", stored.id, &stored.place, &cells)
-    };
-    let mut html = if index.studies.is_empty() {
-        absent("This results file has no study yet.")
-    } else {
-        let rows: Markup = index.studies.iter().rev().map(study).collect();
-        listed(&["study", "title", "experiment", "target", "created"], &rows)
-    };
-    if !index.checks.is_empty() {
-        let rows: Markup = index.checks.iter().rev().map(check).collect();
-        html.push(&markup!("<h2>Checks</h2>"));
-        html.push(&listed(&["check", "place", "level", "verdict", "stored"], &rows));
-    }
-    if !index.structures.is_empty() {
-        let rows: Markup = index.structures.iter().rev().map(structure).collect();
-        html.push(&markup!("<h2>Structures</h2>"));
-        html.push(&listed(&["structure", "place", "mode", "stored"], &rows));
-    }
-    document("Studies", "results", &[], &html)
-}
-
-/// A row whose title is a link.
-fn row(kind: &str, number: i64, title: &str, cells: &[(&str, String)]) -> Markup {
-    let cells = cells.iter().map(|(class, text)| tables::cell(class, &markup!("{}", text)));
-    markup!(
-        "<tr><td class=\"r\">{0}</td><td class=\"w\"><a href=\"/{1}/{0}\">{2}</a></td>{3}</tr>",
-        number,
-        kind,
-        title,
-        cells.collect::<Markup>()
-    )
-}
-
-fn listed(headers: &[&str], rows: &Markup) -> Markup {
-    let header = |(place, name): (usize, &&str)| {
-        tables::header(if place == 0 { "r" } else { "l" }, &markup!("{}", name))
-    };
-    tables::table(None, &headers.iter().enumerate().map(header).collect(), rows)
-}
-
 /// One chart per configuration, and the sentence that they have axes of their own, or nothing where they share one.
 pub(super) fn charts(history: &History) -> (Vec<(&Series, LevelChart)>, &'static str) {
     let mut charts: Vec<(&Series, LevelChart)> =
@@ -347,7 +257,8 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &Markup) 
     shelled(title, kicker, &parts, &definitions)
 }
 
-fn shelled(title: &str, kicker: &str, parts: &[Markup], definitions: &Definitions) -> String {
+/// A page of sections.
+pub(super) fn shelled(title: &str, kicker: &str, parts: &[Markup], definitions: &Definitions) -> String {
     let sections = parts.iter().map(|part| markup!("<section>{}</section>\n", part));
     let content =
         Content { title, kicker: kicker.to_owned(), sections: sections.collect(), ..Content::default() };

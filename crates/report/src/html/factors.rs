@@ -11,6 +11,7 @@ use super::definitions::Definitions;
 use super::figure::figure;
 use super::human::{self, Unit};
 use super::markup::{Markup, markup};
+use super::metrics;
 use super::page::Page;
 use super::tables;
 use crate::number::{counted_from_one, number};
@@ -55,8 +56,9 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     );
     html.push(&effects::interactions(summary, &found));
     html.push(&shown(summary, Destination::PageFactors, definitions));
-    html.push(&metric_charts(page));
     html.push(&shown(summary, Destination::PageMetrics, definitions));
+    html.push(&metric_charts(page));
+    html.push(&metrics::html(summary, definitions));
     html
 }
 

@@ -3,6 +3,7 @@
 //! The tables are those of the other outputs; the pictures are drawn here ([`chart`]) and need no script; the series
 //! are embedded once, as JSON, and drawn by uPlot where scripts run. The page's own policy forbids every request.
 
+mod baseline;
 mod chart;
 mod checks;
 mod clock;
@@ -13,7 +14,9 @@ mod document;
 mod factors;
 mod figure;
 mod human;
+mod index;
 mod markup;
+mod metrics;
 mod page;
 mod record;
 mod shell;
@@ -29,9 +32,14 @@ use crate::summary::StudySummary;
 use definitions::Definitions;
 use markup::{Markup, markup};
 
-pub use document::{Index, check, comparison, history, list, structure as structure_page, studies};
+pub use baseline::{Baseline, page as baseline_page};
+pub use checks::page as check;
+pub use document::{comparison, history, studies};
+pub use index::{Index, StudyLine, StudyState, index as index_page};
 pub use page::Page;
+pub use shell::with_index_link;
 pub use slide::{comparison as comparison_svg, history as history_svg, studies as studies_svg, svg};
+pub use structure::page as structure_page;
 
 /// One part of the page behind the answer.
 struct Part {
@@ -54,6 +62,7 @@ pub fn page(page: &Page<'_>) -> String {
         Part { id: "structure", title: "Structure", html: structure::html(page, &definitions) },
         Part { id: "record", title: "Record", html: record::html(page, &definitions) },
     ];
+    let parts: Vec<Part> = parts.into_iter().filter(|part| !part.html.is_empty()).collect();
     let summary = page.summary;
     let scale = match summary.scale {
         Scale::Full => "full scale",

@@ -5,6 +5,7 @@ use results::structure::ObjectStructure;
 
 use super::chart::strip;
 use super::definitions::{Definitions, Tables};
+use super::document::shelled;
 use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
 use super::page::Page;
@@ -12,7 +13,7 @@ use super::tables;
 use crate::layout::SectionId;
 use crate::structure;
 use crate::summary::cell_label;
-use crate::tables::moment;
+use crate::tables::{file_name, moment};
 
 /// Strip maps drawn of one report; the tables have all objects.
 const STRIPS_MAX: usize = 4;
@@ -20,13 +21,10 @@ const STRIPS_MAX: usize = 4;
 /// Points of one strip map.
 const POINTS_MAX: usize = 500;
 
-/// The section.
+/// The section; empty without structures.
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let shown = shown(page);
     let definitions = &definitions.of(Tables::Structures);
-    if shown.is_empty() {
-        return absent("No structure was measured after these runs.");
-    }
     let mut html: Markup =
         shown.iter().map(|(title, stored)| one(title, stored, shown.len() < 4, definitions)).collect();
     if page.structures.len() > shown.len() {
@@ -54,10 +52,28 @@ fn shown<'a>(page: &Page<'a>) -> Vec<(String, &'a StoredStructure)> {
     shown
 }
 
-/// The body of a page about one structure that was measured by itself.
-pub(super) fn alone(stored: &StoredStructure, definitions: &Definitions) -> Markup {
-    let title = format!("{} ({})", stored.place, moment(&stored.stored_at));
-    one(&title, stored, true, &definitions.of(Tables::Structures))
+/// The page of one structure that was measured by itself; number 0 stands for one that was not stored.
+pub fn page(stored: &StoredStructure) -> String {
+    let definitions = Definitions::load();
+    let report = &stored.report;
+    let engine = report.engine_id().map_or(report.engine.as_str(), |engine| engine.title());
+    let number = (stored.id > 0).then(|| format!("structure {}", stored.id));
+    let mode = format!("mode {}", report.mode.name());
+    let kicker = [number, Some(moment(&stored.stored_at)), Some(engine.to_owned()), Some(mode)];
+    let mut sentences = structure::answer(report).into_iter();
+    let headline = sentences.next().unwrap_or_default();
+    let more: Markup = sentences.map(|sentence| markup!("<p>{}</p>", sentence)).collect();
+    let answer = markup!(
+        "<h2>Result</h2><p class=\"environment\">{}</p><p class=\"headline\">{}</p>{}",
+        stored.place,
+        headline,
+        more
+    );
+    let body =
+        markup!("<h2>Levels and leaves</h2>{}", one("", stored, true, &definitions.of(Tables::Structures)));
+    let kicker: Vec<String> = kicker.into_iter().flatten().collect();
+    let title = format!("Structure of {}", file_name(&stored.place));
+    shelled(&title, &kicker.join(" · "), &[answer, body], &definitions)
 }
 
 fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Definitions) -> Markup {
@@ -77,10 +93,15 @@ fn one(title: &str, stored: &StoredStructure, is_open: bool, definitions: &Defin
     let id = format!("structure-{}", stored.id);
     let mut html = Markup::default();
     if let Some(mut levels) = sections.next() {
-        levels.title = format!("{title}: {}", levels.title);
-        html.push(&tables::folded(&id, &levels, definitions, is_open));
+        levels.title = title.to_owned();
+        html.push(&match title {
+            "" => tables::blocks(&levels, definitions),
+            _ => tables::folded(&id, &levels, definitions, is_open),
+        });
     }
-    html.push(&markup!("<div class=\"charts strips\">{}</div>", pictures));
+    if !pictures.is_empty() {
+        html.push(&markup!("<div class=\"charts strips\">{}</div>", pictures));
+    }
     for (index, section) in sections.filter(|section| !section.blocks.is_empty()).enumerate() {
         html.push(&tables::folded(&format!("{id}-{index}"), &section, definitions, false));
     }

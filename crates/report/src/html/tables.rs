@@ -7,8 +7,13 @@ use crate::layout::{Align, Block, Grid, Section};
 /// Headers of first columns whose cells are words of docs/lab/metrics.md.
 const DEFINED: [&str; 4] = ["metric", "gate", "sampler", "failed gate"];
 
-/// A table that scrolls sideways where the screen is narrow.
+/// Columns with sentences among them that a narrow screen shows side by side; the rows of wider tables become blocks there.
+const COLUMNS_SIDE_BY_SIDE_MAX: usize = 2;
+
+/// A table that scrolls sideways where the screen is narrow, or becomes blocks there.
 pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
+    let sentences = grid.columns.iter().filter(|(_, align)| *align == Align::Wrapped).count();
+    let is_stacked = sentences > 1 && grid.columns.len() > COLUMNS_SIDE_BY_SIDE_MAX;
     let class = |column: usize| match grid.columns[column].1 {
         Align::Left => "l",
         Align::Right => "r",
@@ -22,21 +27,42 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
     let cell_of = |(column, words): (usize, &String)| {
         let is_defined = column == 0 && names_metrics;
         let shown = if is_defined { definitions.header(words) } else { markup!("{}", words) };
-        cell(cell_class(class(column), words), &shown)
+        let class = cell_class(class(column), words);
+        match is_stacked {
+            true => labelled_cell(class, &grid.columns[column].0, &shown),
+            false => cell(class, &shown),
+        }
     };
     let rows = grid.rows.iter().map(|cells| row(cells.iter().enumerate().map(cell_of).collect()));
-    table(Some(grid.key_columns), &headers, &rows.collect())
+    let class = if is_stacked { "stack".to_owned() } else { format!("k{}", grid.key_columns) };
+    table(&class, &headers, &rows.collect())
 }
 
-/// A table, whose first so many columns stay in view.
-pub(crate) fn table(key_columns: Option<usize>, headers: &Markup, rows: &Markup) -> Markup {
-    let class = key_columns.map_or_else(Markup::default, |count| markup!(" class=\"k{}\"", count));
+/// A table that scrolls sideways; of class `k1` its first column stays in view, of class `stack` its rows become blocks on a
+/// narrow screen.
+pub(crate) fn table(class: &str, headers: &Markup, rows: &Markup) -> Markup {
     markup!(
-        "<div class=\"scroll\" tabindex=\"0\"><table{}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{}\"><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
         class,
         headers,
         rows
     )
+}
+
+/// A table of markup whose rows become blocks on a narrow screen, each cell behind the name of its column; columns have a
+/// name and a class (`l`, `r`, `w`). Empty cells are left out there.
+pub(crate) fn labelled(columns: &[(&str, &str)], rows: impl Iterator<Item = Vec<Markup>>) -> Markup {
+    let headers =
+        columns.iter().map(|(name, class)| header(class, &markup!("{}", *name))).collect::<Markup>();
+    let of_cell = |((name, class), shown): (&(&str, &str), Markup)| labelled_cell(class, name, &shown);
+    let rows = rows.map(|cells| row(columns.iter().zip(cells).map(of_cell).collect()));
+    table("stack", &headers, &rows.collect())
+}
+
+/// A cell with the name of its column, for narrow screens.
+fn labelled_cell(class: &str, name: &str, shown: &Markup) -> Markup {
+    let shown = if shown.is_empty() { Markup::default() } else { markup!("<div>{}</div>", shown) };
+    markup!("<td class=\"{}\" data-h=\"{}\">{}</td>", class, name, shown)
 }
 
 /// A header cell.

@@ -4,8 +4,10 @@
 mod answer;
 mod contrasts;
 mod difference;
+mod phrase;
 mod sections;
 pub(crate) mod verdict;
 
 pub use answer::Answer;
+pub use phrase::phrase;
 pub(crate) use sections::{Destination, sections};

@@ -23,7 +23,7 @@ use Destination::{Brief, Full, PageFactors, PageMetrics};
 type Make = fn(&StudySummary) -> Vec<Section>;
 
 /// What does not count and what speaks against the values comes before them.
-const SECTIONS: [(&[Destination], Make); 25] = [
+const SECTIONS: [(&[Destination], Make); 24] = [
     (&[Full, Brief], |summary| vec![outcome::head(summary)]),
     (&[Full, Brief], |summary| Vec::from_iter(outcome::invalid_runs(summary))),
     (&[Full, Brief], outcome::conditions),
@@ -38,7 +38,6 @@ const SECTIONS: [(&[Destination], Make); 25] = [
     (&[PageFactors], |summary| Vec::from_iter(outcome::expectations(summary))),
     (&[Full], |summary| Vec::from_iter(metrics::section(summary))),
     (&[Brief], |summary| Vec::from_iter(metrics::key_figures(summary))),
-    (&[PageMetrics], |summary| Vec::from_iter(metrics::transposed(summary))),
     (&[Full, Brief], |summary| Vec::from_iter(metrics::plans(summary))),
     (&[Full, PageMetrics], |summary| Vec::from_iter(outcome::latencies(summary))),
     (&[Brief], |summary| Vec::from_iter(outcome::reasons(summary))),

@@ -1,7 +1,7 @@
 //! The other numbers of a study: what tells most first, what never differs in one line.
 
 use super::levels::{level_cells, level_columns};
-use crate::layout::{Align, Block, Grid, Section};
+use crate::layout::{Align, Block, Section};
 use crate::number::{Decimals, number};
 use crate::summary::{IdentitySummary, MetricSummary, StudySummary};
 
@@ -156,12 +156,10 @@ fn indented(line: &str) -> String {
 
 /// Lays out the table; metrics with the same mean in every configuration are a line below it.
 pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
-    let mut known: Vec<&MetricSummary> =
-        summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
+    let known = ordered(summary);
     if known.is_empty() {
         return None;
     }
-    known.sort_by_key(|metric| place(&metric.name));
     let (same, shown): (Vec<&MetricSummary>, Vec<&MetricSummary>) =
         known.iter().partition(|metric| constant(metric).is_some());
     let mut blocks = Vec::new();
@@ -174,34 +172,12 @@ pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
     Some(Section::new("Other metrics, mean per run", blocks))
 }
 
-/// The same table with a row per metric, for pages: there are more metrics than configurations.
-pub(crate) fn transposed(summary: &StudySummary) -> Option<Section> {
+/// The metrics that some configuration has, in the order in which a reader asks for them.
+pub(crate) fn ordered(summary: &StudySummary) -> Vec<&MetricSummary> {
     let mut known: Vec<&MetricSummary> =
         summary.metrics.iter().filter(|metric| metric.cells.iter().any(Option::is_some)).collect();
     known.sort_by_key(|metric| place(&metric.name));
-    let (same, shown): (Vec<&MetricSummary>, Vec<&MetricSummary>) =
-        known.iter().partition(|metric| constant(metric).is_some());
-    let labels: Vec<&str> = summary.cells.iter().map(|cell| cell.label.as_str()).collect();
-    let mut grid = Grid::named_by([("metric".to_owned(), Align::Left)])
-        .with([("unit", Align::Left)])
-        .with(labels.iter().map(|label| (*label, Align::Right)))
-        .with([("source", Align::Wrapped)]);
-    for metric in &shown {
-        let decimals = Decimals::for_column(metric_means(metric));
-        let mut row = vec![metric.name.clone(), metric.unit.clone()];
-        row.extend(
-            metric.cells.iter().map(|cell| decimals.write_or_dash(cell.map(|estimate| estimate.mean))),
-        );
-        row.push(metric.sources.join(", "));
-        grid.push(row);
-    }
-    let mut blocks = Vec::new();
-    if !grid.rows.is_empty() {
-        blocks.push(Block::Grid(grid));
-    }
-    blocks.extend(same_everywhere(summary, &same).map(Block::Paragraph));
-    blocks.extend(identities(summary).map(Block::Paragraph));
-    (!blocks.is_empty()).then(|| Section::new("Other metrics, mean per run", blocks))
+    known
 }
 
 /// Whether the runs agree in what is no quantity, in one sentence.
@@ -227,7 +203,7 @@ fn place(name: &str) -> usize {
 }
 
 /// The value that a metric has in all runs of all configurations; of a single configuration only zero says nothing.
-fn constant(metric: &MetricSummary) -> Option<f64> {
+pub(crate) fn constant(metric: &MetricSummary) -> Option<f64> {
     let first = (*metric.cells.first()?)?;
     let is_same = metric
         .cells

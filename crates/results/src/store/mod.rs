@@ -19,6 +19,7 @@ mod open;
 mod read;
 mod redaction;
 mod row;
+mod stamp;
 mod structures;
 mod write;
 

@@ -17,9 +17,10 @@ use disk::space::format_bytes;
 use results::io::{IoRow, IoSyncRow, IoTable};
 
 use crate::arguments::{IoArguments, IoEngine};
+use crate::cli::page_file::PageFile;
 use crate::cli::quantities::{bytes, bytes_per_s, time_above_zero, time_of};
-use crate::cli::stored;
 use crate::cli::terminal::say;
+use crate::cli::{baselines, stored};
 use crate::exit_status::ExitStatus;
 
 pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
     if let Some(number) = arguments.show {
         return shown::show(arguments, number);
     }
+    let page = PageFile::of(arguments.html.as_deref())?;
     let (matrix, path_in_job) = matrix(arguments)?;
     let path =
         arguments.path.clone().or(path_in_job).context("no path to measure\nhint: name a directory")?;
@@ -44,8 +46,13 @@ pub(crate) fn run(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
     let table = measured(arguments, &matrix, &path)?;
     let stored = store.as_mut().map(|store| store.add_io_table(&table)).transpose();
     shown::print_table(&table, arguments)?;
-    if let Some(id) = stored? {
+    let stored = stored?;
+    let number = stored.map(|id| id.0);
+    if let Some(id) = stored {
         say(&format!("stored as baseline {}; `fathom io --show {}` prints it again", id.0, id.0));
+    }
+    if let Some(page) = page {
+        page.write(&report::html::baseline_page(&baselines::measured(table.clone(), number)))?;
     }
     // A row with transfers that failed is no measurement.
     let is_failed = |row: &IoRow| row.flags.iter().any(|flag| flag.starts_with("error: "));

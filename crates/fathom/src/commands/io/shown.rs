@@ -5,6 +5,8 @@ use results::io::IoTable;
 use results::store::{IoTableId, Store, StoredIoTable};
 
 use crate::arguments::{IoArguments, IoFormat};
+use crate::cli::baselines;
+use crate::cli::page_file::PageFile;
 use crate::cli::terminal::{form as text_form, print, print_document, print_json, say};
 use crate::exit_status::ExitStatus;
 
@@ -27,9 +29,13 @@ pub(crate) fn list(arguments: &IoArguments) -> anyhow::Result<ExitStatus> {
 }
 
 pub(crate) fn show(arguments: &IoArguments, number: Option<i64>) -> anyhow::Result<ExitStatus> {
+    let page = PageFile::of(arguments.html.as_deref())?;
     let store = Store::open_read_only(&arguments.results.results)?;
     let stored = store.io_table(number.map(IoTableId))?;
     print_table(&stored.table, arguments)?;
+    if let Some(page) = page {
+        page.write(&report::html::baseline_page(&baselines::stored(stored)))?;
+    }
     Ok(ExitStatus::Clean)
 }
 
@@ -61,7 +67,5 @@ fn form(arguments: &IoArguments) -> IoFormat {
 }
 
 fn line(stored: &StoredIoTable) -> String {
-    let began = i64::try_from(stored.table.began_unix_s).ok();
-    let began = began.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    io_table::list_line(stored, &began.map_or_else(|| "-".to_owned(), |began| began.to_string()))
+    io_table::list_line(stored, &baselines::began_at(&stored.table))
 }

@@ -1,10 +1,11 @@
 //! `fathom serve`: the pages of a results directory over HTTP, for reading only, fresh while an experiment runs.
 //!
-//! There is nothing to write to and no path of the file system in any address: a list of studies, checks and structures, the
-//! page of each, and how far a study is. It listens on the loopback address unless told otherwise, and elsewhere only with a token.
+//! There is nothing to write to and no path of the file system in any address: an index, the pages of studies, checks,
+//! baselines, structures, comparisons and histories, and how far a study is. It listens on the loopback address unless told otherwise, and elsewhere only with a token.
 
 mod access;
 mod http;
+mod index;
 mod listener;
 mod percent;
 mod places;
@@ -14,17 +15,22 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use report::html::Index;
-use results::store::{Store, StoredStructure, StudyId};
+use results::store::{Store, StoredStudy, StudyId};
 
 use access::Access;
 use http::{Request, Response};
+use index::Lines;
+use progress::Progress;
 
 use crate::arguments::ServeArguments;
 use crate::cli::study::{Form, Source};
 use crate::cli::terminal::{print, say, told};
-use crate::cli::{stored, stored_checks};
+use crate::cli::{baselines, stored, stored_checks};
+use crate::commands::{compare, history};
 use crate::exit_status::ExitStatus;
+
+/// Seconds after which an index with a running study is read again.
+const REFRESH_S: u32 = 15;
 
 /// Shortest token: short ones can be tried out.
 const TOKEN_CHARS_MIN: usize = 16;
@@ -43,7 +49,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitStatus> {
     }
     say("serving read-only; press Ctrl-C to stop");
     let directory = directory.clone();
-    listener::run(&listener, move |request| respond(request, &access, &directory))
+    let lines = Lines::default();
+    listener::run(&listener, move |request| respond(request, &access, &directory, &lines))
 }
 
 fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
@@ -69,9 +76,9 @@ fn listen(arguments: &ServeArguments) -> anyhow::Result<TcpListener> {
 }
 
 /// The answer to a request.
-fn respond(request: &Request, access: &Access, directory: &Path) -> Response {
+fn respond(request: &Request, access: &Access, directory: &Path, lines: &Lines) -> Response {
     access.refusal(request).unwrap_or_else(|| {
-        let response = answer(request, directory).unwrap_or_else(|error| {
+        let response = answer(request, directory, lines).unwrap_or_else(|error| {
             say(&format!("{}: {}", report::plain::plain(&request.path), told(&error)));
             Response::text(500, "the results could not be read; the server's standard error says why\n")
         });
@@ -79,52 +86,70 @@ fn respond(request: &Request, access: &Access, directory: &Path) -> Response {
     })
 }
 
-/// Structures that belong to no run: those of runs are on the page of their study.
-fn alone(store: &Store) -> anyhow::Result<Vec<StoredStructure>> {
-    let mut structures = store.structures()?;
-    structures.retain(|stored| stored.run_id.is_none());
-    Ok(structures)
-}
-
-fn answer(request: &Request, directory: &Path) -> anyhow::Result<Response> {
-    let not_found = || Ok(Response::text(404, "page not found\n"));
+/// A page by the address, or that there is none.
+fn answer(request: &Request, directory: &Path, lines: &Lines) -> anyhow::Result<Response> {
     let parts: Vec<&str> = request.path.split('/').filter(|part| !part.is_empty()).collect();
     let store = Store::open_read_only(directory)?;
-    match parts.as_slice() {
+    let page = match parts.as_slice() {
         [] => {
-            let (studies, checks, structures) = (store.studies()?, store.checks()?, alone(&store)?);
-            let index = Index { studies: &studies, checks: &checks, structures: &structures };
-            Ok(Response::html(report::html::list(&index)))
+            let page = lines.page(&store)?;
+            let mut response = Response::html(page.html);
+            if page.is_running {
+                response.headers.push(format!("Refresh: {REFRESH_S}"));
+            }
+            return Ok(response);
         }
+        ["study", number, "state"] => return state(&store, number),
+        ["study", number] => match known_study(&store, number)? {
+            Some(study) => Some(Source::read(&store, study.id)?.render(Form::Html, true)),
+            None => None,
+        },
         ["check", number] => match number.parse() {
             Ok(number) if store.checks()?.iter().any(|check| check.id == number) => {
-                Ok(Response::html(report::html::check(&stored_checks::of_place(&store, number)?)))
+                Some(report::html::check(&stored_checks::of_place(&store, number)?))
             }
-            _ => not_found(),
+            _ => None,
         },
-        ["structure", number] => {
-            let structures = alone(&store)?;
+        ["io", number] => {
             let wanted: Option<i64> = number.parse().ok();
-            match structures.iter().find(|stored| Some(stored.id) == wanted) {
-                Some(stored) => Ok(Response::html(report::html::structure_page(stored))),
-                None => not_found(),
+            let mut tables = store.io_tables()?.into_iter();
+            let found = tables.find(|stored| Some(stored.id.0) == wanted);
+            found.map(|stored| report::html::baseline_page(&baselines::stored(stored)))
+        }
+        ["structure", number] => {
+            let wanted: Option<i64> = number.parse().ok();
+            let structures = store.structures()?;
+            let found = structures.iter().find(|stored| Some(stored.id) == wanted);
+            found.map(report::html::structure_page)
+        }
+        ["compare", baseline, candidate] => {
+            match (known_study(&store, baseline)?, known_study(&store, candidate)?) {
+                (Some(baseline), Some(candidate)) => compare::page(&store, baseline.id, candidate.id)?,
+                _ => None,
             }
         }
-        ["study", number, rest @ ..] => {
-            let studies = store.studies()?;
-            let wanted = number.parse().ok().map(StudyId);
-            let Some(study) = studies.iter().find(|stored| Some(stored.id) == wanted) else {
-                return not_found();
-            };
-            match rest {
-                [] => Ok(Response::html(Source::read(&store, study.id)?.render(Form::Html, true))),
-                ["state"] => {
-                    let results = stored::results(&store, study.id)?;
-                    Ok(Response::json(progress::state(&results, store.has_writer(), jiff::Timestamp::now())))
-                }
-                _ => not_found(),
-            }
-        }
-        _ => not_found(),
-    }
+        ["history", number] => match known_study(&store, number)? {
+            Some(study) => history::page(&store, &study.study.experiment)?,
+            None => None,
+        },
+        _ => None,
+    };
+    let linked = page.map(|page| report::html::with_index_link(&page));
+    Ok(linked.map_or_else(|| Response::text(404, "page not found\n"), Response::html))
+}
+
+/// How far a study is, for its open page.
+fn state(store: &Store, number: &str) -> anyhow::Result<Response> {
+    let Some(study) = known_study(store, number)? else {
+        return Ok(Response::text(404, "page not found\n"));
+    };
+    let results = stored::results(store, study.id)?;
+    let progress = Progress::of(&results, store.has_writer(), jiff::Timestamp::now());
+    Ok(Response::json(progress.json(&results)))
+}
+
+/// The study with a number, where there is one.
+fn known_study(store: &Store, number: &str) -> anyhow::Result<Option<StoredStudy>> {
+    let wanted = number.parse().ok().map(StudyId);
+    Ok(store.studies()?.into_iter().find(|stored| Some(stored.id) == wanted))
 }

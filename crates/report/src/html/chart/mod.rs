@@ -25,7 +25,7 @@ pub(crate) const WIDTH: f64 = 480.0;
 pub(crate) const COLOURS: usize = 8;
 
 /// Width of a character of the chart's font, on average and for words of our kind; phones have the larger font.
-const CHARACTER: f64 = 7.4;
+const CHARACTER: f64 = 7.9;
 
 /// A drawing under construction.
 #[derive(Debug)]
