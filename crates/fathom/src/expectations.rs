@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lab::run::FLUSHES_IGNORED;
 use lab::spec::claim::{Claim, ClaimOutcome, Difference, Figures};
 use report::summary::{ALPHA, ExpectationOutcome, ExpectationState};
+use results::measure::Measure;
 use results::model::{Cell, Expectation, Run, Scale, StoredRun};
 use results::store::StudyResults;
 use stats::compare::{BlockedValue, Direction, compare_in_blocks};
@@ -121,11 +122,8 @@ impl Figures for StudyFigures<'_> {
 
 fn value(run: &Run, metric: &str) -> Option<f64> {
     match metric {
-        "elapsed_s" => Some(run.elapsed_ns as f64 / 1e9),
         "rows" => Some(run.rows() as f64),
         "transactions" => Some(run.transactions() as f64),
-        "rows_per_s" => Some(run.rows() as f64 / (run.elapsed_ns as f64 / 1e9)),
-        "transactions_per_s" => Some(run.transactions() as f64 / (run.elapsed_ns as f64 / 1e9)),
-        name => run.metric(name),
+        name => Measure::named(name).value(run),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod ceilings;
 pub(crate) mod comparisons;
 pub(crate) mod corrections;
+pub(crate) mod effects;
 mod levels;
 pub(crate) mod metrics;
 pub(crate) mod outcome;

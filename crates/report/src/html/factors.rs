@@ -16,7 +16,7 @@ use super::page::Page;
 use super::tables;
 use crate::number::{counted_from_one, number};
 use crate::outcome::{Destination, sections};
-use crate::summary::{self, CellSummary, Estimate, Matrix, StudySummary};
+use crate::summary::{CellSummary, Estimate, Matrix, StudySummary};
 use facets::{Facets, Roles, facets, is_numeric, ordered, share_axis};
 
 /// A logarithmic picture is offered beside the linear one when the values span more than this factor.
@@ -46,15 +46,15 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let maps = heat_maps(summary);
     let noted = |(map, note): &(HeatMap, String)| Some(figure(&map.draw()?, &markup!("{}", note)));
     let maps = maps.iter().filter_map(noted);
-    let found = summary::effects(page.results, summary.quantity);
+    let found = &summary.effects;
     let mut html = markup!(
         "<div class=\"charts\">{}{}{}{}</div>",
         drawn(&facets, &caption(summary, &facets, definitions)),
         logarithmic(page, &facets),
-        effects::charts(summary, &found, definitions),
+        effects::charts(summary, found, definitions),
         maps.collect::<Markup>()
     );
-    html.push(&effects::interactions(summary, &found));
+    html.push(&effects::interactions(summary, found));
     html.push(&shown(summary, Destination::PageFactors, definitions));
     html.push(&shown(summary, Destination::PageMetrics, definitions));
     html.push(&metric_charts(page));

@@ -98,21 +98,21 @@ pub fn page(page: &Page<'_>) -> String {
     content.page(&definitions)
 }
 
-/// The first section: the result in sentences.
+/// The first section: the result in one sentence, how sure it is, the first caution, and what it holds for in one line;
+/// then the limit and what else there is to say.
 fn answer(answer: &Answer) -> Markup {
-    let cautions = answer.cautions.iter().map(|caution| markup!("<li>{}</li>", caution)).collect::<Markup>();
     let invalid = answer
         .invalid
         .as_deref()
         .map(|runs| markup!("<p class=\"invalid\"><b>Invalid runs.</b> {}</p>", runs));
-    let environment =
-        said(&answer.environment).map(|words| markup!("<p class=\"environment\">{}</p>", words));
-    let listed = (!cautions.is_empty()).then(|| markup!("<ul class=\"cautions\">{}</ul>", cautions));
     let headline = markup!("<p class=\"headline\">{}</p>", answer.headline);
     let certainty = said(&answer.certainty).map(|words| markup!("<p class=\"certainty\">{}</p>", words));
+    let cautions = answer.cautions.iter().map(|caution| markup!("<li>{}</li>", caution)).collect::<Markup>();
+    let listed = (!cautions.is_empty()).then(|| markup!("<ul class=\"cautions\">{}</ul>", cautions));
+    let context = markup!("<p class=\"environment\" title=\"{}\">{}</p>", answer.environment, answer.context);
     let limit = said(&answer.limit).map(|words| markup!("<p>{}</p>", words));
     let remarks = answer.remarks.iter().map(|remark| markup!("<p class=\"remark\">{}</p>", remark));
-    let lines = [invalid, environment, listed, Some(headline), certainty, limit, Some(remarks.collect())];
+    let lines = [invalid, Some(headline), certainty, listed, Some(context), limit, Some(remarks.collect())];
     let lines = lines.map(|line| markup!("\n{}", line.unwrap_or_default())).into_iter();
     markup!(
         "<section id=\"answer\"><h2><span>1</span> The answer</h2>{}\n</section>\n",

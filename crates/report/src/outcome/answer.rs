@@ -19,7 +19,9 @@ const CEILING_PERCENT_MAX: f64 = 120.0;
 pub struct Answer {
     /// Runs that do not count, and why; `None` when all gates passed. It stands before everything else.
     pub invalid: Option<String>,
-    /// What the answer holds for, in one line: engine, machine, devices.
+    /// What the answer holds for, in one line: `PostgreSQL 15.18 · vda ext4 (virtio) · 2 CPUs · 6 runs per configuration`.
+    pub context: String,
+    /// The same with machine and settings.
     pub environment: String,
     /// What speaks against it, or bounds what it shows; before any value.
     pub cautions: Vec<String>,
@@ -49,6 +51,7 @@ impl Answer {
         }
         Self {
             invalid: invalid(summary),
+            context: context(summary),
             environment: summary.conditions.environment.join("; "),
             cautions: summary.conditions.cautions.clone(),
             headline,
@@ -63,6 +66,16 @@ impl Answer {
                 .collect(),
         }
     }
+}
+
+/// The conditions in one line, with the runs per configuration.
+fn context(summary: &StudySummary) -> String {
+    let counts: Vec<usize> =
+        summary.cells.iter().map(|cell| cell.estimate.map_or(0, |estimate| estimate.n)).collect();
+    let (low, high) = (counts.iter().min().copied().unwrap_or(0), counts.iter().max().copied().unwrap_or(0));
+    let runs = if low == high { low.to_string() } else { format!("{low} to {high}") };
+    let word = if high == 1 { "run" } else { "runs" };
+    format!("{} · {runs} {word} per configuration", summary.conditions.context)
 }
 
 /// The best mean among those that were shown to be better than the reference.

@@ -3,7 +3,7 @@
 use crate::layout::Section;
 use crate::stretches;
 use crate::summary::StudySummary;
-use crate::tables::{ceilings, comparisons, corrections, metrics, outcome};
+use crate::tables::{ceilings, comparisons, corrections, effects, metrics, outcome};
 
 /// An output, or a part of one, that shows sections of the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ use Destination::{Brief, Full, PageFactors, PageMetrics};
 type Make = fn(&StudySummary) -> Vec<Section>;
 
 /// What does not count and what speaks against the values comes before them.
-const SECTIONS: [(&[Destination], Make); 24] = [
+const SECTIONS: &[(&[Destination], Make)] = &[
     (&[Full, Brief], |summary| vec![outcome::head(summary)]),
     (&[Full, Brief], |summary| Vec::from_iter(outcome::invalid_runs(summary))),
     (&[Full, Brief], outcome::conditions),
@@ -31,6 +31,7 @@ const SECTIONS: [(&[Destination], Make); 24] = [
     (&[Full, Brief, PageFactors], |summary| vec![outcome::means(summary)]),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(comparisons::comparisons(summary))),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(outcome::changes(summary))),
+    (&[Full, Brief, PageFactors], |summary| Vec::from_iter(effects::effects(summary))),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(comparisons::secondary(summary))),
     (&[Full, Brief, PageFactors], outcome::mean_matrices),
     (&[Full, Brief, PageFactors], |summary| Vec::from_iter(outcome::best_per_level(summary))),

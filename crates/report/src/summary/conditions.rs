@@ -27,6 +27,8 @@ const STORAGE: &str = ".storage.";
 /// What the values hold for.
 #[derive(Clone, Debug, PartialEq, Default, Serialize)]
 pub struct Conditions {
+    /// The shortest form, for the head of a page: `PostgreSQL 15.18 · vda ext4 (virtio) · 2 CPUs`.
+    pub context: String,
     /// One line per part: `engine: PostgreSQL 15.14`, `machine: ...`, `data 1: vda, ext4`, `settings: ...`.
     pub environment: Vec<String>,
     /// What speaks against the values, or bounds what they show; sentences without a full stop.
@@ -45,12 +47,14 @@ impl Conditions {
             Some(version) => format!("{name} {version}"),
             None => name.to_owned(),
         };
-        let engine = format!("engine: {engine}");
-        let mut environment = vec![engine];
+        let mut context = vec![engine.clone()];
+        context.extend(devices(&record.layout));
+        context.extend(processors(&record.machine));
+        let mut environment = vec![format!("engine: {engine}")];
         environment.extend(machine(&record.machine));
         environment.extend(storage(&record.layout));
         environment.extend(settings(&record.settings));
-        Self { environment, cautions: cautions(results, record) }
+        Self { context: context.join(" · "), environment, cautions: cautions(results, record) }
     }
 }
 
@@ -75,6 +79,29 @@ fn machine(facts: &[Fact]) -> Option<String> {
     parts.extend(memory.map(|bytes| format!("{:.1} GiB of memory", bytes / f64::from(1 << 30))));
     parts.extend(value(facts, "kernel_release").map(|kernel| format!("kernel {kernel}")));
     (!parts.is_empty()).then(|| format!("machine: {}", parts.join(", ")))
+}
+
+/// `2 CPUs`.
+fn processors(facts: &[Fact]) -> Option<String> {
+    let count = value(facts, "processors.online").map(|list| list.split(", ").count())?;
+    Some(format!("{count} {}", if count == 1 { "CPU" } else { "CPUs" }))
+}
+
+/// `vda ext4 (virtio)`, each device once.
+fn devices(facts: &[Fact]) -> Vec<String> {
+    let mut devices: Vec<String> = Vec::new();
+    let roles = facts.iter().filter_map(|fact| fact.name.split_once(STORAGE).map(|(role, _)| role));
+    for role in roles {
+        let of_role = |name: &str| value(facts, &format!("{role}{STORAGE}{name}"));
+        let Some(device) = of_role("physical_devices").or_else(|| of_role("mount.source")) else { continue };
+        let system = of_role("mount.file_system").map_or_else(String::new, |system| format!(" {system}"));
+        let kind = if device.starts_with("vd") { " (virtio)" } else { "" };
+        let words = format!("{device}{system}{kind}");
+        if !devices.contains(&words) {
+            devices.push(words);
+        }
+    }
+    devices
 }
 
 /// `data 1: vda, ext4`, a line per role; roles in one place share a line.

@@ -13,7 +13,7 @@ use super::record::record;
 use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
 };
-use super::{ceilings, cells, comparisons, factors, metrics, plans, secondary};
+use super::{ceilings, cells, comparisons, effects, factors, metrics, plans, secondary};
 use crate::catalogue::Catalogue;
 use crate::outcome::verdict;
 use crate::quantity::Quantity;
@@ -77,6 +77,7 @@ pub fn summarise(
         record,
         cells,
         comparisons,
+        effects: effects::effects(results, quantity),
         reference_index,
     };
     summary.verdict = verdict::sentences(&summary);

@@ -9,6 +9,7 @@ use super::ceilings::CeilingLine;
 use super::cells::CellSummary;
 use super::comparisons::Contrast;
 use super::conditions::Conditions;
+use super::effects::Effects;
 use super::factors::{BestOfLevel, Matrix};
 use super::levels::Levels;
 use super::metrics::{IdentitySummary, LatencySummary, MetricSummary};
@@ -161,6 +162,8 @@ pub struct StudySummary {
     pub cells: Vec<CellSummary>,
     /// What the design compares, decided together; in the order of its contrasts.
     pub comparisons: Vec<Contrast>,
+    /// What each factor does over the levels of the others, and which factors act on each other.
+    pub effects: Effects,
     /// Index into `cells` of the one that the others are compared with: the first level of every factor.
     pub reference_index: Option<usize>,
     /// The best cell at each level of each factor; empty with fewer than two factors.

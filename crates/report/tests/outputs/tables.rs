@@ -244,7 +244,8 @@ fn environment_and_cautions_come_before_the_values() {
         ("text", report::text::study(&summary), "mean elapsed time"),
         ("end of a run", report::text::brief(&summary), "95 % interval"),
         ("markdown", report::markdown::study(&summary), "mean elapsed time"),
-        ("page", page, "<p class=\"headline\">"),
+        // On a page they are in the box of the answer, before every chart and table.
+        ("page", page, "<section id=\"factors\">"),
     ] {
         let words = output.replace("\n  ", " ");
         let at = |text: &str| words.find(text).unwrap_or_else(|| panic!("{form}: no {text} in {words}"));
