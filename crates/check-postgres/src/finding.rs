@@ -37,7 +37,7 @@ impl BlockLocation<'_> {
 
     /// Makes a finding of what a format reader saw.
     pub(crate) fn damage(&self, damage: Damage) -> Finding {
-        let rule = rules::of(damage.promise);
+        let rule = rules::of(damage.invariant);
         let mut finding = self.finding(rule, damage.item, damage.expected, damage.found);
         if damage.item.is_none() {
             finding.offset_bytes = Some(damage.offset_bytes as u64);

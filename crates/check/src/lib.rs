@@ -12,7 +12,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | [`rule`] | the table of all promises; `fathom explain` and docs/check/ come from it |
+//! | [`rule`] | the table of all rules; `fathom explain` and docs/check/ come from it |
 //! | [`options`] | level, workers, limits |
 //! | [`findings`] | collecting findings under a cap, with the count kept |
 //! | [`advice`] | causes before consequences, and next steps that are safe in the state that was found |

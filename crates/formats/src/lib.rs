@@ -1,7 +1,7 @@
 //! Bytes to typed page views, per engine.
 //!
 //! A leaf: no I/O, no threads, no clock, no panics, no `unsafe`. Whatever the bytes are, a view is made and says
-//! what it saw; what cannot be true comes back beside it as damage, with the position, what the format promises
+//! what it saw; what cannot be true comes back beside it as damage, with the position, what the format requires
 //! and what stands there. Nothing here is an error: a page that is wrong is a result.
 //!
 //! Each engine keeps its own words (SQLite: page; PostgreSQL: block), its own damage type and its own module:

@@ -44,8 +44,8 @@ pub struct Finding {
     /// The table, index or list that the page belongs to, where that is known.
     pub object: Option<String>,
     /// The text of the rule: `invariant` in JSON, which version 0.1 wrote as `promise`.
-    #[serde(rename = "invariant", alias = "promise")]
-    pub promise: String,
+    #[serde(alias = "promise")]
+    pub invariant: String,
     /// What should stand there.
     pub expected: String,
     /// What stands there.
@@ -85,7 +85,7 @@ mod tests {
         let earlier = r#"{"file":"a.db","page":2,"slot":null,"offset_bytes":null,"rule":"r","engine":"sqlite","object":null,
             "promise":"p","expected":"e","found":"f","confidence":"certain","next_step":"n"}"#;
         let finding: Finding = serde_json::from_str(earlier).unwrap();
-        assert_eq!(finding.promise, "p");
+        assert_eq!(finding.invariant, "p");
         let written = serde_json::to_value(&finding).unwrap();
         assert_eq!((written["invariant"].as_str(), written.get("promise")), (Some("p"), None));
         assert_eq!(serde_json::from_value::<Finding>(written).unwrap(), finding);

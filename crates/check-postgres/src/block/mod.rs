@@ -11,7 +11,7 @@ use formats::postgres::checksum::page_checksum;
 use formats::postgres::file_name::Fork;
 use formats::postgres::index_pages::Method;
 use formats::postgres::page::Page;
-use formats::postgres::{Damage, Promise};
+use formats::postgres::{Damage, Invariant};
 use results::check::{CheckLevel, Confidence};
 
 use crate::block::forks::init_forks::init_block;
@@ -251,7 +251,7 @@ impl PassContext<'_> {
             let expected = "all zeros, since the header marks the block as new";
             let count = page.bytes().iter().filter(|byte| **byte != 0).count();
             let found = format!("{count} bytes that are not zero");
-            let damage = Damage::at(Promise::PageNewNotZero, 14, expected, found);
+            let damage = Damage::at(Invariant::PageNewNotZero, 14, expected, found);
             work.findings.push(work.place.damage(damage));
         }
         let Some(number) = file.relation.filter(|_| self.transactions.is_some()) else { return };

@@ -18,7 +18,7 @@ use formats::postgres::brin::{
     Kind, Meta, Opaque, TUPLE_BYTES_MIN, Tuple, check_item_states, map_entries_per_page, map_entry,
 };
 use formats::postgres::page::{ItemState, Page};
-use formats::postgres::{Damage, Promise, Tid};
+use formats::postgres::{Damage, Invariant, Tid};
 use results::check::CheckLevel;
 
 use crate::block::work::Work;
@@ -133,7 +133,7 @@ impl BrinCheck<'_> {
                     "values that fit the tuple, and ranges whose upper bound is not below the lower bound";
                 damage.extend(found.map(|found| {
                     let offset = usize::from(item.offset);
-                    Damage::at(Promise::BrinTuple, offset, expected, found).of_item(item.number)
+                    Damage::at(Invariant::BrinTuple, offset, expected, found).of_item(item.number)
                 }));
             }
             work.drain(damage);

@@ -96,7 +96,7 @@ impl Cached {
         let item = page.item(tid.item).filter(|item| item.state == ItemState::Normal)?;
         let tuple = Tuple::read(page.item_bytes(item)?)?;
         let is_sound = tuple.check(item, columns.len(), brin.meta?.pages_per_range, &mut Vec::new());
-        // What is wrong with it is found where its block is tested. A placeholder promises nothing.
+        // What is wrong with it is found where its block is tested. A placeholder says nothing.
         if !is_sound || tuple.block != start || tuple.is_placeholder() {
             return None;
         }

@@ -235,8 +235,8 @@ impl Reader<'_> {
         let pairs = match self.cluster.tree.read_small(path) {
             Ok(bytes) => relmap::read(&bytes, &mut damage),
             Err(error) => {
-                let promise = formats::postgres::Promise::RelationMap;
-                damage.push(Damage::at(promise, 0, "a readable file", error.to_string()));
+                let invariant = formats::postgres::Invariant::RelationMap;
+                damage.push(Damage::at(invariant, 0, "a readable file", error.to_string()));
                 Vec::new()
             }
         };

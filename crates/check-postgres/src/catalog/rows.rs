@@ -74,7 +74,7 @@ pub(crate) fn is_byte_order(provider: Option<u8>, collate: Option<String>, local
     }
 }
 
-/// A NOT NULL constraint that was never validated promises nothing about old rows (18 and later).
+/// A NOT NULL constraint that was never validated says nothing about old rows (18 and later).
 // EVIDENCE: PostgreSQL docs 51.13 pg_constraint: contype n, convalidated, conrelid, conkey
 pub(crate) fn not_validated_columns(row: &Row<'_>) -> Vec<(Oid, i16)> {
     if row.u8("contype") != Some(b'n') || row.bool("convalidated") != Some(false) {

@@ -16,7 +16,7 @@ pub(crate) struct Scene {
     pub(crate) all_visible: bool,
     /// Columns of the table, as the catalog has them.
     pub(crate) columns: Vec<Attribute>,
-    /// Whether it is an index that promises unique keys.
+    /// Whether it is an index of unique keys.
     pub(crate) is_unique: bool,
     /// Whether the order of its keys is not known here.
     pub(crate) is_order_unknown: bool,

@@ -90,7 +90,7 @@ impl GinBlocks {
     }
 }
 
-/// A broken promise about a block.
+/// A broken invariant about a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) rule: &'static Rule,

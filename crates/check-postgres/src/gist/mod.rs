@@ -14,7 +14,7 @@ use formats::postgres::btree::IndexTuple;
 use formats::postgres::gist::{Opaque, ROOT, flag};
 use formats::postgres::index_pages::Method;
 use formats::postgres::page::Page;
-use formats::postgres::{Damage, Promise, gist};
+use formats::postgres::{Damage, Invariant, gist};
 use results::check::CheckLevel;
 
 use crate::block::tree::Tree;
@@ -85,7 +85,7 @@ impl GistCheck<'_> {
             }
             _ => return,
         };
-        damage.push(Damage::at(Promise::GistLinks, special + 12, expected, found));
+        damage.push(Damage::at(Invariant::GistLinks, special + 12, expected, found));
     }
 
     /// A block and its parent state the same: that it has a downlink.

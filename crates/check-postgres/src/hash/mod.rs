@@ -13,7 +13,7 @@ use check::matching::sums::BUCKET_COUNT;
 use formats::postgres::hash::{Meta, Opaque, PageRole, flag};
 use formats::postgres::index_pages::{Method, entry};
 use formats::postgres::page::Page;
-use formats::postgres::{BLOCK_NONE, Damage, Promise};
+use formats::postgres::{BLOCK_NONE, Damage, Invariant};
 
 use crate::block::tree::Tree;
 use crate::block::work::Work;
@@ -75,7 +75,7 @@ impl HashCheck<'_> {
                 let found = page.bytes().get(24..28).map(|bytes| bytes.iter().rev().copied());
                 let found: String = found.into_iter().flatten().map(|byte| format!("{byte:02x}")).collect();
                 let expected = "magic number 0x06440640 of a hash index";
-                damage.push(Damage::at(Promise::HashMeta, 24, expected, format!("0x{found}")));
+                damage.push(Damage::at(Invariant::HashMeta, 24, expected, format!("0x{found}")));
             }
         }
     }

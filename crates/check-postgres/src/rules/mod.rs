@@ -13,7 +13,7 @@ mod page;
 mod spgist;
 
 use check::rule::{Rank, Rule, RuleSet};
-use formats::postgres::Promise;
+use formats::postgres::Invariant;
 use results::engine::EngineId;
 
 pub(crate) use crate::rules::brin::*;
@@ -52,46 +52,46 @@ pub static RULES: RuleSet = RuleSet {
     explains,
 };
 
-/// The rule of a promise that the format readers test.
-pub(crate) fn of(promise: Promise) -> &'static Rule {
-    match promise {
-        Promise::PageChecksum => &PAGE_CHECKSUM,
-        Promise::PageBounds => &PAGE_BOUNDS,
-        Promise::PageVersion => &PAGE_VERSION,
-        Promise::PageFlags => &PAGE_FLAGS,
-        Promise::PageSpecial => &PAGE_SPECIAL,
-        Promise::PageNewNotZero => &PAGE_NEW_NOT_ZERO,
-        Promise::ItemBounds => &ITEM_BOUNDS,
-        Promise::ItemOverlap => &ITEM_OVERLAP,
-        Promise::ItemRedirect => &ITEM_REDIRECT,
-        Promise::TupleHeader => &TUPLE_HEADER,
-        Promise::TupleAttribute => &TUPLE_ATTRIBUTE,
-        Promise::ValueCompression => &VALUE_COMPRESSION,
-        Promise::ToastPointer => &TOAST_POINTER,
-        Promise::BtreeMeta => &BTREE_META,
-        Promise::BtreeLinks => &BTREE_LINKS,
-        Promise::BtreeTuple => &BTREE_TUPLE,
-        Promise::BtreePosting => &BTREE_POSTING,
-        Promise::IndexPage => &INDEX_PAGE,
-        Promise::BrinMeta => &BRIN_META,
-        Promise::BrinPage => &BRIN_PAGE,
-        Promise::BrinTuple => &BRIN_TUPLE,
-        Promise::GinMeta => &GIN_META,
-        Promise::GinPage => &GIN_PAGE,
-        Promise::GinEntry => &GIN_ENTRY,
-        Promise::GinPosting => &GIN_POSTING,
-        Promise::HashMeta => &HASH_META,
-        Promise::HashPage => &HASH_PAGE,
-        Promise::GistLinks => &GIST_LINKS,
-        Promise::GistTuple => &GIST_TUPLE,
-        Promise::SpGistPage => &SP_GIST_PAGE,
-        Promise::SpGistTuple => &SP_GIST_TUPLE,
-        Promise::SpGistChain => &SP_GIST_CHAIN,
-        Promise::FreeSpaceMap => &FREE_SPACE_MAP,
-        Promise::MapPage => &PAGE_BOUNDS,
-        Promise::Sequence => &SEQUENCE,
-        Promise::ControlFile => &CONTROL_FILE,
-        Promise::RelationMap => &RELATION_MAP,
+/// The rule of an invariant that the format readers test.
+pub(crate) fn of(invariant: Invariant) -> &'static Rule {
+    match invariant {
+        Invariant::PageChecksum => &PAGE_CHECKSUM,
+        Invariant::PageBounds => &PAGE_BOUNDS,
+        Invariant::PageVersion => &PAGE_VERSION,
+        Invariant::PageFlags => &PAGE_FLAGS,
+        Invariant::PageSpecial => &PAGE_SPECIAL,
+        Invariant::PageNewNotZero => &PAGE_NEW_NOT_ZERO,
+        Invariant::ItemBounds => &ITEM_BOUNDS,
+        Invariant::ItemOverlap => &ITEM_OVERLAP,
+        Invariant::ItemRedirect => &ITEM_REDIRECT,
+        Invariant::TupleHeader => &TUPLE_HEADER,
+        Invariant::TupleAttribute => &TUPLE_ATTRIBUTE,
+        Invariant::ValueCompression => &VALUE_COMPRESSION,
+        Invariant::ToastPointer => &TOAST_POINTER,
+        Invariant::BtreeMeta => &BTREE_META,
+        Invariant::BtreeLinks => &BTREE_LINKS,
+        Invariant::BtreeTuple => &BTREE_TUPLE,
+        Invariant::BtreePosting => &BTREE_POSTING,
+        Invariant::IndexPage => &INDEX_PAGE,
+        Invariant::BrinMeta => &BRIN_META,
+        Invariant::BrinPage => &BRIN_PAGE,
+        Invariant::BrinTuple => &BRIN_TUPLE,
+        Invariant::GinMeta => &GIN_META,
+        Invariant::GinPage => &GIN_PAGE,
+        Invariant::GinEntry => &GIN_ENTRY,
+        Invariant::GinPosting => &GIN_POSTING,
+        Invariant::HashMeta => &HASH_META,
+        Invariant::HashPage => &HASH_PAGE,
+        Invariant::GistLinks => &GIST_LINKS,
+        Invariant::GistTuple => &GIST_TUPLE,
+        Invariant::SpGistPage => &SP_GIST_PAGE,
+        Invariant::SpGistTuple => &SP_GIST_TUPLE,
+        Invariant::SpGistChain => &SP_GIST_CHAIN,
+        Invariant::FreeSpaceMap => &FREE_SPACE_MAP,
+        Invariant::MapPage => &PAGE_BOUNDS,
+        Invariant::Sequence => &SEQUENCE,
+        Invariant::ControlFile => &CONTROL_FILE,
+        Invariant::RelationMap => &RELATION_MAP,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Damage that breaks what a table's definition promises: the pages stay in order in themselves, as when rows were
+//! Damage that breaks what a table's definition requires: the pages stay in order in themselves, as when rows were
 //! written by a program that did not know the constraint, or a page is older than the others.
 
 use formats::sqlite::{BtreePage, Cell, Field, Record, Value};

@@ -1,7 +1,7 @@
 //! Which page has which use, found out before the pass: roots, inner pages, free list, pointer maps.
 //!
 //! Only inner pages are read here, level by level and in the order of the file: about one page in a hundred. Their
-//! children are claimed without being read, and what the page above promises about each is kept as its [`Link`]. What is
+//! children are claimed without being read, and what the page above states about each is kept as its [`Link`]. What is
 //! left over must be overflow pages; the pass claims those.
 //!
 //! ```text

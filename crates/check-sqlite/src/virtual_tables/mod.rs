@@ -1,4 +1,4 @@
-//! Virtual tables: what their shadow tables promise each other.
+//! Virtual tables: what their shadow tables state about each other.
 //!
 //! The pages, rows and indexes of shadow tables are checked like those of any table. What is left is what only the
 //! module knows: the nodes of an R-tree, the index of a full-text table. R-trees are followed by [`rtree`]; full-text

@@ -162,7 +162,7 @@ fn the_document_says_what_the_checkers_do() {
     assert_eq!(part, made, "run FATHOM_UPDATE=1 cargo test -p check-sqlite damage");
 }
 
-/// Damage that no page shows: only the promise of the definition is broken, at any shape of file.
+/// Damage that no page shows: only the invariant of the definition is broken, at any shape of file.
 #[test]
 fn drills_against_constraints_break_nothing_else() {
     let directory = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ pub(crate) fn look(source: &Source, boot: Option<&Boot>) -> Whole {
 }
 
 impl Whole {
-    /// Data files against the lengths that they, their maps and the catalog promise.
+    /// Data files against the lengths that they, their maps and the catalog state.
     fn look_at_lengths(&mut self, source: &Source) {
         for (index, file) in source.files.iter().enumerate() {
             let Some(number) = source.number_of(index) else { continue };

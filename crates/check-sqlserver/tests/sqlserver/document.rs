@@ -31,7 +31,7 @@ fn rule_row(rule: &check::rule::Rule) -> String {
         rule.id,
         rule.level.name(),
         rule.messages.unwrap_or(""),
-        rule.promise,
+        rule.invariant,
         rule.meaning,
         rule.evidence
     )

@@ -25,7 +25,7 @@ macro_rules! examples {
                 id: $id,
                 level: Full,
                 role: ($rank, $suspect, $unit),
-                promise: "what holds",
+                invariant: "what holds",
                 meaning: "What it means.",
                 next_step: $next_step,
                 evidence: "none",

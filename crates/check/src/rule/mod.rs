@@ -1,4 +1,4 @@
-//! The table of all promises that are tested.
+//! The table of all rules that are tested.
 
 #[cfg(test)]
 pub(crate) mod examples;
@@ -11,20 +11,20 @@ use std::cmp::Ordering;
 
 pub use role::{Rank, Role, Suspect, Unit};
 
-/// One promise of a format: tested by the checker, explained to the user.
+/// One invariant of a format: tested by the checker, explained to the user.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// The name in findings, and what `fathom explain` takes.
     pub id: &'static str,
     /// The lowest level at which it is tested.
     pub level: CheckLevel,
-    /// What the format promises, in one sentence without a full stop.
-    pub promise: &'static str,
-    /// What it means when the promise is broken, and how that usually comes about.
+    /// What the format requires, in one sentence without a full stop.
+    pub invariant: &'static str,
+    /// What it means when the invariant is broken, and how that usually comes about.
     pub meaning: &'static str,
     /// What to do then.
     pub next_step: &'static str,
-    /// Where the promise is published.
+    /// Where the invariant is published.
     pub evidence: &'static str,
     /// How close to the cause it is, what it calls into question, and what its findings count.
     pub role: Role,
@@ -117,7 +117,7 @@ impl RuleSet {
             rule: rule.id.to_owned(),
             engine: self.engine.name().to_owned(),
             object: None,
-            promise: rule.promise.to_owned(),
+            invariant: rule.invariant.to_owned(),
             expected: expected.into(),
             found: found.into(),
             confidence: Confidence::Certain,
@@ -174,7 +174,7 @@ macro_rules! rules {
             id: $id:literal,
             level: $level:ident,
             role: ($rank:ident, $suspect:ident, $unit:ident),
-            promise: $promise:expr,
+            invariant: $invariant:expr,
             meaning: $meaning:expr,
             next_step: $next_step:expr,
             evidence: $evidence:expr,
@@ -183,7 +183,7 @@ macro_rules! rules {
     )*) => {
         $(
             $(#[$note])*
-            #[doc = $promise]
+            #[doc = $invariant]
             pub(crate) static $name: $crate::rule::Rule = $crate::rule::Rule {
                 id: $id,
                 level: $crate::rule::CheckLevel::$level,
@@ -192,7 +192,7 @@ macro_rules! rules {
                     $crate::rule::Suspect::$suspect,
                     $crate::rule::Unit::$unit,
                 ),
-                promise: $promise,
+                invariant: $invariant,
                 meaning: $meaning,
                 next_step: $next_step,
                 evidence: $evidence,
@@ -212,7 +212,7 @@ pub fn explanation(rule: &Rule) -> String {
     format!(
         "{}: {}\n\n{}\n\nTested from level {}. Source: {}.\nWhat to do: {}\n",
         rule.id,
-        rule.promise,
+        rule.invariant,
         rule.meaning,
         rule.level.name(),
         rule.evidence,
@@ -225,10 +225,10 @@ pub fn explanation(rule: &Rule) -> String {
 pub fn markdown_table_of(rules: &RuleSet) -> String {
     let mut table = String::from("| id | level | rule | meaning | source |\n|---|---|---|---|---|\n");
     for rule in rules.iter() {
-        let [promise, meaning, evidence] =
-            [rule.promise, rule.meaning, rule.evidence].map(|text| text.replace('|', "\\|"));
+        let [invariant, meaning, evidence] =
+            [rule.invariant, rule.meaning, rule.evidence].map(|text| text.replace('|', "\\|"));
         table.push_str(&format!(
-            "| `{}` | {} | {promise} | {meaning} | {evidence} |\n",
+            "| `{}` | {} | {invariant} | {meaning} | {evidence} |\n",
             rule.id,
             rule.level.name()
         ));

@@ -159,11 +159,11 @@ mod tests {
         ids.dedup();
         assert_eq!(ids.len(), count);
         for rule in rules().iter() {
-            for text in [rule.promise, rule.meaning, rule.next_step, rule.evidence] {
+            for text in [rule.invariant, rule.meaning, rule.next_step, rule.evidence] {
                 assert!(!text.is_empty(), "{}", rule.id);
             }
-            assert!(!rule.promise.ends_with('.'), "{}", rule.id);
-            assert!(explanation(rule).contains(rule.promise));
+            assert!(!rule.invariant.ends_with('.'), "{}", rule.id);
+            assert!(explanation(rule).contains(rule.invariant));
         }
     }
 

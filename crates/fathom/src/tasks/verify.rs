@@ -20,7 +20,7 @@ pub(super) fn check(path: &Path, engine: EngineId, options: &Options) -> Result<
 /// A check that found something, or that did not see all bytes, is no measurement of a check.
 pub(super) fn require_clean(report: &CheckReport) -> Result<(), String> {
     if let Some(finding) = report.findings.first() {
-        return Err(format!("the check found damage in \"{}\": {}", finding.file, finding.promise));
+        return Err(format!("the check found damage in \"{}\": {}", finding.file, finding.invariant));
     }
     if let Some(reason) = &report.unfinished {
         return Err(format!("the check could not finish: {reason}"));

@@ -1,8 +1,8 @@
-//! What cannot be true: a broken promise of the format, with its place.
+//! What cannot be true: a broken invariant of the format, with its place.
 
-/// A promise of the format. The checker's table of rules has one row for each.
+/// An invariant of the format. The checker's table of rules has one row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Promise {
+pub enum Invariant {
     /// The checksum in the header is that of the bytes and the block number.
     PageChecksum,
     /// Header fields are ordered: header <= lower <= upper <= special <= size.
@@ -79,16 +79,16 @@ pub enum Promise {
     RelationMap,
 }
 
-/// A broken promise, located.
+/// A broken invariant, located.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// What was promised.
-    pub promise: Promise,
+    /// What is required.
+    pub invariant: Invariant,
     /// Offset in the bytes that were handed in.
     pub offset_bytes: usize,
     /// Number of the line pointer, from 1, where one is concerned.
     pub item: Option<u16>,
-    /// What the format promises here, in words.
+    /// What the format requires here, in words.
     pub expected: String,
     /// What stands there.
     pub found: String,
@@ -98,12 +98,12 @@ impl Damage {
     /// Makes a damage that concerns no line pointer.
     #[must_use]
     pub fn at(
-        promise: Promise,
+        invariant: Invariant,
         offset_bytes: usize,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Damage {
-        Damage { promise, offset_bytes, item: None, expected: expected.into(), found: found.into() }
+        Damage { invariant, offset_bytes, item: None, expected: expected.into(), found: found.into() }
     }
 
     /// The same damage, with the line pointer it concerns.

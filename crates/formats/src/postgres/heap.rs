@@ -1,7 +1,7 @@
 //! Headers of heap tuples.
 
 use crate::postgres::bytes::{u8_at, u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::primitive::{MAX_ALIGN, Tid, Xid, align_up};
 
 /// Length of the fixed part of a tuple header, bytes; the null bitmap follows.
@@ -174,7 +174,7 @@ impl TupleHeader {
         if found != expected || found > tuple.len() {
             damage.push(
                 Damage::at(
-                    Promise::TupleHeader,
+                    Invariant::TupleHeader,
                     22,
                     format!("columns from byte {expected} of {}", tuple.len()),
                     format!("columns from byte {found}"),
@@ -186,7 +186,7 @@ impl TupleHeader {
         if columns > COLUMNS_MAX {
             damage.push(
                 Damage::at(
-                    Promise::TupleHeader,
+                    Invariant::TupleHeader,
                     18,
                     format!("at most {COLUMNS_MAX} columns"),
                     format!("{columns} columns"),
@@ -199,7 +199,7 @@ impl TupleHeader {
         if self.is_xmax_multi() && self.infomask & mask::XMAX_COMMITTED != 0 {
             damage.push(
                 Damage::at(
-                    Promise::TupleHeader,
+                    Invariant::TupleHeader,
                     20,
                     "a multixact in xmax without the committed bit",
                     format!("infomask {:#06x}", self.infomask),
@@ -229,7 +229,7 @@ mod tests {
 
         tuple[22] = 32;
         assert!(!TupleHeader::read(&tuple).unwrap().check(&tuple, 1, &mut damage));
-        assert_eq!(damage[0].promise, Promise::TupleHeader);
+        assert_eq!(damage[0].invariant, Invariant::TupleHeader);
         assert!(TupleHeader::read(&tuple[..22]).is_none());
     }
 }

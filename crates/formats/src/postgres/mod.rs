@@ -1,7 +1,7 @@
 //! PostgreSQL: relation pages, tuples, B-trees and the files around them, majors 14 to 18.
 //!
 //! Little-endian clusters only; the block size is an argument (`pg_control` says it), 8 KiB by default. Every
-//! reader takes bytes and gives a value and, where a promise of the format is broken, [`Damage`]: nothing here
+//! reader takes bytes and gives a value and, where an invariant of the format is broken, [`Damage`]: nothing here
 //! panics, allocates by a length it read without a bound, or loops without one.
 //!
 //! | module | reads |
@@ -48,7 +48,7 @@ pub mod wal;
 #[cfg(test)]
 mod properties;
 
-pub use damage::{Damage, Promise};
+pub use damage::{Damage, Invariant};
 pub use exercise::{exercise, exercise_part};
 pub use file::{control, file_name, free_space, maps, relmap, transaction};
 pub use index::{brin, brin_summary, btree, gin, gist, hash, index_pages, spgist};

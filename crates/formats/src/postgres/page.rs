@@ -2,7 +2,7 @@
 
 use crate::postgres::bytes::{u16_at, u32_at, u64_at};
 use crate::postgres::coverage::Coverage;
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::primitive::MAX_ALIGN;
 
 /// Length of the page header, bytes; line pointers follow.
@@ -224,7 +224,7 @@ impl<'a> Page<'a> {
         let before = damage.len();
         if usize::from(header.size_bytes) != size || header.version != LAYOUT_VERSION {
             damage.push(Damage::at(
-                Promise::PageVersion,
+                Invariant::PageVersion,
                 18,
                 format!("size {size} and layout version {LAYOUT_VERSION}"),
                 format!("size {} and layout version {}", header.size_bytes, header.version),
@@ -235,7 +235,7 @@ impl<'a> Page<'a> {
             || special % MAX_ALIGN != 0
         {
             damage.push(Damage::at(
-                Promise::PageBounds,
+                Invariant::PageBounds,
                 12,
                 format!(
                     "{HEADER_BYTES} <= lower <= upper <= special <= {size}, special a multiple of {MAX_ALIGN}"
@@ -244,7 +244,7 @@ impl<'a> Page<'a> {
             ));
         } else if size - special != special_bytes {
             damage.push(Damage::at(
-                Promise::PageSpecial,
+                Invariant::PageSpecial,
                 16,
                 format!("{special_bytes} bytes of special space"),
                 format!("{} bytes", size - special),
@@ -253,7 +253,7 @@ impl<'a> Page<'a> {
         let trusted = damage.len() == before;
         if header.flags & !FLAGS_ALL != 0 {
             damage.push(Damage::at(
-                Promise::PageFlags,
+                Invariant::PageFlags,
                 10,
                 format!("no flag beyond {FLAGS_ALL:#06x}"),
                 format!("{:#06x}", header.flags),
@@ -283,7 +283,7 @@ impl<'a> Page<'a> {
             if start < upper || start + length > special || start % MAX_ALIGN != 0 || length < least_bytes {
                 damage.push(
                     Damage::at(
-                        Promise::ItemBounds,
+                        Invariant::ItemBounds,
                         HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES,
                         format!(
                             "a multiple of {MAX_ALIGN} from {upper} on, at least {least_bytes} bytes, ending by {special}"
@@ -295,7 +295,7 @@ impl<'a> Page<'a> {
             } else if !coverage.claim(start, length) {
                 damage.push(
                     Damage::at(
-                        Promise::ItemOverlap,
+                        Invariant::ItemOverlap,
                         start,
                         "bytes that no other line pointer claims",
                         format!("bytes {start} to {} are claimed twice", start + length),
@@ -313,7 +313,8 @@ impl<'a> Page<'a> {
 fn storage_of_nothing(item: Item) -> Damage {
     let offset = HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES;
     let expected = format!("no length, since the line pointer is {:?}", item.state).to_lowercase();
-    Damage::at(Promise::ItemBounds, offset, expected, format!("length {}", item.length)).of_item(item.number)
+    Damage::at(Invariant::ItemBounds, offset, expected, format!("length {}", item.length))
+        .of_item(item.number)
 }
 
 #[cfg(test)]
@@ -356,7 +357,7 @@ mod tests {
     fn bytes_claimed_twice_are_reported_at_the_second_claim() {
         let found = damage_of(&page_with(&[(8152, 1, 40), (8152, 1, 40)]));
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].promise, found[0].item), (Promise::ItemOverlap, Some(2)));
+        assert_eq!((found[0].invariant, found[0].item), (Invariant::ItemOverlap, Some(2)));
     }
 
     #[test]
@@ -370,9 +371,9 @@ mod tests {
 
     #[test]
     fn a_misaligned_or_overlong_line_pointer_is_reported() {
-        assert_eq!(damage_of(&page_with(&[(8150, 1, 40)]))[0].promise, Promise::ItemBounds);
-        assert_eq!(damage_of(&page_with(&[(8152, 1, 48)]))[0].promise, Promise::ItemBounds);
-        assert_eq!(damage_of(&page_with(&[(8168, 1, 8)]))[0].promise, Promise::ItemBounds);
+        assert_eq!(damage_of(&page_with(&[(8150, 1, 40)]))[0].invariant, Invariant::ItemBounds);
+        assert_eq!(damage_of(&page_with(&[(8152, 1, 48)]))[0].invariant, Invariant::ItemBounds);
+        assert_eq!(damage_of(&page_with(&[(8168, 1, 8)]))[0].invariant, Invariant::ItemBounds);
     }
 
     #[test]
@@ -380,6 +381,9 @@ mod tests {
         let mut page = page_with(&[(8152, 1, 40)]);
         page[12..14].copy_from_slice(&9000u16.to_le_bytes());
         let found = damage_of(&page);
-        assert_eq!(found.iter().map(|damage| damage.promise).collect::<Vec<_>>(), vec![Promise::PageBounds]);
+        assert_eq!(
+            found.iter().map(|damage| damage.invariant).collect::<Vec<_>>(),
+            vec![Invariant::PageBounds]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The page of a sequence: one tuple, and a magic number in the special space.
 
 use crate::postgres::bytes::{u8_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::heap::TupleHeader;
 use crate::postgres::page::{ItemState, Page};
 
@@ -20,19 +20,20 @@ pub fn check_sequence(page: &Page<'_>, damage: &mut Vec<Damage>) {
     let magic = u32_at(page.bytes(), special).unwrap_or(0);
     if magic != MAGIC {
         let expected = format!("magic {MAGIC:#06x} of a sequence");
-        damage.push(Damage::at(Promise::Sequence, special, expected, format!("{magic:#06x}")));
+        damage.push(Damage::at(Invariant::Sequence, special, expected, format!("{magic:#06x}")));
     }
     let mut items = page.items();
     let (first, second) = (items.next(), items.next());
     let tuple = first.filter(|item| item.state == ItemState::Normal && second.is_none());
     let Some(tuple) = tuple.and_then(|item| page.item_bytes(item)) else {
         let found = format!("{} line pointers", page.items().count());
-        damage.push(Damage::at(Promise::Sequence, 12, "one tuple", found));
+        damage.push(Damage::at(Invariant::Sequence, 12, "one tuple", found));
         return;
     };
     if tuple.len() != TUPLE_BYTES {
         let expected = format!("a tuple of {TUPLE_BYTES} bytes");
-        damage.push(Damage::at(Promise::Sequence, 24, expected, format!("{} bytes", tuple.len())).of_item(1));
+        damage
+            .push(Damage::at(Invariant::Sequence, 24, expected, format!("{} bytes", tuple.len())).of_item(1));
         return;
     }
     // EVIDENCE: sequence.c fill_seq_fork_with_data: xmin is FrozenTransactionId (2), frozen
@@ -40,11 +41,11 @@ pub fn check_sequence(page: &Page<'_>, damage: &mut Vec<Damage>) {
         TupleHeader::read(tuple).filter(|header| !header.is_xmin_frozen() && header.xmin != 2)
     {
         let found = format!("xmin {}, infomask {:#06x}", header.xmin, header.infomask);
-        damage.push(Damage::at(Promise::Sequence, 24, "a frozen tuple", found).of_item(1));
+        damage.push(Damage::at(Invariant::Sequence, 24, "a frozen tuple", found).of_item(1));
     }
     let is_called = u8_at(tuple, IS_CALLED_OFFSET).unwrap_or(0);
     if is_called > 1 {
         let found = format!("{is_called:#04x}");
-        damage.push(Damage::at(Promise::Sequence, 24, "is_called 0 or 1", found).of_item(1));
+        damage.push(Damage::at(Invariant::Sequence, 24, "is_called 0 or 1", found).of_item(1));
     }
 }

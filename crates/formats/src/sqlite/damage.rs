@@ -1,9 +1,9 @@
 //! What a view saw that cannot be true.
 
-/// A broken promise inside one page: which, where, the values that would have been right, and what stands there.
+/// A broken invariant inside one page: which, where, the values that would have been right, and what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// Which promise.
+    /// Which invariant.
     pub fault: Fault,
     /// Offset in the page (or in the header, log header, frame) of the bytes that show it.
     pub offset_bytes: u32,
@@ -67,7 +67,7 @@ impl Damage {
     }
 }
 
-/// The promises of the format that one page, header or frame can break by itself.
+/// The invariants of the format that one page, header or frame can break by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Fault {

@@ -57,7 +57,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header from the first bytes of the file and gives each broken promise to `damage`.
+    /// Reads the header from the first bytes of the file and gives each broken invariant to `damage`.
     ///
     /// Bytes behind the end of a shorter file count as zero.
     pub fn new(bytes: &[u8], mut damage: impl FnMut(Damage)) -> Self {

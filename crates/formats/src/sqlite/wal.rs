@@ -78,7 +78,7 @@ impl WalSum {
 }
 
 impl WalHeader {
-    /// Reads the header of a log; gives each broken promise to `damage`.
+    /// Reads the header of a log; gives each broken invariant to `damage`.
     ///
     /// SQLite ignores a log with any of these and uses the database file alone.
     pub fn new(bytes: &[u8], page_size_bytes: u32, mut damage: impl FnMut(Damage)) -> Self {

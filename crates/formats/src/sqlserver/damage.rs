@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-/// A broken promise inside one page: which, where, the values that would have been right, and what stands there.
+/// A broken invariant inside one page: which, where, the values that would have been right, and what stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
-    /// Which promise.
+    /// Which invariant.
     pub fault: Fault,
     /// Offset in the page of the bytes that show it.
     pub offset_bytes: u32,
@@ -64,7 +64,7 @@ impl Damage {
     }
 }
 
-/// The promises of the format that one page can break by itself.
+/// The invariants of the format that one page can break by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Fault {
@@ -105,7 +105,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What the promise is about, in words.
+    /// What the invariant is about, in words.
     #[must_use]
     pub fn what(self) -> &'static str {
         match self {

@@ -92,7 +92,7 @@ fn write_group(
         count => writeln!(out, ", {} shown", thousands(count))?,
     }
     let Some(first) = shown.first() else { return Ok(()) };
-    writeln!(out, "    rule:     {}", first.promise)?;
+    writeln!(out, "    rule:     {}", first.invariant)?;
     if let Some(known) = rules.get(rule) {
         writeln!(out, "    meaning:  {}", known.meaning)?;
     }

@@ -134,7 +134,7 @@ mod tests {
                 rule: "r".to_owned(),
                 engine: "sqlite".to_owned(),
                 object: Some("t".to_owned()),
-                promise: "p".to_owned(),
+                invariant: "p".to_owned(),
                 expected: "e".to_owned(),
                 found: "f".to_owned(),
                 confidence: Confidence::Consequence,

@@ -76,7 +76,7 @@ pub(crate) struct Constraints {
 }
 
 impl Constraints {
-    /// Takes a row of `pg_constraint`; `schema` is that of the constraint. Those that were never validated promise nothing.
+    /// Takes a row of `pg_constraint`; `schema` is that of the constraint. Those that were never validated say nothing.
     // EVIDENCE: PostgreSQL docs 51.13 pg_constraint: contype c check, f foreign key, x exclusion; contypid: of a domain
     pub(crate) fn add_constraint(&mut self, row: &Row<'_>, schema: &str) {
         if is_of_system(schema) || row.bool("convalidated") == Some(false) {

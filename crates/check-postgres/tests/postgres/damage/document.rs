@@ -69,7 +69,7 @@ fn rule_row(rule: &check::rule::Rule) -> String {
         "| `{}` | {} | {} | {} | {} |\n",
         rule.id,
         rule.level.name(),
-        rule.promise,
+        rule.invariant,
         rule.meaning,
         rule.evidence
     )

@@ -1,4 +1,4 @@
-//! What the pages above promise about each tree page: the page that refers to it, its tree, and the keys that enclose it.
+//! What the pages above state about each tree page: the page that refers to it, its tree, and the keys that enclose it.
 //!
 //! The map meets children in the order of their parents, the pass meets them in the order of the file. So links are sorted
 //! into ranges of pages while the map is built, and a range is brought to memory when the pass comes to it. Links take

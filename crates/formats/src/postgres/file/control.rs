@@ -2,7 +2,7 @@
 
 use crate::postgres::bytes::{u8_at, u32_at, u64_at};
 use crate::postgres::checksum::crc32c;
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::primitive::{BLOCK_SIZE_DEFAULT, BLOCK_SIZE_MAX, BLOCK_SIZE_MIN, Xid};
 
 /// Versions of the file that this module reads: 1300 (13 to 16), 1700 (17), 1800 (18).
@@ -132,7 +132,7 @@ impl Control {
         };
         u8_at(bytes, 291)?;
         let mut broken = |offset, expected: String, found: String| {
-            damage.push(Damage::at(Promise::ControlFile, offset, expected, found))
+            damage.push(Damage::at(Invariant::ControlFile, offset, expected, found))
         };
         if !VERSIONS.contains(&control_version) {
             broken(8, "version 1300, 1700 or 1800 (PostgreSQL 14 to 18)".into(), control_version.to_string());

@@ -7,7 +7,7 @@
 // pages are updated by VACUUM only); fsmpage.c fsm_set_avail, fsm_rebuild_page, fsm_truncate_avail
 
 use crate::postgres::bytes::{u8_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::file::maps::{free_space_of, free_space_place, free_space_slots};
 use crate::postgres::page::{HEADER_BYTES, Page};
 use crate::postgres::primitive::BLOCK_NONE;
@@ -37,7 +37,7 @@ pub fn check_free_space(page: &Page<'_>, context: FreeSpaceContext, damage: &mut
     // EVIDENCE: fsmpage.c fsm_search_avail: the slot that was found, or the one behind it; 0 by VACUUM
     if let Some(next) = u32_at(bytes, NEXT_SLOT_OFFSET).filter(|next| *next > slots) {
         let expected = format!("a next slot up to {slots}");
-        damage.push(Damage::at(Promise::FreeSpaceMap, NEXT_SLOT_OFFSET, expected, next.to_string()));
+        damage.push(Damage::at(Invariant::FreeSpaceMap, NEXT_SLOT_OFFSET, expected, next.to_string()));
     }
     if !context.may_be_torn {
         check_nodes(bytes, damage);
@@ -64,7 +64,7 @@ fn check_header(page: &Page<'_>, damage: &mut Vec<Damage>) {
             "lower {lower}, upper {upper}, special {special}, flags {:#x}, oldest transaction {}",
             header.flags, header.prune_xid
         );
-        damage.push(Damage::at(Promise::FreeSpaceMap, 10, expected, found));
+        damage.push(Damage::at(Invariant::FreeSpaceMap, 10, expected, found));
     }
 }
 
@@ -83,7 +83,7 @@ fn check_nodes(bytes: &[u8], damage: &mut Vec<Damage>) {
     let count = 1 + wrong.count();
     let expected = format!("{} in node {node}, the highest of its children", highest_child(node));
     let found = format!("{value}; so in {count} of {inner} inner nodes");
-    damage.push(Damage::at(Promise::FreeSpaceMap, NODES_OFFSET + node, expected, found));
+    damage.push(Damage::at(Invariant::FreeSpaceMap, NODES_OFFSET + node, expected, found));
 }
 
 /// Slots of pages that no table has are empty, and those of indexes are full or empty.
@@ -110,7 +110,7 @@ fn check_slots(bytes: &[u8], context: FreeSpaceContext, slots: u32, damage: &mut
         "0 or 255 in each slot, since the index keeps whole pages"
     };
     let found = format!("{value} in slot {slot}; so in {count} slots");
-    damage.push(Damage::at(Promise::FreeSpaceMap, first_slot + slot as usize, expected, found));
+    damage.push(Damage::at(Invariant::FreeSpaceMap, first_slot + slot as usize, expected, found));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::postgres::bytes::u32_at;
 use crate::postgres::checksum::crc32c;
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::primitive::Oid;
 
 /// Magic number of the file.
@@ -20,7 +20,7 @@ pub fn read(bytes: &[u8], damage: &mut Vec<Damage>) -> Vec<(Oid, Oid)> {
         (u32_at(bytes, 0), u32_at(bytes, 4), u32_at(bytes, crc_offset))
     else {
         damage.push(Damage::at(
-            Promise::RelationMap,
+            Invariant::RelationMap,
             0,
             format!("at least {} bytes", crc_offset + 4),
             format!("{} bytes", bytes.len()),
@@ -29,7 +29,7 @@ pub fn read(bytes: &[u8], damage: &mut Vec<Damage>) -> Vec<(Oid, Oid)> {
     };
     if magic != MAGIC || count as usize > capacity {
         damage.push(Damage::at(
-            Promise::RelationMap,
+            Invariant::RelationMap,
             0,
             format!("magic {MAGIC:#x} and at most {capacity} pairs"),
             format!("magic {magic:#x} and {count} pairs"),
@@ -39,7 +39,7 @@ pub fn read(bytes: &[u8], damage: &mut Vec<Damage>) -> Vec<(Oid, Oid)> {
     let computed = crc32c(bytes.get(..crc_offset).unwrap_or(&[]));
     if computed != stored {
         damage.push(Damage::at(
-            Promise::RelationMap,
+            Invariant::RelationMap,
             crc_offset,
             format!("CRC-32C {computed:#010x}"),
             format!("{stored:#010x}"),

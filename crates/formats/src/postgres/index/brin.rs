@@ -1,7 +1,7 @@
 //! BRIN pages: the meta page, the range map, and the tuples that summarise ranges of heap pages.
 
 use crate::postgres::bytes::{u8_at, u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::page::{HEADER_BYTES, ITEM_BYTES, Item, ItemState, Page};
 use crate::postgres::primitive::{BLOCK_NONE, MAX_ALIGN, Tid, align_up};
 
@@ -93,7 +93,7 @@ impl Opaque {
         }
         let marks = if block == 0 { "0xf091" } else { "0xf092 or 0xf093" };
         damage.push(Damage::at(
-            Promise::BrinPage,
+            Invariant::BrinPage,
             special_offset,
             format!("mark {marks} and flags within {allowed:#06x}"),
             format!("mark {:#06x}, flags {:#06x}", self.mark, self.flags),
@@ -129,7 +129,7 @@ impl Meta {
     pub fn check(&self, blocks: u32, damage: &mut Vec<Damage>) -> bool {
         let before = damage.len();
         let mut refuse = |offset: usize, expected: String, found: String| {
-            damage.push(Damage::at(Promise::BrinMeta, HEADER_BYTES + offset, expected, found));
+            damage.push(Damage::at(Invariant::BrinMeta, HEADER_BYTES + offset, expected, found));
         };
         if self.magic != MAGIC || self.version != VERSION {
             let found = format!("magic {:#x}, version {}", self.magic, self.version);
@@ -241,7 +241,7 @@ impl<'a> Tuple<'a> {
         let before = damage.len();
         let mut refuse = |expected: String, found: String| {
             let offset = usize::from(item.offset);
-            damage.push(Damage::at(Promise::BrinTuple, offset, expected, found).of_item(item.number));
+            damage.push(Damage::at(Invariant::BrinTuple, offset, expected, found).of_item(item.number));
         };
         if usize::from(self.info & info::OFFSET) != start || self.bytes.len() < start {
             let expected = format!("values from byte {start} on, after the null bits of {columns} columns");
@@ -273,7 +273,7 @@ pub fn check_item_states(page: &Page<'_>, damage: &mut Vec<Damage>) {
             let offset = HEADER_BYTES + (usize::from(item.number) - 1) * ITEM_BYTES;
             let found = format!("{:?}", item.state).to_lowercase();
             damage.push(
-                Damage::at(Promise::BrinTuple, offset, "a line pointer that is used or free", found)
+                Damage::at(Invariant::BrinTuple, offset, "a line pointer that is used or free", found)
                     .of_item(item.number),
             );
         }

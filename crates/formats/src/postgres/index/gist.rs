@@ -1,7 +1,7 @@
 //! `GiST` index pages: flags, right links, and the tuples of inner pages.
 
 use crate::postgres::bytes::{u16_at, u32_at, u64_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
 use crate::postgres::page::{Item, Page};
 use crate::postgres::primitive::BLOCK_NONE;
@@ -83,7 +83,7 @@ impl Opaque {
     ) -> bool {
         let before = damage.len();
         let mut broken = |offset: usize, expected: &str, found: String| {
-            damage.push(Damage::at(Promise::GistLinks, special_offset + offset, expected, found));
+            damage.push(Damage::at(Invariant::GistLinks, special_offset + offset, expected, found));
         };
         // The file of an index is never cut, and right links are kept for searches under way.
         if self.right != BLOCK_NONE && (self.right >= block_count || self.right == block) {
@@ -111,7 +111,7 @@ pub fn check_tuple(
 ) -> Option<u32> {
     let mut broken = |expected: String, found: String| {
         let place = usize::from(item.offset);
-        damage.push(Damage::at(Promise::GistTuple, place, expected, found).of_item(item.number));
+        damage.push(Damage::at(Invariant::GistTuple, place, expected, found).of_item(item.number));
     };
     let length = tuple.length_bytes();
     if length != usize::from(item.length) || length < TUPLE_HEADER_BYTES {

@@ -1,7 +1,7 @@
 //! Hash, `GiST` and SP-GiST index pages: whose they are, and which rows their entries name.
 
 use crate::postgres::bytes::{u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
 use crate::postgres::page::{Item, Page};
 use crate::postgres::primitive::Tid;
@@ -109,7 +109,7 @@ impl Opaque {
         let fits = self.mark == self.method.mark() && self.flags & !all == 0 && is_possible;
         if !fits {
             damage.push(Damage::at(
-                Promise::IndexPage,
+                Invariant::IndexPage,
                 special_offset,
                 format!("mark {:#06x} and flags within {all:#06x}", self.method.mark()),
                 format!("mark {:#06x}, flags {:#06x}", self.mark, self.flags),

@@ -1,7 +1,7 @@
 //! SP-GiST index pages: inner tuples and their nodes, chains of leaf tuples, and what stands in for tuples that moved.
 
 use crate::postgres::bytes::{u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
 use crate::postgres::page::{HEADER_BYTES, Item, ItemState, Page};
 use crate::postgres::primitive::{MAX_ALIGN, Tid};
@@ -167,7 +167,7 @@ impl<'a> InnerTuple<'a> {
             let expected =
                 format!("{} nodes that end with the tuple, at byte {}", self.node_count, item.length);
             let found = format!("{count} nodes that end at byte {end}, size {}", self.size_bytes);
-            damage.push(broken(Promise::SpGistTuple, item, expected, found));
+            damage.push(broken(Invariant::SpGistTuple, item, expected, found));
         }
         fits
     }
@@ -248,14 +248,14 @@ pub fn check_page(
     {
         let expected = "meta data in block 0, the root of values in block 1, that of nulls in block 2";
         let found = format!("flags {:#06x} in block {block}", opaque.flags);
-        damage.push(Damage::at(Promise::SpGistPage, special, expected, found));
+        damage.push(Damage::at(Invariant::SpGistPage, special, expected, found));
         return;
     }
     if block == META {
         let magic = u32_at(page.bytes(), HEADER_BYTES).unwrap_or(0);
         if magic != MAGIC {
             let (expected, found) = (format!("magic number {MAGIC:#x}"), format!("{magic:#x}"));
-            damage.push(Damage::at(Promise::SpGistPage, HEADER_BYTES, expected, found));
+            damage.push(Damage::at(Invariant::SpGistPage, HEADER_BYTES, expected, found));
         }
         return;
     }
@@ -268,7 +268,7 @@ pub fn check_page(
     let (redirects, placeholders) = (count(State::Redirect), count(State::Placeholder));
     if (redirects, placeholders) != (usize::from(opaque.redirects), usize::from(opaque.placeholders)) {
         damage.push(Damage::at(
-            Promise::SpGistPage,
+            Invariant::SpGistPage,
             special + 2,
             format!("{redirects} redirects and {placeholders} placeholders, as the page has"),
             format!("{} and {}", opaque.redirects, opaque.placeholders),
@@ -312,7 +312,7 @@ fn states_of(
         let expected = format!("a tuple of {} bytes that {kind} page may have", item.length);
         let found =
             state.map_or("none".to_owned(), |state| format!("{state:?} of {} bytes", size.unwrap_or(0)));
-        damage.push(broken(Promise::SpGistTuple, item, expected, found));
+        damage.push(broken(Invariant::SpGistTuple, item, expected, found));
     }
     states
 }
@@ -344,7 +344,7 @@ fn check_chains(
                 "which is no leaf tuple"
             };
             damage.push(broken(
-                Promise::SpGistChain,
+                Invariant::SpGistChain,
                 item,
                 expected,
                 format!("line pointer {}, {what}", tuple.next),
@@ -382,7 +382,7 @@ fn check_chains(
     });
     if let Some(item) = circle {
         let expected = "a chain that ends".to_owned();
-        damage.push(broken(Promise::SpGistChain, item, expected, "one that goes in a cycle".to_owned()));
+        damage.push(broken(Invariant::SpGistChain, item, expected, "one that goes in a cycle".to_owned()));
     }
 }
 
@@ -407,7 +407,7 @@ fn check_nodes(
                 let expected =
                     format!("a node that leads into one of {block_count} blocks, to none of the first three");
                 damage.push(broken(
-                    Promise::SpGistTuple,
+                    Invariant::SpGistTuple,
                     item,
                     expected,
                     format!("{target} in block {block}"),
@@ -419,6 +419,6 @@ fn check_nodes(
     }
 }
 
-fn broken(promise: Promise, item: Item, expected: String, found: String) -> Damage {
-    Damage::at(promise, usize::from(item.offset), expected, found).of_item(item.number)
+fn broken(invariant: Invariant, item: Item, expected: String, found: String) -> Damage {
+    Damage::at(invariant, usize::from(item.offset), expected, found).of_item(item.number)
 }

@@ -1,7 +1,7 @@
 //! Values of variable length: a header of one or four bytes, or a pointer into TOAST.
 
 use crate::postgres::bytes::{u8_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::primitive::Oid;
 use crate::postgres::value::compression::{self, Method};
 
@@ -45,14 +45,14 @@ impl ToastPointer {
     pub fn check(&self, damage: &mut Vec<Damage>) {
         if self.raw_bytes < 4 || self.raw_bytes > VALUE_BYTES_MAX || self.stored_bytes > self.raw_bytes - 4 {
             damage.push(Damage::at(
-                Promise::ToastPointer,
+                Invariant::ToastPointer,
                 2,
                 "stored size <= plain size - 4, plain size at most 1 GiB",
                 format!("stored {} bytes, plain {} bytes", self.stored_bytes, self.raw_bytes),
             ));
         } else if self.is_compressed() && self.method.is_none() {
             damage.push(Damage::at(
-                Promise::ToastPointer,
+                Invariant::ToastPointer,
                 6,
                 "a compression method that exists (pglz, lz4)",
                 "another",

@@ -121,7 +121,7 @@ pub(super) fn findings(check: &StoredCheck) -> Grid {
             or_dash(finding.slot),
             finding.object.clone().unwrap_or_else(|| ABSENT.to_owned()),
             finding.row.clone().unwrap_or_else(|| ABSENT.to_owned()),
-            finding.promise.clone(),
+            finding.invariant.clone(),
             finding.expected.clone(),
             finding.found.clone(),
         ];

@@ -5,7 +5,7 @@ mod tuple;
 pub use tuple::{IndexTuple, Kind, TUPLE_HEADER_BYTES};
 
 use crate::postgres::bytes::{u8_at, u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::page::Page;
 use crate::postgres::primitive::BLOCK_NONE;
 
@@ -113,7 +113,7 @@ impl Opaque {
     ) -> bool {
         let before = damage.len();
         let mut broken = |offset: usize, expected: &str, found: String| {
-            damage.push(Damage::at(Promise::BtreeLinks, special_offset + offset, expected, found));
+            damage.push(Damage::at(Invariant::BtreeLinks, special_offset + offset, expected, found));
         };
         if self.flags & !flag::ALL != 0 {
             broken(12, "no flag beyond 0x01ff", format!("{:#06x}", self.flags));
@@ -206,7 +206,7 @@ impl Meta {
         let before = damage.len();
         if self.magic != MAGIC || !(VERSION_MIN..=VERSION_TID_KEYS).contains(&self.version) {
             damage.push(Damage::at(
-                Promise::BtreeMeta,
+                Invariant::BtreeMeta,
                 24,
                 format!("magic {MAGIC:#x}, version {VERSION_MIN} to {VERSION_TID_KEYS}"),
                 format!("magic {:#x}, version {}", self.magic, self.version),
@@ -214,7 +214,7 @@ impl Meta {
         }
         if self.root >= block_count.max(1) || self.fast_root >= block_count.max(1) || self.level > LEVEL_MAX {
             damage.push(Damage::at(
-                Promise::BtreeMeta,
+                Invariant::BtreeMeta,
                 32,
                 format!("roots below block {block_count}, level at most {LEVEL_MAX}"),
                 format!("root {}, fast root {}, level {}", self.root, self.fast_root, self.level),

@@ -1,7 +1,7 @@
 //! Tuples of B-tree pages: entries, posting lists and separators.
 
 use crate::postgres::bytes::u16_at;
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::btree::VERSION_TID_KEYS;
 use crate::postgres::page::Item;
 use crate::postgres::primitive::{MAX_ALIGN, Tid, align_up};
@@ -197,13 +197,14 @@ impl<'a> IndexTuple<'a> {
     }
 
     fn check_other(&self, item: Item, pivot: bool, version: u32, damage: &mut Vec<Damage>) -> bool {
-        let mut broken = |promise, expected: String, found: String| {
-            damage.push(Damage::at(promise, usize::from(item.offset), expected, found).of_item(item.number));
+        let mut broken = |invariant, expected: String, found: String| {
+            damage
+                .push(Damage::at(invariant, usize::from(item.offset), expected, found).of_item(item.number));
         };
         let length = self.length_bytes();
         if length != usize::from(item.length) || length < self.data_offset() {
             broken(
-                Promise::BtreeTuple,
+                Invariant::BtreeTuple,
                 format!("a tuple of the {} bytes of its line pointer", item.length),
                 format!("{length} bytes, columns from byte {}", self.data_offset()),
             );
@@ -211,11 +212,11 @@ impl<'a> IndexTuple<'a> {
         }
         match self.kind() {
             Kind::Pivot { .. } if !pivot => {
-                broken(Promise::BtreeTuple, "a tuple with heap TIDs".into(), "a separator".into());
+                broken(Invariant::BtreeTuple, "a tuple with heap TIDs".into(), "a separator".into());
                 false
             }
             Kind::Plain | Kind::Posting { .. } if pivot && version >= VERSION_TID_KEYS => {
-                broken(Promise::BtreeTuple, "a separator".into(), "a tuple with heap TIDs".into());
+                broken(Invariant::BtreeTuple, "a separator".into(), "a tuple with heap TIDs".into());
                 false
             }
             Kind::Posting { count, offset } => {
@@ -226,7 +227,7 @@ impl<'a> IndexTuple<'a> {
                     || self.tid.block > 0x1FFF
                 {
                     broken(
-                        Promise::BtreePosting,
+                        Invariant::BtreePosting,
                         format!("two TIDs or more inside {length} bytes"),
                         format!("{count} TIDs from byte {}", self.tid.block),
                     );
@@ -236,7 +237,7 @@ impl<'a> IndexTuple<'a> {
                 for tid in self.heap_tids() {
                     if last.is_some_and(|last| last >= tid) {
                         broken(
-                            Promise::BtreePosting,
+                            Invariant::BtreePosting,
                             "ascending TIDs".into(),
                             format!("{tid} after {}", last.map_or(String::new(), |last| last.to_string())),
                         );
@@ -293,7 +294,7 @@ mod tests {
         let mut damage = Vec::new();
         let bytes = posting(&[(1, 3), (1, 2)]);
         IndexTuple::read(&bytes).unwrap().check(item(bytes.len() as u16), false, 4, &mut damage);
-        assert_eq!(damage[0].promise, Promise::BtreePosting);
+        assert_eq!(damage[0].invariant, Invariant::BtreePosting);
         let pivot = [0, 0, 9, 0, 1, 0, 16, 0x20, 1, 2, 3, 4, 5, 6, 7, 8];
         assert!(!IndexTuple::read(&pivot).unwrap().check(item(16), false, 4, &mut damage));
         assert!(IndexTuple::read(&pivot).unwrap().check(item(16), true, 4, &mut damage));

@@ -1,7 +1,7 @@
 //! GIN index pages: the meta page, the tree of keys, posting trees, and the list of pending entries.
 
 use crate::postgres::bytes::{u16_at, u32_at, u64_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::page::{HEADER_BYTES, Page};
 use crate::postgres::primitive::{BLOCK_NONE, Tid};
 
@@ -182,7 +182,7 @@ impl Opaque {
         damage: &mut Vec<Damage>,
     ) -> Option<Kind> {
         let at = |offset, expected: &str, found| {
-            Damage::at(Promise::GinPage, special_offset + offset, expected, found)
+            Damage::at(Invariant::GinPage, special_offset + offset, expected, found)
         };
         let Some(kind) = self.kind() else {
             damage.push(at(6, "flags of one kind of block", format!("flags {:#06x}", self.flags)));
@@ -256,7 +256,7 @@ impl Meta {
     pub fn check(&self, page: &Page<'_>, blocks: u32, damage: &mut Vec<Damage>) -> bool {
         let before = damage.len();
         let mut at = |offset, expected: &str, found| {
-            damage.push(Damage::at(Promise::GinMeta, HEADER_BYTES + offset, expected, found))
+            damage.push(Damage::at(Invariant::GinMeta, HEADER_BYTES + offset, expected, found))
         };
         if self.version > VERSION_COMPRESSED {
             at(48, "version 0, 1 or 2", format!("version {}", self.version));

@@ -1,7 +1,7 @@
 //! Row pointers of a key: packed or plain, in an entry or in the pages of its posting tree.
 
 use crate::postgres::bytes::{u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::gin::{Opaque, PostingItem, ROOT_BLOCK, SPECIAL_BYTES, flag};
 use crate::postgres::page::{HEADER_BYTES, Page};
 use crate::postgres::primitive::{Tid, align_up};
@@ -60,7 +60,7 @@ impl<'a> PostingList<'a> {
         let mut tids = self.tids();
         let (mut count, mut last) = (0, None);
         let mut report = |expected: String, found: String| {
-            let damage_here = Damage::at(Promise::GinPosting, offset_bytes, expected, found);
+            let damage_here = Damage::at(Invariant::GinPosting, offset_bytes, expected, found);
             damage.push(Damage { item, ..damage_here });
         };
         // Bounded by the bytes: each row pointer takes one at least.
@@ -219,7 +219,7 @@ impl<'a> PostingPage<'a> {
         let fits = (DATA_OFFSET..=room).contains(&end) && (!must_agree || end == lower);
         if !fits {
             damage.push(Damage::at(
-                Promise::GinPage,
+                Invariant::GinPage,
                 12,
                 format!("contents of a posting tree that end from byte {DATA_OFFSET} to {room}, as the header says"),
                 format!("{count} items, which end at byte {end}; lower {lower}"),
@@ -240,7 +240,7 @@ impl<'a> PostingPage<'a> {
             if item.child <= ROOT_BLOCK || item.child >= blocks || item.child == block {
                 let expected = format!("a child from block 2 on, below {blocks}");
                 damage.push(
-                    Damage::at(Promise::GinPage, offset, expected, format!("block {}", item.child))
+                    Damage::at(Invariant::GinPage, offset, expected, format!("block {}", item.child))
                         .of_item(place),
                 );
                 return false;
@@ -254,7 +254,7 @@ impl<'a> PostingPage<'a> {
                     None => "a bound".to_owned(),
                 };
                 damage.push(
-                    Damage::at(Promise::GinPosting, offset + 4, expected, item.bound.to_string())
+                    Damage::at(Invariant::GinPosting, offset + 4, expected, item.bound.to_string())
                         .of_item(place),
                 );
                 return false;

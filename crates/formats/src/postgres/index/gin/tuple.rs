@@ -1,7 +1,7 @@
 //! Tuples of the key tree and of pending entries: a key, and what it leads to.
 
 use crate::postgres::bytes::{u8_at, u16_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::btree::{IndexTuple, TUPLE_HEADER_BYTES};
 use crate::postgres::index::gin::Kind;
 use crate::postgres::index::gin::posting::{PostingList, list_of_entry, raw_tid};
@@ -60,7 +60,7 @@ impl<'a> EntryTuple<'a> {
     pub fn read(bytes: &'a [u8], kind: Kind, item: Item, damage: &mut Vec<Damage>) -> Option<EntryTuple<'a>> {
         let tuple = IndexTuple::read(bytes)?;
         let at = |expected: String, found: String| {
-            Damage::at(Promise::GinEntry, usize::from(item.offset), expected, found).of_item(item.number)
+            Damage::at(Invariant::GinEntry, usize::from(item.offset), expected, found).of_item(item.number)
         };
         let length = tuple.length_bytes();
         if length > bytes.len() || length < tuple.data_offset() {

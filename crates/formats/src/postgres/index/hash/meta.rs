@@ -1,7 +1,7 @@
 //! The meta page of a hash index, and what follows from it: the bucket of a hash value, the place of every page.
 
 use crate::postgres::bytes::{u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::hash::role::{PageRole, SPECIAL_BYTES};
 use crate::postgres::page::{HEADER_BYTES, Page};
 
@@ -75,7 +75,7 @@ impl Meta {
     pub fn check(&self, page: &Page<'_>, block_count: u32, damage: &mut Vec<Damage>) -> bool {
         let before = damage.len();
         let mut broken = |offset: usize, expected: String, found: String| {
-            damage.push(Damage::at(Promise::HashMeta, HEADER_BYTES + offset, expected, found));
+            damage.push(Damage::at(Invariant::HashMeta, HEADER_BYTES + offset, expected, found));
         };
         if self.version != VERSION {
             broken(4, format!("version {VERSION}"), self.version.to_string());
@@ -109,7 +109,7 @@ impl Meta {
 
     fn check_spares(&self, page: &Page<'_>, block_count: u32, damage: &mut Vec<Damage>) {
         let mut broken = |offset: usize, expected: String, found: String| {
-            damage.push(Damage::at(Promise::HashMeta, HEADER_BYTES + offset, expected, found));
+            damage.push(Damage::at(Invariant::HashMeta, HEADER_BYTES + offset, expected, found));
         };
         let wanted = phase_of(self.bucket_max);
         if self.phase != wanted {

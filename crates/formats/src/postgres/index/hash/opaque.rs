@@ -1,7 +1,7 @@
 //! The special space of a page.
 
 use crate::postgres::bytes::{u16_at, u32_at};
-use crate::postgres::damage::{Damage, Promise};
+use crate::postgres::damage::{Damage, Invariant};
 use crate::postgres::index::hash::meta::Meta;
 use crate::postgres::index::hash::role::{PageRole, flag};
 use crate::postgres::page::Page;
@@ -49,7 +49,7 @@ impl Opaque {
     /// Tests a page against its place in the index, as the meta page has it.
     pub fn check(&self, special_offset: usize, place: PageRole, meta: &Meta, damage: &mut Vec<Damage>) {
         let mut broken = |offset: usize, expected: String, found: String| {
-            damage.push(Damage::at(Promise::HashPage, special_offset + offset, expected, found));
+            damage.push(Damage::at(Invariant::HashPage, special_offset + offset, expected, found));
         };
         if self.kind() != place.kind() && !(place.may_be_free() && self.kind() == 0) {
             broken(12, place.to_string(), kind_name(self.kind()).to_owned());
