@@ -4,6 +4,7 @@ pub(crate) mod ceilings;
 pub(crate) mod comparisons;
 pub(crate) mod corrections;
 pub(crate) mod effects;
+pub(crate) mod latencies;
 mod levels;
 pub(crate) mod metrics;
 pub(crate) mod outcome;

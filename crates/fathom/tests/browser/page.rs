@@ -17,7 +17,7 @@ fn the_page_asks_for_nothing_breaks_nothing_and_runs_no_name_as_code() {
     browser.open(&page);
     assert_eq!(browser.value("window.taken === undefined"), json!(true));
     assert_eq!(browser.value("document.images.length"), json!(0));
-    assert_eq!(browser.value("document.querySelectorAll('main > section').length"), json!(5));
+    assert_eq!(browser.value("document.querySelectorAll('main > section').length"), json!(6));
     assert_eq!(browser.value("document.querySelector('h1').textContent.includes('<img src=x')"), json!(true));
     assert_eq!(browser.misdeeds(&page), Vec::<String>::new());
 }

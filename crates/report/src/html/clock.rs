@@ -1,6 +1,8 @@
 //! The runs over their time: pictures of some counters of one run per configuration, and the place where scripts draw
 //! any counters of any runs.
 
+pub(super) mod data;
+
 use results::model::{Event, Run, StoredRun};
 use results::observations::{Series, SeriesKind};
 

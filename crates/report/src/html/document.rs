@@ -63,10 +63,8 @@ pub(super) fn studies_chart(summary: &StudiesSummary) -> LevelChart {
         places: Places::default(),
         levels: summary.rows.iter().map(|row| row.label.clone()).collect(),
         series: series.collect(),
-        stretches: Vec::new(),
         is_ordered: false,
-        is_logarithmic: false,
-        range: None,
+        ..LevelChart::default()
     }
 }
 

@@ -56,7 +56,6 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     );
     html.push(&effects::interactions(summary, found));
     html.push(&shown(summary, Destination::PageFactors, definitions));
-    html.push(&shown(summary, Destination::PageMetrics, definitions));
     html.push(&metric_charts(page));
     html.push(&metrics::html(summary, definitions));
     html
@@ -71,7 +70,7 @@ fn caption(summary: &StudySummary, facets: &Facets, definitions: &Definitions) -
     let is_void = |spot: &Spot| spot.dots.iter().any(|dot| !dot.counts);
     let mut charts = facets.charts.iter().map(|(_, chart)| chart);
     let has_void = charts.clone().any(|chart| chart.series.iter().flat_map(|(_, spots)| spots).any(is_void));
-    let mark = if charts.any(|chart| chart.is_ordered) { "the large mark" } else { "the bar" };
+    let mark = if charts.any(|chart| chart.has_marks()) { "the large mark" } else { "the bar" };
     markup!(
         "{}: each small point is one run, {} is the mean, the line its 95 % {}.{}",
         definitions.header(summary.quantity.name()),
@@ -162,8 +161,7 @@ fn logarithmic(page: &Page<'_>, linear: &Facets) -> Markup {
     }
     let (unit, mut charts) = (compared_unit(page.summary), linear.charts.clone());
     for (_, chart) in &mut charts {
-        // A bar needs a foot at zero, which logarithms do not have: marks instead.
-        (chart.is_logarithmic, chart.is_ordered) = (true, true);
+        chart.is_logarithmic = true;
         for spot in chart.series.iter_mut().flat_map(|(_, spots)| spots) {
             let counted: Vec<f64> =
                 spot.dots.iter().filter(|dot| dot.counts).map(|dot| dot.value.ln()).collect();

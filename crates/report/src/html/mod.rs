@@ -7,7 +7,6 @@ mod baseline;
 mod chart;
 mod checks;
 mod clock;
-mod data;
 mod definitions;
 mod device;
 mod document;
@@ -15,6 +14,7 @@ mod factors;
 mod figure;
 mod human;
 mod index;
+mod latency;
 mod markup;
 mod metrics;
 mod page;
@@ -53,9 +53,10 @@ struct Part {
 /// Costs some milliseconds per run; the series are thinned so that hundreds of runs fit (the page says when they were).
 pub fn page(page: &Page<'_>) -> String {
     let definitions = Definitions::load();
-    let embedded = data::embedded(page);
+    let embedded = clock::data::embedded(page);
     let parts = [
         Part { id: "factors", title: "By factor", html: factors::html(page, &definitions) },
+        Part { id: "latency", title: "Latency", html: latency::html(page, &definitions) },
         Part { id: "why", title: "Why", html: why::html(page, &definitions) },
         Part { id: "time", title: "Over time", html: clock::html(page, &definitions, embedded.thinned) },
         Part { id: "device", title: "Device", html: device::html(page, &definitions) },

@@ -3,7 +3,7 @@
 use crate::layout::Section;
 use crate::stretches;
 use crate::summary::StudySummary;
-use crate::tables::{ceilings, comparisons, corrections, effects, metrics, outcome};
+use crate::tables::{ceilings, comparisons, corrections, effects, latencies, metrics, outcome};
 
 /// An output, or a part of one, that shows sections of the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub(crate) enum Destination {
     Brief,
     /// The page: the compared quantity over the factors.
     PageFactors,
-    /// The page: the other numbers over the factors.
-    PageMetrics,
+    /// The page: latencies.
+    PageLatency,
 }
 
-use Destination::{Brief, Full, PageFactors, PageMetrics};
+use Destination::{Brief, Full, PageFactors, PageLatency};
 
 type Make = fn(&StudySummary) -> Vec<Section>;
 
@@ -40,7 +40,8 @@ const SECTIONS: &[(&[Destination], Make)] = &[
     (&[Full], |summary| Vec::from_iter(metrics::section(summary))),
     (&[Brief], |summary| Vec::from_iter(metrics::key_figures(summary))),
     (&[Full, Brief], |summary| Vec::from_iter(metrics::plans(summary))),
-    (&[Full, PageMetrics], |summary| Vec::from_iter(outcome::latencies(summary))),
+    (&[Full, PageLatency], |summary| Vec::from_iter(latencies::section(summary))),
+    (&[Brief], |summary| Vec::from_iter(latencies::brief(summary))),
     (&[Brief], |summary| Vec::from_iter(outcome::reasons(summary))),
     (&[Full, Brief], |summary| Vec::from_iter(ceilings::ceilings(summary))),
     (&[Full], |summary| Vec::from_iter(outcome::reasons(summary))),

@@ -60,6 +60,8 @@ pub struct LatencySummary {
     pub p90_ms: f64,
     /// 99th percentile in milliseconds.
     pub p99_ms: f64,
+    /// 99.9th percentile in milliseconds.
+    pub p999_ms: f64,
     /// Largest in milliseconds.
     pub max_ms: f64,
 }
@@ -77,6 +79,7 @@ impl LatencySummary {
             p50_ms: at(0.5),
             p90_ms: at(0.9),
             p99_ms: at(0.99),
+            p999_ms: at(0.999),
             max_ms: histogram.max_ns() as f64 / 1e6,
         }
     }

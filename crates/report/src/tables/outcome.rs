@@ -310,31 +310,6 @@ pub(crate) fn best_per_level(summary: &StudySummary) -> Option<Section> {
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note)]))
 }
 
-pub(crate) fn latencies(summary: &StudySummary) -> Option<Section> {
-    if summary.latencies.is_empty() {
-        return None;
-    }
-    let mut grid =
-        Grid::named_by([("configuration".to_owned(), Align::Left), ("kind".to_owned(), Align::Left)]).with([
-            ("transactions", Align::Right),
-            ("mean", Align::Right),
-            ("p50", Align::Right),
-            ("p90", Align::Right),
-            ("p99", Align::Right),
-            ("max", Align::Right),
-        ]);
-    for latency in &summary.latencies {
-        let figures = [latency.mean_ms, latency.p50_ms, latency.p90_ms, latency.p99_ms, latency.max_ms];
-        let mut row = vec![latency.label.clone(), latency.kind.words().to_owned(), latency.count.to_string()];
-        row.extend(figures.iter().map(|figure| format!("{figure:.3}")));
-        grid.push(row);
-    }
-    Some(Section::new(
-        "Latency per transaction in milliseconds, over all counting runs",
-        vec![Block::Grid(grid)],
-    ))
-}
-
 pub(crate) fn expectations(summary: &StudySummary) -> Option<Section> {
     if summary.expectations.is_empty() {
         return None;

@@ -8,6 +8,7 @@ mod designs;
 mod effects;
 mod exports;
 mod hostile;
+mod latencies;
 mod limits;
 mod made_up;
 mod pages;

@@ -34,6 +34,16 @@ impl Axis {
         Self { min: first * step, max: last * step, ticks, is_logarithmic: false }
     }
 
+    /// Reaches from zero to the largest value, with round numbers up to there.
+    pub(crate) fn up_to(largest: f64) -> Self {
+        let mut axis = Self::from_zero(0.0, largest);
+        if largest > 0.0 && largest.is_finite() {
+            axis.max = largest;
+            axis.ticks.retain(|tick| *tick <= largest);
+        }
+        axis
+    }
+
     /// Reaches over powers of ten, of which short axes begin and end with 1, 2 or 5; `None` unless both ends are above zero.
     pub(crate) fn logarithmic(smallest: f64, largest: f64) -> Option<Self> {
         if !(smallest > 0.0 && largest.is_finite()) {
@@ -143,6 +153,13 @@ mod tests {
             ["200", "500", "1,000", "2,000", "5,000"]
         );
         assert_eq!(Axis::logarithmic(0.0, 1.0), None);
+    }
+
+    #[test]
+    fn an_exact_axis_ends_with_its_values() {
+        let axis = Axis::up_to(6.05);
+        assert_eq!((axis.max, axis.ticks.last().copied()), (6.05, Some(6.0)));
+        assert_eq!(Axis::up_to(0.0), Axis::from_zero(0.0, 0.0));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct LevelChart {
     pub(crate) stretches: Vec<Stretch>,
     /// Are the levels numbers, so that a line between them means something? Else bars.
     pub(crate) is_ordered: bool,
+    /// Do all series stand at the place of the level, one above the other? They have marks, and lines where levels are numbers.
+    pub(crate) is_aligned: bool,
     /// Powers of ten instead of zero at the foot.
     pub(crate) is_logarithmic: bool,
     /// Smallest and largest value of the axis, where several charts share it.
@@ -124,6 +126,11 @@ impl LevelChart {
         Some(drawing.finish(bottom + 4.0))
     }
 
+    /// A bar needs a foot at zero, which logarithms do not have.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.is_ordered || self.is_aligned || self.is_logarithmic
+    }
+
     fn series(&self, drawing: &mut Drawing, frame: &Frame, index: usize, spots: &[Spot]) {
         let colour = index % COLOURS;
         let count = self.series.len() as f64;
@@ -133,7 +140,7 @@ impl LevelChart {
             (true, false) => 22.0,
             (false, _) => 46.0,
         };
-        let step = (frame.slot() * share / count).min(widest);
+        let step = if self.is_aligned { 0.0 } else { (frame.slot() * share / count).min(widest) };
         let x_of = |level: usize| frame.middle(level) + (index as f64 - (count - 1.0) / 2.0) * step;
         if self.is_ordered {
             for part in runs_of_means(spots) {
@@ -144,7 +151,7 @@ impl LevelChart {
         }
         for (level, spot) in spots.iter().enumerate() {
             let x = x_of(level);
-            if let (Some(mean), false) = (spot.mean, self.is_ordered) {
+            if let (Some(mean), false) = (spot.mean, self.has_marks()) {
                 let (y, foot) = (frame.y(mean), frame.y(frame.axis.min.max(0.0)));
                 let top = y.min(foot);
                 let width = step * 0.86;
@@ -164,7 +171,8 @@ impl LevelChart {
                 // Beside the mean, so that its mark and its interval hide no run.
                 let spread = ((place % 3) as f64 - 1.0) * 2.2;
                 let at = (
-                    x - if step < 9.0 * (count - 1.0).min(1.0) { 0.0 } else { 9.0 } + spread,
+                    x - if step < 9.0 * (count - 1.0).min(1.0) && !self.is_aligned { 0.0 } else { 9.0 }
+                        + spread,
                     frame.y(dot.value),
                 );
                 if dot.counts {
@@ -174,7 +182,7 @@ impl LevelChart {
                     drawing.outline_of(&format!("void l{colour}"), &cross, &dot.title);
                 }
             }
-            if let (Some(mean), true) = (spot.mean, self.is_ordered) {
+            if let (Some(mean), true) = (spot.mean, self.has_marks()) {
                 drawing.mark(&format!("mean k{colour}"), index, (x, frame.y(mean)), 4.6, &spot.title);
             }
         }

@@ -4,6 +4,7 @@
 //! page takes the style along. All lengths are in user units of a drawing [`WIDTH`] wide.
 
 pub(crate) mod axis;
+pub(crate) mod curve;
 pub(crate) mod difference;
 mod frame;
 pub(crate) mod heat;
@@ -145,10 +146,16 @@ impl Drawing {
     }
 }
 
-/// A key of colours and names, wrapped; returns the height that it took.
+/// A key of names whose colours are counted through, wrapped; returns the height that it took.
 pub(crate) fn key(drawing: &mut Drawing, names: &[String], at: (f64, f64), right: f64) -> f64 {
+    let names: Vec<(usize, &str)> = names.iter().map(String::as_str).enumerate().collect();
+    key_of(drawing, &names, at, right)
+}
+
+/// A key of colours and names, wrapped; returns the height that it took.
+pub(crate) fn key_of(drawing: &mut Drawing, names: &[(usize, &str)], at: (f64, f64), right: f64) -> f64 {
     let (mut x, mut y) = at;
-    for (index, name) in names.iter().enumerate() {
+    for &(index, name) in names {
         let name = shortened(name, ((right - at.0) / CHARACTER) as usize - 4);
         let width = 22.0 + CHARACTER * name.chars().count() as f64;
         if x > at.0 && x + width > right {

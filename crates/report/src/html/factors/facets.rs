@@ -50,7 +50,7 @@ impl Roles {
     }
 
     /// The levels of the factors that are neither, `others` in words.
-    fn heading(self, levels: &[(String, Level)]) -> String {
+    pub(in crate::html) fn heading(self, levels: &[(String, Level)]) -> String {
         let others = levels
             .iter()
             .enumerate()

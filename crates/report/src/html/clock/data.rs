@@ -4,10 +4,10 @@ use results::model::{Run, RunState, StoredRun};
 use results::observations::Series;
 use serde::Serialize;
 
-use super::clock::{THROUGHPUT, has_course, marks, place, thin};
-use super::definitions::Definitions;
-use super::human::Unit;
-use super::page::Page;
+use super::super::definitions::Definitions;
+use super::super::human::Unit;
+use super::super::page::Page;
+use super::{THROUGHPUT, has_course, marks, place, thin};
 use crate::number::counted_from_one;
 use crate::quantity::elapsed_s;
 use crate::summary::cell_label;
@@ -20,9 +20,9 @@ const VALUES_MAX: usize = 130_000;
 const DIGITS: usize = 6;
 
 /// The embedded form, and how many looks one of its values stands for.
-pub(super) struct Embedded {
-    pub(super) json: String,
-    pub(super) thinned: usize,
+pub(in crate::html) struct Embedded {
+    pub(in crate::html) json: String,
+    pub(in crate::html) thinned: usize,
 }
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ struct SeriesData {
 }
 
 /// Collects the series of all runs that have any.
-pub(super) fn embedded(page: &Page<'_>) -> Embedded {
+pub(in crate::html) fn embedded(page: &Page<'_>) -> Embedded {
     let definitions = Definitions::load();
     let drawn = |run: &Run| -> usize {
         run.observations
@@ -127,7 +127,7 @@ fn run_data(
         let figures = [figures.last, figures.mean, figures.min, figures.max].map(rounded);
         list.push(SeriesData { counter, clock, values, figures });
     }
-    let span = |mark: super::chart::panels::Mark| {
+    let span = |mark: super::super::chart::panels::Mark| {
         let (from, to) = mark.span_s;
         (rounded(from), rounded(to), mark.is_checkpoint, mark.title)
     };

@@ -1,0 +1,62 @@
+//! Latencies per transaction of each configuration.
+
+use super::levels::{level_cells, level_columns};
+use crate::layout::{Align, Block, Grid, Section};
+use crate::summary::{LatencyKind, LatencySummary, StudySummary};
+
+/// All percentiles, of service and of response times.
+pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
+    let mut grid =
+        Grid::named_by([("configuration".to_owned(), Align::Left), ("kind".to_owned(), Align::Left)]).with([
+            ("transactions", Align::Right),
+            ("mean", Align::Right),
+            ("p50", Align::Right),
+            ("p90", Align::Right),
+            ("p99", Align::Right),
+            ("p99.9", Align::Right),
+            ("max", Align::Right),
+        ]);
+    for latency in &summary.latencies {
+        let figures = [
+            latency.mean_ms,
+            latency.p50_ms,
+            latency.p90_ms,
+            latency.p99_ms,
+            latency.p999_ms,
+            latency.max_ms,
+        ];
+        let mut row = vec![latency.label.clone(), latency.kind.words().to_owned(), latency.count.to_string()];
+        row.extend(figures.map(milliseconds));
+        grid.push(row);
+    }
+    let title = "Latency per transaction in milliseconds, over all counting runs";
+    (!grid.rows.is_empty()).then(|| Section::new(title, vec![Block::Grid(grid)]))
+}
+
+/// What a client waits, in as few columns as the end of a run has room for.
+pub(crate) fn brief(summary: &StudySummary) -> Option<Section> {
+    let is_open = summary.latencies.iter().any(|latency| latency.kind == LatencyKind::ResponseTime);
+    let kind = if is_open { LatencyKind::ResponseTime } else { LatencyKind::ServiceTime };
+    let mut grid = level_columns(summary).with([
+        ("transactions", Align::Right),
+        ("p50", Align::Right),
+        ("p99", Align::Right),
+        ("max", Align::Right),
+    ]);
+    for cell in &summary.cells {
+        let is_meant =
+            |latency: &&LatencySummary| latency.cell_index == cell.cell_index && latency.kind == kind;
+        let Some(latency) = summary.latencies.iter().find(is_meant) else { continue };
+        let mut row = level_cells(&cell.levels);
+        row.push(latency.count.to_string());
+        row.extend([latency.p50_ms, latency.p99_ms, latency.max_ms].map(milliseconds));
+        grid.push(row);
+    }
+    let from = if is_open { ", from the intended start" } else { "" };
+    let title = format!("Latency per transaction in milliseconds{from}");
+    (!grid.rows.is_empty()).then(|| Section::new(title, vec![Block::Grid(grid)]))
+}
+
+fn milliseconds(value: f64) -> String {
+    format!("{value:.3}")
+}
