@@ -26,6 +26,7 @@ table!(
     archive,
     decode,
     fio_job,
+    import,
     http_request,
     innodb_page,
     postgres_cluster,

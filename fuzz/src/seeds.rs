@@ -44,6 +44,19 @@ const ADDRESSES: &[&str] = &[
     "postgres://h1,h2/db?application_name=a%20b&options=-c%20x%3Dy&channel_binding=prefer&target_session_attrs=any",
 ];
 
+/// Results of other tools; the first byte chooses the reader.
+const IMPORTS: &[&str] = &[
+    "\0transfer_kb,iops,mbytes_per_s,outstanding_io,avg_io_ms\n64,18644,1165,32,1.71\n8,65627,512,32,0.48\n",
+    "\0table_id;wait_type;wait_s;resource_s;signal_s;wait_count;percentage;connections\n1;A;90.00;80.00;10.00;10;90.00;16\n1;B;6.00;5.00;1.00;10;6.00;16\n",
+    "\0test,phase,counter,value\n1,populate,disk bytes/read,8192\n1,populate,read bytes/sec,4\n",
+    "\u{1}0 1 4052 0 1795400694 502006\n1 1 skipped 0 1795400695 512495 0\n2 1 serialization 0 1795400696 1 0 3\n",
+    "\u{2}1795400696 213 841272 5176962176 615 15155 0 0 0 0 0 0 0 0 0\n1795400697 4 10 20 1 5\n",
+    "\u{3}pgbench (15.20)\nprogress: 1.0 s, 127.0 tps, lat 3.903 ms stddev 3.4\ntransaction type: x\nnumber of clients: 2\nnumber of transactions actually processed: 329\ntps = 110.3 (without)\n",
+    "\u{4}{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"job options\":{\"bs\":\"4k\"},\"read\":{\"iops\":10,\"total_ios\":10,\"runtime\":1000,\"bw_bytes\":40960,\"clat_ns\":{\"mean\":5,\"max\":9,\"bins\":{\"5\":10},\"percentile\":{\"99.000000\":9}}}}]}",
+    "\u{5}[\"6364\",\"2022-11-04 08:20:10\",\"4 Active Virtual Users configured\",\"TEST RESULT : System achieved 68 NOPM from 156 PostgreSQL TPM\"]\n{\"NEWORD\":{\"calls\":\"1\",\"p99_ms\":\"2\"}}{\"PostgreSQL tpm\":{\"0\":\"2022-11-04 08:20:10\"}}",
+    "\u{6}#[StartTime: 1441812279.474 (seconds since epoch)]\nTag=a,0.127,1.007,2.769,HISTFAAAACF4nJNpmSzMwMDAxAABzFCaEUzOmNZg/wEiAgBX9QTV\n",
+];
+
 const FIO_JOBS: &[&str] = &[
     "[global]\nioengine=libaio\ndirect=1\nsize=1g\nruntime=30s\nramp_time=5\nfilename=/tmp/x\n; comment\n[a]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=32\nnumjobs=4\n[b]\nstonewall\nrw=write\nbs=1m\n",
     "[global]\nrandseed=7\npercentage_random=50\nhipri\nbuffered=0\n[x]\nreadwrite=randread\nblocksize=4096\n",
@@ -87,6 +100,7 @@ pub fn of(target: &str, corpus: &Path) -> Seeds {
         }
         "address" => texts(ADDRESSES),
         "fio_job" => texts(FIO_JOBS),
+        "import" => texts(IMPORTS),
         "http_request" => texts(REQUESTS),
         "spec" => lab::spec::shipped()
             .iter()

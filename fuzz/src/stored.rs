@@ -103,6 +103,8 @@ fn study() -> Study {
             valid_for: None,
             requires: Some("durable_commit".to_owned()),
         }],
+        design: results::model::Design::default(),
+        imported: None,
         created_at: STORED_AT.to_owned(),
         fathom_version: "0.1.0".to_owned(),
     }

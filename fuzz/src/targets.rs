@@ -271,6 +271,28 @@ pub fn address(bytes: &[u8]) {
     let _ = (results::redaction::redacted(&text), results::plain::one_line(&text));
 }
 
+/// Any bytes as results of another tool; the first byte chooses the reader. What was read becomes a matrix of runs.
+pub fn import(bytes: &[u8]) {
+    let Some((way, bytes)) = bytes.split_first() else { return };
+    let _ = import::Format::recognise(bytes);
+    let files = || vec![("f".to_owned(), Box::new(bytes) as Box<dyn std::io::BufRead>)];
+    let pgbench = |format| import::pgbench::join(vec![import::pgbench::part(bytes, "f", format)?]);
+    let reading = match way % 7 {
+        0 => import::table::Table::read(bytes, "f")
+            .and_then(|table| import::table::read(&table, &[], &import::table::ColumnOptions::default())),
+        1 => pgbench(import::Format::PgbenchLog),
+        2 => pgbench(import::Format::PgbenchAggregate),
+        3 => pgbench(import::Format::PgbenchOutput),
+        4 => import::fio::read(files()),
+        5 => import::hammerdb::read(files()),
+        _ => import::hdrlog::read(files(), None),
+    };
+    match reading {
+        Ok(reading) => drop(import::study::matrix(reading, &[], "2026-11-20T10:00:00Z")),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
 pub fn fio_job(bytes: &[u8]) {
     if let Err(error) = disk::baseline::read_fio_job(&String::from_utf8_lossy(bytes)) {
         let _ = error.to_string();

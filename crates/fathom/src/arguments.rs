@@ -5,6 +5,7 @@
 mod check;
 mod compare;
 mod expand;
+mod import;
 mod io;
 mod report;
 mod results;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use check::{CheckArguments, CorruptArguments, LevelWord};
 pub(crate) use compare::{Better, CompareArguments, DEFAULT_THRESHOLD, HistoryArguments};
 pub(crate) use expand::ExpandArguments;
+pub(crate) use import::{ImportArguments, ImportFormat, ImportUnit};
 pub(crate) use io::{IoArguments, IoEngine, IoFormat};
 pub(crate) use report::{ExportArguments, ExportFormat, ReportArguments, ReportFormat};
 pub(crate) use results::ResultsArguments;
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Show one value over all studies of an experiment, with change points
     History(HistoryArguments),
+    /// Import results of other tools (CSV tables, pgbench, fio, HammerDB, HdrHistogram) as a study, marked as imported
+    Import(Box<ImportArguments>),
     /// Export a stored study for other tools
     Export(ExportArguments),
     /// Mark a run as suspect: it no longer counts, and the same `run` command repeats it

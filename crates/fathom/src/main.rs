@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Io(arguments) => commands::io::run(&arguments),

@@ -115,6 +115,7 @@ impl Assignment {
             repetitions: self.resolved.repetitions,
             expectations: self.resolved.expectations.clone(),
             design: self.resolved.design.clone(),
+            imported: None,
             created_at: jiff::Timestamp::now().to_string(),
             fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -10,7 +10,7 @@ mod series;
 use std::collections::BTreeMap;
 
 use results::measure::Measure;
-use results::model::{Cell, Run};
+use results::model::{Cell, Run, Study};
 use stats::change_point::{VALUES_MAX, VALUES_MIN, change_points};
 use stats::design::contrasts::Pair;
 use stats::family::judge_apart;
@@ -61,13 +61,19 @@ pub fn history(studies: &[Side], measure: &Measure) -> History {
     decide(&mut views, &series.into_iter().map(|(_, members, _)| members).collect::<Vec<_>>(), measure);
     History {
         history_version: HISTORY_VERSION,
-        experiment: studies.last().map(|side| side.results.study.experiment.clone()).unwrap_or_default(),
+        experiment: studies.last().map(|side| named(&side.results.study)).unwrap_or_default(),
         measure: measure.clone(),
         study_count: studies.len(),
         alpha: ALPHA,
         studies_min: VALUES_MIN,
         series: views,
     }
+}
+
+/// The experiment, which says so when another tool measured it.
+fn named(study: &Study) -> String {
+    let imported = if study.imported.is_some() { " (imported)" } else { "" };
+    format!("{}{imported}", study.experiment)
 }
 
 fn values(side: &Side, cell: &Cell, measure: &Measure) -> Vec<f64> {

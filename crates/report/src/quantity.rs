@@ -94,13 +94,18 @@ pub fn rows_per_s(run: &Run) -> f64 {
     per_second(work, run)
 }
 
-/// Numbers that follow from the records of the clients, each with name and unit; in the order of docs/lab/metrics.md.
+/// Numbers that follow from the records of the clients, each with name and unit; in the order of docs/lab/metrics.md. An
+/// imported run has those that its tool says.
 pub fn derived(run: &Run) -> Vec<(&'static str, f64, &'static str)> {
-    let mut numbers = vec![
-        ("elapsed_s", elapsed_s(run), "s"),
-        ("rows_per_s", rows_per_s(run), "rows/s"),
-        ("transactions_per_s", per_second(run.transactions(), run), "transactions/s"),
-    ];
+    let mut numbers = Vec::new();
+    let is_timed = run.elapsed_ns > 0;
+    if is_timed {
+        numbers.push(("elapsed_s", elapsed_s(run), "s"));
+    }
+    if is_timed && !run.clients.is_empty() {
+        numbers.push(("rows_per_s", rows_per_s(run), "rows/s"));
+        numbers.push(("transactions_per_s", per_second(run.transactions(), run), "transactions/s"));
+    }
     let seconds = |ns: u64| ns as f64 / 1e9;
     numbers.extend(run.first_client_end_ns().map(|ns| ("first_client_s", seconds(ns), "s")));
     numbers.extend(run.last_client_end_ns().map(|ns| ("last_client_s", seconds(ns), "s")));

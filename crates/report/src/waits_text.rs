@@ -164,6 +164,9 @@ fn cells(name: String, line: &WaitLine, has_counts: bool, is_mixed: bool) -> Vec
 
 /// The sentence that accounts for all session time.
 fn account(time: &SessionTime) -> String {
+    if time.session_s <= 0.0 {
+        return "Session time was not recorded: percentages are shares of all waits.".to_owned();
+    }
     let share =
         |seconds: f64| percent(if time.session_s > 0.0 { 100.0 * seconds / time.session_s } else { 0.0 });
     let idle: Vec<String> =

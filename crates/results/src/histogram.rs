@@ -51,6 +51,14 @@ impl LatencyHistogram {
         }
     }
 
+    /// Counts `count` latencies of `latency_ns` nanoseconds; beyond 2^32 of one value, or 2^63 ns, at the largest that fits.
+    pub fn record_count(&mut self, latency_ns: u64, count: u64) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        if self.counts.record_n(latency_ns, count).is_err() {
+            self.counts.saturating_record_n(latency_ns, count);
+        }
+    }
+
     /// Adds all counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts).expect("both histograms resize themselves");

@@ -37,7 +37,18 @@ const LATENCIES: [(&str, bool, f64); 10] = [
     ("response_time_max_ms", true, 1.0),
 ];
 /// Numbers that are better when larger, although no rate.
-const LARGER_IS_BETTER: [&str; 3] = ["raw_iops", "raw_mib_per_s", "key_tree_fill_pct"];
+const LARGER_IS_BETTER: [&str; 9] = [
+    "raw_iops",
+    "raw_mib_per_s",
+    "key_tree_fill_pct",
+    // Rates under the names of other tools, in imported studies.
+    "nopm",
+    "qph",
+    "read_iops",
+    "tpm",
+    "tps",
+    "write_iops",
+];
 /// Rates of what is to be avoided.
 const SMALLER_IS_BETTER: [&str; 1] = ["log_bytes_per_s"];
 const PER_TRANSACTION: &str = "_per_transaction";
@@ -227,7 +238,8 @@ fn direct(name: &str, run: &Run) -> Option<f64> {
     let elapsed_s = run.elapsed_ns as f64 / 1e9;
     let per_second = |count: u64| (elapsed_s > 0.0).then(|| count as f64 / elapsed_s);
     match name {
-        "elapsed_s" => Some(elapsed_s),
+        // An imported run whose tool does not say how long it took has none.
+        "elapsed_s" => (run.elapsed_ns > 0 || !run.is_imported()).then_some(elapsed_s),
         "rows_per_s" => per_second(if run.rows() > 0 { run.rows() } else { run.transactions() }),
         "transactions_per_s" => per_second(run.transactions()),
         "first_client_s" => run.first_client_end_ns().map(|ns| ns as f64 / 1e9),

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::LatencyHistogram;
+use crate::imported::Imported;
 use crate::observations::Observations;
 
 /// One value that a factor takes.
@@ -127,6 +128,9 @@ pub struct Study {
     /// What is compared.
     #[serde(default)]
     pub design: Design,
+    /// Where its runs are from, when another tool measured them; `None` for what fathom measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// Version of fathom that made it.

@@ -2,7 +2,7 @@
 
 use disk::baseline::PUBLISHED_NAME;
 use report::quantity::Quantity;
-use results::model::{RunState, Scale, StoredRun};
+use results::model::{Scale, StoredRun};
 use results::store::{Store, StoredCheck};
 use results::wording::counted;
 
@@ -66,6 +66,17 @@ fn studies(arguments: &ListArguments) -> anyhow::Result<ExitStatus> {
     for stored in &studies {
         let study = &stored.study;
         let counting = store.runs(stored.id)?.iter().filter(|run| run.counts()).count();
+        if let Some(imported) = &study.imported {
+            print(&format!(
+                "study {}  {}Z  {}, {}, {} that count\n",
+                stored.id.0,
+                seconds(&study.created_at),
+                study.experiment,
+                report::plain::plain(&imported.words()),
+                counted(counting as u64, "run")
+            ))?;
+            continue;
+        }
         let scale = if study.scale == Scale::Miniature { "miniature" } else { "full" };
         print(&format!(
             "study {}  {}Z  {} on {} ({scale}), seed {}, {} that count\n",
@@ -165,14 +176,9 @@ fn runs(arguments: &ListArguments, study: Option<&str>) -> anyhow::Result<ExitSt
     Ok(ExitStatus::Clean)
 }
 
-/// `valid`, `invalid, repeated as run 7`, `valid, suspect`.
+/// `valid`, `invalid, repeated as run 7`, `valid, suspect`; `imported` of what fathom did not measure.
 fn state(stored: &StoredRun) -> String {
-    let word = match stored.run.state {
-        RunState::Running => "running",
-        RunState::Valid => "valid",
-        RunState::Invalid => "invalid",
-        RunState::Interrupted => "interrupted",
-    };
+    let word = stored.run.state_word();
     let suspect = if stored.suspect.is_some() { ", suspect" } else { "" };
     let again = stored.superseded_by.map_or_else(String::new, |run| format!(", repeated as run {run}"));
     format!("{word}{suspect}{again}")

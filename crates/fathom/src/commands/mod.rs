@@ -9,6 +9,7 @@ pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod inventory;
 pub(crate) mod io;
 pub(crate) mod list;

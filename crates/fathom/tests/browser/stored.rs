@@ -56,6 +56,7 @@ pub(crate) fn begun(directory: &Path, repetitions: u32, made: u32, counters: u32
         repetitions,
         expectations: Vec::new(),
         design: results::model::Design::default(),
+        imported: None,
         created_at: "2026-11-20T10:00:00Z".to_owned(),
         fathom_version: "0.1.0".to_owned(),
     };

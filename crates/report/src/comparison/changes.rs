@@ -29,7 +29,7 @@ fn parameters(side: &Side) -> Vec<(String, String)> {
     let results = &side.results;
     let mut parameters: Vec<(String, Vec<String>)> = vec![
         ("experiment".to_owned(), vec![results.study.experiment.clone()]),
-        ("target".to_owned(), vec![results.study.engine.clone()]),
+        ("target".to_owned(), vec![results.study.target_words()]),
         ("scale".to_owned(), vec![format!("{:?}", results.study.scale).to_lowercase()]),
     ];
     let levels = results.cells.iter().flat_map(|cell| &cell.levels).chain(&results.study.fixed);

@@ -108,7 +108,7 @@ pub(super) fn view(side: &Side) -> SideView {
         name: side.name.clone(),
         study_id: side.study_id,
         experiment: study.experiment.clone(),
-        engine: study.engine.clone(),
+        engine: study.target_words(),
         created_at: study.created_at.clone(),
         fathom_version: study.fathom_version.clone(),
         cell_count: side.results.cells.len(),

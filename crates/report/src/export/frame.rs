@@ -114,7 +114,7 @@ pub(super) fn runs(results: &StudyResults) -> Frame {
     frame.push("", "run_id", integer(&|stored| Some(stored.run_id)));
     frame.push("", "study_key", text(&|_| Some(study.key.0.clone())));
     frame.push("", "experiment", text(&|_| Some(study.experiment.clone())));
-    frame.push("", "engine", text(&|_| Some(study.engine.clone())));
+    frame.push("", "engine", text(&|_| Some(study.target_words())));
     frame.push("", "scale", text(&|_| Some(scale.to_owned())));
     frame.push("", "cell_index", count(&|stored| stored.run.key.cell_index.into()));
     frame.push("", "cell", text(&|stored| Some(cell_label(results, stored.run.key.cell_index))));
@@ -122,7 +122,7 @@ pub(super) fn runs(results: &StudyResults) -> Frame {
     frame.push("", "attempt", count(&|stored| stored.run.key.attempt.into()));
     frame.push("", "position", count(&|stored| stored.run.position.into()));
     frame.push("", "started_at", text(&|stored| Some(stored.run.started_at.clone())));
-    frame.push("", "state", text(&|stored| Some(state_word(stored.run.state).to_owned())));
+    frame.push("", "state", text(&|stored| Some(stored.run.state_word().to_owned())));
     frame.push("", "counts", Values::Boolean(runs.iter().map(|stored| Some(stored.counts())).collect()));
     frame.push("", "failed_gates", text(&|stored| failed_gates(stored)));
     frame.push("", "suspect_reason", text(&|stored| stored.suspect.as_ref().map(|mark| mark.reason.clone())));
@@ -214,15 +214,6 @@ fn failed_gates(stored: &StoredRun) -> Option<String> {
     let failed = stored.run.gates.iter().filter(|gate| gate.outcome == GateOutcome::Failed);
     let names: Vec<&str> = failed.map(|gate| gate.gate.as_str()).collect();
     (!names.is_empty()).then(|| names.join(" "))
-}
-
-fn state_word(state: RunState) -> &'static str {
-    match state {
-        RunState::Running => "running",
-        RunState::Valid => "valid",
-        RunState::Invalid => "invalid",
-        RunState::Interrupted => "interrupted",
-    }
 }
 
 /// Names of all metrics in the order of first appearance.

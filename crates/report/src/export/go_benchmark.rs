@@ -13,7 +13,7 @@ pub(super) fn text(results: &StudyResults) -> String {
     let mut text = format!(
         "experiment: {}\nengine: {}\nstudy: {}\nseed: {}\nfathom: {}\nUnit rows/s better=higher\n\n",
         one_line(&study.experiment),
-        one_line(&study.engine),
+        one_line(&study.target_words()),
         one_line(&study.key.0),
         study.seed,
         one_line(&study.fathom_version)

@@ -1,6 +1,7 @@
 //! JSON: the summary as one object, the runs as one object per line.
 
 use results::histogram::LatencyHistogram;
+use results::imported::Imported;
 use results::model::StoredRun;
 use results::store::StudyResults;
 use serde::Serialize;
@@ -14,6 +15,8 @@ struct Line<'a> {
     study_key: &'a str,
     experiment: &'a str,
     engine: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<&'a Imported>,
     levels: Levels,
     counts: bool,
     #[serde(flatten)]
@@ -30,6 +33,7 @@ pub(super) fn lines(results: &StudyResults, runs: &[StoredRun]) -> String {
             study_key: &results.study.key.0,
             experiment: &results.study.experiment,
             engine: &results.study.engine,
+            imported: results.study.imported.as_ref(),
             levels: Levels(cell.map(|cell| cell.levels.clone()).unwrap_or_default()),
             counts: stored.counts(),
             stored,

@@ -128,7 +128,7 @@ fn said(words: &str) -> Option<&str> {
 
 fn counts(summary: &StudySummary) -> String {
     let counts = summary.counts;
-    let mut words = format!("{} of {} planned runs count", counts.counting, counts.planned);
+    let mut words = format!("{} of {} {} runs count", counts.counting, counts.planned, summary.origin_word());
     for (count, word) in [
         (counts.invalid, "invalid"),
         (counts.interrupted, "interrupted"),

@@ -33,8 +33,10 @@ pub(crate) fn sentences(summary: &StudySummary) -> Vec<String> {
     }
     if summary.counts.counting < summary.counts.planned && !known.is_empty() {
         sentences.push(format!(
-            "{} of {} planned runs count; the others are excluded from all numbers above.",
-            summary.counts.counting, summary.counts.planned
+            "{} of {} {} runs count; the others are excluded from all numbers above.",
+            summary.counts.counting,
+            summary.counts.planned,
+            summary.origin_word()
         ));
     }
     sentences

@@ -117,6 +117,7 @@ pub(super) fn study(engine: &str, runs: Vec<Run>) -> StudyResults {
             repetitions: 1,
             expectations: Vec::new(),
             design: results::model::Design::default(),
+            imported: None,
             created_at: String::new(),
             fathom_version: String::new(),
         },

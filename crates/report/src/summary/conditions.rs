@@ -50,10 +50,18 @@ impl Conditions {
         let mut context = vec![engine.clone()];
         context.extend(devices(&record.layout));
         context.extend(processors(&record.machine));
-        let mut environment = vec![format!("engine: {engine}")];
+        let mut environment = Vec::new();
+        if let Some(imported) = &results.study.imported {
+            context.insert(0, imported.mark());
+            environment.push(format!("{}; measured by that tool, not by fathom", imported.words()));
+        }
+        environment.push(format!("engine: {engine}"));
         environment.extend(machine(&record.machine));
         environment.extend(storage(&record.layout));
         environment.extend(settings(&record.settings));
+        if let Some(imported) = &results.study.imported {
+            environment.extend(imported.identities.iter().map(|identity| format!("checked: {identity}")));
+        }
         Self { context: context.join(" · "), environment, cautions: cautions(results, record) }
     }
 }

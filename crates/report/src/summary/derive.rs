@@ -38,7 +38,11 @@ pub fn summarise(
     let reference_index = cells.iter().position(|cell| cell.is_reference);
     let study = &results.study;
     let mut ceilings = ceilings::measured(results);
-    let reasons = reason::beside(results, catalogue, &ceilings);
+    // Session time, which every reason is a share of, is not known of imported runs.
+    let reasons = match study.imported {
+        Some(_) => Vec::new(),
+        None => reason::beside(results, catalogue, &ceilings),
+    };
     ceilings::conclude(&mut ceilings, &reasons);
     let record = record(results);
     let mut summary = StudySummary {
@@ -48,7 +52,8 @@ pub fn summarise(
         title: study.title.clone(),
         caches: cache_counts(&results.runs),
         question: study.question.clone(),
-        engine: study.engine.clone(),
+        engine: study.target_words(),
+        imported: study.imported.clone(),
         scale: study.scale,
         factors: study.factors.clone(),
         fixed: Levels(study.fixed.clone()),
@@ -100,7 +105,11 @@ fn counts(results: &StudyResults) -> RunCounts {
         |is_meant: &dyn Fn(&StoredRun) -> bool| results.runs.iter().filter(|stored| is_meant(stored)).count();
     let in_state = |state: RunState| count(&|stored| stored.run.state == state);
     RunCounts {
-        planned: results.cells.len() * results.study.repetitions as usize,
+        // Configurations of an imported study need not have been measured equally often: nothing was planned here.
+        planned: match results.study.imported {
+            Some(_) => results.runs.len(),
+            None => results.cells.len() * results.study.repetitions as usize,
+        },
         counting: count(&StoredRun::counts),
         valid: in_state(RunState::Valid),
         invalid: in_state(RunState::Invalid),

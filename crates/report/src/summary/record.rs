@@ -41,6 +41,9 @@ pub struct RunLine {
     pub label: String,
     /// What became of it.
     pub state: RunState,
+    /// Did another tool measure it?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_imported: bool,
     /// Does it enter means?
     pub counts: bool,
     /// Reason of the mark, when it has one.
@@ -130,11 +133,12 @@ fn run_line(results: &StudyResults, stored: &StoredRun) -> RunLine {
         key: run.key,
         label: cell_label(results, run.key.cell_index),
         state: run.state,
+        is_imported: run.is_imported(),
         counts: stored.counts(),
         suspect: stored.suspect.as_ref().map(|mark| mark.reason.clone()),
         superseded_by: stored.superseded_by,
         started_at: run.started_at.clone(),
-        elapsed_s: has_ended(stored).then(|| elapsed_s(run)),
+        elapsed_s: (has_ended(stored) && !(run.is_imported() && run.elapsed_ns == 0)).then(|| elapsed_s(run)),
         first_client_s: run.first_client_end_ns().map(seconds),
         last_client_s: run.last_client_end_ns().map(seconds),
         rows: run.rows(),

@@ -1,5 +1,6 @@
 //! Everything that is shown of one study, as data; [`summarise`](super::summarise) computes it.
 
+use results::imported::Imported;
 use results::model::{Factor, RunKey, Scale};
 use results::store::Correction;
 use serde::Serialize;
@@ -136,6 +137,9 @@ pub struct StudySummary {
     pub question: String,
     /// Kind of target.
     pub engine: String,
+    /// Where the runs are from, when another tool measured them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Full or miniature.
     pub scale: Scale,
     /// Factors with their levels.
@@ -209,9 +213,15 @@ impl StudySummary {
     /// What stands above every form of the report: the title, and what the caches of runs that read were.
     pub fn heading(&self) -> String {
         let title = if self.title.is_empty() { &self.experiment } else { &self.title };
+        let imported = if self.imported.is_some() { " (imported)" } else { "" };
         match words(&self.caches) {
-            Some(words) => format!("{title} (cache: {words})"),
-            None => title.clone(),
+            Some(words) => format!("{title}{imported} (cache: {words})"),
+            None => format!("{title}{imported}"),
         }
+    }
+
+    /// What the runs were made by: `planned` by fathom, or `imported`.
+    pub(crate) fn origin_word(&self) -> &'static str {
+        if self.imported.is_some() { "imported" } else { "planned" }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn head(summary: &StudySummary) -> Section {
     let mut runs = if counts.counting > counts.planned {
         format!("Runs: {} counted, {} planned", counts.counting, counts.planned)
     } else {
-        format!("Runs: {} of {} planned runs count", counts.counting, counts.planned)
+        format!("Runs: {} of {} {} runs count", counts.counting, counts.planned, summary.origin_word())
     };
     for (count, word) in [
         (counts.invalid, "invalid"),

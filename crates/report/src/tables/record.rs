@@ -143,6 +143,7 @@ fn runs(lines: &[RunLine]) -> Option<Section> {
 fn state_words(line: &RunLine) -> String {
     let state = match line.state {
         RunState::Running => "running",
+        RunState::Valid if line.is_imported => "imported",
         RunState::Valid => "valid",
         RunState::Invalid => "invalid",
         RunState::Interrupted => "interrupted",

@@ -28,6 +28,7 @@ fn head(stored: &StoredRun, belongs_to: &str) -> Section {
     let run = &stored.run;
     let state = match run.state {
         RunState::Running => "running, or stopped without a record",
+        RunState::Valid if run.is_imported() => "imported: another tool measured it, no gate was evaluated",
         RunState::Valid => "valid",
         RunState::Invalid => "invalid: kept, excluded from means",
         RunState::Interrupted => "interrupted",

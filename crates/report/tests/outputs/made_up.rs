@@ -66,6 +66,7 @@ pub(crate) fn study(experiment: &str, factors: Vec<Factor>, repetitions: u32) ->
             repetitions,
             expectations: Vec::new(),
             design: results::model::Design::default(),
+            imported: None,
             created_at: "2026-11-20T10:00:00Z".to_owned(),
             fathom_version: "0.1.0".to_owned(),
         },

@@ -90,7 +90,7 @@ mod tests {
         drop(Store::open_or_create(directory.path()).unwrap());
         let old = rusqlite::Connection::open(directory.path().join(super::super::RESULTS_FILE)).unwrap();
         old.execute_batch(
-            "DROP TABLE design; DROP TABLE redaction; DROP TABLE mark_withdrawal; PRAGMA user_version = 4;",
+            "DROP TABLE imported; DROP TABLE design; DROP TABLE redaction; DROP TABLE mark_withdrawal; PRAGMA user_version = 4;",
         )
         .unwrap();
         drop(old);

@@ -20,6 +20,8 @@ const STUDY_COLUMNS: &str = "id, key, experiment, title, question, scale, engine
                              repetitions, expectations, created_at, fathom_version";
 /// First version of the schema that keeps what a study compares.
 const DESIGN_VERSION: i64 = 7;
+/// First version of the schema that keeps where an imported study is from.
+const IMPORTED_VERSION: i64 = 8;
 
 /// Runs with their place in the history, the reasons of all marks that stand, and the date of the newest of them.
 fn run_select(standing: &str) -> String {
@@ -304,7 +306,11 @@ impl Store {
             true => "(SELECT json FROM design WHERE study_id = study.id ORDER BY design.id DESC LIMIT 1)",
             false => "NULL",
         };
-        Ok(format!("{STUDY_COLUMNS}, {design}"))
+        let imported = match version >= IMPORTED_VERSION {
+            true => "(SELECT json FROM imported WHERE study_id = study.id)",
+            false => "NULL",
+        };
+        Ok(format!("{STUDY_COLUMNS}, {design}, {imported}"))
     }
 
     fn study_of_row(&self, row: &Row<'_>) -> Result<StoredStudy, StoreError> {
@@ -327,6 +333,7 @@ impl Store {
             created_at: self.get(row, 13)?,
             fathom_version: self.get(row, 14)?,
             design: self.json_or_null(row, 15, || what("design"))?.unwrap_or_default(),
+            imported: self.json_or_null(row, 16, || what("origin"))?,
         };
         Ok(StoredStudy { id: StudyId(id), study })
     }

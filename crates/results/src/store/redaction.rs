@@ -189,7 +189,7 @@ mod tests {
         drop(Store::open_or_create(directory).unwrap());
         let file = Connection::open(directory.join(RESULTS_FILE)).unwrap();
         file.execute_batch(
-            "DROP TABLE design; DROP TABLE redaction; PRAGMA user_version = 5;
+            "DROP TABLE imported; DROP TABLE design; DROP TABLE redaction; PRAGMA user_version = 5;
              INSERT INTO study VALUES (1, 'k', 'e', 't', 'q', 'full', 'postgres',
                  'primary_conninfo = \"host=h password=geheim-3\"\n', '1', '[]',
                  '[[\"primary_conninfo\",\"host=h password=geheim-3\"]]', 1, '[]', 'now', '0.1.0');

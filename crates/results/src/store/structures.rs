@@ -188,7 +188,7 @@ mod tests {
         let path = directory.path().join(super::super::RESULTS_FILE);
         let old = rusqlite::Connection::open(&path).unwrap();
         old.execute_batch(
-            "DROP TABLE design; DROP TABLE structure_report; DROP TABLE mark_withdrawal; DROP TABLE redaction; \
+            "DROP TABLE imported; DROP TABLE design; DROP TABLE structure_report; DROP TABLE mark_withdrawal; DROP TABLE redaction; \
              PRAGMA user_version = 3;",
         )
         .unwrap();

@@ -44,6 +44,7 @@ pub(super) fn study(key: &str) -> Study {
             requires: Some("durable_commit".to_owned()),
         }],
         design: Design::default(),
+        imported: None,
         created_at: BEGUN_AT.to_owned(),
         fathom_version: "0.1.0".to_owned(),
     }

@@ -21,20 +21,7 @@ impl Store {
             self.put_design(id, &study.design)?;
             return Ok(id);
         }
-        let sql = "INSERT INTO study (key, experiment, title, question, scale, engine, spec_toml, seed, factors, \
-                   fixed, repetitions, expectations, created_at, fathom_version) \
-                   VALUES (:key, :experiment, :title, :question, :scale, :engine, :spec_toml, :seed, :factors, \
-                   :fixed, :repetitions, :expectations, :created_at, :fathom_version)";
-        let values = named_params! {
-            ":key": study.key.0, ":experiment": study.experiment, ":title": study.title,
-            ":question": study.question, ":scale": scale_text(study.scale), ":engine": study.engine,
-            ":spec_toml": redacted(&study.spec_toml), ":seed": study.seed.to_string(), ":factors": json(&study.factors),
-            ":fixed": json(&study.fixed), ":repetitions": study.repetitions,
-            ":expectations": json(&study.expectations), ":created_at": study.created_at,
-            ":fathom_version": study.fathom_version,
-        };
-        self.connection.execute(sql, values).map_err(self.sqlite())?;
-        let id = StudyId(self.connection.last_insert_rowid());
+        let id = insert_study(&self.connection, study).map_err(self.sqlite())?;
         self.put_design(id, &study.design)?;
         Ok(id)
     }
@@ -44,9 +31,7 @@ impl Store {
         if self.study(study)?.design == *design {
             return Ok(());
         }
-        let sql = "INSERT INTO design (study_id, json) VALUES (?1, ?2)";
-        self.connection.execute(sql, params![study.0, json(design)]).map_err(self.sqlite())?;
-        Ok(())
+        insert_design(&self.connection, study, design).map_err(self.sqlite())
     }
 
     /// Stores the cells of a study; cells that are stored already must be the same.
@@ -62,15 +47,7 @@ impl Store {
                 return Err(self.conflict(what, format!("it is stored as {}", other.label())));
             }
         }
-        self.in_transaction(|connection| {
-            let mut insert = connection.prepare_cached(
-                "INSERT OR IGNORE INTO cell (study_id, cell_index, levels) VALUES (?1, ?2, ?3)",
-            )?;
-            for cell in cells {
-                insert.execute(params![study.0, cell.index, json(&cell.levels)])?;
-            }
-            Ok(())
-        })
+        self.in_transaction(|connection| insert_cells(connection, study, cells))
     }
 
     /// Notes that a run begins, and returns its row number.
@@ -87,11 +64,8 @@ impl Store {
         position: u32,
         begun_at: &str,
     ) -> Result<i64, StoreError> {
-        let sql = "INSERT INTO run (study_id, block_index, cell_index, attempt, position, begun_at, state) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'running')";
-        let values = params![study.0, key.block_index, key.cell_index, key.attempt, position, begun_at];
-        match self.connection.execute(sql, values) {
-            Ok(_) => Ok(self.connection.last_insert_rowid()),
+        match insert_run(&self.connection, study, key, position, begun_at) {
+            Ok(run_id) => Ok(run_id),
             Err(error) if is_extended(&error, rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => {
                 Err(StoreError::RunExists { path: self.path.clone(), key })
             }
@@ -124,11 +98,7 @@ impl Store {
             return Err(self.conflict(what(), "a run that ends is valid, invalid or interrupted".to_owned()));
         }
         self.in_transaction(|connection| {
-            update_run(connection, run_id, run)?;
-            insert_clients(connection, run_id, &run.clients)?;
-            insert_metrics_and_gates(connection, run_id, run)?;
-            insert_warnings_and_events(connection, run_id, run)?;
-            observed::insert(connection, run_id, &run.observations)?;
+            insert_parts(connection, run_id, run)?;
             if run.state == RunState::Valid {
                 supersede_earlier_attempts(connection, run_id)?;
             }
@@ -151,7 +121,7 @@ impl Store {
             .map_err(self.sqlite())
     }
 
-    fn in_transaction(
+    pub(super) fn in_transaction(
         &mut self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
@@ -168,6 +138,65 @@ impl Store {
     pub(super) fn conflict(&self, what: String, reason: String) -> StoreError {
         StoreError::Conflict { path: self.path.clone(), what, reason }
     }
+}
+
+pub(super) fn insert_study(connection: &Connection, study: &Study) -> rusqlite::Result<StudyId> {
+    let sql = "INSERT INTO study (key, experiment, title, question, scale, engine, spec_toml, seed, factors, \
+               fixed, repetitions, expectations, created_at, fathom_version) \
+               VALUES (:key, :experiment, :title, :question, :scale, :engine, :spec_toml, :seed, :factors, \
+               :fixed, :repetitions, :expectations, :created_at, :fathom_version)";
+    let values = named_params! {
+        ":key": study.key.0, ":experiment": study.experiment, ":title": study.title,
+        ":question": study.question, ":scale": scale_text(study.scale), ":engine": study.engine,
+        ":spec_toml": redacted(&study.spec_toml), ":seed": study.seed.to_string(), ":factors": json(&study.factors),
+        ":fixed": json(&study.fixed), ":repetitions": study.repetitions,
+        ":expectations": json(&study.expectations), ":created_at": study.created_at,
+        ":fathom_version": study.fathom_version,
+    };
+    connection.execute(sql, values)?;
+    Ok(StudyId(connection.last_insert_rowid()))
+}
+
+pub(super) fn insert_design(
+    connection: &Connection,
+    study: StudyId,
+    design: &Design,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO design (study_id, json) VALUES (?1, ?2)";
+    connection.execute(sql, params![study.0, json(design)]).map(drop)
+}
+
+pub(super) fn insert_cells(connection: &Connection, study: StudyId, cells: &[Cell]) -> rusqlite::Result<()> {
+    let sql = "INSERT OR IGNORE INTO cell (study_id, cell_index, levels) VALUES (?1, ?2, ?3)";
+    let mut insert = connection.prepare_cached(sql)?;
+    for cell in cells {
+        insert.execute(params![study.0, cell.index, json(&cell.levels)])?;
+    }
+    Ok(())
+}
+
+/// Adds a run that is under way.
+pub(super) fn insert_run(
+    connection: &Connection,
+    study: StudyId,
+    key: RunKey,
+    position: u32,
+    begun_at: &str,
+) -> rusqlite::Result<i64> {
+    let sql = "INSERT INTO run (study_id, block_index, cell_index, attempt, position, begun_at, state) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'running')";
+    let values = params![study.0, key.block_index, key.cell_index, key.attempt, position, begun_at];
+    connection.prepare_cached(sql)?.execute(values)?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Ends a run with everything that it brought.
+pub(super) fn insert_parts(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Result<()> {
+    update_run(connection, run_id, run)?;
+    insert_clients(connection, run_id, &run.clients)?;
+    insert_metrics_and_gates(connection, run_id, run)?;
+    insert_warnings_and_events(connection, run_id, run)?;
+    observed::insert(connection, run_id, &run.observations)
 }
 
 fn update_run(connection: &Connection, run_id: i64, run: &Run) -> rusqlite::Result<()> {

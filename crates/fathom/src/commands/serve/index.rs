@@ -59,8 +59,12 @@ fn computed(store: &Store, stored: &StoredStudy, has_writer: Option<bool>) -> an
     let results = stored::results(store, stored.id)?;
     let progress = Progress::of(&results, has_writer, Timestamp::now());
     let summary = study::summary_of(&results);
-    let engine = summary.conditions.environment.first().map_or(summary.engine.as_str(), |line| line.as_str());
-    let engine = engine.strip_prefix("engine: ").unwrap_or(engine);
+    let lines = summary.conditions.environment.iter();
+    let engine = lines.filter_map(|line| line.strip_prefix("engine: ")).next().unwrap_or(&summary.engine);
+    let target = match &stored.study.imported {
+        Some(imported) => format!("{engine} ({})", imported.mark()),
+        None => engine.to_owned(),
+    };
     let state = match (progress.is_running, progress.is_interrupted) {
         (true, _) => StudyState::Running,
         (_, true) => StudyState::Interrupted,
@@ -72,7 +76,7 @@ fn computed(store: &Store, stored: &StoredStudy, has_writer: Option<bool>) -> an
         id: stored.id,
         title: stored.study.title.clone(),
         experiment: stored.study.experiment.clone(),
-        target: engine.to_owned(),
+        target,
         is_miniature: stored.study.scale == Scale::Miniature,
         state,
         done: progress.done,

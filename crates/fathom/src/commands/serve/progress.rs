@@ -41,7 +41,11 @@ impl Progress {
     pub(super) fn of(results: &StudyResults, has_writer: Option<bool>, now: Timestamp) -> Self {
         let has_ended = |stored: &&StoredRun| matches!(stored.run.state, RunState::Valid | RunState::Invalid);
         let ended: Vec<&StoredRun> = results.runs.iter().filter(has_ended).collect();
-        let planned = results.cells.len() * results.study.repetitions as usize;
+        // Nothing was planned for a study that was imported: it has the runs that were in its files.
+        let planned = match results.study.imported {
+            Some(_) => results.runs.len(),
+            None => results.cells.len() * results.study.repetitions as usize,
+        };
         let counting = results.runs.iter().filter(|stored| stored.counts()).count();
         let missing = planned.saturating_sub(counting);
         let is_running = results.runs.iter().any(|stored| stored.run.state == RunState::Running);
