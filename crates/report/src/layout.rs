@@ -69,6 +69,12 @@ pub(crate) enum SectionId {
     Storage,
     /// Pictures made of characters.
     StripMaps,
+    /// What differs around the runs of two sides.
+    Changes,
+    /// The sides of a comparison.
+    Sides,
+    /// Waits of both sides of a pair.
+    Waits,
 }
 
 /// A titled part of an output; one without blocks is left out.

@@ -84,6 +84,13 @@ pub(crate) fn of_best<'a>(summary: &StudySummary, best: impl Iterator<Item = &'a
     (!found.is_empty()).then(|| format!("Less safe than others: {}.", found.join("; ")))
 }
 
+/// What a side risks with its value of a parameter and the other does not; `None` where it is as safe.
+pub(crate) fn of_change(name: &str, value: &str, other: &str) -> Option<String> {
+    let [one, two] = [value, other].map(|value| rank(name, &Level::Text(value.to_owned())));
+    let ((rank, risk), (safer, _)) = one.zip(two)?;
+    (rank > safer).then(|| format!("{name}={value} is less safe than {name}={other}: {risk}"))
+}
+
 /// How unsafe a level is, from 0, and what it risks; `None` where the parameter has nothing to do with safety.
 fn rank(name: &str, level: &Level) -> Option<(usize, &'static str)> {
     let name = name.rsplit('.').next().unwrap_or(name);

@@ -171,7 +171,7 @@ fn a_study_whose_process_is_gone_is_interrupted_and_says_how_it_goes_on() {
 }
 
 /// What the page says of the study once it has asked.
-const TOLD: &str = "new Invariant(done => { const look = () => document.querySelector('#live').hidden
+const TOLD: &str = "new Promise(done => { const look = () => document.querySelector('#live').hidden
     ? setTimeout(look, 20) : done(document.querySelector('#live').textContent); look(); })";
 
 #[test]
@@ -187,7 +187,7 @@ fn an_open_page_shows_a_run_as_soon_as_it_is_stored() {
     assert!(browser.value(TOLD).as_str().unwrap().contains("11 of 12 runs count"));
     add_block(&mut Store::open_or_create(directory.path()).unwrap(), StudyId(1), 2, 3);
     let renewed = format!(
-        "new Invariant(done => {{ const look = () => {dots} > 11 ? done({dots}) : setTimeout(look, 20); look(); }})"
+        "new Promise(done => {{ const look = () => {dots} > 11 ? done({dots}) : setTimeout(look, 20); look(); }})"
     );
     // The block of six has the one invalid run of the study's first cell.
     assert_eq!(browser.value(&renewed), json!(16));

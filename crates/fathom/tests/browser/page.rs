@@ -55,7 +55,7 @@ fn every_chart_draws_marks_and_hover_shows_stored_values() {
     let place = centre(&mut browser, "document.querySelector('#clock .u-over')");
     browser.point_at(place.0, place.1);
     // The plot answers on the next frame.
-    let read = "new Invariant(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
+    let read = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
         document.querySelector('tr[data-counter=write_transactions_per_s] [data-role=pointer]').textContent))))";
     let shown: f64 = browser.value(read).as_str().unwrap().replace(',', "").parse().unwrap();
     // Every counter has a chart of its own, whose axis begins at zero.

@@ -176,7 +176,8 @@ fn compare(
         let value = mean(&left.metric, cell, figures)?;
         match right {
             Right::Number(number) => {
-                let found = format!("{} is {} at {}", left.metric, Shown(value), cell.label());
+                let value_shown = Shown(&left.metric, value);
+                let found = format!("{} is {value_shown} at {}", left.metric, cell.label());
                 match operator.holds(value, *number) {
                     true => Ok(Comparison { found, margin: apart(value, *number) }),
                     false => Err(ClaimOutcome::Broken { found }),
@@ -211,8 +212,8 @@ fn all_equal(metric: &str, cells: &[Cell], figures: &dyn Figures) -> Checks {
         }
     }
     let found = match cells {
-        [only] => format!("{metric} is {} at {}", Shown(expected), only.label()),
-        _ => format!("{metric} is {} at all {} configurations", Shown(expected), cells.len()),
+        [only] => format!("{metric} is {} at {}", Shown(metric, expected), only.label()),
+        _ => format!("{metric} is {} at all {} configurations", Shown(metric, expected), cells.len()),
     };
     Ok(vec![Comparison { found, margin: 0.0 }])
 }
@@ -311,24 +312,34 @@ fn broken(metric: &str, one: (&Cell, f64), other: (&Cell, f64)) -> ClaimOutcome 
 }
 
 fn both(metric: &str, (cell, value): (&Cell, f64), (other, other_value): (&Cell, f64)) -> String {
-    let (value, other_value) = (Shown(value), Shown(other_value));
+    let (value, other_value) = (Shown(metric, value), Shown(metric, other_value));
     format!("{metric} is {value} at {} and {other_value} at {}", cell.label(), other.label())
 }
 
-/// A figure with four significant digits at least, whole numbers in full.
-struct Shown(f64);
+/// The value of a metric with four significant digits at least; sizes in a unit that suits them, other whole numbers in full.
+struct Shown<'a>(&'a str, f64);
 
-impl fmt::Display for Shown {
+/// Units of sizes, the largest first.
+const SIZES: [(f64, &str); 3] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+
+impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
-            write!(f, "{:.0}", self.0)
-        } else if self.0.abs() >= 1.0 {
-            write!(f, "{:.3}", self.0)
-        } else if self.0.abs() >= 1e-4 {
-            let decimals = 3 - self.0.abs().log10().floor() as i32;
-            write!(f, "{:.*}", decimals.unsigned_abs() as usize, self.0)
+        let Self(metric, value) = self;
+        if metric.ends_with("_bytes") {
+            return match SIZES.iter().find(|(size, _)| value.abs() >= *size) {
+                Some((size, unit)) => write!(f, "{:.3} {unit}", value / size),
+                None => write!(f, "{value} bytes"),
+            };
+        }
+        if value.fract() == 0.0 && value.abs() < 1e15 {
+            write!(f, "{value:.0}")
+        } else if value.abs() >= 1.0 {
+            write!(f, "{value:.3}")
+        } else if value.abs() >= 1e-4 {
+            let decimals = 3 - value.abs().log10().floor() as i32;
+            write!(f, "{value:.*}", decimals.unsigned_abs() as usize)
         } else {
-            write!(f, "{:.3e}", self.0)
+            write!(f, "{value:.3e}")
         }
     }
 }

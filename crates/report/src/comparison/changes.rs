@@ -92,20 +92,62 @@ fn add(changes: &mut Vec<Changed>, part: Part, left: &[(String, String)], right:
     }
 }
 
-/// Of two long lists, what only one of them has.
+/// Longer values that have words in common are shown by the words that they do not share.
+const LONG: usize = 60;
+
+/// Of two long values, the words that only one of them has: settings of a build, flags of a processor.
 fn differing_words(one: &str, other: &str) -> Option<(String, String)> {
-    const LONG: usize = 120;
-    if one.len().max(other.len()) < LONG || !one.contains(", ") || !other.contains(", ") {
+    if one.len().max(other.len()) < LONG {
         return None;
     }
-    let only = |text: &str, not_in: &str| {
-        let words: Vec<&str> = not_in.split(", ").collect();
-        let only: Vec<&str> = text.split(", ").filter(|word| !words.contains(word)).collect();
-        if only.is_empty() {
-            "(the same list without it)".to_owned()
-        } else {
-            format!("... {}", only.join(", "))
+    let [left, right] = [one, other].map(words);
+    let shared = left.iter().filter(|word| right.contains(word)).count();
+    if shared == 0 {
+        return None;
+    }
+    let only = |all: &[&str], not_in: &[&str]| {
+        let only: Vec<&str> = all.iter().filter(|word| !not_in.contains(word)).copied().collect();
+        match only.is_empty() {
+            true => format!("(the same without it: {})", results::wording::counted(shared as u64, "word")),
+            false => format!("... {}", only.join(if one.contains(", ") { ", " } else { " " })),
         }
     };
-    Some((only(one, other), only(other, one)))
+    Some((only(&left, &right), only(&right, &left)))
+}
+
+/// The items of a list, or words; what stands between single quotation marks is one word.
+fn words(text: &str) -> Vec<&str> {
+    if text.contains(", ") {
+        return text.split(", ").collect();
+    }
+    let mut is_quoted = false;
+    let is_end = |letter: char| {
+        is_quoted ^= letter == '\'';
+        letter.is_whitespace() && !is_quoted
+    };
+    text.split(is_end).filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn of_long_values_only_the_words_that_differ_are_shown() {
+        let one =
+            "'--build=x86_64' '--prefix=/usr/lib/postgresql/15' 'CFLAGS=-g -O2' '--with-llvm' '--with-icu'";
+        let other = "'--build=x86_64' '--prefix=/usr/lib/postgresql/18' 'CFLAGS=-g -O2' '--with-icu'";
+        let (left, right) = differing_words(one, other).unwrap();
+        assert_eq!(left, "... '--prefix=/usr/lib/postgresql/15' '--with-llvm'");
+        assert_eq!(right, "... '--prefix=/usr/lib/postgresql/18'");
+        let flags =
+            ["aes, avx, avx2, bmi1, bmi2, cx16, fma, fsgsbase, lahf_lm, movbe, popcnt", "aes, avx, popcnt"];
+        let (left, right) = differing_words(flags[0], flags[1]).unwrap();
+        assert_eq!(left, "... avx2, bmi1, bmi2, cx16, fma, fsgsbase, lahf_lm, movbe");
+        assert_eq!(right, "(the same without it: 3 words)");
+        assert_eq!(differing_words("15.1", "18.6"), None);
+        let apart = ["a".repeat(80), "b".repeat(80)];
+        assert_eq!(differing_words(&apart[0], &apart[1]), None);
+    }
 }

@@ -40,6 +40,7 @@ fn head(summary: &ComparisonSummary) -> Section {
     };
     let items = vec![side("baseline ", &summary.baseline), side("candidate", &summary.candidate)];
     Section::new(format!("Comparison of {}", summary.measure.name), vec![Block::Items(items)])
+        .named(SectionId::Sides)
 }
 
 fn changes(summary: &ComparisonSummary) -> Section {
@@ -47,12 +48,14 @@ fn changes(summary: &ComparisonSummary) -> Section {
     if summary.changes.is_empty() {
         let same = "No recorded difference: parameters, settings, engine, layout and machine are the same.";
         let blocks = [same.to_owned(), plans].map(Block::Paragraph);
-        return Section::new("What changed around the runs", blocks.to_vec());
+        return Section::new("What changed around the runs", blocks.to_vec()).named(SectionId::Changes);
     }
     let mut grid = Grid::named_by([("part".to_owned(), Align::Left), ("name".to_owned(), Align::Left)])
         .with([("baseline", Align::Wrapped), ("candidate", Align::Wrapped)]);
     for changed in &summary.changes {
-        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "(not there)".to_owned());
+        let value = |value: &Option<String>| {
+            value.as_ref().map_or_else(|| "(not there)".to_owned(), |value| cut(value))
+        };
         grid.push(vec![
             changed.part.word().to_owned(),
             changed.name.clone(),
@@ -61,6 +64,20 @@ fn changes(summary: &ComparisonSummary) -> Section {
         ]);
     }
     Section::new("What changed around the runs", vec![Block::Grid(grid), Block::Paragraph(plans)])
+        .named(SectionId::Changes)
+}
+
+/// Longest value that a table shows; JSON has all of it.
+const VALUE_CHARS_MAX: usize = 300;
+
+/// The beginning of a long value, and how much there is.
+fn cut(value: &str) -> String {
+    let count = value.chars().count();
+    if count <= VALUE_CHARS_MAX {
+        return value.to_owned();
+    }
+    let begin: String = value.chars().take(VALUE_CHARS_MAX).collect();
+    format!("{begin}... ({count} characters)")
 }
 
 fn pairs(summary: &ComparisonSummary) -> Option<Section> {
@@ -174,10 +191,8 @@ fn waits(pair: &Pair, summary: &ComparisonSummary) -> Option<Section> {
         ]);
     }
     let label = if summary.pairs.len() == 1 { String::new() } else { format!(": {}", pair.candidate_label) };
-    Some(Section::new(
-        format!("Where the clients' time went, % of session time{label}"),
-        vec![Block::Grid(grid)],
-    ))
+    let title = format!("Where the clients' time went, % of session time{label}");
+    Some(Section::new(title, vec![Block::Grid(grid)]).named(SectionId::Waits))
 }
 
 fn alone(summary: &ComparisonSummary) -> Option<Section> {

@@ -1,7 +1,8 @@
 //! The outcome of a comparison in a few sentences: regressions first, then what became better, then what was not shown.
 
-use super::{ComparisonSummary, OtherWork, Pair, PlanState};
+use super::{ComparisonSummary, OtherWork, Pair, Part, PlanState};
 use crate::number::{p_value, percent};
+use crate::safety;
 use crate::summary::{Verdict, runs_needed};
 
 /// Most configurations that a sentence names; more are counted.
@@ -40,6 +41,7 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
     if !better.is_empty() {
         sentences.push(format!("Better: {}.", named(&better, summary)));
     }
+    sentences.extend(safety(summary, !better.is_empty(), !worse.is_empty()));
     let same = with(Verdict::NoDifferenceShown).len();
     if same > 0 {
         let of = format!("{same} of {} pairs", summary.pairs.len());
@@ -63,6 +65,19 @@ pub(super) fn sentences(summary: &ComparisonSummary) -> Vec<String> {
         sentences.push(format!("Not compared: {not_compared} of {} pairs.", summary.pairs.len()));
     }
     sentences
+}
+
+/// What the faster side gives up.
+fn safety(summary: &ComparisonSummary, is_better: bool, is_worse: bool) -> Option<String> {
+    let parameters = summary.changes.iter().filter(|change| change.part == Part::Parameter);
+    let risks = parameters.filter_map(|change| {
+        let (baseline, candidate) = (change.baseline.as_ref()?, change.candidate.as_ref()?);
+        let of_candidate = is_better.then(|| safety::of_change(&change.name, candidate, baseline)).flatten();
+        of_candidate
+            .or_else(|| is_worse.then(|| safety::of_change(&change.name, baseline, candidate)).flatten())
+    });
+    let risks: Vec<String> = risks.collect();
+    (!risks.is_empty()).then(|| format!("Note: {}.", risks.join("; ")))
 }
 
 /// Plans that changed, and what that means for the verdict.

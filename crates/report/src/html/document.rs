@@ -1,34 +1,22 @@
-//! Pages of one subject: a comparison with the differences drawn, a history with its changes marked.
+//! Pages about several studies: a comparison of two or more, a history with its changes marked.
 
-use super::chart::difference::{self, Tone};
+mod comparison;
+
 use super::chart::levels::{LevelChart, Spot, Stretch};
 use super::chart::places::Places;
-use super::chart::shares::{Bar, Shares};
 use super::definitions::Definitions;
 use super::figure::figure;
 use super::markup::{Markup, markup};
-use super::shell::Content;
+use super::shell::shelled;
 use super::tables;
-use crate::comparison::{self, ComparisonSummary, InStudy, Pair, StudiesSummary, WaitShare};
+use crate::comparison::{InStudy, StudiesSummary, studies_sections};
 use crate::history::{self, History, Series};
 use crate::layout::{Section, SectionId};
 use crate::number::number;
-use crate::summary::{Verdict, geometric_mean};
+use crate::summary::geometric_mean;
 
-/// A comparison as one page: what changed, the verdict, the differences with their intervals, the waits side by side.
-pub fn comparison(summary: &ComparisonSummary) -> String {
-    let lines = differences(summary);
-    let note = markup!("Each bar is the 95 % interval of the difference; zero is the baseline.");
-    let reach = difference::reach(&lines, summary.threshold_percent);
-    let picture = difference::draw(&difference_title(summary), &lines, summary.threshold_percent, reach);
-    let mut pictures = picture.map_or_else(Markup::default, |svg| figure(&svg, &note));
-    if let Some(svg) = waits(summary).and_then(|shares| shares.draw()) {
-        let note = Markup::trusted("Waits by type, idle time, and the rest, in % of the clients' time.");
-        pictures.push(&figure(&svg, &note));
-    }
-    let picture = markup!("<div class=\"charts\">{}</div>", pictures);
-    document("Comparison", &summary.measure.name, &comparison::sections(summary), &picture)
-}
+pub use comparison::page as comparison;
+pub(super) use comparison::{difference_title, differences};
 
 /// Several studies as one page: the verdict with a chart over the configurations, one line per study; means, factors, best
 /// cases, and what differs.
@@ -39,7 +27,7 @@ pub fn studies(summary: &StudiesSummary) -> String {
     let picture = markup!("<div class=\"charts\">{}</div>", picture);
     let names: Vec<&str> = summary.studies.iter().map(|study| study.name.as_str()).collect();
     let title = format!("Comparison of {}", names.join(", "));
-    document(&title, &summary.measure.name, &comparison::studies_sections(summary), &picture)
+    document(&title, &summary.measure.name, &studies_sections(summary), &picture)
 }
 
 /// The chart of several studies as a slide.
@@ -66,78 +54,6 @@ pub(super) fn studies_chart(summary: &StudiesSummary) -> LevelChart {
         is_ordered: false,
         ..LevelChart::default()
     }
-}
-
-pub(super) fn difference_title(summary: &ComparisonSummary) -> String {
-    format!("{}: difference of the candidate, in %", summary.measure.name)
-}
-
-/// The difference of each pair that has one.
-pub(super) fn differences(summary: &ComparisonSummary) -> Vec<difference::Line> {
-    let line = |pair: &Pair| {
-        let percent = pair.difference_percent?;
-        Some(difference::Line {
-            label: pair.candidate_label.clone(),
-            percent,
-            interval: pair.difference_percent_interval.map(|range| (range.low, range.high)),
-            words: format!("{percent:+.1} %, {}", comparison::verdict_words(pair)),
-            tone: match (pair.is_regression || pair.is_invalid, pair.verdict) {
-                (true, _) => Tone::Bad,
-                (false, Some(Verdict::Better)) => Tone::Good,
-                _ => Tone::Plain,
-            },
-        })
-    };
-    summary.pairs.iter().filter_map(line).collect()
-}
-
-/// Pairs whose waits are drawn side by side.
-const WAIT_PAIRS_MAX: usize = 6;
-
-/// Wait types with a colour of their own.
-const WAIT_TYPES_MAX: usize = 6;
-
-/// Shares of the clients' time on both sides, the pairs that differ first; `None` where no side recorded waits.
-fn waits(summary: &ComparisonSummary) -> Option<Shares> {
-    let mut pairs: Vec<&Pair> = summary.pairs.iter().filter(|pair| !pair.waits.is_empty()).collect();
-    pairs.sort_by_key(|pair| !matches!(pair.verdict, Some(Verdict::Worse | Verdict::Better)));
-    pairs.truncate(WAIT_PAIRS_MAX);
-    let sizes =
-        |share: &WaitShare| [share.baseline_percent, share.candidate_percent].map(|size| size.unwrap_or(0.0));
-    let mut types: Vec<(&str, f64)> = Vec::new();
-    for share in pairs.iter().flat_map(|pair| &pair.waits) {
-        let size = sizes(share)[0].max(sizes(share)[1]);
-        match types.iter_mut().find(|(name, _)| *name == share.wait_type) {
-            Some((_, largest)) => *largest = largest.max(size),
-            None => types.push((&share.wait_type, size)),
-        }
-    }
-    types.sort_by(|one, other| other.1.total_cmp(&one.1));
-    types.truncate(WAIT_TYPES_MAX);
-    let colours = ["0", "1", "2", "3", "4", "5"];
-    let mut names: Vec<(String, &'static str)> =
-        types.iter().map(|(name, _)| (*name).to_owned()).zip(colours).collect();
-    names.push(("other".to_owned(), "idle"));
-    let bar = |pair: &Pair, side: usize| {
-        let label = if side == 0 { &pair.baseline_label } else { &pair.candidate_label };
-        let word = ["baseline", "candidate"][side];
-        let of = |name: &str| {
-            pair.waits.iter().find(|share| share.wait_type == name).map_or(0.0, |share| sizes(share)[side])
-        };
-        let mut parts: Vec<(f64, String)> =
-            types.iter().map(|(name, _)| (of(name), format!("{word}, {name}: {:.1} %", of(name)))).collect();
-        let rest = (100.0 - parts.iter().map(|part| part.0).sum::<f64>()).max(0.0);
-        parts.push((rest, format!("{word}, other: {rest:.1} %")));
-        Bar { label: format!("{word} · {label}"), parts }
-    };
-    let has = |pair: &Pair, side: usize| {
-        pair.waits.iter().any(|share| [share.baseline_percent, share.candidate_percent][side].is_some())
-    };
-    let sides = pairs.iter().flat_map(|pair| [0, 1].map(|side| (*pair, side)));
-    let bars: Vec<Bar> =
-        sides.filter(|(pair, side)| has(pair, *side)).map(|(pair, side)| bar(pair, side)).collect();
-    let title = "Where the clients' time went, in %".to_owned();
-    (!bars.is_empty()).then_some(Shares { title, names, bars })
 }
 
 /// A history as one page: one chart per configuration, each study with its interval, changes of the level in words.
@@ -253,14 +169,6 @@ fn document(title: &str, kicker: &str, sections: &[Section], pictures: &Markup) 
         None => parts.push(pictures.clone()),
     }
     shelled(title, kicker, &parts, &definitions)
-}
-
-/// A page of sections.
-pub(super) fn shelled(title: &str, kicker: &str, parts: &[Markup], definitions: &Definitions) -> String {
-    let sections = parts.iter().map(|part| markup!("<section>{}</section>\n", part));
-    let content =
-        Content { title, kicker: kicker.to_owned(), sections: sections.collect(), ..Content::default() };
-    content.page(definitions)
 }
 
 #[cfg(test)]

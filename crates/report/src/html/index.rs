@@ -6,9 +6,9 @@ use results::wording::{counted, thousands};
 
 use super::baseline::Baseline;
 use super::definitions::Definitions;
-use super::document::shelled;
 use super::figure::absent;
 use super::markup::{Markup, markup};
+use super::shell::shelled;
 use super::tables::labelled;
 use crate::number::duration;
 use crate::tables::{file_name, moment};

@@ -26,6 +26,14 @@ pub fn with_index_link(page: &str) -> String {
     page.replacen(NAME, "<p class=\"kicker\"><a href=\"/\">fathom</a>", 1)
 }
 
+/// A page of sections.
+pub(super) fn shelled(title: &str, kicker: &str, parts: &[Markup], definitions: &Definitions) -> String {
+    let sections = parts.iter().map(|part| markup!("<section>{}</section>\n", part));
+    let content =
+        Content { title, kicker: kicker.to_owned(), sections: sections.collect(), ..Content::default() };
+    content.page(definitions)
+}
+
 /// What one page puts into the shell.
 #[derive(Default)]
 pub(super) struct Content<'a> {

@@ -5,10 +5,10 @@ use results::structure::ObjectStructure;
 
 use super::chart::strip;
 use super::definitions::{Definitions, Tables};
-use super::document::shelled;
 use super::figure::{absent, figure};
 use super::markup::{Markup, markup};
 use super::page::Page;
+use super::shell::shelled;
 use super::tables;
 use crate::layout::SectionId;
 use crate::structure;

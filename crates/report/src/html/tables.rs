@@ -3,6 +3,7 @@
 use super::definitions::Definitions;
 use super::markup::{Markup, markup};
 use crate::layout::{Align, Block, Grid, Section};
+use crate::number::{Unit, exact, grouped};
 
 /// Headers of first columns whose cells are words of docs/lab/metrics.md.
 const DEFINED: [&str; 4] = ["metric", "gate", "sampler", "failed gate"];
@@ -19,14 +20,23 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
         Align::Right => "r",
         Align::Wrapped => "w",
     };
-    let headers = grid.columns.iter().enumerate();
+    let units: Vec<Option<InUnit>> = (0..grid.columns.len()).map(|column| InUnit::of(grid, column)).collect();
+    let headers = grid.columns.iter().zip(&units).enumerate();
     let headers = headers
-        .map(|(column, (name, _))| header(class(column), &definitions.header(name)))
+        .map(|(column, ((name, _), unit))| {
+            let name = unit.as_ref().map_or_else(|| name.clone(), |unit| unit.header.clone());
+            header(class(column), &definitions.header(&name))
+        })
         .collect::<Markup>();
     let names_metrics = grid.columns.first().is_some_and(|(name, _)| DEFINED.contains(&name.as_str()));
     let cell_of = |(column, words): (usize, &String)| {
         let is_defined = column == 0 && names_metrics;
-        let shown = if is_defined { definitions.header(words) } else { markup!("{}", words) };
+        let in_unit = units[column].as_ref().and_then(|unit| unit.shown(words));
+        let shown = match in_unit {
+            Some(shown) => shown,
+            None if is_defined => definitions.header(words),
+            None => markup!("{}", words),
+        };
         let class = cell_class(class(column), words);
         match is_stacked {
             true => labelled_cell(class, &grid.columns[column].0, &shown),
@@ -36,6 +46,32 @@ pub(crate) fn grid(grid: &Grid, definitions: &Definitions) -> Markup {
     let rows = grid.rows.iter().map(|cells| row(cells.iter().enumerate().map(cell_of).collect()));
     let class = if is_stacked { "stack".to_owned() } else { format!("k{}", grid.key_columns) };
     table(&class, &headers, &rows.collect())
+}
+
+/// A column of sizes or counts, written for people: `log_bytes [bytes]` in MiB, `log_flushes [1]` without a unit.
+struct InUnit {
+    header: String,
+    stored: String,
+    unit: Unit,
+}
+
+impl InUnit {
+    /// The unit of a column whose header names one in brackets; `None` for others, and for times, whose columns have one
+    /// precision.
+    fn of(grid: &Grid, column: usize) -> Option<Self> {
+        let (name, stored) = grid.columns[column].0.strip_suffix(']')?.rsplit_once(" [")?;
+        let is_written = stored == "1" || stored.starts_with("bytes");
+        let values = grid.rows.iter().filter_map(|row| row[column].parse::<f64>().ok());
+        let unit = Unit::of(stored, is_written.then_some(values)?);
+        Some(Self { header: unit.titled(name), stored: stored.to_owned(), unit })
+    }
+
+    /// A cell, with the value as it is stored on hover; `None` for what is no number.
+    fn shown(&self, words: &str) -> Option<Markup> {
+        let value: f64 = words.parse().ok().filter(|value: &f64| value.is_finite())?;
+        let text = grouped(self.unit.value(value));
+        Some(markup!("<span title=\"{}\">{}</span>", exact(value, &self.stored), text))
+    }
 }
 
 /// A table that scrolls sideways; of class `k1` its first column stays in view, of class `stack` its rows become blocks on a
@@ -129,7 +165,26 @@ mod tests {
         table.push(vec!["<img src=x onerror=alert(1)>".to_owned(), "12".to_owned(), "better".to_owned()]);
         let html = grid(&table, &Definitions::load()).into_string();
         assert!(!html.contains("<img"), "{html}");
-        assert!(html.contains("&lt;img") && html.contains(">12</td>") && html.contains("good"));
+        assert!(html.contains("&lt;img") && html.contains(">12</span></td>") && html.contains("good"));
         assert!(html.contains("href=\"#def-"));
+    }
+
+    #[test]
+    fn sizes_and_counts_are_written_for_people_with_the_stored_value_on_hover() {
+        let columns = [
+            ("log_bytes [bytes]", Align::Right),
+            ("log_flushes [1]", Align::Right),
+            ("mean [s]", Align::Right),
+        ];
+        let mut table = Grid::named_by([("key".to_owned(), Align::Left)]).with(columns);
+        table.push(["random", "5995236.5", "40887", "1.598"].map(str::to_owned).to_vec());
+        table.push(["sequential", "-", "203", "1.332"].map(str::to_owned).to_vec());
+        let html = grid(&table, &Definitions::load()).into_string();
+        assert!(
+            html.contains("<span title=\"5995236.5 bytes\">5.718</span>") && html.contains("[MiB]"),
+            "{html}"
+        );
+        assert!(html.contains("<span title=\"40887\">40,887</span>") && !html.contains("[1]"), "{html}");
+        assert!(html.contains(">1.598</td>") && html.contains(">-</td>"), "{html}");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use results::observations::WaitingTask;
 
 use super::chart::shares::{Bar, Shares};
+use super::chart::waits::colours;
 use super::definitions::Definitions;
 use super::figure::figure;
 use super::markup::{Markup, markup};
@@ -18,7 +19,7 @@ use crate::waits_text;
 /// Wait types with a colour of their own; the rest is one part.
 const TYPES_MAX: usize = 5;
 
-/// Configurations whose wait tables are open from the start.
+/// Configurations whose clients' wait table is open from the start; the server's are folded.
 const OPEN_MAX: usize = 3;
 
 const CLIENTS: &str = "clients";
@@ -67,8 +68,7 @@ fn shares(summary: &StudySummary) -> Option<Shares> {
     }
     let types = largest_types(&tables);
     let is_estimate = tables.iter().any(|(_, table)| lines(table).any(|line| line.had != Had::Exact));
-    let colours = ["0", "1", "2", "3", "4"];
-    let mut names: Vec<(String, &'static str)> = types.iter().cloned().zip(colours).collect();
+    let mut names: Vec<(String, &'static str)> = types.iter().cloned().zip(colours(&types)).collect();
     let others = [("other waits", "5"), ("idle", "idle"), ("no wait: ran or runnable", "run")];
     names.extend(others.map(|(name, colour)| (name.to_owned(), colour)));
     let bar = |(cell, table): &(&CellWaits, &WaitTable)| {
@@ -129,7 +129,7 @@ fn wait_tables(summary: &StudySummary, definitions: &Definitions) -> Markup {
         let sections = waits_text::cell_sections(&cell.label, &cell.tables);
         for (place, section) in sections.iter().enumerate() {
             let id = format!("waits-{}-{place}", cell.cell_index);
-            html.push(&tables::folded(&id, section, definitions, index < OPEN_MAX));
+            html.push(&tables::folded(&id, section, definitions, place == 0 && index < OPEN_MAX));
         }
     }
     html
@@ -200,9 +200,9 @@ fn resources(sampled: &[(String, Vec<TaskSummary>)]) -> Option<Shares> {
         Bar { label: label.clone(), parts }
     };
     let bars = sampled.iter().map(bar).collect();
-    let colours = ["0", "1", "2", "3", "4"];
-    let mut names: Vec<(String, &'static str)> =
-        names.iter().map(|(name, _)| name.clone()).zip(colours).collect();
+    let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+    let shades = colours(&names);
+    let mut names: Vec<(String, &'static str)> = names.into_iter().zip(shades).collect();
     names.push(("other resources".to_owned(), "5"));
     Some(Shares { title: "Samples of waiting tasks by resource, in %".to_owned(), names, bars })
 }

@@ -46,6 +46,43 @@ fn a_shown_worsening_beyond_the_threshold_is_a_regression_and_a_smaller_one_is_n
 }
 
 #[test]
+fn the_page_of_a_comparison_has_the_names_as_title_and_the_verdict_before_what_differs() {
+    let mut candidate = later([2.0, 0.5, 0.25]);
+    let parameters = |study: &mut StudyResults, value: &str| {
+        study.study.fixed.push(("durability".to_owned(), Level::Text(value.to_owned())));
+    };
+    let mut baseline = batches([4.0, 1.0, 0.5]);
+    parameters(&mut baseline, "full");
+    parameters(&mut candidate, "relaxed");
+    let summary = compare(&side(1, baseline), &side(2, candidate), &OPTIONS);
+    let page = html::comparison(&summary);
+    assert!(page.contains("<title>populate-batch: study 2 against study 1</title>"), "{page}");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    let order = [
+        "<h2>Verdict</h2>",
+        "<p class=\"headline\">Better: ",
+        "<h2>Pairs</h2>",
+        "<h2>What changed",
+        "<h2>Sides",
+    ];
+    assert!(order.map(place).is_sorted());
+    assert!(place("the sides differ in durability") < place("<p class=\"headline\">"));
+    // A gain that is paid with durability says so, in every output.
+    let risk = "durability=relaxed is less safe than durability=full";
+    for output in [&page, &text::comparison(&summary), &export::comparison_json(&summary)] {
+        let words: Vec<&str> = output.split_whitespace().collect();
+        assert!(words.join(" ").contains(risk), "{output}");
+    }
+    // The other way round the baseline is the faster and less safe side.
+    let mut safe = later([4.0, 1.0, 0.5]);
+    parameters(&mut safe, "full");
+    let mut fast = batches([2.0, 0.5, 0.25]);
+    parameters(&mut fast, "relaxed");
+    let reverse = compare(&side(1, fast), &side(2, safe), &OPTIONS);
+    assert!(reverse.sentences.iter().any(|sentence| sentence.contains(risk)), "{:?}", reverse.sentences);
+}
+
+#[test]
 fn rates_are_worse_when_smaller() {
     let measure = Some(Measure::named("rows_per_s"));
     let (one, two) = (side(1, batches([1.0; 3])), side(2, later([1.5; 3])));

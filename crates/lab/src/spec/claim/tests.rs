@@ -104,6 +104,13 @@ fn equal_means_the_same_in_all_cells() {
     let factors = [factor("batch_size", &[1, 10])];
     let figures = Made::default().with("rows", "batch_size=1", 600.0).with("rows", "batch_size=10", 600.0);
     assert_eq!(evaluate("rows equal", &factors, &figures), holds("rows is 600 at all 2 configurations"));
+    let sizes = Made::default().with("log_bytes", "batch_size=1", 5_768_669.5).with(
+        "log_bytes",
+        "batch_size=10",
+        5_768_669.5,
+    );
+    let found = "log_bytes is 5.501 MiB at all 2 configurations";
+    assert_eq!(evaluate("log_bytes equal", &factors, &sizes), holds(found));
     let figures = figures.with("rows", "batch_size=10", 601.0);
     assert!(matches!(evaluate("rows equal", &factors, &figures), ClaimOutcome::Broken { .. }));
 }
@@ -115,8 +122,7 @@ fn a_strict_order_follows_the_levels_at_each_level_of_the_others() {
     for (index, cell) in cells(&factors).iter().enumerate() {
         figures = figures.with("log_bytes", &cell.label(), index as f64);
     }
-    let found =
-        "log_bytes is 2 at connections=4 batch_size=1 and 3 at connections=4 batch_size=10, the closest of 2";
+    let found = "log_bytes is 2 bytes at connections=4 batch_size=1 and 3 bytes at connections=4 batch_size=10, the closest of 2";
     assert_eq!(evaluate("strictly_increasing(log_bytes, batch_size)", &factors, &figures), holds(found));
     let falling = evaluate("strictly_decreasing(log_bytes, connections)", &factors, &figures);
     assert!(matches!(falling, ClaimOutcome::Broken { .. }));

@@ -13,6 +13,7 @@ pub(crate) mod panels;
 pub(crate) mod places;
 pub(crate) mod shares;
 pub(crate) mod strip;
+pub(crate) mod waits;
 
 use std::fmt::Write;
 

@@ -10,9 +10,9 @@ use results::verdict::VerdictKind;
 use results::wording::{counted, thousands};
 
 use super::definitions::{Definitions, Tables};
-use super::document::shelled;
 use super::figure::figure;
 use super::markup::{Markup, markup};
+use super::shell::shelled;
 use super::tables;
 use crate::layout::{Block, Section};
 use crate::tables::{file_name, moment};
