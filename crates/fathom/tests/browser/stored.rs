@@ -98,7 +98,7 @@ fn run(key: RunKey, position: u32, is_valid: bool) -> Run {
     let mut client = ClientRecord::new(0);
     (client.start_ns, client.end_ns) = (Some(1000), Some(elapsed_ns));
     (client.rows, client.transactions) = (600, 60);
-    client.service_time.record(1_500_000);
+    (1..=50).for_each(|place| client.service_time.record(1_500_000 + 100_000 * place));
     let metric = |name: &str, value: f64, unit: &str| Metric {
         name: name.to_owned(),
         value,

@@ -54,7 +54,6 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
         effects::charts(summary, found, definitions),
         maps.collect::<Markup>()
     );
-    html.push(&effects::interactions(summary, found));
     html.push(&shown(summary, Destination::PageFactors, definitions));
     html.push(&metric_charts(page));
     html.push(&metrics::html(summary, definitions));

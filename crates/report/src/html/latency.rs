@@ -18,10 +18,14 @@ use super::tables;
 use crate::number::counted_from_one;
 use crate::outcome::{Destination, sections};
 use crate::summary::{CellSummary, cell_label};
+use crate::tables::latencies;
 
 /// Percentiles that are drawn, with the transactions that each needs to be told from the largest latency.
 const PERCENTILES: [(&str, f64, u64); 5] =
     [("p50", 0.5, 2), ("p90", 0.9, 10), ("p99", 0.99, 100), ("p99.9", 0.999, 1000), ("max", 1.0, 1)];
+
+/// Colour and mark of each, the same in all charts.
+const PALETTE: [usize; 5] = [0, 4, 1, 3, 7];
 
 /// The percentile whose runs are drawn one by one.
 const OF_RUNS: &str = "p99";
@@ -41,7 +45,7 @@ const LOADS: [&str; 2] = ["rate", "connections"];
 pub(super) fn html(page: &Page<'_>, definitions: &Definitions) -> Markup {
     let known: Vec<&CellLatency> =
         page.results.latencies.iter().filter(|latency| histogram(latency).count() > 0).collect();
-    if known.is_empty() {
+    if known.is_empty() || !latencies::is_told(page.summary) {
         return Markup::default();
     }
     let is_open = known.iter().any(|latency| latency.response_time.is_some());
@@ -92,7 +96,7 @@ fn percentiles(page: &Page<'_>) -> Markup {
         let known = charts.iter().position(|(other, _)| *other == heading);
         let chart = known.unwrap_or_else(|| {
             let mut chart = empty_chart(axis, "Latency [ms]");
-            (chart.is_logarithmic, chart.is_aligned) = (true, true);
+            (chart.is_logarithmic, chart.is_aligned, chart.palette) = (true, true, &PALETTE);
             let none = vec![Spot::default(); chart.levels.len()];
             chart.series = PERCENTILES.iter().map(|(name, ..)| ((*name).to_owned(), none.clone())).collect();
             charts.push((heading, chart));
@@ -223,11 +227,17 @@ fn against_throughput(page: &Page<'_>) -> Markup {
             });
             let marks: Vec<((f64, f64), String)> = marks.collect();
             let line = marks.iter().map(|(at, _)| *at).collect();
-            Curve { name: percentile.to_owned(), colour, parts: vec![line], marks }
+            Curve { name: percentile.to_owned(), colour: PALETTE[colour], parts: vec![line], marks }
         };
+        let largest = points.iter().map(|point| point.throughput).fold(0.0, f64::max);
         let chart = CurveChart {
             title: "Latency at the throughput reached [ms]".to_owned(),
-            x: Dimension { title: "transactions/s".to_owned(), scale: Scale::Exact, range: None },
+            x: Dimension {
+                title: "transactions/s".to_owned(),
+                scale: Scale::Exact,
+                // The last mark stands inside.
+                range: Some((0.0, 1.04 * largest)),
+            },
             y: Dimension { scale: Scale::Logarithmic, ..Dimension::default() },
             curves: PERCENTILES.into_iter().take(3).enumerate().map(curve).collect(),
         };
@@ -305,7 +315,7 @@ fn curves(run: &Run) -> Vec<Curve> {
     let curve = |(name, series): (&str, &str)| {
         let series = run.observations.series.iter().find(|other| other.name == series)?;
         let parts = parts(series);
-        let colour = PERCENTILES.iter().position(|(other, ..)| *other == name)?;
+        let colour = PALETTE[PERCENTILES.iter().position(|(other, ..)| *other == name)?];
         let is_long = parts.iter().flatten().count() >= 2;
         is_long.then(|| Curve { name: name.to_owned(), colour, parts, marks: Vec::new() })
     };

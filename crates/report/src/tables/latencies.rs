@@ -4,6 +4,14 @@ use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section};
 use crate::summary::{LatencyKind, LatencySummary, StudySummary};
 
+/// Fewer transactions of a configuration have no distribution: tasks, whose latency is their elapsed time.
+const TRANSACTIONS_MIN: u64 = 20;
+
+/// Has some configuration transactions enough for percentiles to say more than the elapsed time does?
+pub(crate) fn is_told(summary: &StudySummary) -> bool {
+    summary.latencies.iter().any(|latency| latency.count >= TRANSACTIONS_MIN)
+}
+
 /// All percentiles, of service and of response times.
 pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
     let mut grid =
@@ -35,6 +43,9 @@ pub(crate) fn section(summary: &StudySummary) -> Option<Section> {
 
 /// What a client waits, in as few columns as the end of a run has room for.
 pub(crate) fn brief(summary: &StudySummary) -> Option<Section> {
+    if !is_told(summary) {
+        return None;
+    }
     let is_open = summary.latencies.iter().any(|latency| latency.kind == LatencyKind::ResponseTime);
     let kind = if is_open { LatencyKind::ResponseTime } else { LatencyKind::ServiceTime };
     let mut grid = level_columns(summary).with([

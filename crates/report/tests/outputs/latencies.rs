@@ -97,7 +97,7 @@ fn latency_over_time_is_drawn_where_two_seconds_of_a_run_have_one() {
     let chart = section.split("<h3>Latency over time</h3>").nth(1).unwrap();
     // A second without a transaction cuts both lines.
     assert_eq!(chart.matches("class=\"line l0\"").count(), 2, "{chart}");
-    assert_eq!(chart.matches("class=\"line l2\"").count(), 2);
+    assert_eq!(chart.matches("class=\"line l1\"").count(), 2);
 }
 
 #[test]
@@ -117,6 +117,11 @@ fn the_end_of_a_run_has_median_p99_and_maximum_of_every_configuration() {
     );
     assert!(closed.lines().all(|line| line.chars().count() <= 100));
     assert!(brief(true).contains("Latency per transaction in milliseconds, from the intended start"));
+    // A task is a single transaction: its latency is its elapsed time, and has no distribution.
+    let mut task = rates(false);
+    task.latencies.iter_mut().for_each(|latency| latency.service_time = histogram(6, 50));
+    assert!(!text::brief(&summarise(&task, &[])).contains("Latency per transaction"));
+    assert!(!html(&task).contains("id=\"latency\""));
     // Without a measured latency there is neither table nor section.
     let without = made_up::matrix();
     assert!(!text::brief(&summarise(&without, &[])).contains("Latency per transaction"));

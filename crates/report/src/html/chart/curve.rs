@@ -2,7 +2,7 @@
 
 use super::super::markup::Markup;
 use super::axis::Axis;
-use super::{COLOURS, Drawing, WIDTH, key_of, num, shortened, width_of};
+use super::{COLOURS, Drawing, WIDTH, key, num, shortened, width_of};
 
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,7 +106,7 @@ impl CurveChart {
         if self.curves.len() > 1 {
             let names: Vec<(usize, &str)> =
                 self.curves.iter().map(|curve| (curve.colour, curve.name.as_str())).collect();
-            bottom += key_of(&mut drawing, &names, (8.0, bottom + 16.0), WIDTH - RIGHT);
+            bottom += key(&mut drawing, &names, (8.0, bottom + 16.0), WIDTH - RIGHT);
         }
         Some(drawing.finish(bottom + 4.0))
     }

@@ -45,7 +45,8 @@ const ROW: f64 = 38.0;
 const EDGE: f64 = 26.0;
 const HEAD: f64 = 24.0;
 
-/// An interval wider than this many times the largest change is cut, with an arrow's head where it goes on.
+/// An interval wider than this many times the largest change, and wider than half of the others, is cut, with an arrow's
+/// head where it goes on.
 const ROOM: f64 = 2.0;
 
 /// The axis reaches at least so far to both sides.
@@ -64,11 +65,19 @@ fn logarithm(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(1e-6).ln()
 }
 
+/// How far an interval reaches from no difference, at most.
+fn width((low, high): (f64, f64)) -> f64 {
+    logarithm(low).abs().max(logarithm(high).abs())
+}
+
 /// How far the axis goes for these lines and a threshold in percent.
 pub(crate) fn reach(lines: &[Line], threshold_percent: f64) -> Span {
     let sizes = lines.iter().map(|line| logarithm(line.percent).abs());
     let largest = sizes.filter(|size| size.is_finite()).fold(0.0, f64::max);
-    let room = (ROOM * largest).max(2.0 * logarithm(threshold_percent)).max(REACH_MIN);
+    let mut widths: Vec<f64> = lines.iter().filter_map(|line| line.interval).map(width).collect();
+    widths.sort_by(f64::total_cmp);
+    let usual = widths.get(widths.len() / 2).copied().filter(|_| widths.len() > 1).unwrap_or(0.0);
+    let room = (ROOM * largest).max(2.0 * logarithm(threshold_percent)).max(usual).max(REACH_MIN);
     let ends = lines.iter().flat_map(|line| {
         let (low, high) = line.interval.unwrap_or((line.percent, line.percent));
         [low, high, line.percent].map(logarithm)
@@ -206,6 +215,13 @@ mod tests {
         assert!(span.high < logarithm(60.0) && span.low > logarithm(-60.0), "{span:?}");
         let svg = draw("x", &[wide], 5.0, span).unwrap().into_string();
         assert_eq!(svg.matches("class=\"interval i0\"").count(), 3);
+    }
+
+    #[test]
+    fn the_axis_reaches_as_far_as_half_of_the_intervals() {
+        let of = |reach: f64| Line { interval: Some((-reach, reach)), ..line(0.0, Tone::Plain) };
+        let span = reach(&[of(20.0), of(30.0), of(60.0)], 5.0);
+        assert!(span.holds(30.0) && !span.holds(60.0), "{span:?}");
     }
 
     #[test]

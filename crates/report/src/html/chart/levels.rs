@@ -47,6 +47,8 @@ pub(crate) struct LevelChart {
     pub(crate) places: Places,
     /// Name of each series and one spot per level.
     pub(crate) series: Vec<(String, Vec<Spot>)>,
+    /// Colour and mark of each series; counted through where there are none.
+    pub(crate) palette: &'static [usize],
     /// Where the level changed for good; empty elsewhere.
     pub(crate) stretches: Vec<Stretch>,
     /// Are the levels numbers, so that a line between them means something? Else bars.
@@ -101,7 +103,7 @@ impl LevelChart {
         frame.grid(&mut drawing);
         self.stretches.iter().for_each(|stretch| frame.stretch(&mut drawing, stretch));
         for (index, (_, spots)) in self.series.iter().enumerate() {
-            drawing.group("series", index);
+            drawing.group("series", self.mark(index));
             self.series(&mut drawing, &frame, index, spots);
             drawing.end_group();
         }
@@ -120,8 +122,9 @@ impl LevelChart {
         }
         bottom += 8.0;
         if self.series.len() > 1 {
-            let names: Vec<String> = self.series.iter().map(|(name, _)| name.clone()).collect();
-            bottom += key(&mut drawing, &names, (8.0, bottom + 16.0), WIDTH - RIGHT);
+            let names =
+                self.series.iter().enumerate().map(|(index, (name, _))| (self.mark(index), name.as_str()));
+            bottom += key(&mut drawing, &names.collect::<Vec<_>>(), (8.0, bottom + 16.0), WIDTH - RIGHT);
         }
         Some(drawing.finish(bottom + 4.0))
     }
@@ -131,8 +134,13 @@ impl LevelChart {
         self.is_ordered || self.is_aligned || self.is_logarithmic
     }
 
+    /// Colour and shape of a series.
+    fn mark(&self, index: usize) -> usize {
+        self.palette.get(index).copied().unwrap_or(index)
+    }
+
     fn series(&self, drawing: &mut Drawing, frame: &Frame, index: usize, spots: &[Spot]) {
-        let colour = index % COLOURS;
+        let colour = self.mark(index) % COLOURS;
         let count = self.series.len() as f64;
         let share = if self.is_ordered { 0.6 } else { 0.72 };
         let widest = match (self.is_ordered, frame.is_to_scale()) {
@@ -183,7 +191,13 @@ impl LevelChart {
                 }
             }
             if let (Some(mean), true) = (spot.mean, self.has_marks()) {
-                drawing.mark(&format!("mean k{colour}"), index, (x, frame.y(mean)), 4.6, &spot.title);
+                drawing.mark(
+                    &format!("mean k{colour}"),
+                    self.mark(index),
+                    (x, frame.y(mean)),
+                    4.6,
+                    &spot.title,
+                );
             }
         }
     }

@@ -147,14 +147,8 @@ impl Drawing {
     }
 }
 
-/// A key of names whose colours are counted through, wrapped; returns the height that it took.
-pub(crate) fn key(drawing: &mut Drawing, names: &[String], at: (f64, f64), right: f64) -> f64 {
-    let names: Vec<(usize, &str)> = names.iter().map(String::as_str).enumerate().collect();
-    key_of(drawing, &names, at, right)
-}
-
 /// A key of colours and names, wrapped; returns the height that it took.
-pub(crate) fn key_of(drawing: &mut Drawing, names: &[(usize, &str)], at: (f64, f64), right: f64) -> f64 {
+pub(crate) fn key(drawing: &mut Drawing, names: &[(usize, &str)], at: (f64, f64), right: f64) -> f64 {
     let (mut x, mut y) = at;
     for &(index, name) in names {
         let name = shortened(name, ((right - at.0) / CHARACTER) as usize - 4);

@@ -1,4 +1,4 @@
-//! Main effects: what each factor does over the levels of the others, with its interval, and the interactions that are shown.
+//! Main effects: what each factor does over the levels of the others, with its interval. Interactions are named in the table.
 
 use stats::compare::Direction;
 
@@ -8,12 +8,7 @@ use super::super::figure::figure;
 use super::super::human;
 use super::super::markup::{Markup, markup};
 use crate::number::p_value;
-use crate::summary::{
-    Contrast, EffectSummary, Effects, InteractionSummary, Levels, Range, StudySummary, Verdict,
-};
-
-/// Interactions in words; the strongest come first.
-const INTERACTIONS_MAX: usize = 3;
+use crate::summary::{Contrast, EffectSummary, Effects, Levels, Range, StudySummary, Verdict};
 
 /// One chart per factor on a common axis; nothing without factors.
 pub(in crate::html) fn charts(
@@ -100,43 +95,5 @@ fn change_words(percent: f64) -> String {
         format!("×{}", human::number(1.0 + percent / 100.0))
     } else {
         format!("{percent:+.1} %")
-    }
-}
-
-/// `batch_size and connections interact: batch_size 1 → 10 changes elapsed time by -70.1 % at connections=1 and by -20.0 % at
-/// connections=8 (p = 0.004).`
-pub(in crate::html) fn interactions(summary: &StudySummary, effects: &Effects) -> Markup {
-    let one = |interaction: &InteractionSummary| {
-        let ([one, other], [from, to]) =
-            (&interaction.factors, [&interaction.reference, &interaction.candidate]);
-        let [first, second] = interaction.ratios.map(|ratio| change_words(100.0 * (ratio - 1.0)));
-        let words = format!(
-            "{one} and {other} interact: {one} {} → {} changes {} by {first} at {other}={} and by {second} at \
-             {other}={} ({}).",
-            human::level(&from[0]),
-            human::level(&to[0]),
-            summary.quantity.words(),
-            human::level(&from[1]),
-            human::level(&to[1]),
-            p_value(interaction.p_adjusted)
-        );
-        markup!("<li>{}</li>", words)
-    };
-    let shown: Markup = effects.interactions.iter().take(INTERACTIONS_MAX).map(one).collect();
-    match (shown.is_empty(), summary.factors.len()) {
-        (true, 0 | 1) => Markup::default(),
-        (true, _) if effects.effects.is_empty() => Markup::default(),
-        (true, _) if !effects.can_show_interactions => {
-            markup!("<p class=\"note\">Too few blocks to show whether factors interact.</p>")
-        }
-        (true, _) => markup!("<p class=\"note\">No interaction of two factors is shown.</p>"),
-        (false, _) => {
-            let more = effects.interactions.len().saturating_sub(INTERACTIONS_MAX);
-            let more = match more {
-                0 => Markup::default(),
-                more => markup!("<li>{} weaker interactions are shown as well.</li>", more),
-            };
-            markup!("<ul class=\"items\">{}{}</ul>", shown, more)
-        }
     }
 }

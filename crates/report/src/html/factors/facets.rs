@@ -36,17 +36,23 @@ impl Roles {
             contrasts.iter().any(|contrast| contrast.replace(' ', "") == wanted)
         };
         let rank = |factor: &Factor| {
-            let is_apart = named("each-level-of", factor);
-            (named("previous", factor), is_numeric(&factor.levels), !is_apart, factor.levels.len())
+            // What is compared, rather than where; but two levels make a poor axis.
+            let (is_apart, count) = (named("each-level-of", factor), factor.levels.len());
+            (named("previous", factor), count > 2, !is_apart, count)
         };
         let numeric = factors.iter().enumerate().filter(|(_, factor)| is_numeric(&factor.levels));
         // The first of equals.
         let best = numeric.rev().max_by_key(|(_, factor)| rank(factor)).map(|(place, _)| place);
         let axis = best.or(factors.len().checked_sub(1));
         let others = factors.iter().enumerate().filter(|(place, _)| Some(*place) != axis);
-        let mut series =
-            others.filter(|(_, factor)| factor.levels.len() <= SERIES_MAX).map(|(place, _)| place);
-        Self { axis, series: series.next_back() }
+        // What is compared pair by pair lies in one chart, else the last factor; the last of equals.
+        let is_paired = |factor: &Factor| {
+            let begin = format!("pairs({}:", factor.name);
+            contrasts.iter().any(|contrast| contrast.replace(' ', "").starts_with(&begin))
+        };
+        let series = others.filter(|(_, factor)| factor.levels.len() <= SERIES_MAX);
+        let series = series.max_by_key(|(_, factor)| is_paired(factor)).map(|(place, _)| place);
+        Self { axis, series }
     }
 
     /// The levels of the factors that are neither, `others` in words.
@@ -172,12 +178,23 @@ mod tests {
 
     #[test]
     fn of_two_numeric_factors_the_one_that_is_asked_about_is_the_axis_else_the_longer() {
-        let factors = [numbers("batch_size", &[1, 10]), numbers("connections", &[1, 4, 16])];
+        let factors = [numbers("batch_size", &[1, 10, 100]), numbers("connections", &[1, 4, 16, 64])];
         assert_eq!(Roles::of(&factors, &[]).axis, Some(1));
         let of = |contrast: &str| Roles::of(&factors, &[contrast.to_owned()]).axis;
         assert_eq!(of("previous(batch_size)"), Some(0));
         assert_eq!(of("each-level-of(connections)"), Some(0));
         assert_eq!(of("reference"), Some(1));
+        let short = [numbers("connections", &[1, 4, 16]), numbers("batch_size", &[1, 10])];
+        assert_eq!(Roles::of(&short, &["each-level-of(connections)".to_owned()]).axis, Some(0));
+    }
+
+    #[test]
+    fn the_factor_that_is_compared_in_pairs_makes_the_lines() {
+        let factors =
+            [words("level", &["read", "page"]), numbers("workers", &[1, 2, 4]), words("place", &["a", "b"])];
+        assert_eq!(Roles::of(&factors, &[]), Roles { axis: Some(1), series: Some(2) });
+        let paired = Roles::of(&factors, &["pairs(level: read, page)".to_owned()]);
+        assert_eq!(paired, Roles { axis: Some(1), series: Some(0) });
     }
 
     #[test]
