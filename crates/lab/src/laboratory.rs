@@ -23,6 +23,7 @@ use crate::work::{Amount, WarmUp, Work};
 
 mod attachments;
 mod completeness;
+mod decisions;
 mod progress;
 mod standstill;
 
@@ -30,7 +31,7 @@ use completeness::adds_block;
 pub use completeness::is_complete;
 use standstill::Standstill;
 
-use progress::{Compared, StudyProgress, disk_full, widest_percent};
+use progress::{StudyProgress, disk_full, widest_percent};
 
 /// Stream of the random numbers that give every run its own keys.
 const RUN_STREAM: u64 = 0x7275_6e73;
@@ -90,12 +91,14 @@ pub enum Notice<'a> {
         /// What is asked of it.
         pattern: &'a CeilingPattern,
     },
-    /// A block beyond the planned ones begins because an interval is still too wide.
+    /// A block beyond the planned ones begins because an interval is still too wide or a comparison is not decided.
     BlockAdded {
         /// Counted from 0.
         block_index: u32,
         /// Widest half width among the cells, in percent of the mean; `None` with fewer than two runs.
         half_width_percent: Option<f64>,
+        /// Comparisons that are not decided; `None` where the study does not wait for that.
+        undecided: Option<usize>,
     },
 }
 
@@ -186,7 +189,7 @@ impl Laboratory<'_> {
         let study = self.store.begin_study(&new_study)?;
         self.store.put_cells(study, &cells)?;
         self.store.close_interrupted(study)?;
-        let mut progress = StudyProgress::read(self.store, study, Compared::in_study(assignment))?;
+        let mut progress = StudyProgress::read(self.store, study, assignment)?;
         let schedule = Schedule::new(cells.len() as u32, assignment.seed());
         let planned_blocks = assignment.resolved().repetitions;
         on_notice(&Notice::StudyBegins {
@@ -357,7 +360,8 @@ impl Laboratory<'_> {
         let wanted = adds_block(assignment, progress, block_index);
         if wanted {
             let half_width_percent = widest_percent(&progress.precisions(assignment.cells().len()));
-            on_notice(&Notice::BlockAdded { block_index, half_width_percent });
+            let undecided = progress.undecided(block_index);
+            on_notice(&Notice::BlockAdded { block_index, half_width_percent, undecided });
         }
         wanted
     }

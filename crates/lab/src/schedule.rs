@@ -31,17 +31,32 @@ impl Schedule {
     }
 }
 
-/// Repeats blocks until the interval of every cell's mean is narrow enough.
+/// Repeats blocks until the interval of every cell's mean is narrow enough, until every comparison is decided, or until
+/// both are so.
 ///
-/// Stopping at the first narrow interval makes the stated confidence somewhat too high, the more so the fewer the
+/// A decision is made at the level of its look, so that the error rate is held over all looks
+/// ([`stats::design::sequential`]). Stopping at the first narrow interval makes the stated confidence somewhat too high, the more so the fewer the
 /// blocks (Anscombe 1953; Chow and Robbins 1965): the spec's repetitions are the smallest number of blocks, and
 /// reports say that the number was not fixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RepeatUntil {
-    /// Largest half width of the interval, in percent of the mean; above 0.
-    pub half_width_percent: f64,
+    /// Largest half width of the interval, in percent of the mean; above 0. `None` asks for no interval.
+    pub half_width_percent: Option<f64>,
+    /// Is every comparison to be decided?
+    pub decision: Option<Decision>,
     /// Blocks after which it ends in any case.
     pub blocks_max: u32,
+}
+
+/// Chance of a false difference among the comparisons of a study, over all looks; that of reports.
+pub const LEVEL: f64 = 0.05;
+
+/// When a comparison is decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The largest relative difference that counts as none (0.05: 5 %): a comparison is decided when a difference is shown,
+    /// or when the ratio is shown to lie within. `None`: when a difference is shown.
+    pub margin: Option<f64>,
 }
 
 /// How well the mean of one cell is known.
@@ -56,19 +71,28 @@ pub struct Precision {
 impl RepeatUntil {
     /// Is another block wanted after `blocks_done` blocks, of which at least `repetitions` are due?
     ///
-    /// `cells` holds one entry per cell; a cell without an interval always asks for more, up to the cap.
-    pub fn needs_another_block(&self, blocks_done: u32, repetitions: u32, cells: &[Precision]) -> bool {
+    /// `cells` holds one entry per cell; a cell without an interval always asks for more, up to the cap. `undecided` is the
+    /// number of comparisons that are not decided.
+    pub fn needs_another_block(
+        &self,
+        blocks_done: u32,
+        repetitions: u32,
+        cells: &[Precision],
+        undecided: usize,
+    ) -> bool {
         if blocks_done >= self.blocks_max {
             return false;
         }
-        blocks_done < repetitions || cells.iter().any(|cell| !self.is_narrow(cell))
+        let is_wide = |percent: f64| cells.iter().any(|cell| !is_narrow(cell, percent));
+        blocks_done < repetitions
+            || self.half_width_percent.is_some_and(is_wide)
+            || self.decision.is_some() && undecided > 0
     }
+}
 
-    fn is_narrow(&self, cell: &Precision) -> bool {
-        // Written so that a mean that is not a number is not narrow.
-        cell.half_width
-            .is_some_and(|half_width| half_width * 100.0 <= self.half_width_percent * cell.mean.abs())
-    }
+fn is_narrow(cell: &Precision, half_width_percent: f64) -> bool {
+    // Written so that a mean that is not a number is not narrow.
+    cell.half_width.is_some_and(|half_width| half_width * 100.0 <= half_width_percent * cell.mean.abs())
 }
 
 #[cfg(test)]
@@ -112,24 +136,36 @@ mod tests {
 
     #[test]
     fn blocks_go_on_until_every_interval_is_narrow() {
-        let until = RepeatUntil { half_width_percent: 2.0, blocks_max: 10 };
+        let until = RepeatUntil { half_width_percent: Some(2.0), decision: None, blocks_max: 10 };
         let narrow = Precision { mean: 100.0, half_width: Some(2.0) };
         let wide = Precision { mean: 100.0, half_width: Some(2.1) };
         let lone = Precision { mean: 100.0, half_width: None };
-        assert!(!until.needs_another_block(3, 3, &[narrow, narrow]));
-        assert!(until.needs_another_block(3, 3, &[narrow, wide]));
-        assert!(until.needs_another_block(3, 3, &[lone]));
+        assert!(!until.needs_another_block(3, 3, &[narrow, narrow], 0));
+        assert!(until.needs_another_block(3, 3, &[narrow, wide], 0));
+        assert!(until.needs_another_block(3, 3, &[lone], 0));
         assert!(
-            until.needs_another_block(2, 3, &[narrow]),
+            until.needs_another_block(2, 3, &[narrow], 0),
             "the repetitions of the spec are due in any case"
         );
     }
 
     #[test]
     fn blocks_end_at_the_cap_however_wide_the_intervals() {
-        let until = RepeatUntil { half_width_percent: 2.0, blocks_max: 10 };
+        let until = RepeatUntil { half_width_percent: Some(2.0), decision: None, blocks_max: 10 };
         let wide = Precision { mean: f64::NAN, half_width: Some(1.0) };
-        assert!(until.needs_another_block(9, 3, &[wide]));
-        assert!(!until.needs_another_block(10, 3, &[wide]));
+        assert!(until.needs_another_block(9, 3, &[wide], 0));
+        assert!(!until.needs_another_block(10, 3, &[wide], 9));
+    }
+
+    #[test]
+    fn with_both_conditions_each_asks_for_more() {
+        let decision = Some(Decision::default());
+        let narrow = Precision { mean: 100.0, half_width: Some(1.0) };
+        let wide = Precision { mean: 100.0, half_width: Some(9.0) };
+        let both = RepeatUntil { half_width_percent: Some(2.0), decision, blocks_max: 10 };
+        assert!(both.needs_another_block(6, 6, &[wide], 0) && both.needs_another_block(6, 6, &[narrow], 1));
+        assert!(!both.needs_another_block(6, 6, &[narrow], 0));
+        let decided = RepeatUntil { half_width_percent: None, ..both };
+        assert!(!decided.needs_another_block(6, 6, &[wide], 0));
     }
 }

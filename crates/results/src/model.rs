@@ -83,7 +83,7 @@ pub struct Expectation {
 pub struct StudyKey(pub String);
 
 /// What a study compares. Empty where its spec leaves that to fathom.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Design {
     /// The number that answers the question, by its name in docs/lab/metrics.md; `None` for elapsed time, or rows per
@@ -96,6 +96,22 @@ pub struct Design {
     /// Which cells are compared: `reference`, `previous`, `previous(FACTOR)`, `each-level-of(FACTOR)` or
     /// `pairs(FACTOR: LEVEL, LEVEL)`; empty for `reference`.
     pub against: Vec<String>,
+    /// Where the study may end after each block, as soon as its comparisons are decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
+}
+
+/// The results are looked at after each block from one on: the level of a verdict is then that of the look at which the
+/// study ended, so that the chance of a false one is held over all looks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Looks {
+    /// Blocks before the first look.
+    pub blocks_min: u32,
+    /// Blocks after which the study ends in any case.
+    pub blocks_max: u32,
+    /// The largest relative difference that counts as none; a study ends where all that is not shown to differ is shown to
+    /// lie within. `None` goes on until a difference is shown, or to the end.
+    pub margin: Option<f64>,
 }
 
 /// One invocation of an experiment on one target: a matrix of cells, run in blocks.

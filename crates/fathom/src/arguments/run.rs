@@ -50,9 +50,13 @@ pub(crate) struct RunArguments {
     /// Repetitions (blocks) of every cell
     #[arg(long, value_name = "N")]
     pub(crate) repetitions: Option<u32>,
-    /// Add blocks until the 95 % interval of every cell is this narrow (half width in percent of the mean)
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) repeat_until: Option<f64>,
+    /// Add blocks until the 95 % interval of every cell is this narrow (half width in percent of the mean), until every
+    /// comparison is decided (`decision`; error rate held over all looks), or both (`2,decision`)
+    #[arg(long, value_name = "PERCENT|decision")]
+    pub(crate) repeat_until: Option<RepeatWords>,
+    /// With --repeat-until decision: a comparison is decided, too, when the difference is shown to be at most this
+    #[arg(long, value_name = "PERCENT", requires = "repeat_until")]
+    pub(crate) margin: Option<f64>,
     /// Maximum number of blocks with --repeat-until
     #[arg(long, value_name = "N", default_value_t = 30, requires = "repeat_until")]
     pub(crate) repeat_max: u32,
@@ -100,6 +104,33 @@ pub(crate) struct RunArguments {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What `--repeat-until` waits for; one of the two at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RepeatWords {
+    /// Half width of the intervals, in percent.
+    pub(crate) half_width_percent: Option<f64>,
+    /// Decisions.
+    pub(crate) is_decided: bool,
+}
+
+impl std::str::FromStr for RepeatWords {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = Self::default();
+        for word in text.split(',').map(str::trim) {
+            match (word, word.trim_end_matches('%').trim_end().parse()) {
+                ("decision", _) => words.is_decided = true,
+                (_, Ok(percent)) if words.half_width_percent.is_none() => {
+                    words.half_width_percent = Some(percent)
+                }
+                _ => return Err(format!("\"{word}\" is neither a percentage nor `decision`")),
+            }
+        }
+        Ok(words)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,6 +12,7 @@ use report::text::Form;
 use results::ceiling::CeilingPattern;
 use results::model::{GateOutcome, Run, RunState};
 use results::redaction::redacted;
+use results::wording::counted;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -187,11 +188,14 @@ impl StudyDisplay {
                 };
                 self.line(format!("ceiling of the {role}: measuring {what}"));
             }
-            Notice::BlockAdded { block_index, half_width_percent } => {
+            Notice::BlockAdded { block_index, half_width_percent, undecided } => {
+                let undecided = undecided.map_or_else(String::new, |count| {
+                    format!("{} not decided, ", counted(count as u64, "comparison"))
+                });
                 let width = half_width_percent.map_or("too few runs for an interval".to_owned(), |p| {
                     format!("widest interval ± {p:.1} %")
                 });
-                self.line(format!("block {} is added: {width}", block_index + 1));
+                self.line(format!("block {} is added: {undecided}{width}", block_index + 1));
             }
         }
     }

@@ -2,59 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{Cell, Run, RunState};
+use results::measure::Measure;
+use results::model::{Run, RunState};
 use results::store::{Store, StoreError, StudyId};
+use stats::compare::BlockedValue;
 
+use super::decisions::Decisions;
 use crate::assignment::Assignment;
 use crate::schedule::Precision;
-use crate::work::Amount;
-
-/// The quantity whose mean is to be known well: the one that the report compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
-    /// Elapsed time: the rows are given.
-    Seconds,
-    /// Work per second: the time is given, and so hardly differs between runs.
-    Rate,
-}
-
-impl Compared {
-    pub(super) fn in_study(assignment: &Assignment) -> Self {
-        let cells = assignment.cells();
-        let is_by_time = |cell: &Cell| matches!(assignment.work(cell, 0).amount, Amount::Time(_));
-        if cells.iter().any(is_by_time) { Self::Rate } else { Self::Seconds }
-    }
-
-    fn value(self, run: &Run) -> f64 {
-        let seconds = run.elapsed_ns as f64 / 1e9;
-        match self {
-            Self::Seconds => seconds,
-            Self::Rate if run.rows() > 0 => run.rows() as f64 / seconds,
-            Self::Rate => run.transactions() as f64 / seconds,
-        }
-    }
-}
 
 /// What the results file already has.
 pub(super) struct StudyProgress {
-    compared: Compared,
-    /// Compared quantity of the counting run, by block and cell.
-    filled: BTreeMap<(u32, u32), f64>,
+    /// What the report compares.
+    measure: Measure,
+    /// Its value in the counting run, by block and cell; `None` where the run did not measure it.
+    filled: BTreeMap<(u32, u32), Option<f64>>,
     positions: u32,
+    cells: usize,
+    decisions: Option<Decisions>,
 }
 
 impl StudyProgress {
-    pub(super) fn read(store: &Store, study: StudyId, compared: Compared) -> Result<Self, StoreError> {
+    pub(super) fn read(store: &Store, study: StudyId, assignment: &Assignment) -> Result<Self, StoreError> {
         let runs = store.runs(study)?;
-        let positions = runs.iter().map(|stored| stored.run.position + 1).max().unwrap_or(0);
-        let mut progress = Self { compared, filled: BTreeMap::new(), positions };
-        runs.iter().filter(|stored| stored.counts()).for_each(|stored| progress.add(&stored.run));
+        let mut progress = Self::new(Measure::of_study(&assignment.study()), assignment.cells().len());
+        progress.positions = runs.iter().map(|stored| stored.run.position + 1).max().unwrap_or(0);
+        progress.decisions = Decisions::of(assignment, &progress.measure);
+        for stored in runs.iter().filter(|stored| stored.counts()) {
+            match progress.measure.is_latency() {
+                // Histograms are read run by run.
+                true => progress.add(&store.run(stored.run_id)?.run),
+                false => progress.add(&stored.run),
+            }
+        }
         Ok(progress)
+    }
+
+    fn new(measure: Measure, cells: usize) -> Self {
+        Self { measure, filled: BTreeMap::new(), positions: 0, cells, decisions: None }
     }
 
     pub(super) fn add(&mut self, run: &Run) {
         if run.state == RunState::Valid {
-            self.filled.insert((run.key.block_index, run.key.cell_index), self.compared.value(run));
+            self.filled.insert((run.key.block_index, run.key.cell_index), self.measure.value(run));
         }
     }
 
@@ -76,6 +66,19 @@ impl StudyProgress {
         self.filled.keys().filter(inside).count()
     }
 
+    /// How many comparisons the first blocks, so many, do not decide; `None` where the study does not wait for decisions.
+    pub(super) fn undecided(&self, blocks: u32) -> Option<usize> {
+        let decisions = self.decisions.as_ref()?;
+        let values = |cell_index: u32| -> Vec<BlockedValue> {
+            let of_cell =
+                self.filled.iter().filter(|((block, cell), _)| *block < blocks && *cell == cell_index);
+            of_cell
+                .filter_map(|((block, _), value)| Some(BlockedValue { block: *block, value: (*value)? }))
+                .collect()
+        };
+        Some(decisions.undecided(&(0..self.cells as u32).map(values).collect::<Vec<_>>(), blocks))
+    }
+
     /// How well the mean of each cell is known.
     pub(super) fn precisions(&self, cells: usize) -> Vec<Precision> {
         (0..cells as u32)
@@ -84,7 +87,7 @@ impl StudyProgress {
                     .filled
                     .iter()
                     .filter(|((_, cell), _)| *cell == cell_index)
-                    .map(|(_, value)| *value)
+                    .filter_map(|(_, value)| *value)
                     .collect();
                 let summary = stats::summary::Summary::of(&values).ok();
                 let mean = summary.map_or(f64::NAN, |summary| summary.mean);
@@ -143,14 +146,14 @@ mod tests {
     #[test]
     fn runs_of_one_length_are_as_well_known_as_their_rates() {
         let runs = [run(0, 1_000_000_000, 100), run(1, 1_000_000_000, 200), run(2, 1_000_000_001, 300)];
-        let half_width_percent = |compared| {
-            let mut progress = StudyProgress { compared, filled: BTreeMap::new(), positions: 0 };
+        let half_width_percent = |metric: &str| {
+            let mut progress = StudyProgress::new(Measure::named(metric), 1);
             runs.iter().for_each(|run| progress.add(run));
             widest_percent(&progress.precisions(1)).unwrap()
         };
-        assert!(half_width_percent(Compared::Seconds) < 1e-6);
+        assert!(half_width_percent("elapsed_s") < 1e-6);
         // Mean 200, sd 100: t(0.975, 2) * 100 / sqrt(3) / 200.
-        assert!((half_width_percent(Compared::Rate) - 124.21).abs() < 0.01);
+        assert!((half_width_percent("rows_per_s") - 124.21).abs() < 0.01);
     }
 
     #[test]

@@ -41,7 +41,13 @@ pub(super) fn to_toml(resolved: &Resolved) -> String {
     let _ = write!(out, "\n[validity]\n{}", resolved.validity.to_toml());
     if let Some(until) = resolved.repeat_until {
         out.push_str("\n[repeat_until]\n");
-        line(&mut out, "half_width", &text(&percent_text(until.half_width_percent / 100.0)));
+        if let Some(percent) = until.half_width_percent {
+            line(&mut out, "half_width", &text(&percent_text(percent / 100.0)));
+        }
+        if let Some(decision) = until.decision {
+            line(&mut out, "decision", "true");
+            decision.margin.iter().for_each(|margin| line(&mut out, "margin", &text(&percent_text(*margin))));
+        }
         line(&mut out, "blocks_max", &until.blocks_max.to_string());
     }
     expectations(&mut out, resolved);

@@ -103,7 +103,7 @@ impl DesignSpec {
                 .map(|(contrast, place)| check(contrast).map_err(|error| located(place, &error)))
                 .collect::<Result<_, _>>()?,
         };
-        Ok(Design { metric, is_smaller_better, secondary: self.secondary.clone(), against })
+        Ok(Design { metric, is_smaller_better, secondary: self.secondary.clone(), against, looks: None })
     }
 }
 

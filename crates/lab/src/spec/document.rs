@@ -125,6 +125,14 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// `true` or `false`.
+    pub(crate) fn flag(&self) -> Result<bool, SpecError> {
+        match self.element().scalar(self.key)? {
+            Scalar::Boolean(value) => Ok(value),
+            _ => Err(self.wrong_type("true or false")),
+        }
+    }
+
     /// One of the words.
     pub(crate) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, SpecError> {
         let text = self.text()?;

@@ -10,7 +10,8 @@ use super::document::{self, Entry};
 use super::draft::Draft;
 use super::error::{Span, SpecError, SpecText, quoted};
 use super::miniature::Miniature;
-use super::validity::{Validity, fraction};
+use super::repeat;
+use super::validity::Validity;
 use crate::engine::Layout;
 use crate::observe::external::ExternalCommand;
 use crate::schedule::RepeatUntil;
@@ -220,7 +221,7 @@ fn read_experiment(source: &SpecText, entries: &[Entry<'_>]) -> Result<Experimen
             "layout" => experiment.layout = layout(&entry.table()?)?,
             "samplers" => experiment.samplers = samplers(entry)?,
             "validity" => experiment.validity.read(&entry.table()?)?,
-            "repeat_until" => experiment.repeat_until = Some(repeat_until(entry)?),
+            "repeat_until" => experiment.repeat_until = Some(repeat::read(entry)?),
             "expect" => {
                 experiment.claims = entry
                     .tables()?
@@ -305,24 +306,6 @@ fn directory(text: String, place: &Span) -> Result<PathBuf, SpecError> {
         return Err(SpecError::at(place, "a directory of the layout has no name", "expected a path"));
     }
     Ok(PathBuf::from(text))
-}
-
-fn repeat_until(entry: &Entry<'_>) -> Result<RepeatUntil, SpecError> {
-    let (mut half_width, mut blocks_max) = (None, None);
-    for inner in entry.table()? {
-        match inner.key {
-            "half_width" => half_width = Some(fraction(&inner)?),
-            "blocks_max" => blocks_max = Some(inner.count(2..=REPETITIONS_MAX)?),
-            _ => return Err(inner.not_known("[repeat_until]", &["half_width", "blocks_max"])),
-        }
-    }
-    match (half_width, blocks_max) {
-        (Some(half_width), Some(blocks_max)) if half_width > 0.0 => {
-            Ok(RepeatUntil { half_width_percent: half_width * 100.0, blocks_max })
-        }
-        _ => Err(SpecError::at(&entry.key_place, "[repeat_until] needs a width above zero and a cap", "")
-            .help("write half_width = \"2%\" and blocks_max = 20")),
-    }
 }
 
 fn claim(place: &Span, entries: &[Entry<'_>]) -> Result<ClaimSpec, SpecError> {

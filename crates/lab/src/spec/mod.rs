@@ -19,6 +19,7 @@ mod error;
 mod experiment;
 mod miniature;
 mod parameters;
+mod repeat;
 mod resolve;
 mod resolved;
 mod shipped;

@@ -13,6 +13,7 @@ use super::design::{DesignSpec, REPETITIONS_MAX};
 use super::draft::Draft;
 use super::error::SpecError;
 use super::experiment::Experiment;
+use super::repeat;
 use super::resolved::{Request, Resolved};
 use super::validity::Validity;
 use super::values::{Conflict, Values};
@@ -55,7 +56,9 @@ impl Experiment {
             spec_toml: String::new(),
             works: Vec::new(),
         };
-        resolved.check_repeat_until(self)?;
+        if let Some(until) = &resolved.repeat_until {
+            repeat::check(until, resolved.repetitions, &self.head)?;
+        }
         resolved.refuse_passwords()?;
         resolved.works = resolved
             .cells()
@@ -73,6 +76,7 @@ impl Experiment {
             &resolved.cells(),
             !request.overrides.is_empty(),
         )?;
+        resolved.design.looks = repeat::looks(resolved.repeat_until, resolved.repetitions);
         resolved.expectations = self.expectations(request.scale, &resolved.factors);
         resolved.commands = commands_of_spec(self, &resolved.factors, &resolved.fixed, &request.overrides);
         resolved.spec_toml = canonical::to_toml(&resolved);
@@ -205,24 +209,6 @@ impl Resolved {
             }
             None => Ok(()),
         }
-    }
-
-    fn check_repeat_until(&self, experiment: &Experiment) -> Result<(), SpecError> {
-        let Some(until) = self.repeat_until else { return Ok(()) };
-        let width = until.half_width_percent;
-        if !(width > 0.0 && width.is_finite()) {
-            let title = format!("an interval cannot become as narrow as {width} %");
-            return Err(SpecError::without_place(title).help("give a half width above 0 %, such as 2 %"));
-        }
-        if until.blocks_max < self.repetitions || until.blocks_max > REPETITIONS_MAX {
-            let title = format!(
-                "repeating ends after {} blocks, but {} repetitions are requested",
-                until.blocks_max, self.repetitions
-            );
-            return Err(SpecError::at(&experiment.head, title, "")
-                .help(format!("set the cap between the repetitions and {REPETITIONS_MAX}")));
-        }
-        Ok(())
     }
 }
 

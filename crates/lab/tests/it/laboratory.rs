@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lab::assignment::Assignment;
 use lab::engine::noop::NoopTarget;
 use lab::engine::{Layout, Target};
-use lab::laboratory::{Laboratory, Notice, StudyOutcome};
+use lab::laboratory::{Laboratory, Notice, StudyOutcome, is_complete};
+use lab::schedule::{Decision, RepeatUntil};
 use lab::spec::{Experiment, Request};
 use lab_sqlite::SqliteTarget;
-use results::model::{GateOutcome, RunState, Scale};
+use results::model::{GateOutcome, Looks, RunState, Scale};
 use results::store::{Store, StudyId};
 
 const SPEC: &str = r#"
@@ -174,7 +175,8 @@ fn a_run_that_somebody_distrusts_is_made_again_and_nothing_is_deleted() {
 fn blocks_are_added_until_the_interval_is_narrow_or_the_cap_is_reached() {
     let mut bench = Bench::noop();
     let mut request = Request::plain(Scale::Full, crate::engine("noop"));
-    request.repeat_until = Some(lab::schedule::RepeatUntil { half_width_percent: 1e-9, blocks_max: 5 });
+    request.repeat_until =
+        Some(RepeatUntil { half_width_percent: Some(1e-9), decision: None, blocks_max: 5 });
     let resolved = Experiment::parse("small.toml", SPEC).unwrap().resolve(&request).unwrap();
     let assignment = Assignment::new(resolved, vec!["noop".to_owned()], "noop", 1);
     let mut added = Vec::new();
@@ -186,6 +188,44 @@ fn blocks_are_added_until_the_interval_is_narrow_or_the_cap_is_reached() {
     assert_eq!(added, [3, 4]);
     assert_eq!(outcome.ran, 20);
     assert!(store.runs(study).unwrap().iter().all(|stored| stored.run.state == RunState::Valid));
+}
+
+/// Blocks of a study that waits for decisions, and the looks in its record.
+fn blocks_until_decided(spec: &str, margin: Option<f64>, blocks_max: u32) -> (usize, Option<Looks>) {
+    let mut bench = Bench::noop();
+    let mut request = Request::plain(Scale::Full, crate::engine("noop"));
+    request.repetitions = Some(6);
+    let decision = Some(Decision { margin });
+    request.repeat_until = Some(RepeatUntil { half_width_percent: None, decision, blocks_max });
+    let resolved = Experiment::parse("small.toml", spec).unwrap().resolve(&request).unwrap();
+    let assignment = Assignment::new(resolved, vec!["noop".to_owned()], "noop", 1);
+    let mut undecided = Vec::new();
+    let (store, study, _) = bench.conduct(&assignment, &mut |notice| {
+        if let Notice::BlockAdded { undecided: Some(count), .. } = notice {
+            undecided.push(*count);
+        }
+    });
+    assert!(is_complete(&store, &assignment).unwrap());
+    let runs = store.runs(study).unwrap();
+    let blocks = runs.len() / assignment.cells().len();
+    assert_eq!(undecided.len() + 6, blocks, "every further block has its reason");
+    assert!(undecided.iter().all(|count| *count > 0), "{undecided:?}");
+    (blocks, store.study(study).unwrap().design.looks)
+}
+
+#[test]
+fn blocks_are_added_until_every_comparison_is_decided() {
+    let alike = SPEC.replace("connections = [1, 3]", "").replace("repetitions = 3", "repetitions = 6");
+    // The last arrival ends a run: 0.2 s or 0.04 s.
+    let different = alike
+        .replace("batch_size = [1, 7]", "rate = [100, 500]")
+        .replace("rows_total = 50", "rows_total = 20");
+    let (blocks, looks) = blocks_until_decided(&different, None, 12);
+    assert!(blocks < 12, "{blocks}");
+    assert_eq!(looks, Some(Looks { blocks_min: 6, blocks_max: 12, margin: None }));
+    // Nothing but the cap ends a study without a difference, unless the margin is wide enough.
+    let same = different.replace("[100, 500]", "[400, 401]");
+    assert_eq!(blocks_until_decided(&same, Some(9.0), 9).0, 6);
 }
 
 #[test]

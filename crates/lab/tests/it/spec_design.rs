@@ -52,6 +52,7 @@ fn a_spec_says_what_is_compared_and_its_resolved_text_says_the_same() {
         is_smaller_better: None,
         secondary: vec!["rows_per_s".to_owned(), "log_bytes_per_transaction".to_owned()],
         against: vec!["each-level-of(connections)".to_owned(), "previous(connections)".to_owned()],
+        looks: None,
     };
     assert_eq!(full.design, design);
     let again = resolved(&full.spec_toml, Scale::Full, Wanted::default()).unwrap();

@@ -243,6 +243,13 @@ fn limits_of_validity_are_checked() {
     check("[validity]\nstart_skew = 0.02\n", 9, &["a percentage", "such as \"2%\""]);
     check("[validity]\nclient_cpu = \"101%\"\n", 9, &["from 0% to 100%"]);
     check("[validity]\nstart_skew_floor = \"2h\"\n", 9, &["a time up to one hour"]);
+    check("[repeat_until]\nmargin = \"5%\"\nblocks_max = 9\n", 9, &["`margin` needs `decision = true`"]);
+    check("[repeat_until]\ndecision = 1\nblocks_max = 9\n", 9, &["true or false"]);
+    check(
+        "[repeat_until]\ndecision = false\nblocks_max = 9\n",
+        8,
+        &["a width above zero or decision = true"],
+    );
     check("[repeat_until]\nhalf_width = \"0%\"\nblocks_max = 9\n", 8, &["a width above zero"]);
     check(
         "[repeat_until]\nhalf_width = \"2%\"\nblocks_max = 2\n",
@@ -291,11 +298,27 @@ fn requests_outside_the_possible_are_refused() {
             .contains("`night` has no miniature")
     );
     assert!(refused(Request { repetitions: Some(0), ..plain.clone() }).contains("0 repetitions"));
-    let until =
-        |half_width_percent, blocks_max| Some(lab::schedule::RepeatUntil { half_width_percent, blocks_max });
+    let until = |half_width_percent: f64, blocks_max| {
+        let half_width_percent = Some(half_width_percent);
+        Some(lab::schedule::RepeatUntil { half_width_percent, decision: None, blocks_max })
+    };
     assert!(refused(Request { repeat_until: until(0.0, 10), ..plain.clone() }).contains("above 0 %"));
     assert!(refused(Request { repeat_until: until(f64::NAN, 10), ..plain.clone() }).contains("above 0 %"));
-    assert!(refused(Request { repeat_until: until(2.0, 2), ..plain }).contains("ends after 2 blocks"));
+    assert!(
+        refused(Request { repeat_until: until(2.0, 2), ..plain.clone() }).contains("ends after 2 blocks")
+    );
+    let decision = |margin: Option<f64>, blocks_max| {
+        let decision = Some(lab::schedule::Decision { margin });
+        Some(lab::schedule::RepeatUntil { half_width_percent: None, decision, blocks_max })
+    };
+    assert!(
+        refused(Request { repeat_until: decision(Some(0.0), 20), ..plain.clone() })
+            .contains("a margin of 0 %")
+    );
+    assert!(
+        refused(Request { repeat_until: decision(None, 101), ..plain })
+            .contains("between the repetitions and 100")
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lab::assignment::Assignment;
 use lab::engine::Layout;
-use lab::schedule::{RepeatUntil, Schedule};
+use lab::schedule::{Decision, RepeatUntil, Schedule};
 use lab::spec::{Experiment, Request, Resolved};
 use lab::work::{Amount, Durability, KeyOrder, LoopSide, Placement, WarmUp, Work, Workload};
 use results::model::{Level, Scale};
@@ -361,7 +361,11 @@ fn the_canonical_text_keeps_overrides_layout_rules_and_claims() {
             ("sqlite.cache_size".to_owned(), "-2000,1.5,word,true".to_owned()),
         ],
         repetitions: Some(4),
-        repeat_until: Some(RepeatUntil { half_width_percent: 1.25, blocks_max: 12 }),
+        repeat_until: Some(RepeatUntil {
+            half_width_percent: Some(1.25),
+            decision: Some(Decision { margin: Some(0.075) }),
+            blocks_max: 12,
+        }),
         layout: Layout { data: vec!["/a \"b\"".into()], log: None },
         ..Request::plain(Scale::Miniature, crate::engine("sqlite"))
     };

@@ -4,7 +4,7 @@
 use stats::design::contrasts::Contrasts;
 
 use super::difference::{Difference, p_of};
-use crate::number::{Decimals, factor, p_value};
+use crate::number::{Decimals, number, p_value};
 use crate::summary::{Contrast, Levels, Range, StudySummary, Verdict};
 
 /// Most comparisons that a sentence names; more are counted.
@@ -263,7 +263,11 @@ impl Words<'_> {
                     let interval = interval.map_or_else(String::new, |interval| {
                         format!(" ({})", self.difference().interval(interval))
                     });
-                    format!("no significant difference{interval}")
+                    let within = contrast.comparison.and_then(|comparison| comparison.within);
+                    let within = within.map_or_else(String::new, |margin| {
+                        format!(", shown to lie within {} %", number(100.0 * margin))
+                    });
+                    format!("no significant difference{interval}{within}")
                 }
                 Verdict::TooFewRuns => "too few runs".to_owned(),
             };
@@ -309,7 +313,6 @@ impl Words<'_> {
         let (low, high) =
             n(&|contrast| Some(contrast.comparison?.n_candidate.min(contrast.comparison?.n_reference)));
         let runs = if low == high { low.to_string() } else { format!("{low} to {high}") };
-        let level = factor(100.0 * self.summary.alpha);
         match self.made {
             [only] if count == 1 => {
                 let comparison = only.comparison;
@@ -321,9 +324,9 @@ impl Words<'_> {
                 format!("{interval}{p}; {runs} runs per configuration.")
             }
             _ => format!(
-                "{count} comparisons decided together: the chance of one false difference among them is at most {} %; \
+                "{count} comparisons decided together: the chance of one false difference among them is at most {}; \
                  {runs} runs per configuration.",
-                level.trim_end_matches('0').trim_end_matches('.')
+                self.summary.chance()
             ),
         }
     }

@@ -145,6 +145,20 @@ pub struct Comparison {
     pub p_adjusted: Option<f64>,
     /// The decision.
     pub verdict: Verdict,
+    /// The margin within which the ratio is shown to lie, where the study could end on that (0.05: 5 %).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+}
+
+impl Comparison {
+    /// The verdict in words, as tables print it.
+    pub fn words(&self) -> String {
+        let verdict = self.verdict.words();
+        self.within.map_or_else(
+            || verdict.to_owned(),
+            |margin| format!("{verdict}; within {} %", crate::number::number(100.0 * margin)),
+        )
+    }
 }
 
 /// One configuration.

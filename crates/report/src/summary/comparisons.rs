@@ -9,6 +9,7 @@ use stats::family::{Judged, judge};
 
 use super::cells::{ALPHA, CellSummary, Change, Comparison, Range};
 use super::levels::Levels;
+use super::looked::Looked;
 use crate::quantity::Quantity;
 
 /// Two cells that the design sets against each other.
@@ -44,16 +45,19 @@ pub(super) fn contrasts(
     values: &[Vec<BlockedValue>],
     cells: &[CellSummary],
     quantity: Quantity,
+    looked: Option<&Looked>,
 ) -> Vec<Contrast> {
+    let alpha = looked.map_or(ALPHA, |looked| looked.level);
     let asked = asked(&results.study, &results.cells);
     let pairs: Vec<Pair> = asked.iter().map(|(_, pair)| *pair).collect();
     let why_not: Vec<Option<String>> = pairs.iter().map(|pair| why_not(pair, values, quantity)).collect();
     let comparable: Vec<usize> = (0..pairs.len()).filter(|&index| why_not[index].is_none()).collect();
     let of_family: Vec<Pair> = comparable.iter().map(|&index| pairs[index]).collect();
-    let judged = judge(values, &of_family, quantity.direction(), ALPHA, results.study.seed);
+    let judged = judge(values, &of_family, quantity.direction(), alpha, results.study.seed);
     let mut comparisons: Vec<Option<Comparison>> = vec![None; pairs.len()];
-    for (index, judged) in comparable.into_iter().zip(judged.unwrap_or_default()) {
-        comparisons[index] = Some(view(&judged, quantity));
+    for (index, judged) in comparable.iter().copied().zip(judged.unwrap_or_default()) {
+        let within = looked.and_then(|looked| looked.within(&judged, comparable.len()));
+        comparisons[index] = Some(Comparison { within, ..view(&judged, quantity) });
     }
     let varied: Vec<&str> = results
         .study
@@ -134,5 +138,6 @@ fn view(judged: &Judged, quantity: Quantity) -> Comparison {
         p_value: comparison.p_value,
         p_adjusted: decision.p_adjusted,
         verdict: decision.verdict.into(),
+        within: None,
     }
 }

@@ -9,6 +9,7 @@ use super::caches::counts as cache_counts;
 use super::cells::ALPHA;
 use super::conditions::Conditions;
 use super::levels::{Levels, cell_label};
+use super::looked::Looked;
 use super::record::record;
 use super::study::{
     CellWaits, ExpectationOutcome, FailedGate, InvalidRun, RunCounts, SUMMARY_VERSION, StudySummary,
@@ -31,7 +32,8 @@ pub fn summarise(
     let quantity = Quantity::of(&results.study);
     let values = cells::values(results, quantity);
     let mut cells = cells::summaries(results, &values, quantity);
-    let comparisons = comparisons::contrasts(results, &values, &cells, quantity);
+    let looked = Looked::of(results);
+    let comparisons = comparisons::contrasts(results, &values, &cells, quantity, looked.as_ref());
     for contrast in comparisons.iter().filter(|contrast| contrast.reference == 0) {
         cells[contrast.candidate].comparison = contrast.comparison;
     }
@@ -60,7 +62,8 @@ pub fn summarise(
         quantity,
         percent_definition: PercentDefinition::TimeReduction.formula(),
         confidence: CONFIDENCE,
-        alpha: ALPHA,
+        alpha: looked.map_or(ALPHA, |looked| looked.level),
+        looked,
         counts: counts(results),
         invalid_runs: invalid_runs(results),
         verdict: Vec::new(),

@@ -9,6 +9,7 @@ use stats::random::derive_seed;
 use stats::verdict::verdicts;
 
 use super::cells::{ALPHA, Range, Verdict};
+use super::looked::Looked;
 use crate::quantity::Quantity;
 
 /// One level of a factor against another, the other factors' levels averaged.
@@ -69,10 +70,11 @@ impl EffectSummary {
 pub fn effects(results: &StudyResults, quantity: Quantity) -> Effects {
     let factors: Vec<Factor> = results.study.factors.iter().map(ascending).collect();
     let cells = cells(results, &super::cells::values(results, quantity));
-    let Some(effects) = main_effects(&factors, &cells, quantity, results.study.seed) else {
+    let alpha = Looked::of(results).map_or(ALPHA, |looked| looked.level);
+    let Some(effects) = main_effects(&factors, &cells, quantity, alpha, results.study.seed) else {
         return Effects::default();
     };
-    let (interactions, can_show_interactions) = interactions(&factors, &cells, results.study.seed);
+    let (interactions, can_show_interactions) = interactions(&factors, &cells, alpha, results.study.seed);
     Effects { effects, interactions, can_show_interactions }
 }
 
@@ -111,6 +113,7 @@ fn main_effects(
     factors: &[Factor],
     cells: &[Cell],
     quantity: Quantity,
+    alpha: f64,
     seed: u64,
 ) -> Option<Vec<EffectSummary>> {
     let names: Vec<_> = factors.iter().map(named).collect();
@@ -120,11 +123,11 @@ fn main_effects(
         let seed = derive_seed(seed, &[place as u64]);
         let direction = quantity.direction();
         let of_factor =
-            effects::main_effects(&names, cells, &[&factor.name], against, direction, ALPHA, seed).ok()?;
+            effects::main_effects(&names, cells, &[&factor.name], against, direction, alpha, seed).ok()?;
         found.extend(of_factor.into_iter().map(|effect| (factor, effect)));
     }
     let comparisons: Vec<Comparison> = found.iter().map(|(_, effect)| effect.judged.comparison).collect();
-    let decisions = verdicts(&comparisons, ALPHA).ok()?;
+    let decisions = verdicts(&comparisons, alpha).ok()?;
     let summary =
         |((factor, effect), decision): ((&Factor, effects::MainEffect), stats::verdict::Decision)| {
             Some(EffectSummary {
@@ -146,14 +149,19 @@ fn level(factor: &Factor, words: &str) -> Option<Level> {
 }
 
 /// The interactions that are shown, all pairs of factors sharing the level of the test.
-fn interactions(factors: &[Factor], cells: &[Cell], seed: u64) -> (Vec<InteractionSummary>, bool) {
+fn interactions(
+    factors: &[Factor],
+    cells: &[Cell],
+    alpha: f64,
+    seed: u64,
+) -> (Vec<InteractionSummary>, bool) {
     let pairs = factors.len() * factors.len().saturating_sub(1) / 2;
     let names: Vec<_> = factors.iter().map(named).collect();
     let (mut shown, mut can_be_shown) = (Vec::new(), false);
     for (place, one) in factors.iter().enumerate() {
         for (next, other) in factors.iter().enumerate().skip(place + 1) {
             let seed = derive_seed(seed, &[place as u64, next as u64]);
-            let alpha = ALPHA / pairs as f64;
+            let alpha = alpha / pairs as f64;
             let of_pair = effects::interactions(&names, cells, [&one.name, &other.name], alpha, seed);
             let of_pair = of_pair.unwrap_or_default();
             can_be_shown |= of_pair.iter().any(|interaction| interaction.p_adjusted.is_some());

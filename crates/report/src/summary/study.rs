@@ -7,16 +7,18 @@ use serde::Serialize;
 
 use super::caches::{CacheCount, words};
 use super::ceilings::CeilingLine;
-use super::cells::CellSummary;
+use super::cells::{ALPHA, CellSummary};
 use super::comparisons::Contrast;
 use super::conditions::Conditions;
 use super::effects::Effects;
 use super::factors::{BestOfLevel, Matrix};
 use super::levels::Levels;
+use super::looked::Looked;
 use super::metrics::{IdentitySummary, LatencySummary, MetricSummary};
 use super::plans::Plan;
 use super::record::Record;
 use super::secondary::SecondaryMetric;
+use crate::number::number;
 use crate::quantity::Quantity;
 use crate::reason::CellReason;
 use crate::stretches::CellStretches;
@@ -154,6 +156,9 @@ pub struct StudySummary {
     pub confidence: f64,
     /// Level of the family of comparisons.
     pub alpha: f64,
+    /// The last look of a study that may end early; `alpha` is its level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Looked>,
     /// Runs of each kind.
     pub counts: RunCounts,
     /// Runs that do not count because a gate failed, in the order in which they ran.
@@ -210,6 +215,21 @@ pub struct StudySummary {
 }
 
 impl StudySummary {
+    /// The chance of a false verdict among the comparisons, as notes below tables say it.
+    pub(crate) fn chance(&self) -> String {
+        let percent = |share: f64| format!("{} %", number(100.0 * share));
+        match &self.looked {
+            None => percent(self.alpha),
+            Some(looked) => format!(
+                "{} over all looks; the level after {} of at most {} blocks is {}",
+                percent(ALPHA),
+                looked.blocks,
+                looked.blocks_max,
+                percent(looked.level)
+            ),
+        }
+    }
+
     /// What stands above every form of the report: the title, and what the caches of runs that read were.
     pub fn heading(&self) -> String {
         let title = if self.title.is_empty() { &self.experiment } else { &self.title };

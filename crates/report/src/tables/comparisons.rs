@@ -4,7 +4,7 @@ use stats::change::PercentDefinition;
 
 use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{Decimals, factor, number, p_value, percent};
+use crate::number::{Decimals, factor, p_value, percent};
 use crate::summary::{Contrast, Levels, SecondaryMetric, StudySummary};
 use crate::tables::or_dash;
 
@@ -32,9 +32,9 @@ pub(crate) fn comparisons(summary: &StudySummary) -> Option<Section> {
     }
     let note = format!(
         "{} p is from a permutation test, corrected for all comparisons of this table together; the chance of one false \
-         \"better\" or \"worse\" among them is at most {} %.",
+         \"better\" or \"worse\" among them is at most {}.",
         definition(summary),
-        number(100.0 * summary.alpha)
+        summary.chance()
     );
     Some(Section::new("Comparisons of the experiment", vec![Block::Grid(grid), Block::Paragraph(note)]))
 }
@@ -115,7 +115,7 @@ fn change_cells(summary: &StudySummary, contrast: &Contrast) -> Vec<String> {
             let text = p_value(p);
             text.strip_prefix("p = ").or(text.strip_prefix("p ")).unwrap_or(&text).to_owned()
         }),
-        comparison.map_or("not compared", |comparison| comparison.verdict.words()).to_owned(),
+        comparison.map_or_else(|| "not compared".to_owned(), |comparison| comparison.words()),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use super::comparisons::heads_of_change;
 use crate::layout::{Align, Block, Grid, Section};
-use crate::number::{factor, number, p_value, percent};
+use crate::number::{factor, p_value, percent};
 use crate::summary::{EffectSummary, InteractionSummary, StudySummary};
 use crate::tables::or_dash;
 
@@ -29,8 +29,8 @@ pub(crate) fn effects(summary: &StudySummary) -> Option<Section> {
     }
     let note = format!(
         "Geometric means of the ratios over the combinations (\"over\") of the other factors' levels. p is corrected for all main \
-         effects together; the chance of one false \"better\" or \"worse\" among them is at most {} %.",
-        number(100.0 * summary.alpha)
+         effects together; the chance of one false \"better\" or \"worse\" among them is at most {}.",
+        summary.chance()
     );
     let mut blocks = vec![Block::Grid(grid), Block::Paragraph(note)];
     blocks.push(interactions(summary));

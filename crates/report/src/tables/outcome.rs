@@ -5,7 +5,7 @@ use results::model::{Level, Scale};
 use super::comparisons::{definition, heads_of_change};
 use super::levels::{level_cells, level_columns};
 use crate::layout::{Align, Block, Grid, Section, SectionId};
-use crate::number::{ABSENT, Decimals, counted_from_one, factor, number, p_value, percent};
+use crate::number::{ABSENT, Decimals, counted_from_one, factor, p_value, percent};
 use crate::quantity::Quantity;
 use crate::safety;
 use crate::summary::{CellSummary, Change, ExpectationState, FailedGate, Matrix, StudySummary};
@@ -205,9 +205,9 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
     });
     let note = format!(
         "{} Its interval is for all comparisons of this table together. p is from a permutation test, corrected for all of \
-         them; the chance of one false \"better\" or \"worse\" among them is at most {} %.{previous}",
+         them; the chance of one false \"better\" or \"worse\" among them is at most {}.{previous}",
         definition(summary),
-        number(100.0 * summary.alpha)
+        summary.chance()
     );
     let title = format!("Against the reference {}", reference.label);
     Some(Section::new(title, vec![Block::Grid(grid), Block::Paragraph(note)]))
@@ -222,9 +222,9 @@ fn change_cells(summary: &StudySummary, cell: &CellSummary) -> Vec<String> {
     let speed_up = |change: Change| factor(quantity.shown_factor(change.speed_up));
     let comparison = cell.comparison;
     let verdict = match (cell.is_reference, comparison) {
-        (true, _) => "reference",
-        (false, Some(comparison)) => comparison.verdict.words(),
-        (false, None) => "not compared",
+        (true, _) => "reference".to_owned(),
+        (false, Some(comparison)) => comparison.words(),
+        (false, None) => "not compared".to_owned(),
     };
     vec![
         or_dash(cell.vs_reference, percent_of),

@@ -10,6 +10,7 @@ mod exports;
 mod hostile;
 mod latencies;
 mod limits;
+mod looks;
 mod made_up;
 mod pages;
 mod studies;

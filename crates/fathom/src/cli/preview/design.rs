@@ -2,7 +2,7 @@
 
 use lab::assignment::Assignment;
 use results::measure::Measure;
-use results::model::Cell;
+use results::model::{Cell, Looks};
 use results::store::Store;
 use results::wording::counted;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use stats::compare::Method;
 use stats::design::contrasts::Pair;
 use stats::design::preview::{Preview, SPREADS};
 use stats::design::reach::Design;
+use stats::design::sequential::level_after;
 
 use super::earlier::{self, EarlierSpread};
 
@@ -28,6 +29,8 @@ pub(crate) struct DesignPreview {
     comparisons: Vec<Asked>,
     /// Absent where nothing is compared.
     preview: Option<Preview>,
+    /// Of a study that ends when it is decided.
+    looks: Option<Looks>,
     earlier: Option<EarlierSpread>,
 }
 
@@ -50,15 +53,21 @@ impl DesignPreview {
         };
         let comparisons: Vec<Asked> = assignment.pairs().into_iter().map(asked).collect();
         let earlier = store.and_then(|store| earlier::spread(store, assignment, &metric));
-        let design = Design::of(resolved.repetitions, u32::try_from(comparisons.len()).unwrap_or(u32::MAX));
+        let looks = resolved.design.looks;
+        let (blocks, alpha) = match looks {
+            // At the last look, if the study gets there: no difference needs more runs.
+            Some(looks) => (looks.blocks_max, last_level(&looks)?),
+            None => (resolved.repetitions, ALPHA),
+        };
+        let design = Design::of(blocks, u32::try_from(comparisons.len()).unwrap_or(u32::MAX));
         let spread = earlier.map(|earlier| earlier.measured.noise);
         let preview = match spread.filter(|noise| noise.run_sd > SPREAD_MIN) {
             _ if comparisons.is_empty() => None,
-            Some(noise) => Some(Preview::with_noise(design, noise, ALPHA)?),
-            None => Some(Preview::of(design, &SPREADS, ALPHA)?),
+            Some(noise) => Some(Preview::with_noise(design, noise, alpha)?),
+            None => Some(Preview::of(design, &SPREADS, alpha)?),
         };
         let experiment = resolved.name.clone();
-        Ok(Self { experiment, metric, repetitions: resolved.repetitions, comparisons, preview, earlier })
+        Ok(Self { experiment, metric, repetitions: blocks, comparisons, preview, looks, earlier })
     }
 
     /// Can every comparison reach a verdict? Also true where there is none.
@@ -74,11 +83,12 @@ impl DesignPreview {
             None => "compare fewer configurations".to_owned(),
         };
         format!(
-            "{} cannot reach a verdict: with {} the smallest p is {}, above the level of {ALPHA}\nhint: {proposal}; \
+            "{} cannot reach a verdict: with {} the smallest p is {}, above the level of {}\nhint: {proposal}; \
              --anyway runs it as it is",
             self.experiment,
             counted(u64::from(self.repetitions), "repetition"),
-            short(preview.reach.p_min_corrected)
+            short(preview.reach.p_min_corrected),
+            short(preview.alpha)
         )
     }
 
@@ -88,15 +98,20 @@ impl DesignPreview {
             return vec![format!("comparisons: none: one configuration, {}", self.metric.words)];
         };
         let at = counted(u64::from(self.repetitions), "repetition");
-        let p_min = short(preview.reach.p_min_corrected);
-        let reach = if preview.reach.can_decide {
-            format!("smallest p: {p_min} with {at} (level {ALPHA})")
-        } else {
-            let needed = preview.blocks_proposed().map(|blocks| format!("; {blocks} repetitions can"));
-            let needed = needed.unwrap_or_default();
-            format!(
-                "smallest p: {p_min} with {at}, above the level of {ALPHA}: cannot reach a verdict{needed}"
-            )
+        let (p_min, level) = (short(preview.reach.p_min_corrected), short(preview.alpha));
+        let reach = match (preview.reach.can_decide, &self.looks) {
+            (true, None) => format!("smallest p: {p_min} with {at} (level {level})"),
+            (true, Some(looks)) => format!(
+                "smallest p: {p_min} with {at} (level {level} at the last look; looks from block {} on, {ALPHA} over all)",
+                looks.blocks_min
+            ),
+            (false, _) => {
+                let needed = preview.blocks_proposed().map(|blocks| format!("; {blocks} repetitions can"));
+                let needed = needed.unwrap_or_default();
+                format!(
+                    "smallest p: {p_min} with {at}, above the level of {level}: cannot reach a verdict{needed}"
+                )
+            }
         };
         let mut lines = vec![self.comparisons_line(), reach];
         lines.extend(preview.reach.can_decide.then(|| self.smallest_line(preview)));
@@ -168,8 +183,9 @@ impl DesignPreview {
             "metric": self.metric.name,
             "better": if self.metric.is_smaller_better { "smaller" } else { "larger" },
             "repetitions": self.repetitions,
+            "looks": self.looks,
             "comparisons": comparisons,
-            "level": ALPHA,
+            "level": preview.map_or(ALPHA, |preview| preview.alpha),
             "can_decide": preview.map(|preview| preview.reach.can_decide),
             "smallest_p": preview.map(|preview| preview.reach.p_min_corrected),
             "labels_dealt": preview.map(|preview| match preview.reach.method {
@@ -187,6 +203,12 @@ impl DesignPreview {
             })),
         })
     }
+}
+
+/// The level at the last look.
+fn last_level(looks: &Looks) -> anyhow::Result<f64> {
+    let level = level_after(looks.blocks_max, looks.blocks_min, looks.blocks_max, ALPHA)?;
+    Ok(level.unwrap_or(ALPHA))
 }
 
 fn counted_studies(count: usize) -> String {
@@ -209,6 +231,9 @@ fn name(reference: &Cell, candidate: &Cell) -> String {
 fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
+    }
+    if value.abs() < 1e-4 {
+        return format!("{value:.1e}");
     }
     let digits = (1 - value.abs().log10().floor() as i32).max(0) as usize;
     let text = format!("{value:.digits$}");

@@ -151,7 +151,7 @@ fn design(reading: &Reading, arguments: &ImportArguments) -> anyhow::Result<Desi
         None => direction(reading, &metric),
     };
     let secondary = names.iter().filter(|name| **name != metric).take(SECONDARY_MAX).cloned().collect();
-    Ok(Design { metric: Some(metric), is_smaller_better, secondary, against: Vec::new() })
+    Ok(Design { metric: Some(metric), is_smaller_better, secondary, against: Vec::new(), looks: None })
 }
 
 /// Names of the numbers that the runs have.

@@ -14,7 +14,7 @@ use lab::engine::{Layout, Provider, Target, TaskTarget};
 use lab::laboratory::{Laboratory, Notice, StudyOutcome, is_complete};
 use lab::observe::external::ExternalCommand;
 use lab::run::Leftovers;
-use lab::schedule::RepeatUntil;
+use lab::schedule::{Decision, RepeatUntil};
 use lab::spec::{Experiment, Request, Resolved, Wanted};
 use lab::task::Task;
 use results::model::Scale;
@@ -213,15 +213,28 @@ fn resolve(
         overrides: overrides(arguments)?,
         engine: choice.engine(),
         repetitions: arguments.repetitions,
-        repeat_until: arguments
-            .repeat_until
-            .map(|half_width_percent| RepeatUntil { half_width_percent, blocks_max: arguments.repeat_max }),
+        repeat_until: repeat_until(arguments)?,
         wanted: Wanted { metric: arguments.metric.clone(), against: arguments.against.clone() },
         layout: Layout { data: absolute(&arguments.data)?, log: absolute(arguments.log.as_slice())?.pop() },
         server_is_foreign: choice.is_foreign(),
     };
     let resolved = experiment.resolve(&request).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok((resolved, experiment.samplers))
+}
+
+fn repeat_until(arguments: &RunArguments) -> anyhow::Result<Option<RepeatUntil>> {
+    let Some(words) = arguments.repeat_until else { return Ok(None) };
+    if arguments.margin.is_some() && !words.is_decided {
+        anyhow::bail!(
+            "--margin has no meaning without decisions\nhint: write --repeat-until decision --margin 5"
+        );
+    }
+    let decision = Decision { margin: arguments.margin.map(|percent| percent / 100.0) };
+    Ok(Some(RepeatUntil {
+        half_width_percent: words.half_width_percent,
+        decision: words.is_decided.then_some(decision),
+        blocks_max: arguments.repeat_max,
+    }))
 }
 
 fn overrides(arguments: &RunArguments) -> anyhow::Result<Vec<(String, String)>> {
