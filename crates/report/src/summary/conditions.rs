@@ -2,6 +2,7 @@
 //! They stand before the values in every output; the record behind them has every fact.
 
 use results::model::Run;
+use results::settings::NOT_RECORDED;
 use results::store::StudyResults;
 use serde::Serialize;
 
@@ -136,7 +137,9 @@ fn storage(facts: &[Fact]) -> Vec<String> {
 
 fn settings(facts: &[Fact]) -> Option<String> {
     let is_locale = |fact: &&Fact| LOCALE.iter().any(|begin| fact.name.starts_with(begin));
-    let told: Vec<&Fact> = facts.iter().filter(|fact| !is_locale(fact)).collect();
+    // A name without its value tells nothing; the record has it.
+    let has_value = |fact: &&Fact| fact.values.iter().all(|value| !value.starts_with(NOT_RECORDED));
+    let told: Vec<&Fact> = facts.iter().filter(|fact| !is_locale(fact)).filter(has_value).collect();
     // The value without its source, which the record has.
     let value = |value: &String| value.split(" (").next().unwrap_or_default().to_owned();
     let of_one = |fact: &&Fact| {

@@ -185,22 +185,27 @@ pub(crate) fn changes(summary: &StudySummary) -> Option<Section> {
         return None;
     }
     let (percent_head, factor_head) = heads_of_change(summary);
+    // Words have no order: the level before one tells nothing.
+    let ordered =
+        summary.factors.last().filter(|factor| factor.levels.iter().all(|level| level.as_number().is_some()));
     let factor_before = format!("{factor_head} vs previous");
-    let mut grid = level_columns(summary).with([
+    let mut heads = vec![
         (percent_head, Align::Right),
         (factor_head, Align::Right),
         ("95 % interval", Align::Right),
         ("p", Align::Right),
         ("verdict", Align::Left),
-        ("% vs previous", Align::Right),
-        (factor_before.as_str(), Align::Right),
-    ]);
+    ];
+    if ordered.is_some() {
+        heads.extend([("% vs previous", Align::Right), (factor_before.as_str(), Align::Right)]);
+    }
+    let mut grid = level_columns(summary).with(heads.iter().copied());
     for cell in &summary.cells {
         let mut row = level_cells(&cell.levels);
-        row.extend(change_cells(summary, cell));
+        row.extend(change_cells(summary, cell).into_iter().take(heads.len()));
         grid.push(row);
     }
-    let previous = summary.factors.last().map_or_else(String::new, |factor| {
+    let previous = ordered.map_or_else(String::new, |factor| {
         format!(" Previous: compared with the previous level of {}, other factors unchanged.", factor.name)
     });
     let note = format!(
