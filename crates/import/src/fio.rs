@@ -88,7 +88,7 @@ pub fn read(files: Vec<(String, Box<dyn BufRead + '_>)>) -> Result<Reading, Impo
         choice("bw_bytes", "metric raw_mib_per_s (MiB/s)"),
         choice("lat_ns, clat_ns.percentile", "metric raw_latency_ms, raw_latency_ms_p99 (ms)"),
     ];
-    reading.identities = vec![rates];
+    reading.identities = Some(rates).filter(|rates| rates.checked > 0).into_iter().collect();
     Ok(reading)
 }
 

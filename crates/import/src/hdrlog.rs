@@ -129,7 +129,9 @@ fn of_file(
             }
             continue;
         }
-        let (tag, interval) = interval(text).map_err(refuse)?;
+        // The parser wants the end of the line, which the last line of a file may lack.
+        let ended = format!("{text}\n");
+        let (tag, interval) = interval(&ended).map_err(refuse)?;
         let histogram = decode(interval.encoded, unit).map_err(refuse)?;
         let first = *first_s.get_or_insert(interval.start_s);
         if !tags.contains_key(tag) && tags.len() == TAGS_MAX {
@@ -176,7 +178,7 @@ fn interval(text: &str) -> Result<(&str, Interval<'_>), String> {
         }
         _ => Err(format!(
             "{} is not \"StartTimestamp,Interval_Length,Interval_Max,Interval_Compressed_Histogram\"",
-            crate::error::quoted(text)
+            crate::error::quoted(text.trim_end())
         )),
     }
 }
@@ -192,6 +194,9 @@ fn decode(encoded: &str, unit: ValueUnit) -> Result<LatencyHistogram, String> {
     let without_size = |cookie: u32| cookie & !0xF0;
     let inflated = match word(&bytes, 0) {
         Some(cookie) if without_size(cookie) == without_size(COOKIE_COMPRESSED) => {
+            if word(&bytes, 4).is_none_or(|length| length as usize != bytes.len() - 8) {
+                return Err("the histogram is truncated".to_owned());
+            }
             let mut inflated = Vec::new();
             let mut reader = flate2::read::ZlibDecoder::new(bytes.get(8..).unwrap_or_default())
                 .take(HISTOGRAM_BYTES_MAX + 1);

@@ -31,6 +31,16 @@ pub(crate) fn number(text: &str) -> Result<f64, &'static str> {
     Ok(value)
 }
 
+/// Is it meant as a number and none that can be used: not a number, infinite, too large, or with a comma?
+pub(crate) fn is_spoiled(text: &str) -> bool {
+    let text = text.trim();
+    let word = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    ["nan", "inf", "infinity"].contains(&word.as_str())
+        || number(text).is_err_and(|reason| reason.contains("larger"))
+        || (word.contains(',') && word.split(',').all(|part| !part.is_empty() && is_digits(part)))
+}
+
 /// The value with the digits that were printed; `None` for anything but a plain decimal number.
 pub(crate) fn printed(text: &str) -> Option<Printed> {
     number(text).ok()?;

@@ -112,9 +112,9 @@ fn columns(observations: &[Observation]) -> Vec<(String, Vec<Level>)> {
 fn level(observation: &Observation, name: &str) -> Level {
     let found = observation.levels.iter().find(|(known, _)| known == name).map(|(_, level)| level.clone());
     match found {
-        Some(Level::Text(text)) if text.is_empty() => Level::Text("none".to_owned()),
+        Some(Level::Text(text)) if text.is_empty() => Level::Text("not set".to_owned()),
         Some(level) => level,
-        None => Level::Text("none".to_owned()),
+        None => Level::Text("not set".to_owned()),
     }
 }
 

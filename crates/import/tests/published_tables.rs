@@ -72,9 +72,10 @@ fn every_table_of_numbers_becomes_a_study_and_the_list_of_checks_does_not() {
         choices.map(|choice| (choice.name, choice.taken_as)).collect::<BTreeMap<_, _>>()
     };
     let matrix = columns("iometer_matrix");
-    for factor in ["transfer_kb", "pct_random", "pct_sequential", "outstanding_io"] {
+    for factor in ["transfer_kb", "pct_random", "outstanding_io"] {
         assert_eq!(matrix[factor], "factor");
     }
+    assert_eq!(matrix["pct_sequential"], "label: it follows from pct_random");
     assert_eq!(matrix["iops"], "metric raw_iops (1/s)");
     assert!(matrix["mbytes_per_s"].contains("has MiB/s"), "{matrix:?}");
     assert_eq!(columns("checkdb_times")["database_size_tb"], "factor");

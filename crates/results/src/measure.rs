@@ -159,7 +159,8 @@ impl Measure {
 
     /// The number with this name, known or not: what other versions stored can be compared as well.
     pub fn named(name: &str) -> Self {
-        Self::find(name).unwrap_or_else(|| Self::new(name.to_owned(), String::new()))
+        let unit = || Some(unit_by_name(name)).filter(|unit| *unit != "1").unwrap_or_default();
+        Self::find(name).unwrap_or_else(|| Self::new(name.to_owned(), unit().to_owned()))
     }
 
     /// What a study compares: the metric of its design; else elapsed time, or rows per second where its runs are bound by

@@ -8,6 +8,7 @@ mod compare;
 mod days;
 mod failures;
 mod hostile_text;
+mod import;
 mod input;
 mod io;
 mod kept;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::quoted;
-use crate::number::{is_missing, number};
+use crate::number::{is_missing, is_spoiled, number};
 use crate::table::column::{self, ELAPSED, canonical};
 use crate::table::{ColumnOptions, Role, Table};
 use crate::{Choice, ImportError};
@@ -17,6 +17,8 @@ const NUMBERS_MIN: f64 = 0.8;
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) roles: Vec<Role>,
+    /// Columns that another one determines, with its index.
+    follows: Vec<(usize, usize)>,
 }
 
 impl Layout {
@@ -30,12 +32,15 @@ impl Layout {
             Role::Label => "label".to_owned(),
             Role::Ignored => "not imported: empty".to_owned(),
         };
-        table
-            .header
-            .iter()
-            .zip(&self.roles)
-            .map(|(name, role)| Choice { name: name.clone(), taken_as: taken_as(role) })
-            .collect()
+        let choice = |(index, (name, role)): (usize, (&String, &Role))| {
+            let leader = self.follows.iter().find(|(follower, _)| *follower == index);
+            let taken_as = match leader {
+                Some((_, leader)) => format!("label: it follows from {}", table.header[*leader]),
+                None => taken_as(role),
+            };
+            Choice { name: name.clone(), taken_as }
+        };
+        table.header.iter().zip(&self.roles).enumerate().map(choice).collect()
     }
 }
 
@@ -71,11 +76,51 @@ pub(crate) fn of(table: &Table, options: &ColumnOptions) -> Result<Layout, Impor
         }
     }
     name_rows(table, &mut roles);
+    let follows = drop_followers(table, options, &mut roles);
     if !roles.iter().any(|role| matches!(role, Role::Metric { .. } | Role::Elapsed(_))) {
         return Err(ImportError::new(&table.file, "no column has only numbers that were measured")
             .hint("name one: --metric COLUMN or --metric COLUMN:UNIT"));
     }
-    Ok(Layout { roles })
+    Ok(Layout { roles, follows })
+}
+
+/// Of two factors that determine each other (random and sequential percent, a number and the name of a step) one is
+/// enough: the first, unless it only counts the rows. Those that the user named stay.
+fn drop_followers(table: &Table, options: &ColumnOptions, roles: &mut [Role]) -> Vec<(usize, usize)> {
+    let factors: Vec<usize> = (0..roles.len()).filter(|index| roles[*index] == Role::Factor).collect();
+    let distinct = |columns: &[usize]| {
+        let key = |row: &crate::table::Row| {
+            columns.iter().map(|index| row.cells[*index].clone()).collect::<Vec<_>>()
+        };
+        table.rows.iter().map(key).collect::<BTreeSet<_>>().len()
+    };
+    let is_numbering = |index: usize| {
+        let numbers: Vec<Option<f64>> = table.rows.iter().map(|row| number(&row.cells[index]).ok()).collect();
+        numbers.len() > 1
+            && numbers.windows(2).all(|pair| matches!(pair, [Some(one), Some(next)] if *next == one + 1.0))
+    };
+    let mut follows: Vec<(usize, usize)> = Vec::new();
+    for (place, later) in factors.iter().enumerate() {
+        for earlier in &factors[..place] {
+            let is_gone = |index: usize| follows.iter().any(|(follower, _)| *follower == index);
+            let levels = distinct(&[*earlier]);
+            if is_gone(*earlier)
+                || levels < 2
+                || levels != distinct(&[*later])
+                || levels != distinct(&[*earlier, *later])
+            {
+                continue;
+            }
+            let (leader, follower) =
+                if is_numbering(*earlier) { (*later, *earlier) } else { (*earlier, *later) };
+            if !options.factors.contains(&table.header[follower]) {
+                roles[follower] = Role::Label;
+                follows.push((follower, leader));
+                break;
+            }
+        }
+    }
+    follows
 }
 
 /// Rows are repetitions where nothing tells them apart: before that, words that stand in every row name them.
@@ -117,11 +162,15 @@ fn role(table: &Table, index: usize, options: &ColumnOptions) -> Role {
     if column::is_label(&name) {
         return Role::Label;
     }
-    let numbers = cells.iter().filter(|cell| number(cell).is_ok()).count();
+    // A cell that spoils a column of numbers is refused with its line when the row is read.
+    let spoiled = options.metrics.is_empty();
+    let numbers = cells.iter().filter(|cell| number(cell).is_ok() || (spoiled && is_spoiled(cell))).count();
     let share = numbers as f64 / cells.len() as f64;
     let distinct: BTreeSet<&str> = cells.iter().copied().collect();
     let is_parameter = column::is_factor(&name) || options.known_parameters.contains(&name);
-    if let Some((_, unit)) = elapsed.filter(|_| share >= NUMBERS_MIN) {
+    if let Some((_, unit)) =
+        elapsed.filter(|_| share >= NUMBERS_MIN && (share == 1.0 || options.metrics.is_empty()))
+    {
         return Role::Elapsed(*unit);
     }
     if is_parameter {
@@ -129,13 +178,15 @@ fn role(table: &Table, index: usize, options: &ColumnOptions) -> Role {
     }
     // With factors named by the user, everything else that has only numbers was measured.
     let is_told = !options.factors.is_empty();
+    // With metrics named, a column with other text in it is none.
+    let numbers_min = if options.metrics.is_empty() { NUMBERS_MIN } else { 1.0 };
     match share {
         1.0 if column::is_size(&name) && repeats(&distinct, cells.len()) => Role::Factor,
         1.0 if column::is_measure(&name) || is_told => metric(&name, None),
         1.0 if repeats(&distinct, cells.len()) => Role::Factor,
         1.0 if name.ends_with("_id") => Role::Label,
         1.0 => metric(&name, None),
-        _ if share >= NUMBERS_MIN && column::is_measure(&name) => metric(&name, None),
+        _ if share >= numbers_min && column::is_measure(&name) => metric(&name, None),
         _ if is_told || column::is_measure(&name) || !is_words(&distinct, cells.len(), table.rows.len()) => {
             Role::Label
         }

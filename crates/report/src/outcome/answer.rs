@@ -171,6 +171,8 @@ fn limit(summary: &StudySummary, cell: Option<&CellSummary>) -> String {
         )
     });
     match (wait, ceiling) {
+        // Whoever measured an imported study may know it.
+        (None, None) if summary.imported.is_some() => String::new(),
         (None, None) => {
             "Its limit is unknown: no waits were sampled, and no ceiling was measured.".to_owned()
         }

@@ -94,7 +94,7 @@ fn question(study: &Study) -> String {
     let words = Measure::of_study(study).words;
     let names: Vec<&str> = study.factors.iter().map(|factor| factor.name.as_str()).collect();
     match names.split_last() {
-        None => format!("What is {words}?"),
+        None => format!("How large is {words}?"),
         Some((only, [])) => format!("How does {words} depend on {only}?"),
         Some((last, others)) => format!("How does {words} depend on {} and {last}?", others.join(", ")),
     }
