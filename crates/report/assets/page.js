@@ -211,74 +211,86 @@
       charts = [];
       plot.replaceChildren();
       if (!shown.length) { plot.append(make("p", { className: "absent", textContent: "No counter is chosen." })); return; }
-      const tables = shown.map((line) => {
-        const { scale } = data.counters[line.counter];
-        return [data.clocks[line.series.clock], line.series.values.map((value) => (value === null ? null : value * scale))];
-      });
-      const joined = uPlot.join(tables, tables.map(() => [2]));
+      const clocks = shown.map((line) => data.clocks[line.series.clock]);
+      const whole = [Math.min(...clocks.map((clock) => clock[0])), Math.max(...clocks.map((clock) => clock.at(-1)))];
       for (const counter of new Set(shown.map((line) => line.counter))) {
-        const places = shown.map((line, place) => place).filter((place) => shown[place].counter === counter);
-        const box = make("div", {}, make("p", { className: "named", textContent: data.counters[counter].title }));
+        const { scale, title } = data.counters[counter];
+        const drawn = shown.filter((line) => line.counter === counter);
+        const scaled = (line) => line.series.values.map((value) => (value === null ? null : value * scale));
+        const joined = uPlot.join(drawn.map((line) => [data.clocks[line.series.clock], scaled(line)]), drawn.map(() => [2]));
+        const box = make("div", {}, make("p", { className: "named", textContent: title }));
         plot.append(box);
-        charts.push(new uPlot(options(counter, places.map((place) => shown[place]), joined[0], box.clientWidth),
-          [joined[0], ...places.map((place) => joined[place + 1])], box));
+        charts.push(new uPlot(options(counter, drawn, whole, box.clientWidth), joined, box));
       }
     }
 
-    function options(counter, drawn, times, width) {
+    function options(counter, drawn, whole, width) {
       const { scale, name } = data.counters[counter];
-      const end = Math.max(times.at(-1), ...state.runs.map((id) => runById.get(id).seconds));
+      const end = Math.max(whole[1], ...state.runs.map((id) => runById.get(id).seconds));
       const top = scale * Math.max(...drawn.map((line) => line.series.figures[3]));
       const low = scale * Math.min(0, ...drawn.map((line) => line.series.figures[2]));
       const lines = { grid: { stroke: css("--grid"), width: 1 }, ticks: { stroke: css("--grid") }, stroke: css("--faint"), font: "12px system-ui", labelFont: "12px system-ui" };
       return {
         width: Math.max(240, width), height: 150, legend: { show: false },
         scales: {
-          x: { time: false, range: (u, min, max) => (min <= times[0] && max >= times.at(-1) ? [0, end] : [min, max]) },
+          x: { time: false, range: (u, min, max) => (min <= whole[0] && max >= whole[1] ? [0, end] : [min, max]) },
           y: { range: [low, top > low ? low + (top - low) * 1.08 : low + 1] },
         },
-        cursor: { drag: { x: true, y: false, uni: 10 }, points: { size: 7 }, y: false },
+        cursor: { drag: { x: true, y: false, uni: 10 }, points: { size: 7 }, y: false, dataIdx: (u, series, index) => nearest(u.data[0], u.data[series], u.data[0][index]) ?? index },
         axes: [{ ...lines, size: 28, values: (u, ticks) => ticks.map((tick, place) => short(tick) + (place === ticks.length - 1 ? " s" : "")) },
           { ...lines, size: 58, space: 28, values: (u, ticks) => ticks.map(short) }],
         series: [{ label: "s" }, ...drawn.map((line) => ({
-          label: name, stroke: colour(line.order), width: 1.8, dash: DASHES[line.order], points: { show: times.length < 80, size: 4 },
+          label: name, stroke: colour(line.order), width: 1.8, dash: DASHES[line.order], points: { show: line.series.values.length < 80, size: 4 },
         }))],
         hooks: {
           drawClear: [drawBands],
-          setScale: [(u, key) => { if (key === "x") together(u, (other) => other.setScale("x", { min: u.scales.x.min, max: u.scales.x.max })); }],
-          setCursor: [(u) => {
-            const { idx, left } = u.cursor;
-            together(u, (other) => other.setCursor(left < 0 ? { left: -10, top: -10 } : { left: left * other.over.clientWidth / u.over.clientWidth, top: 1 }));
-            cells.forEach(({ cell, position }) => { cell.textContent = idx === null || idx === undefined ? "" : short(near(position, idx)); });
+          // Charts are drawn later than they are asked to: what agrees already is not asked again.
+          setScale: [(u, key) => {
+            const { min, max } = u.scales.x;
+            if (key === "x") charts.filter(({ scales }) => scales.x.min !== min || scales.x.max !== max).forEach((other) => other.setScale("x", { min, max }));
           }],
+          setCursor: [(u) => together(() => {
+            const time = u.cursor.idx === null || u.cursor.idx === undefined ? null : u.data[0][u.cursor.idx];
+            charts.filter((other) => other !== u).forEach((other) =>
+              other.setCursor(time === null ? { left: -10, top: -10 } : { left: other.valToPos(time, "x"), top: 1 }));
+            cells.forEach(({ cell, position }) => { cell.textContent = time === null ? "" : short(valueAt(position, time)); });
+          })],
         },
       };
     }
 
-    // What happens to one chart happens to all, once.
+    // The pointer over one chart moves that of all, once.
     let isTogether = false;
-    function together(one, act) {
+    function together(act) {
       if (isTogether) return;
       isTogether = true;
-      charts.filter((other) => other !== one).forEach(act);
+      act();
       isTogether = false;
     }
 
-    // Runs have clocks of their own: the nearest look of this line that is not later than a step away.
-    function near({ chart, series }, index) {
-      const values = charts[chart].data[series];
-      for (let step = 0; step < 4; step++) {
-        for (const other of [index - step, index + step]) {
-          if (values[other] !== undefined && values[other] !== null) return values[other];
-        }
-      }
-      return null;
+    // Counters and runs have clocks of their own: the value nearest to the time, unless it is two samples away.
+    function valueAt({ chart, series }, time) {
+      const { data: columns } = charts[chart];
+      const [times, values] = [columns[0], columns[series]];
+      const index = nearest(times, values, time);
+      const count = values.filter((value) => value !== null && value !== undefined).length;
+      const far = 2 * (times.at(-1) - times[0]) / Math.max(count - 1, 1);
+      return index === null || (count > 1 && Math.abs(times[index] - time) > far) ? null : values[index];
+    }
+    function nearest(times, values, time) {
+      let best = null;
+      values.forEach((value, index) => {
+        const isKnown = value !== null && value !== undefined;
+        if (isKnown && (best === null || Math.abs(times[index] - time) < Math.abs(times[best] - time))) best = index;
+      });
+      return best;
     }
 
     // Time and figures of the shown lines, for those who hear them.
     function told(index) {
-      const parts = cells.map(({ name, position }) => `${name} ${short(near(position, index))}`);
-      return `${digits(charts[0].data[0][index])} s: ${parts.join(", ")}`;
+      const time = charts[0].data[0][index];
+      const parts = cells.map(({ name, position }) => `${name} ${short(valueAt(position, time))}`);
+      return `${digits(time)} s: ${parts.join(", ")}`;
     }
 
     function drawBands(u) {

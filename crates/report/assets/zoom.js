@@ -169,6 +169,8 @@ const fathomZoom = (() => {
   // The plots over time: `chart` gives the one at a place of the window, `told` the figures at the pointer in words.
   function plot(place, chart, told) {
     const ends = (u) => { const at = u.data[0]; return [0, at[at.length - 1]]; };
+    // What is in view; a plot that is not painted yet shows the whole.
+    const view = (u) => { const { min, max } = u.scales.x; const [low, high] = ends(u); return { min: min ?? low, max: max ?? high }; };
     const spoken = make("p", { className: "unseen", role: "status" });
     const set = (u, min, max) => {
       const [low, high] = ends(u);
@@ -181,14 +183,14 @@ const fathomZoom = (() => {
       zoom(factor, left, top) {
         const u = chart(left, top);
         if (!u) return;
-        const { min, max } = u.scales.x;
+        const { min, max } = view(u);
         const at = left === undefined ? (min + max) / 2 : u.posToVal(left - u.over.getBoundingClientRect().left, "x");
         set(u, at - (at - min) / factor, at + (max - at) / factor);
       },
       move(dx) {
         const u = chart();
         if (!u) return;
-        const { min, max } = u.scales.x;
+        const { min, max } = view(u);
         const by = dx / u.over.clientWidth * (max - min);
         set(u, min - by, max - by);
       },
@@ -203,7 +205,7 @@ const fathomZoom = (() => {
     const go = (to) => {
       const u = chart();
       if (!u) return;
-      const times = u.data[0], { min, max } = u.scales.x;
+      const times = u.data[0], { min, max } = view(u);
       const inside = times.map((_, index) => index).filter((index) => times[index] >= min && times[index] <= max);
       const now = inside.indexOf(u.cursor.idx ?? -1);
       const index = inside[clamp(to(now, inside.length), 0, inside.length - 1)];

@@ -148,6 +148,21 @@ fn keys_buttons_and_two_fingers_look_closer_and_tell_figures_as_the_mouse_does()
     let said = browser.value("document.querySelector('#clock [role=status]').textContent");
     let words = format!("0.12 s: write_transactions_per_s {}", transactions_at(1));
     assert!(said.as_str().unwrap().starts_with(&words), "{said}");
+    // Zooming one chart zooms all of them: the axes are painted anew, and settle.
+    let painted = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(
+        [...document.querySelectorAll('#clock canvas')].map(canvas => canvas.toDataURL())))))";
+    let before = browser.value(painted);
+    browser.value("document.querySelector('#clock .plot').focus()");
+    browser.press("+");
+    let after = browser.value(painted);
+    let differ = |one: &Value, other: &Value| {
+        let charts = one.as_array().unwrap().iter().zip(other.as_array().unwrap());
+        charts.filter(|(one, other)| one != other).count()
+    };
+    assert_eq!(differ(&before, &after), before.as_array().unwrap().len());
+    assert_eq!(differ(&after, &browser.value(painted)), 0);
+    browser.press("0");
+    assert_eq!(differ(&before, &browser.value(painted)), 0);
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub(super) fn html(page: &Page<'_>, definitions: &Definitions, thinned: usize) -
         }
     }
     let note = format!(
-        "One run of each configuration{}; each counter has its own scale from 0. Shaded: a checkpoint; line: WAL growth. Beside the name: last, average, minimum, maximum.",
+        "One run of each configuration{}; each counter has its own scale from 0. Shaded: a checkpoint; line: WAL growth. Beside the name: average and maximum.",
         if page.summary.cells.len() > shown {
             format!(" ({shown} of {} configurations)", page.summary.cells.len())
         } else {
@@ -137,7 +137,8 @@ fn picture(title: &str, run: &Run, definitions: &Definitions) -> Option<Markup> 
         let points = thin(series, series.values.len().div_ceil(POINTS_MAX));
         Panel {
             title: unit.titled(&series.name),
-            figures: format!(
+            figures: format!("avg {} · max {}", written(figures.mean), written(figures.max)),
+            all_figures: format!(
                 "last {} · avg {} · min {} · max {}",
                 written(figures.last),
                 written(figures.mean),

@@ -9,8 +9,10 @@ use super::{Drawing, WIDTH, num, shortened, width_of};
 pub(crate) struct Panel {
     /// Name with its unit.
     pub(crate) title: String,
-    /// Last, average, smallest and largest value in words.
+    /// Average and largest value in words.
     pub(crate) figures: String,
+    /// Last, average, smallest and largest value, for the hover text.
+    pub(crate) all_figures: String,
     /// Seconds and values; a look that is missing has none.
     pub(crate) points: Vec<(f64, Option<f64>)>,
 }
@@ -88,7 +90,7 @@ fn plot(drawing: &mut Drawing, panel: &Panel, top: f64, x_of: &dyn Fn(f64) -> f6
         }
         is_drawn = true;
     }
-    let words = format!("{}: {}", panel.title, panel.figures);
+    let words = format!("{}: {}", panel.title, panel.all_figures);
     drawing.outline_of(&format!("line l{}", index % 2), &path, &words);
 }
 
@@ -101,7 +103,8 @@ mod tests {
     fn a_missing_look_breaks_the_line_and_a_lone_one_is_seen() {
         let panel = Panel {
             title: "log_bytes_per_s".to_owned(),
-            figures: "last 1".to_owned(),
+            figures: "max 2".to_owned(),
+            all_figures: "last 1 · max 2".to_owned(),
             points: vec![(1.0, Some(1.0)), (2.0, Some(2.0)), (3.0, None), (4.0, Some(1.0))],
         };
         let mark = Mark { span_s: (1.0, 2.0), is_checkpoint: true, title: "checkpoint".to_owned() };
